@@ -1,0 +1,45 @@
+"""Reads a claims set into a Struct, and says which claim is wrong in words for people."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Final, TypeVar
+
+import msgspec
+
+Seconds = Annotated[int, msgspec.Meta(ge=0, le=9_999_999_999)]
+"""Seconds since the epoch. Ten digits last until 2286; thirteen are milliseconds."""
+
+T = TypeVar("T")
+
+_PATH: Final = re.compile(r" - at `\$\.?(?P<path>[^`]*)`$")
+_MISSING: Final = re.compile(r"Object missing required field `(?P<name>[^`]+)`")
+
+
+class WrongClaim(ValueError):
+    """A claim that is missing, of the wrong type or out of bounds. The message never repeats its value."""
+
+    def __init__(self, member: str, what: str) -> None:
+        super().__init__(f"{member} {what}" if member else what)
+        self.member = member
+        self.what = what
+
+
+def read(decoder: msgspec.json.Decoder[T], raw: bytes) -> T:
+    """Decode a claims set. Raises `WrongClaim`."""
+    try:
+        return decoder.decode(raw)
+    except msgspec.ValidationError as wrong:
+        raise _explained(str(wrong)) from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise WrongClaim("", "is not a JSON object in UTF-8") from None
+
+
+def _explained(message: str) -> WrongClaim:
+    at = _PATH.search(message)
+    path = at["path"] if at else ""
+    missing = _MISSING.match(message)
+    if missing:
+        return WrongClaim(".".join(filter(None, (path, missing["name"]))), "is missing")
+    what = _PATH.sub("", message).replace("`", "")
+    return WrongClaim(path, f"is wrong: {what[:1].lower()}{what[1:]}")

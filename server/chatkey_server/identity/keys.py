@@ -1,0 +1,126 @@
+"""The visitor's public key: a strictly read P-256 JWK (RFC 7517, 7518 6.2) and its thumbprint (RFC 7638)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Final
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ec import (
+    ECDSA,
+    SECP256R1,
+    EllipticCurvePublicKey,
+    EllipticCurvePublicNumbers,
+)
+from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
+from cryptography.hazmat.primitives.hashes import SHA256
+
+from chatkey_protocol.codes import Code
+from chatkey_protocol.storage_keys import VISITOR_UID_PREFIX
+from chatkey_server.identity import encoding
+from chatkey_server.identity.errors import Refused
+
+COORDINATE_BYTES: Final = 32
+_PRIVATE_MEMBERS: Final = frozenset({"d", "p", "q", "dp", "dq", "qi", "oth", "k"})
+_CURVE: Final = SECP256R1()
+_ECDSA: Final = ECDSA(SHA256())
+
+
+class PublicKey:
+    """A P-256 key that came as a JWK; `jkt` is its RFC 7638 thumbprint."""
+
+    __slots__ = ("_key", "jkt")
+
+    def __init__(self, key: EllipticCurvePublicKey, jkt: str) -> None:
+        self._key = key
+        self.jkt = jkt
+
+    def verify(self, signature: bytes, signed: bytes) -> bool:
+        """Tell whether `signature` (raw r‖s, 64 bytes, RFC 7518 3.4) is this key's over `signed`."""
+        if len(signature) != 2 * COORDINATE_BYTES:
+            return False
+        r = int.from_bytes(signature[:COORDINATE_BYTES])
+        s = int.from_bytes(signature[COORDINATE_BYTES:])
+        try:
+            self._key.verify(encode_dss_signature(r, s), signed, _ECDSA)
+        except InvalidSignature:
+            return False
+        return True
+
+
+def read_jwk(jwk: Mapping[str, object]) -> PublicKey:
+    """Read a public P-256 JWK; refuses private members, other curves, and any second spelling of a coordinate.
+
+    Raises `Refused(proof_jwk)`. One key has one spelling, so that it has one thumbprint and one visitor uid.
+    """
+    private = _PRIVATE_MEMBERS & jwk.keys()
+    if private:
+        raise _refused(min(private), "is a private or symmetric member; export the public key only")
+    for member, wanted in (("kty", "EC"), ("crv", "P-256")):
+        if jwk.get(member) != wanted:
+            raise _refused(member, f"must be {wanted!r}")
+    _check_purpose(jwk)
+    x, y = _coordinate(jwk, "x"), _coordinate(jwk, "y")
+    numbers = EllipticCurvePublicNumbers(int.from_bytes(encoding.decode(x)), int.from_bytes(encoding.decode(y)), _CURVE)
+    try:
+        key = numbers.public_key()
+    except ValueError:
+        raise _refused("x", "and y are not a point on the curve") from None
+    return PublicKey(key, thumbprint({"crv": "P-256", "kty": "EC", "x": x, "y": y}))
+
+
+def thumbprint(required: Mapping[str, str]) -> str:
+    """Return the SHA-256 thumbprint of a key, given the members its kind requires and no others (RFC 7638 3)."""
+    canonical = json.dumps(dict(required), sort_keys=True, separators=(",", ":"))
+    return encoding.encode(hashlib.sha256(canonical.encode()).digest())
+
+
+def is_jkt(text: str) -> bool:
+    """Tell whether a text has the shape of a SHA-256 thumbprint: 43 characters of canonical base64url."""
+    if len(text) != 43:
+        return False
+    try:
+        encoding.decode(text)
+    except encoding.Malformed:
+        return False
+    return True
+
+
+def visitor_uid(jkt: str) -> str:
+    """Return `wf_visitor_uid` of the key with this thumbprint (contract 2.3, D-04)."""
+    return VISITOR_UID_PREFIX + jkt
+
+
+def jkt_of_visitor(uid: str) -> str | None:
+    """Return the thumbprint inside a well-formed visitor uid, else None."""
+    jkt = uid.removeprefix(VISITOR_UID_PREFIX)
+    return jkt if jkt != uid and is_jkt(jkt) else None
+
+
+def _check_purpose(jwk: Mapping[str, object]) -> None:
+    if jwk.get("use", "sig") != "sig":
+        raise _refused("use", "must be 'sig' or absent")
+    if jwk.get("alg", "ES256") != "ES256":
+        raise _refused("alg", "must be 'ES256' or absent")
+    operations = jwk.get("key_ops", ["verify"])
+    if not isinstance(operations, list) or "verify" not in operations:
+        raise _refused("key_ops", "must hold 'verify' or be absent")
+
+
+def _coordinate(jwk: Mapping[str, object], member: str) -> str:
+    text = jwk.get(member)
+    if not isinstance(text, str):
+        raise _refused(member, "must be a string")
+    try:
+        length = len(encoding.decode(text))
+    except encoding.Malformed as wrong:
+        raise _refused(member, f"is {wrong}", cause=f"{member} is {wrong}") from None
+    if length != COORDINATE_BYTES:
+        raise _refused(member, f"has {length} bytes, a P-256 coordinate has {COORDINATE_BYTES}")
+    return text
+
+
+def _refused(member: str, what: str, cause: str | None = None) -> Refused:
+    return Refused(Code.PROOF_JWK, f"jwk.{member} {what}.", member=f"jwk.{member}", cause=cause)

@@ -1,0 +1,76 @@
+"""The signed state of one social login (contract 5.7, D-05, D-07): ten minutes, one use, the server's own key."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from chatkey_protocol.codes import Code
+from chatkey_server.identity import encoding
+from chatkey_server.identity.errors import Refused
+
+LIFETIME_SECONDS: Final = 600
+MAX_STATE_CHARS: Final = 1024
+LEEWAY_SECONDS: Final = 60
+
+
+class State(msgspec.Struct, frozen=True, array_like=True):
+    """What the callback must know, carried through the social provider. `id` is its record in the database.
+
+    An array on the wire: some providers take no state above 500 characters.
+    """
+
+    id: str
+    pid: str
+    social: str
+    origin: str
+    iat: int
+    nonce: str | None = None
+    jkt: str | None = None
+
+
+_read: Final = msgspec.json.Decoder(State).decode
+_write: Final = msgspec.json.Encoder().encode
+
+
+def mint(key: bytes, state: State) -> str:
+    """Sign a state with the server's own key: base64url of its JSON, a dot, base64url of its HMAC-SHA256."""
+    payload = encoding.encode(_write(state))
+    return f"{payload}.{encoding.encode(_mac(key, payload))}"
+
+
+def read(text: str, keys: Sequence[bytes], *, social: str, now: float) -> State:
+    """Verify a state that came back to the callback of `social`; refuses with `state_invalid` or `state_expired`."""
+    state = _verified(text, keys)
+    if state.social != social:
+        raise _invalid(f"it belongs to a login with {state.social}, and this is the callback of {social}")
+    age = now - state.iat
+    if age < -LEEWAY_SECONDS:
+        raise _invalid("it was made in the future")
+    if age >= LIFETIME_SECONDS:
+        raise Refused(Code.STATE_EXPIRED, "The sign-in took longer than 10 minutes; start it again.", member="state")
+    return state
+
+
+def _verified(text: str, keys: Sequence[bytes]) -> State:
+    payload, dot, mac = text.partition(".")
+    if not dot or len(text) > MAX_STATE_CHARS:
+        raise _invalid("it was not made by this service")
+    try:
+        given, raw = encoding.decode(mac), encoding.decode(payload)
+    except encoding.Malformed:
+        raise _invalid("it was not made by this service") from None
+    if not any(hmac.compare_digest(given, _mac(key, payload)) for key in keys):
+        raise _invalid("it was altered, or not made by this service")
+    return _read(raw)
+
+
+def _mac(key: bytes, payload: str) -> bytes:
+    return hmac.digest(key, payload.encode(), "sha256")
+
+
+def _invalid(why: str) -> Refused:
+    return Refused(Code.STATE_INVALID, f"The sign-in's state does not hold: {why}. Start again.", member="state")

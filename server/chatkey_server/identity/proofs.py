@@ -1,0 +1,173 @@
+"""The one-time proof that opens a socket: an ES256 JWS over this connection's nonce (contract 4.9, 5.5, D-10)."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+import secrets
+from typing import Annotated, Final
+
+import msgspec
+
+from chatkey_protocol.codes import Code
+from chatkey_protocol.names import PROOF_HTM, PROOF_TYP
+from chatkey_server.identity import claims, encoding, keys
+from chatkey_server.identity.claims import Seconds
+from chatkey_server.identity.errors import Refused
+
+MAX_PROOF_BYTES: Final = 4096
+LEEWAY_SECONDS: Final = 60
+_NONCE_BYTES: Final = 24
+_ADDRESS: Final = re.compile(
+    r"(?P<scheme>[a-z]+)://(?P<host>\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::(?P<port>\d{1,5}))?(?P<path>/[^?#\s\\]*)?(?:[?#]\S*)?",
+    re.ASCII | re.IGNORECASE,
+)
+_DEFAULT_PORTS: Final = {"wss": 443, "ws": 80}
+
+_Short = Annotated[str, msgspec.Meta(min_length=1, max_length=256)]
+
+
+class _Claims(msgspec.Struct, frozen=True):
+    jti: _Short
+    iat: Seconds
+    htm: str
+    htu: Annotated[str, msgspec.Meta(min_length=1, max_length=2048)]
+    nonce: _Short
+    ath: _Short
+    exp: Seconds | None = None
+    nbf: Seconds | None = None
+
+
+class Proof(msgspec.Struct, frozen=True):
+    """A proof that held: the key's thumbprint, and how far the widget's clock is off (seconds, positive is ahead)."""
+
+    jkt: str
+    skew: float
+
+
+_read_claims: Final = msgspec.json.Decoder(_Claims)
+_CODES: Final = {"htm": Code.PROOF_HTM, "htu": Code.PROOF_HTU, "ath": Code.PROOF_ATH, "nonce": Code.PROOF_NONCE}
+
+
+def verify(proof: str, *, token: str, jkt: str, nonce: str | None, htu: str, now: float) -> Proof:
+    """Check a proof in the order of D-10: shape, signature, thumbprint, nonce, `htm`, `htu`, `ath`.
+
+    `token` is the socket token it was sent with, `jkt` the thumbprint the token demands, `nonce` this connection's
+    unused and unexpired nonce (None when there is none), `htu` the socket's own address. Each check refuses with its
+    own code. `jti` is not remembered and `iat` only measures skew: the nonce is what makes the proof one-time.
+    """
+    compact = _split(proof)
+    key = _key_of(compact)
+    read = _claims_of(compact, now)
+    if not key.verify(compact.signature, compact.signed):
+        raise _bad_signature(compact.signature)
+    if not hmac.compare_digest(key.jkt, jkt):
+        raise Refused(
+            Code.PROOF_KEY_MISMATCH,
+            "The proof is signed with another key than the one the token is bound to.",
+            member="jwk",
+        )
+    if nonce is None or not hmac.compare_digest(read.nonce.encode(), nonce.encode()):
+        raise Refused(
+            Code.PROOF_NONCE,
+            "The proof's nonce is not the unused nonce of this connection; answer its `hello` with a new proof.",
+            member="nonce",
+        )
+    _check_target(read, token=token, htu=htu)
+    return Proof(jkt=key.jkt, skew=read.iat - now)
+
+
+def new_nonce() -> str:
+    """Return 192 unguessable bits as base64url."""
+    return secrets.token_urlsafe(_NONCE_BYTES)
+
+
+def access_token_hash(token: str) -> str:
+    """Return `ath`: base64url of the SHA-256 of the token's ASCII (RFC 9449 4.2)."""
+    return encoding.encode(hashlib.sha256(token.encode()).digest())
+
+
+def same_address(left: str, right: str) -> bool:
+    """Compare two socket addresses without query and fragment; scheme, host and default port are normalised."""
+    normal = _normal(left)
+    return normal is not None and normal == _normal(right)
+
+
+def _split(proof: str) -> encoding.Compact:
+    if len(proof) > MAX_PROOF_BYTES:
+        raise Refused(Code.PROOF_MALFORMED, f"The proof has {len(proof)} characters, at most {MAX_PROOF_BYTES} count.")
+    try:
+        return encoding.split(proof)
+    except encoding.Malformed as wrong:
+        raise Refused(Code.PROOF_MALFORMED, f"The proof is not a compact JWS: {wrong}.") from None
+
+
+def _object(segment: str, name: str) -> tuple[bytes, dict[str, object]]:
+    try:
+        raw = encoding.decode(segment)
+        return raw, encoding.json_object(raw)
+    except encoding.Malformed as wrong:
+        raise Refused(Code.PROOF_MALFORMED, f"The proof's {name} is malformed: {wrong}.", member=name) from None
+
+
+def _key_of(compact: encoding.Compact) -> keys.PublicKey:
+    _, header = _object(compact.header, "header")
+    if header.get("typ") != PROOF_TYP:
+        raise Refused(Code.PROOF_TYP, f"The proof's typ must be {PROOF_TYP!r}.", member="typ")
+    if header.get("alg") != "ES256":
+        raise Refused(Code.PROOF_ALG, "The proof's alg must be 'ES256'.", member="alg")
+    if "crit" in header:
+        raise Refused(
+            Code.PROOF_MALFORMED, "The proof's header names critical extensions; none is known.", member="crit"
+        )
+    jwk = header.get("jwk")
+    if not isinstance(jwk, dict):
+        raise Refused(Code.PROOF_JWK, "The proof's header must hold the public key as an object `jwk`.", member="jwk")
+    return keys.read_jwk(jwk)
+
+
+def _claims_of(compact: encoding.Compact, now: float) -> _Claims:
+    raw, _ = _object(compact.payload, "payload")
+    try:
+        read = claims.read(_read_claims, raw)
+    except claims.WrongClaim as wrong:
+        code = _CODES.get(wrong.member, Code.PROOF_CLAIMS)
+        raise Refused(code, f"The proof's claim {wrong}.", member=wrong.member) from None
+    if read.exp is not None and read.exp <= now:
+        raise Refused(Code.PROOF_CLAIMS, "The proof's exp has passed; leave it out, the nonce decides.", member="exp")
+    if read.nbf is not None and read.nbf > now + LEEWAY_SECONDS:
+        raise Refused(Code.PROOF_CLAIMS, "The proof's nbf lies ahead; leave it out.", member="nbf")
+    return read
+
+
+def _check_target(read: _Claims, *, token: str, htu: str) -> None:
+    if read.htm != PROOF_HTM:
+        raise Refused(Code.PROOF_HTM, f"The proof's htm must be {PROOF_HTM!r}.", member="htm")
+    if not same_address(read.htu, htu):
+        raise Refused(Code.PROOF_HTU, f"The proof's htu must be the address of this socket, {htu}.", member="htu")
+    if not hmac.compare_digest(read.ath.encode(), access_token_hash(token).encode()):
+        raise Refused(
+            Code.PROOF_ATH,
+            "The proof's ath is not base64url(SHA-256(token)) of the token in the same frame.",
+            member="ath",
+        )
+
+
+def _bad_signature(signature: bytes) -> Refused:
+    der = len(signature) > 8 and signature[0] == 0x30 and signature[1] == len(signature) - 2
+    return Refused(
+        Code.PROOF_SIGNATURE,
+        "The proof's signature does not verify with the key in its header.",
+        member="signature",
+        cause="the signature is DER-encoded; a JWS carries raw r‖s of 64 bytes" if der else None,
+    )
+
+
+def _normal(address: str) -> tuple[str, str, int, str] | None:
+    found = _ADDRESS.fullmatch(address)
+    if found is None:
+        return None
+    scheme = found["scheme"].lower()
+    port = int(found["port"]) if found["port"] else _DEFAULT_PORTS.get(scheme, 0)
+    return scheme, found["host"].lower(), port, found["path"] or "/"

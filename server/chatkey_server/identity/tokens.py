@@ -1,0 +1,404 @@
+"""The kinds of token (contract 2.4-2.6, D-05): made here, and read strictly, each only where it belongs.
+
+All are JWTs with HS256. A visitor's socket token is signed with a key that changes every minute, all others with the
+provider's secret. Their `type` tells them apart; a token of one kind is refused where another is wanted.
+"""
+
+from __future__ import annotations
+
+import hmac
+import time
+from functools import lru_cache
+from typing import Annotated, Final, Literal, NamedTuple
+
+import msgspec
+
+from chatkey_protocol.codes import Code
+from chatkey_protocol.names import ANNOUNCED_SOCIALS, AVAILABLE_SOCIALS
+from chatkey_server.identity import claims, encoding, keys
+from chatkey_server.identity.claims import Seconds
+from chatkey_server.identity.errors import Refused
+from chatkey_server.identity.mistakes import signed_with
+
+MAX_TOKEN_BYTES: Final = 8192
+LEEWAY_SECONDS: Final = 60
+MAX_UID_CHARS: Final = 255
+CUSTOM_MAX_LIFETIME: Final = 7200
+SOCIAL_LIFETIME: Final = 120
+IDENTITY_LIFETIME: Final = 86_400
+MINUTE: Final = 60
+
+_SOCIALS: Final = frozenset(AVAILABLE_SOCIALS + ANNOUNCED_SOCIALS)
+_TYPES: Final = frozenset({None, "jwt", "application/jwt"})
+_FORBIDDEN_HEADERS: Final = ("crit", "b64", "zip", "enc")
+_HEADER: Final = encoding.encode(b'{"alg":"HS256","typ":"JWT"}')
+
+Display = Annotated[str, msgspec.Meta(max_length=255)]
+Address = Annotated[str, msgspec.Meta(max_length=2048)]
+
+
+class Secrets(msgspec.Struct, frozen=True):
+    """A provider's signing secret, and the one before it while a rotation overlaps."""
+
+    current: bytes
+    previous: bytes | None = None
+    previous_until: int = 0
+
+    def accepted(self, now: float) -> tuple[bytes, ...]:
+        """Return the secrets whose signatures count at `now`, the current one first."""
+        if self.previous is not None and now < self.previous_until:
+            return (self.current, self.previous)
+        return (self.current,)
+
+    def __repr__(self) -> str:
+        return "Secrets(…)"
+
+
+class Profile(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a token says about the person, for display only."""
+
+    name: str | None = None
+    email: str | None = None
+    avatar: str | None = None
+    auth_provider: str | None = None
+
+
+class SocketIdentity(msgspec.Struct, frozen=True):
+    """Who a verified socket token speaks for. `jkt` is the key that must sign the proof."""
+
+    pid: str
+    uid: str
+    login: Literal["visitor", "custom", "social"]
+    jkt: str
+    expires_at: int
+    profile: Profile
+
+
+class IdentityToken(msgspec.Struct, frozen=True):
+    """A verified social identity token (contract 2.5). `jkt` is None when the start carried none (D-07)."""
+
+    pid: str
+    uid: str
+    expires_at: int
+    jkt: str | None
+    profile: Profile
+
+
+class _Confirmation(msgspec.Struct, frozen=True):
+    jkt: str
+
+
+class _Data(msgspec.Struct, frozen=True, omit_defaults=True):
+    auth_provider: str | None = None
+    avatar: Address | None = None
+
+
+class _Claims(msgspec.Struct, frozen=True, omit_defaults=True):
+    pid: str
+    uid: str
+    type: str
+    iat: Seconds
+    exp: Seconds
+    nbf: Seconds | None = None
+    cnf: _Confirmation | None = None
+    name: Display | None = None
+    email: Display | None = None
+    avatar: Address | None = None
+    data: _Data | None = None
+
+
+class _Unverified(msgspec.Struct, frozen=True):
+    pid: str = ""
+    type: str = ""
+    iat: Seconds = 0
+
+
+class _Parts(NamedTuple):
+    compact: encoding.Compact
+    payload: bytes
+
+
+_read_claims: Final = msgspec.json.Decoder(_Claims)
+_read_unverified: Final = msgspec.json.Decoder(_Unverified)
+_write: Final = msgspec.json.Encoder().encode
+
+
+# making
+
+
+def mint_visitor(secrets: Secrets, *, pid: str, uid: str, now: float) -> str:
+    """Make a visitor socket token, good until the end of the minute after this one (contract 2.6, D-05)."""
+    issued = int(now)
+    exp = (issued // MINUTE + 2) * MINUTE
+    made = _Claims(pid=pid, uid=uid, type="visitor", iat=issued, exp=exp)
+    return _signed(made, _minute_key(secrets.current, issued))
+
+
+def mint_member(secrets: Secrets, *, identity: IdentityToken, jkt: str, now: float) -> str:
+    """Make a social member's socket token of 120 s, bound to `jkt` (contract 4.3, D-05)."""
+    profile = identity.profile
+    made = _Claims(
+        pid=identity.pid,
+        uid=identity.uid,
+        type="user",
+        iat=int(now),
+        exp=min(int(now) + SOCIAL_LIFETIME, identity.expires_at),
+        cnf=_Confirmation(jkt),
+        name=profile.name,
+        email=profile.email,
+        data=_Data(auth_provider=profile.auth_provider, avatar=profile.avatar),
+    )
+    return _signed(made, secrets.current)
+
+
+def mint_custom(
+    secrets: Secrets, *, pid: str, uid: str, jkt: str, profile: Profile, now: float, lifetime: int = 3600
+) -> str:
+    """Make the socket token an integrator's backend makes (contract 2.4); for the command line and the tests."""
+    made = _Claims(
+        pid=pid,
+        uid=uid,
+        type="user",
+        iat=int(now),
+        exp=int(now) + lifetime,
+        cnf=_Confirmation(jkt),
+        name=profile.name,
+        email=profile.email,
+        avatar=profile.avatar,
+    )
+    return _signed(made, secrets.current)
+
+
+def mint_identity(
+    secrets: Secrets, *, pid: str, social: str, sub: str, profile: Profile, jkt: str | None, now: float
+) -> str:
+    """Make the 24-hour identity token of a social login (contract 2.5)."""
+    made = _Claims(
+        pid=pid,
+        uid=f"{social}:{sub}",
+        type="identity",
+        iat=int(now),
+        exp=int(now) + IDENTITY_LIFETIME,
+        cnf=_Confirmation(jkt) if jkt is not None else None,
+        name=profile.name,
+        email=profile.email,
+        data=_Data(auth_provider=social, avatar=profile.avatar),
+    )
+    return _signed(made, secrets.current)
+
+
+# reading
+
+
+def claimed_provider(token: str) -> str:
+    """Return the `pid` an unverified socket token names, so that its secret can be looked up."""
+    pid = _unverified(_parts(token).payload).pid
+    if not pid:
+        raise _wrong("pid", "is missing")
+    return pid
+
+
+def read_socket_token(token: str, secrets: Secrets, *, pid: str, now: float) -> SocketIdentity:
+    """Verify a visitor or member socket token of provider `pid`, and say who it speaks for.
+
+    Checks, in this order: compact form and size, header, signature, JSON without repeated members, claims and
+    their bounds, provider, times, and the binding to a key (`proof_binding_missing`).
+    """
+    parts = _parts(token)
+    if _unverified(parts.payload).type == "visitor":
+        return _read_visitor(parts, secrets, pid, now)
+    _verify(parts.compact, secrets.accepted(now))
+    read = _claims(parts.payload)
+    _check_type(read, "user")
+    _check_common(read, pid, now)
+    login = _login_of(read)
+    _check_lifetime(read, SOCIAL_LIFETIME if login == "social" else CUSTOM_MAX_LIFETIME)
+    return SocketIdentity(pid, read.uid, login, _binding(read), read.exp, _profile(read))
+
+
+def read_identity_token(token: str, secrets: Secrets, *, pid: str, now: float) -> IdentityToken:
+    """Verify the `auth` parameter of the member token endpoint (contract 4.3)."""
+    parts = _parts(token)
+    _verify(parts.compact, secrets.accepted(now))
+    read = _claims(parts.payload)
+    _check_type(read, "identity")
+    _check_common(read, pid, now)
+    _check_lifetime(read, IDENTITY_LIFETIME)
+    social, _, sub = read.uid.partition(":")
+    if social not in _SOCIALS or not sub:
+        raise _wrong("uid", "is not a social provider, a colon and a subject")
+    jkt = _binding(read) if read.cnf is not None else None
+    return IdentityToken(pid, read.uid, read.exp, jkt, msgspec.structs.replace(_profile(read), auth_provider=social))
+
+
+def _read_visitor(parts: _Parts, secrets: Secrets, pid: str, now: float) -> SocketIdentity:
+    issued = _unverified(parts.payload).iat
+    _verify(parts.compact, tuple(_minute_key(secret, issued) for secret in secrets.accepted(now)))
+    read = _claims(parts.payload)
+    _check_common(read, pid, now)
+    if read.iat // MINUTE > now // MINUTE:
+        raise _early("iat", read.iat - now)
+    _check_lifetime(read, 2 * MINUTE)
+    jkt = keys.jkt_of_visitor(read.uid)
+    if jkt is None:
+        raise _wrong("uid", "is not a visitor uid: v_ and the thumbprint of the connection key")
+    return SocketIdentity(pid, read.uid, "visitor", jkt, read.exp, Profile())
+
+
+# the compact form
+
+
+def _signed(made: _Claims, key: bytes) -> str:
+    signed = f"{_HEADER}.{encoding.encode(_write(made))}"
+    return f"{signed}.{encoding.encode(hmac.digest(key, signed.encode(), 'sha256'))}"
+
+
+def _minute_key(secret: bytes, issued: int) -> bytes:
+    minute = time.strftime("%H:%M", time.gmtime(issued))
+    return hmac.digest(secret, minute.encode(), "sha256")
+
+
+def _parts(token: str) -> _Parts:
+    if len(token) > MAX_TOKEN_BYTES:
+        raise Refused(
+            Code.TOKEN_TOO_LARGE, f"The token has {len(token)} characters, at most {MAX_TOKEN_BYTES} are read."
+        )
+    try:
+        compact = encoding.split(token)
+        _check_header(compact.header)
+        return _Parts(compact, encoding.decode(compact.payload))
+    except encoding.Malformed as wrong:
+        raise Refused(Code.TOKEN_MALFORMED, f"The token is malformed: {wrong}.") from None
+
+
+@lru_cache(maxsize=256)
+def _check_header(segment: str) -> None:
+    # A backend writes the same header in every token: what passed once need not be read again.
+    header = encoding.json_object(encoding.decode(segment))
+    if header.get("alg") != "HS256":
+        raise Refused(Code.TOKEN_ALG, "The token's alg must be 'HS256'.", member="alg")
+    for name in _FORBIDDEN_HEADERS:
+        if name in header:
+            raise Refused(Code.TOKEN_HEADER, f"The token's header must not hold {name!r}.", member=name)
+    typ = header.get("typ")
+    if (typ.lower() if isinstance(typ, str) else typ) not in _TYPES:
+        raise Refused(Code.TOKEN_HEADER, "The token's typ must be 'JWT' or absent.", member="typ")
+
+
+def _verify(compact: encoding.Compact, secrets: tuple[bytes, ...]) -> None:
+    if any(hmac.compare_digest(compact.signature, hmac.digest(key, compact.signed, "sha256")) for key in secrets):
+        return
+    raise Refused(
+        Code.TOKEN_SIGNATURE,
+        "The token's signature does not verify with the provider's secret_key.",
+        member="signature",
+        cause=signed_with(compact.signed, compact.signature, secrets[0]),
+    )
+
+
+def _unverified(payload: bytes) -> _Unverified:
+    try:
+        return claims.read(_read_unverified, payload)
+    except claims.WrongClaim as wrong:
+        raise _wrong(wrong.member, wrong.what) from None
+
+
+def _claims(payload: bytes) -> _Claims:
+    try:
+        encoding.json_object(payload)
+        return claims.read(_read_claims, payload)
+    except encoding.Malformed as wrong:
+        raise Refused(Code.TOKEN_MALFORMED, f"The token's payload is malformed: {wrong}.", member="payload") from None
+    except claims.WrongClaim as wrong:
+        if wrong.member.startswith("cnf"):
+            raise _unbound(f"{wrong}") from None
+        raise _wrong(wrong.member, wrong.what) from None
+
+
+# the claims
+
+
+def _check_type(read: _Claims, wanted: str) -> None:
+    if read.type != wanted:
+        raise Refused(Code.TOKEN_TYPE, f"The token's type must be {wanted!r} here.", member="type")
+
+
+def _check_common(read: _Claims, pid: str, now: float) -> None:
+    if read.pid != pid:
+        raise Refused(Code.TOKEN_PROVIDER, f"The token's pid is not {pid!r}.", member="pid")
+    if not 1 <= len(read.uid) <= MAX_UID_CHARS:
+        raise _wrong("uid", f"must have 1 to {MAX_UID_CHARS} characters")
+    if any(char < " " or char == "\x7f" for char in read.uid):
+        raise _wrong("uid", "holds a control character")
+    if read.exp <= now:
+        raise _expired(read.exp, now)
+    for member, value in (("iat", read.iat), ("nbf", read.nbf)):
+        if value is not None and value > now + LEEWAY_SECONDS:
+            raise _early(member, value - now)
+
+
+def _check_lifetime(read: _Claims, most: int) -> None:
+    lifetime = read.exp - read.iat
+    if not 0 < lifetime <= most:
+        raise _wrong("exp", f"is {lifetime} s after iat; up to {most} s are accepted here")
+
+
+def _login_of(read: _Claims) -> Literal["custom", "social"]:
+    # A custom login may use uids such as "google:123": only our own endpoint also says which provider vouched.
+    social = read.data.auth_provider if read.data is not None else None
+    return "social" if social in _SOCIALS and read.uid.startswith(f"{social}:") else "custom"
+
+
+def _binding(read: _Claims) -> str:
+    if read.cnf is None:
+        raise _unbound("cnf is missing")
+    if not keys.is_jkt(read.cnf.jkt):
+        raise _unbound("cnf.jkt is not a thumbprint: 43 characters of base64url")
+    return read.cnf.jkt
+
+
+def _profile(read: _Claims) -> Profile:
+    data = read.data or _Data()
+    avatar = read.avatar or data.avatar
+    if avatar is not None and not avatar.startswith(("https://", "http://")):
+        avatar = None
+    return Profile(name=read.name, email=read.email, avatar=avatar, auth_provider=data.auth_provider)
+
+
+# refusing
+
+
+def _wrong(member: str, what: str) -> Refused:
+    milliseconds = member in {"exp", "iat", "nbf"} and "9999999999" in what
+    return Refused(
+        Code.TOKEN_CLAIMS,
+        f"The token's claim {member} {what}." if member else f"The token's payload {what}.",
+        member=member or "payload",
+        cause=f"{member} looks like milliseconds; write seconds" if milliseconds else None,
+    )
+
+
+def _expired(exp: int, now: float) -> Refused:
+    return Refused(
+        Code.TOKEN_EXPIRED,
+        f"The token expired {now - exp:.0f} s ago.",
+        member="exp",
+        cause="exp looks like a lifetime; write the time of expiry" if exp <= IDENTITY_LIFETIME else None,
+    )
+
+
+def _unbound(what: str) -> Refused:
+    return Refused(
+        Code.PROOF_BINDING_MISSING,
+        f"The token is not bound to a key: {what}. Put the jkt that getToken received into cnf: {{jkt: …}}.",
+        member="cnf.jkt",
+    )
+
+
+def _early(member: str, ahead: float) -> Refused:
+    return Refused(
+        Code.TOKEN_NOT_YET_VALID,
+        f"The token's {member} lies {ahead:.0f} s ahead of this server's clock; set the clock that made it.",
+        member=member,
+        cause=f"the clock that made the token is about {ahead:.0f} s ahead",
+    )

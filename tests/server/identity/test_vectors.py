@@ -1,0 +1,63 @@
+"""The server's own code against published vectors; the name of each says its section."""
+
+import hashlib
+import hmac
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chatkey_server.identity import encoding, keys, proofs
+
+VECTORS: dict[str, Any] = json.loads((Path(__file__).parents[2] / "vectors" / "published.json").read_text())
+
+
+@pytest.mark.contract("D-04/jkt", "D-04/vectors")
+@pytest.mark.parametrize("section", ["RFC 7638 3.1", "RFC 9449 6.1"])
+def test_the_thumbprint_is_the_published_one(section: str) -> None:
+    vector = VECTORS[section]
+
+    assert keys.thumbprint(vector["jwk"]) == vector["jkt"]
+
+
+def test_rfc_9449_6_1_key_is_read_with_its_thumbprint() -> None:
+    vector = VECTORS["RFC 9449 6.1"]
+
+    assert keys.read_jwk(vector["jwk"]).jkt == vector["jkt"]
+
+
+def test_rfc_9449_5_proof_verifies_with_the_key_it_carries() -> None:
+    compact = encoding.split(VECTORS["RFC 9449 5"]["proof"])
+    jwk = json.loads(encoding.decode(compact.header))["jwk"]
+
+    assert keys.read_jwk(jwk).verify(compact.signature, compact.signed)
+
+
+def test_rfc_9449_7_1_access_token_hash() -> None:
+    vector = VECTORS["RFC 9449 7.1"]
+
+    assert proofs.access_token_hash(vector["access_token"]) == vector["ath"]
+
+
+def test_rfc_7515_a_1_mac_is_over_the_received_bytes() -> None:
+    vector = VECTORS["RFC 7515 A.1"]
+    compact = encoding.split(vector["jws"])
+
+    assert hmac.digest(encoding.decode(vector["k"]), compact.signed, "sha256") == compact.signature
+
+
+def test_rfc_7515_a_3_signature_verifies_and_a_flipped_bit_does_not() -> None:
+    vector = VECTORS["RFC 7515 A.3"]
+    compact = encoding.split(vector["jws"])
+    key = keys.read_jwk(vector["jwk"])
+
+    assert key.verify(compact.signature, compact.signed)
+    assert not key.verify(compact.signature, compact.signed + b"x")
+    assert not key.verify(compact.signature[:-1] + bytes([compact.signature[-1] ^ 1]), compact.signed)
+
+
+def test_rfc_7636_b_challenge() -> None:
+    vector = VECTORS["RFC 7636 B"]
+
+    assert encoding.encode(hashlib.sha256(vector["verifier"].encode()).digest()) == vector["challenge"]
