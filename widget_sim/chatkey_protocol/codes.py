@@ -79,6 +79,7 @@ class Code(StrEnum):
     IDENTITY_CHANGED = "identity_changed"
     CALL_UNKNOWN = "call_unknown"
     RESTARTING = "restarting"
+    SIGN_IN_REQUIRED = "sign_in_required"
     # social login
     STATE_INVALID = "state_invalid"
     STATE_EXPIRED = "state_expired"

@@ -1,0 +1,1 @@
+"""The demo: integrator sites in all four modes, and the stack of servers they need."""

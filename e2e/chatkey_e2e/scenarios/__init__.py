@@ -1,0 +1,1 @@
+"""The scenarios, as tests that run against any stack."""

@@ -1,0 +1,5 @@
+"""The command `chatkey` as `python -m chatkey_server`."""
+
+from chatkey_server.cli import main
+
+main()

@@ -1,0 +1,1 @@
+"""`sdk.js` and the files it loads, from the assets address (D-17)."""

@@ -1,0 +1,1 @@
+"""Conversations, messages, calls and search: the same in every identity mode."""

@@ -1,0 +1,106 @@
+"""The command `chatkey`: finds the commands of every component and imports the one that is asked for."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
+from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
+from pathlib import Path
+from typing import cast
+
+import click
+
+from chatkey_server import __version__
+from chatkey_server.identity.errors import Refused
+from chatkey_server.settings import SettingsError
+
+GROUP = "chatkey.commands"
+
+
+class SettingsFailure(click.ClickException):
+    """A setting that cannot be used, as the command line says it."""
+
+    exit_code = 2
+
+
+class Commands(click.Group):
+    """The commands that installed distributions announce, each imported only when it runs.
+
+    A setting that cannot be used ends with status 2, a refusal with 1, both in one sentence.
+    """
+
+    def __init__(
+        self,
+        *args: object,
+        find: Callable[[], Iterable[EntryPoint]] = lambda: entry_points(group=GROUP),
+        **kwargs: object,
+    ) -> None:
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        self._find = find
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """Return the names of all commands."""
+        return sorted(self._found())
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
+        """Import a command."""
+        found = self._found().get(cmd_name)
+        return None if found is None else cast("click.Command", found.load())
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that was asked for, or suggest the one that may have been meant."""
+        name = args[0]
+        if not name.startswith("-") and name not in self._found():
+            near = get_close_matches(name, self._found(), n=1)
+            hint = f"did you mean {near[0]!r}?" if near else "see `chatkey --help` for all of them."
+            raise click.UsageError(f"There is no command {name!r}: {hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
+        """List the commands with the first sentence of each, which is read and not imported."""
+        rows = [(name, summary(found)) for name, found in sorted(self._found().items())]
+        if rows:
+            with formatter.section("Commands"):
+                formatter.write_dl(rows)
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command."""
+        try:
+            return super().invoke(ctx)
+        except SettingsError as error:
+            raise SettingsFailure(str(error)) from error
+        except Refused as refused:
+            cause = f" ({refused.cause})" if refused.cause else ""
+            raise click.ClickException(f"{refused.message}{cause}") from refused
+
+    def _found(self) -> dict[str, EntryPoint]:
+        return {found.name: found for found in self._find()}
+
+
+def summary(command: EntryPoint) -> str:
+    """Return the first sentence of a command's docstring without importing the command.
+
+    The listing must not wait for web frameworks and browsers that only some commands need.
+    """
+    spec = find_spec(command.module)
+    if spec is None or spec.origin is None:
+        return "(not installed)"
+    for statement in ast.parse(Path(spec.origin).read_text(encoding="utf-8")).body:
+        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef) and statement.name == command.attr:
+            return (ast.get_docstring(statement) or "").split("\n\n")[0].split(". ")[0].removesuffix(".")
+    return ""
+
+
+@click.group(cls=Commands)
+@click.version_option(__version__, prog_name="chatkey")
+def chatkey() -> None:
+    """The reference kit for the identity handling of an embeddable chat and call widget."""
+
+
+def main() -> None:
+    """Run the command line."""
+    chatkey(prog_name="chatkey")

@@ -1,0 +1,82 @@
+"""The server's time: a callable everyone is given, which only the lab can move (D-13)."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+
+Now = Callable[[], float]
+"""Seconds since the epoch."""
+
+LONGEST_TIMER = 3600.0
+
+
+class Alarm:
+    """A callback that is due at a time of a clock. It is called once, unless it is cancelled before."""
+
+    __slots__ = ("_callback", "_clock", "_loop", "_timer", "_when")
+
+    def __init__(self, clock: Clock, when: float, callback: Callable[[], None]) -> None:
+        self._clock = clock
+        self._when = when
+        self._callback = callback
+        self._loop = asyncio.get_running_loop()
+        self._timer = self._wait()
+
+    def cancel(self) -> None:
+        """Do not call back any more."""
+        self._timer.cancel()
+        self._clock.alarms.discard(self)
+
+    def moved(self) -> None:
+        """Look at the clock again, because it was moved. Callable from any thread."""
+        self._loop.call_soon_threadsafe(self._look)
+
+    def _look(self) -> None:
+        if self not in self._clock.alarms:
+            return  # cancelled, or called back, meanwhile
+        self._timer.cancel()
+        if self._clock() < self._when:
+            self._timer = self._wait()
+            return
+        self._clock.alarms.discard(self)
+        self._callback()
+
+    def _wait(self) -> asyncio.TimerHandle:
+        left = max(0.0, self._when - self._clock())
+        return self._loop.call_later(min(left, LONGEST_TIMER), self._look)
+
+
+class Clock:
+    """The system's time plus an offset."""
+
+    def __init__(self, source: Now = time.time) -> None:
+        self._source = source
+        self.offset = 0.0
+        self.alarms: set[Alarm] = set()
+
+    def __call__(self) -> float:
+        return self._source() + self.offset
+
+    def advance(self, seconds: float) -> float:
+        """Move time forward, set off what has become due, and return the new time. Callable from any thread."""
+        self.offset += seconds
+        self._moved()
+        return self()
+
+    def reset(self) -> float:
+        """Go back to the system's time, and return it."""
+        self.offset = 0.0
+        self._moved()
+        return self()
+
+    def call_at(self, when: float, callback: Callable[[], None]) -> Alarm:
+        """Call back once this clock shows `when`, however it gets there. At most an hour passes between two looks."""
+        alarm = Alarm(self, when, callback)
+        self.alarms.add(alarm)
+        return alarm
+
+    def _moved(self) -> None:
+        for alarm in tuple(self.alarms):
+            alarm.moved()

@@ -1,0 +1,1 @@
+"""The commands of `chatkey` that belong to the server."""

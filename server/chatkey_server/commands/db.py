@@ -1,0 +1,61 @@
+"""`chatkey db`: the database's tables and its encryption."""
+
+from __future__ import annotations
+
+import asyncio
+
+import click
+
+from chatkey_server.settings import load
+from chatkey_server.storage import engine, migrate
+from chatkey_server.storage.reseal import reseal
+from chatkey_server.storage.vault import Vault
+
+
+@click.group()
+def db() -> None:
+    """Bring the database up to date, and look after its encryption."""
+
+
+@db.command("migrate")
+def migrate_() -> None:
+    """Make or change the tables until they are those of this version."""
+    done = asyncio.run(_migrate())
+    for name in done:
+        click.echo(f"ran {name}")
+    click.echo(f"The database is up to date{'' if done else ' already'}.")
+
+
+@db.command()
+def status() -> None:
+    """Say which migrations are missing; ends with status 1 when there are any."""
+    missing = asyncio.run(_pending())
+    for name in missing:
+        click.echo(f"missing {name}")
+    if missing:
+        raise click.ClickException("The database is behind; run `chatkey db migrate`.")
+    click.echo("The database is up to date.")
+
+
+@db.command("reseal")
+def reseal_() -> None:
+    """Encrypt every stored secret again under the current master key, so that old ones can go."""
+    count = asyncio.run(_reseal())
+    click.echo(f"Sealed {count} secrets under the current master key.")
+
+
+async def _migrate() -> list[str]:
+    async with engine.opened(load().database):
+        return await migrate.migrate()
+
+
+async def _pending() -> list[str]:
+    async with engine.opened(load().database):
+        return await migrate.pending()
+
+
+async def _reseal() -> int:
+    settings = load()
+    async with engine.opened(settings.database):
+        await migrate.ensure(settings)
+        return await reseal(Vault.of(settings))

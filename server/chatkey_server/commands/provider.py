@@ -1,0 +1,215 @@
+"""`chatkey provider`: the businesses that embed the widget."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import time
+from typing import cast
+
+import click
+import msgspec
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from chatkey_protocol.codes import Code
+from chatkey_protocol.names import AVAILABLE_SOCIALS
+from chatkey_server.commands.session import administration, moment, printable, read_secret
+from chatkey_server.identity.errors import Refused
+from chatkey_server.storage import admin
+from chatkey_server.storage.overview import ProviderOverview, SocialOverview, overview
+from chatkey_server.storage.providers import SERVICE, Application, KeySource
+
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for scripts.")
+secret_from = click.option(
+    "--secret-env", metavar="NAME", help="Take the secret from this environment variable instead of making one."
+)
+
+
+@click.group()
+def provider() -> None:
+    """Add, show and change providers, the businesses that embed the widget."""
+
+
+@provider.command()
+@click.option("--id", "provider_id", help="The provider's id; made up when not given.")
+@click.option("--name", help="A name for people.")
+@click.option("--domain", "domains", multiple=True, help="A host, with an optional port, to embed on. Repeatable.")
+@secret_from
+@as_json
+def add(
+    provider_id: str | None, name: str | None, domains: tuple[str, ...], secret_env: str | None, as_json: bool
+) -> None:
+    """Add a provider and show its secret, this once."""
+    made = asyncio.run(_add(provider_id, name, domains, _secret(secret_env)))
+    _show_secret(made.id, made.secret_key, as_json=as_json)
+
+
+@provider.command("list")
+@as_json
+def list_(as_json: bool) -> None:
+    """List the providers."""
+    rows = asyncio.run(_overview())
+    if as_json:
+        click.echo(msgspec.json.encode(rows))
+        return
+    if not rows:
+        click.echo("No providers yet; add one with `chatkey provider add`.")
+        return
+    table = Table("id", "name", "on", "domains", "social login")
+    for row in rows:
+        socials = [social.social for social in row.socials if social.enabled]
+        _add_row(table, row.id, row.name, _yes(row.enabled), " ".join(row.domains), " ".join(socials))
+    Console().print(table)
+
+
+@provider.command()
+@click.argument("provider_id")
+@as_json
+def show(provider_id: str, as_json: bool) -> None:
+    """Show all there is to know of a provider, except its secrets."""
+    row = asyncio.run(_one(provider_id))
+    if as_json:
+        click.echo(msgspec.json.encode(row))
+    else:
+        Console().print(_details(row))
+
+
+@provider.command("rotate-secret")
+@click.argument("provider_id")
+@click.option(
+    "--overlap",
+    type=click.IntRange(0, admin.MOST_OVERLAP_SECONDS),
+    default=24 * 3600,
+    show_default=True,
+    help="Seconds for which tokens made with the old secret still count.",
+)
+@secret_from
+@as_json
+def rotate_secret(provider_id: str, overlap: int, secret_env: str | None, as_json: bool) -> None:
+    """Give a provider a new secret and show it, this once."""
+    secret_key = asyncio.run(_rotate(provider_id, overlap, _secret(secret_env)))
+    _show_secret(provider_id, secret_key, as_json=as_json)
+
+
+@provider.command()
+@click.argument("provider_id")
+@click.argument("name", metavar="SOCIAL", type=click.Choice(AVAILABLE_SOCIALS))
+@click.option("--on/--off", "enabled", default=True, help="Switch it on (the default) or off.")
+@click.option("--keys", type=click.Choice(["service", "own"]), help="Whose OAuth application it goes through.")
+@click.option("--client-id", help="Store the application's client id; its secret is asked for.")
+@click.option("--client-secret-env", metavar="NAME", help="Take the client secret from this environment variable.")
+def social(
+    provider_id: str,
+    name: str,
+    *,
+    enabled: bool,
+    keys: str | None,
+    client_id: str | None,
+    client_secret_env: str | None,
+) -> None:
+    """Switch a social provider on or off, and give its keys.
+
+    With PROVIDER_ID `service` it stores the keys of the service's own application.
+    """
+    if client_secret_env and not client_id:
+        raise click.UsageError("--client-secret-env goes with --client-id.")
+    application = None
+    if client_id:
+        application = Application(client_id, _secret(client_secret_env) or read_secret("Client secret"))
+    if provider_id == SERVICE and application is None:
+        raise click.UsageError(f"Give the --client-id of the service's application for {name}.")
+    source = cast("KeySource", keys or ("own" if application else "service"))
+    asyncio.run(_social(provider_id, name, enabled, source, application))
+    click.echo(
+        f"The service's application for {name} is stored."
+        if provider_id == SERVICE
+        else f"{name} is {'on' if enabled else 'off'} for {printable(provider_id)}, with {source} keys."
+    )
+
+
+async def _add(
+    provider_id: str | None, name: str | None, domains: tuple[str, ...], secret_key: str | None
+) -> admin.NewProvider:
+    async with administration() as vault:
+        return await admin.add_provider(
+            vault, id=provider_id, name=name, domains=domains, secret_key=secret_key, now=time.time()
+        )
+
+
+async def _overview() -> list[ProviderOverview]:
+    async with administration():
+        return await overview()
+
+
+async def _one(provider_id: str) -> ProviderOverview:
+    for row in await _overview():
+        if row.id == provider_id:
+            return row
+    raise Refused(Code.PROVIDER_UNKNOWN, f"There is no provider {provider_id!r}.", member="id")
+
+
+async def _rotate(provider_id: str, overlap: int, secret_key: str | None) -> str:
+    async with administration() as vault:
+        return await admin.rotate_secret(
+            vault, provider_id, overlap_seconds=overlap, secret_key=secret_key, now=time.time()
+        )
+
+
+async def _social(
+    provider_id: str, name: str, enabled: bool, source: KeySource, application: Application | None
+) -> None:
+    now = time.time()
+    async with administration() as vault:
+        if application is not None:
+            await admin.set_application(vault, provider_id, name, application, now=now)
+        if provider_id != SERVICE:
+            await admin.set_social(provider_id, name, enabled=enabled, key_source=source, now=now)
+
+
+def _secret(variable: str | None) -> str | None:
+    if variable is None:
+        return None
+    if not os.environ.get(variable):
+        raise click.UsageError(f"The environment variable {variable} is not set, or empty.")
+    return os.environ[variable]
+
+
+def _show_secret(provider_id: str, secret_key: str, *, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps({"id": provider_id, "secret_key": secret_key}))
+        return
+    click.echo(f"provider id  {provider_id}")
+    click.echo(f"secret_key   {secret_key}")
+    click.echo("Keep the secret on your own server, never in a page. It is not shown again.", err=True)
+
+
+def _details(row: ProviderOverview) -> Table:
+    table = Table(show_header=False)
+    _add_row(table, "id", row.id)
+    _add_row(table, "name", row.name)
+    _add_row(table, "on", _yes(row.enabled))
+    _add_row(table, "domains", "\n".join(row.domains) or "none: no social login can start")
+    _add_row(table, "socket only from these", _yes(row.restrict_socket_origins))
+    _add_row(table, "social login", "\n".join(map(_social_line, row.socials)) or "none")
+    if row.previous_until > time.time():
+        _add_row(table, "previous secret", f"counts until {moment(row.previous_until)}")
+    _add_row(table, "made", moment(row.created_at))
+    _add_row(table, "changed", moment(row.updated_at))
+    return table
+
+
+def _social_line(social: SocialOverview) -> str:
+    keys = f"client id {social.client_id}" if social.client_id else "no keys yet, so it is not offered"
+    return f"{social.social} {'on' if social.enabled else 'off'}, {social.key_source} keys, {keys}"
+
+
+def _add_row(table: Table, *cells: str) -> None:
+    """Add cells as plain text: a name may hold what rich would read as markup."""
+    table.add_row(*(Text("\n".join(map(printable, cell.split("\n")))) for cell in cells))
+
+
+def _yes(value: bool) -> str:
+    return "yes" if value else "no"

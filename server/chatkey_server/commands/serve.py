@@ -1,0 +1,161 @@
+"""`chatkey serve`: the server in one process, under uvicorn (D-16)."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import signal
+import socket
+import ssl
+import sys
+from typing import TYPE_CHECKING
+
+import click
+import uvicorn
+
+from chatkey_server import logs
+from chatkey_server.app import create_app
+from chatkey_server.assets import AssetsError
+from chatkey_server.chat.hub import Hub
+from chatkey_server.settings import Settings, SettingsError, load
+from chatkey_server.socket import close_all
+from chatkey_server.storage import engine, migrate
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+    from litestar import Litestar
+
+BACKLOG = 2048
+GRACE_SECONDS = 5
+"""How long requests under way may take when the server is told to stop."""
+
+
+@click.command()
+@click.option("--host", help="Address to listen on; CHATKEY_HOST unless given.")
+@click.option("--port", type=click.IntRange(1, 65535), help="Port to listen on; CHATKEY_PORT unless given.")
+def serve(host: str | None, port: int | None) -> None:
+    """Run the server. Prints `ready` and its address when it takes requests; stops at SIGTERM or Ctrl-C."""
+    settings = load(_environment(host, port))
+    logs.configure(settings.log_level)
+    asyncio.run(_check_stores(settings))
+    listener = _listen(settings)
+    try:
+        app = create_app(settings)
+        config = uvicorn_config(app, settings)
+    except AssetsError as error:
+        raise click.ClickException(str(error)) from error
+    for stop in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(stop, _leave)
+    Server(config, app, settings).run(sockets=[listener])
+
+
+class Server(uvicorn.Server):
+    """uvicorn, which also says when it is ready, and closes the sockets itself before it stops."""
+
+    def __init__(self, config: uvicorn.Config, app: Litestar, settings: Settings) -> None:
+        super().__init__(config)
+        self._app = app
+        self._base_url = settings.base_url
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Open what the app needs, listen, and say so on standard output."""
+        await super().startup(sockets)
+        if self.started:
+            click.echo(f"ready {self._base_url}")
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Take no more connections, tell every socket why it closes (1012), and let requests under way finish."""
+        for server in self.servers:
+            server.close()
+        await close_all(self._app.state.services)
+        await super().shutdown(sockets)
+
+
+def _environment(host: str | None, port: int | None) -> dict[str, str]:
+    environ = dict(os.environ)
+    if host:
+        environ["CHATKEY_HOST"] = host
+    if port:
+        environ["CHATKEY_PORT"] = str(port)
+    return environ
+
+
+async def _check_stores(settings: Settings) -> None:
+    """Fail here, in a sentence, rather than in the middle of the start."""
+    async with engine.opened(settings.database):
+        await migrate.ensure(settings)
+    if settings.redis_url:
+        await _check_redis(settings.redis_url)
+
+
+async def _check_redis(url: str) -> None:
+    try:
+        from redis import RedisError  # noqa: PLC0415 - an optional package
+    except ImportError:
+        raise SettingsError("CHATKEY_REDIS_URL needs the package redis; run `pip install redis`") from None
+    try:
+        async with Hub(url).running():
+            pass
+    except (OSError, RedisError) as error:
+        raise SettingsError(
+            f"CHATKEY_REDIS_URL (not shown): Redis cannot be reached ({type(error).__name__}); "
+            "check that it runs, and its host, port and password"
+        ) from error
+
+
+def _listen(settings: Settings) -> socket.socket:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    try:
+        return socket.create_server((settings.host, settings.port), family=family, backlog=BACKLOG)
+    except OSError as error:
+        raise click.ClickException(_why_not(error, settings)) from error
+
+
+def _why_not(error: OSError, settings: Settings) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return (
+            f"Port {settings.port} on {settings.host} is in use. Stop what uses it, "
+            "or choose another with --port or CHATKEY_PORT."
+        )
+    if error.errno == errno.EACCES:
+        return (
+            f"Port {settings.port} may not be opened by this user. Choose one above 1023 with --port or CHATKEY_PORT."
+        )
+    return (
+        f"Cannot listen on {settings.host}: {error.strerror}. Set --host or CHATKEY_HOST to an address of this machine."
+    )
+
+
+def uvicorn_config(app: Litestar, settings: Settings) -> uvicorn.Config:
+    """Say how uvicorn runs an app. Raises `SettingsError` when certificate and key cannot be used."""
+    config = uvicorn.Config(
+        app,
+        http="httptools",
+        ws="websockets-sansio",
+        ws_max_size=settings.limits.frame_bytes,
+        ws_per_message_deflate=False,
+        lifespan="on",
+        log_config=None,
+        access_log=settings.log_level == "debug",
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=GRACE_SECONDS,
+        backlog=BACKLOG,
+        ssl_certfile=settings.tls_cert or None,
+        ssl_keyfile=settings.tls_key or None,
+    )
+    try:
+        config.load()
+    except (OSError, ssl.SSLError) as error:
+        raise SettingsError(
+            f"CHATKEY_TLS_CERT={settings.tls_cert} and CHATKEY_TLS_KEY={settings.tls_key} are not a certificate and "
+            f"its key ({error.strerror or type(error).__name__}); give two PEM files that belong together"
+        ) from error
+    return config
+
+
+def _leave(_: int, __: FrameType | None) -> None:
+    """End without a traceback: uvicorn raises the signal again once it has stopped."""
+    sys.exit(0)

@@ -1,0 +1,51 @@
+"""What the administrative commands share: the open database, and text that is safe on a terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from chatkey_server.settings import load
+from chatkey_server.storage import engine, migrate
+from chatkey_server.storage.vault import Vault
+
+
+@asynccontextmanager
+async def administration() -> AsyncIterator[Vault]:
+    """Open the database of the settings, up to date, and return the vault of its secrets."""
+    settings = load()
+    vault = Vault.of(settings)
+    async with engine.opened(settings.database):
+        await migrate.ensure(settings)
+        yield vault
+
+
+def database_exists() -> bool:
+    """Tell whether there may be anything to look up: not in a folder where no server of this machine ever ran."""
+    settings = load()
+    return bool(settings.database_url) or Path(settings.database.removeprefix(engine.SQLITE)).exists()
+
+
+def read_secret(label: str) -> str:
+    """Ask for a secret without showing it; where nobody can be asked, read a line of standard input."""
+    if sys.stdin.isatty():
+        return str(click.prompt(label, hide_input=True, err=True))
+    secret = sys.stdin.readline().rstrip("\r\n")
+    if not secret:
+        raise click.UsageError(f"No {label.lower()} on standard input: type it there, or run this on a terminal.")
+    return secret
+
+
+def printable(text: str) -> str:
+    """Return a stored text without anything that could steer the terminal."""
+    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
+
+
+def moment(seconds: float) -> str:
+    """Return a time as people write it, in UTC."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")

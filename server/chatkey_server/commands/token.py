@@ -1,0 +1,155 @@
+"""`chatkey token`: makes a custom-login token for trying things out, and explains any token."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from base64 import urlsafe_b64decode
+from typing import Final, NoReturn, TextIO
+
+import click
+import msgspec
+from rich.console import Console
+from rich.table import Column, Table
+from rich.text import Text
+
+from chatkey_protocol.codes import Code
+from chatkey_server.commands.session import administration, database_exists, moment, printable
+from chatkey_server.identity import keys, tokens
+from chatkey_server.identity.errors import Refused
+from chatkey_server.identity.tokens import Profile, Secrets
+from chatkey_server.settings import SettingsError
+from chatkey_server.storage.providers import load
+
+MEANINGS: Final = {
+    "alg": "how it is signed; only HS256 counts",
+    "typ": "what the header says it is",
+    "pid": "provider id",
+    "uid": "who it speaks for",
+    "type": "visitor and user open a socket, identity is exchanged for one that does",
+    "cnf": "the key that must sign the proof (jkt is its RFC 7638 thumbprint)",
+    "name": "member name, shown in the widget",
+    "email": "member e-mail, shown",
+    "avatar": "member avatar, shown",
+    "data": "the social provider and the avatar",
+    "iat": "issued",
+    "nbf": "not before",
+    "exp": "expires",
+}
+"""What the members of header and payload mean (contract 2.4 to 2.6)."""
+TIMES: Final = ("iat", "nbf", "exp")
+UNITS: Final = ((86_400, "day"), (3600, "hour"), (60, "minute"), (1, "second"))
+
+
+@click.group()
+def token() -> None:
+    """Make a member token for testing, or have any token explained."""
+
+
+@token.command()
+@click.option("--provider", "provider_id", required=True, help="The provider whose secret signs it.")
+@click.option("--uid", required=True, help="Your own id of the user.")
+@click.option("--jkt", required=True, help="The widget's key thumbprint, as getToken receives it.")
+@click.option("--name", help="Member name.")
+@click.option("--email", help="Member e-mail.")
+@click.option("--avatar", help="Address of the member's picture.")
+@click.option("--lifetime", type=click.IntRange(min=1), default=3600, show_default=True, help="Seconds it lasts.")
+def mint(
+    *, provider_id: str, uid: str, jkt: str, name: str | None, email: str | None, avatar: str | None, lifetime: int
+) -> None:
+    """Print the socket token an integrator's backend would make for a user."""
+    if not keys.is_jkt(jkt):
+        raise Refused(Code.PARAMETER_INVALID, "--jkt must be a SHA-256 thumbprint: 43 characters of base64url.")
+    secrets = asyncio.run(_secrets(provider_id))
+    if secrets is None:
+        raise Refused(Code.PROVIDER_UNKNOWN, f"There is no provider {provider_id!r}.", member="id")
+    now = time.time()
+    profile = Profile(name=name, email=email, avatar=avatar)
+    made = tokens.mint_custom(secrets, pid=provider_id, uid=uid, jkt=jkt, profile=profile, now=now, lifetime=lifetime)
+    tokens.read_socket_token(made, secrets, pid=provider_id, now=now)  # what the server would refuse is not handed out
+    click.echo(made)
+
+
+@token.command()
+@click.argument("file", type=click.File(), default="-")
+def inspect(file: TextIO) -> None:
+    """Explain a token read from FILE, or from standard input, and say whether the server would accept it.
+
+    The token itself is never printed. Ends with status 1 when the server would refuse it.
+    """
+    text = file.read().strip()
+    header, payload = _decode(text)
+    now = time.time()
+    Console().print(_explained(header, payload, now))
+    pid = payload.get("pid")
+    try:
+        secrets = asyncio.run(_secrets(pid)) if isinstance(pid, str) else None
+    except SettingsError as error:
+        click.echo(f"Not verified: {error}")
+        return
+    if secrets is None:
+        click.echo("Not verified: its provider is not in this database, so its signature proves nothing here.")
+        return
+    _verify(text, payload, secrets, now)
+    click.echo("Accepted: the signature is right, and so is every claim.")
+
+
+async def _secrets(provider_id: str) -> Secrets | None:
+    if not database_exists():
+        return None
+    async with administration() as vault:
+        view = await load(provider_id, vault, "")
+    return view.secrets if view else None
+
+
+def _decode(text: str) -> tuple[dict[str, object], dict[str, object]]:
+    """Return header and payload of a compact JWS, unverified."""
+    parts = text.split(".")
+    if len(parts) != 3:
+        _unreadable(f"it has {len(parts)} parts where a token has three, with dots between them")
+    header, payload = (_object(part, name) for part, name in zip(parts, ("header", "payload"), strict=False))
+    return header, payload
+
+
+def _object(part: str, name: str) -> dict[str, object]:
+    try:
+        return msgspec.json.decode(urlsafe_b64decode(part + "=" * (-len(part) % 4)), type=dict[str, object])
+    except ValueError as error:
+        _unreadable(f"its {name} is not base64url of a JSON object ({type(error).__name__})")
+
+
+def _unreadable(reason: str) -> NoReturn:
+    raise Refused(Code.TOKEN_MALFORMED, f"This is not a token: {reason}.")
+
+
+def _verify(text: str, payload: dict[str, object], secrets: Secrets, now: float) -> None:
+    read = tokens.read_identity_token if payload.get("type") == "identity" else tokens.read_socket_token
+    try:
+        read(text, secrets, pid=str(payload["pid"]), now=now)
+    except Refused as refused:
+        raise Refused(
+            refused.code, f"Refused with {refused.code}: {refused.message}", member=refused.member, cause=refused.cause
+        ) from refused
+
+
+def _explained(header: dict[str, object], payload: dict[str, object], now: float) -> Table:
+    table = Table("in", "member", Column("value", overflow="fold"), "meaning")
+    for place, members in (("header", header), ("payload", payload)):
+        for name, value in members.items():
+            meaning = MEANINGS.get(name, "not used by the server")
+            if name in TIMES and isinstance(value, int) and not isinstance(value, bool):
+                meaning = f"{meaning} {_in_words(value, now)}"
+            shown = json.dumps(value, ensure_ascii=False)
+            table.add_row(*(Text(printable(cell)) for cell in (place, name, shown, meaning)))
+    return table
+
+
+def _in_words(seconds: int, now: float) -> str:
+    """Return a time with its distance from now; "looks like milliseconds" for one that can only be that."""
+    if not 0 <= seconds < 100_000_000_000:
+        return "at no time a person will see; it must be seconds since 1970, not milliseconds"
+    distance = round(abs(seconds - now))
+    size, unit = next(((size, unit) for size, unit in UNITS if distance >= size), UNITS[-1])
+    amount = f"{distance // size} {unit}{'' if distance // size == 1 else 's'}"
+    return f"{moment(seconds)}, {f'in {amount}' if seconds > now else f'{amount} ago'}"

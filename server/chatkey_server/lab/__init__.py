@@ -1,0 +1,1 @@
+"""Test-only controls, mounted on loopback and on request only (D-14)."""

@@ -1,0 +1,1 @@
+"""What agents and administrators of a business see."""

@@ -1,0 +1,1 @@
+"""The public HTTP endpoints the widget calls (contract 4)."""

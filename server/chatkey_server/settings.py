@@ -1,0 +1,339 @@
+"""The server's settings, read from `CHATKEY_*` and checked before anything starts."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import msgspec
+
+from chatkey_protocol.names import ANNOUNCED_SOCIALS, AVAILABLE_SOCIALS, SOCKET_PATH
+from chatkey_server.identity.origins import is_loopback_host
+
+PREFIX = "CHATKEY_"
+OTHERS = ("CHATKEY_BROWSER", "CHATKEY_E2E_", "CHATKEY_DEMO_")
+"""Variables, and beginnings of variables, that belong to the other components."""
+
+MASTER_KEY_CHARS = 32
+
+HOST = re.compile(r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\]")
+
+
+class SettingsError(Exception):
+    """A setting that cannot be used; the message names the variable, its value and what to write instead."""
+
+
+class SocialAddress(msgspec.Struct, frozen=True):
+    """Where a social provider is: for browsers, for this server, and under which issuer it signs.
+
+    All None means the real provider at its real hosts. Set, they are base addresses under which all hosts of that
+    provider are folded together with unchanged paths.
+    """
+
+    browser_url: str | None = None
+    server_url: str | None = None
+    issuer: str | None = None
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """How much one peer may ask for. Rates are per minute and client address; 0 switches a rate off."""
+
+    token_rate: int = 600
+    oauth_rate: int = 60
+    frame_bytes: int = 64 * 1024
+    message_chars: int = 4000
+    name_chars: int = 255
+    frames_per_second: int = 20
+    auth_timeout: int = 10
+    ping: int = 25
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything the server is told from outside."""
+
+    base_url: str = "http://localhost:8800"
+    assets_url: str = ""
+    host: str = "127.0.0.1"
+    port: int = 8800
+    tls_cert: str = ""
+    tls_key: str = ""
+    data_dir: Path = Path(".chatkey")
+    database_url: str = ""
+    redis_url: str = ""
+    master_key: tuple[str, ...] = ()
+    ca_file: str = ""
+    panel_frame_ancestors: str = "'none'"
+    lab: bool = False
+    log_level: str = "info"
+    limits: Limits = Limits()
+    socials: dict[str, SocialAddress] = {}
+
+    @property
+    def socket_uri(self) -> str:
+        """The socket's address for browsers (D-10)."""
+        scheme, _, rest = self.base_url.partition("://")
+        return f"{'wss' if scheme == 'https' else 'ws'}://{rest}{SOCKET_PATH}"
+
+    @property
+    def assets(self) -> str:
+        """The address under which browsers find `sdk.js`."""
+        return self.assets_url or f"{self.base_url}/assets"
+
+    @property
+    def database(self) -> str:
+        """The database's URL; an SQLite file in the data folder unless another is set."""
+        return self.database_url or f"sqlite:///{self.data_dir / 'chatkey.sqlite'}"
+
+    def __repr__(self) -> str:
+        return f"Settings(base_url={self.base_url!r}, …)"
+
+    def __rich_repr__(self) -> list[tuple[str, object]]:
+        return [("base_url", self.base_url)]
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One variable: how its text is read, what it means, and whether its value may be shown.
+
+    `parse` raises ValueError with a clause that says what is wrong and what to write ("is not …; write …").
+    """
+
+    name: str
+    parse: Callable[[str], object]
+    help: str
+    secret: bool = False
+
+    @property
+    def field(self) -> str:
+        """The field of `Settings`, `Limits` or `SocialAddress` that it fills."""
+        return self.name.removeprefix(PREFIX).removeprefix("LIMIT_").lower()
+
+    @property
+    def default(self) -> str:
+        """The default as one would write it; empty when there is none."""
+        if self.name.startswith(f"{PREFIX}LIMIT_"):
+            return str(getattr(Limits(), self.field))
+        value = getattr(Settings(), self.field, "")
+        return "0" if value is False else str(value or "")
+
+
+def _address(text: str, *, path: bool, insecure: bool = False) -> str:
+    """Read an http(s) address, optionally with a path and never ending in a slash."""
+    example = "https://chat.example" + ("/path" if path else "")
+    if not text.startswith(("https://", "http://")):
+        raise ValueError(f"is not an http or https address; write one such as {example}")
+    try:
+        parts = urlsplit(text)
+        port = parts.port
+    except ValueError as error:
+        raise ValueError(f"is not an address ({error}); write one such as {example}") from None
+    host = parts.netloc.lower().rpartition("@")[2].removesuffix(f":{port}")
+    if not HOST.fullmatch(host):
+        raise ValueError(f"has no usable host name; write one such as {example}")
+    shown_port = "" if port in {None, {"https": 443, "http": 80}[parts.scheme]} else f":{port}"
+    clean = f"{parts.scheme}://{host}{shown_port}{parts.path.rstrip('/') if path else ''}"
+    if text != clean:
+        raise ValueError(f"has more than {'an address' if path else 'scheme, host and port'}; write {clean}")
+    if parts.scheme == "http" and not insecure and not is_loopback_host(host):
+        raise ValueError(f"is plain http, which browsers only trust on localhost; write https://{host}{shown_port}")
+    return clean
+
+
+def _whole(text: str, *, least: int, most: int) -> int:
+    if not re.fullmatch(r"[0-9]{1,9}", text) or not least <= int(text) <= most:
+        raise ValueError(f"is not a whole number from {least} to {most}")
+    return int(text)
+
+
+def _switch(text: str) -> bool:
+    if text.lower() in {"1", "true", "yes", "on"}:
+        return True
+    if text.lower() in {"0", "false", "no", "off"}:
+        return False
+    raise ValueError("is neither on nor off; write 1 or 0")
+
+
+def _file(text: str) -> str:
+    if not Path(text).is_file():
+        raise ValueError("is not a file that exists; write the path of a PEM file")
+    return text
+
+
+def _database(text: str) -> str:
+    if text.startswith(("postgresql://", "postgres://")):
+        return text
+    if text.startswith("sqlite:///") and len(text) > len("sqlite:///"):
+        return text
+    raise ValueError(
+        "is not a database address; write postgresql://user:password@host/database or sqlite:///path/to/file"
+    )
+
+
+def _redis(text: str) -> str:
+    if not text.startswith(("redis://", "rediss://", "unix://")):
+        raise ValueError("is not a Redis address; write redis://host:6379/0")
+    return text
+
+
+def _master_keys(text: str) -> tuple[str, ...]:
+    keys = tuple(key.strip() for key in text.split(","))
+    for number, key in enumerate(keys, 1):
+        if len(key) < MASTER_KEY_CHARS:
+            raise ValueError(
+                f"has {len(key)} characters in key {number}, where at least {MASTER_KEY_CHARS} are needed; "
+                "write long random keys with commas between them, the current one first"
+            )
+    return keys
+
+
+def _frame_ancestors(text: str) -> str:
+    sources = text.split()
+    if not all(re.fullmatch(r"'none'|'self'|https?://[a-z0-9.:\[\]-]+", source) for source in sources):
+        raise ValueError("is not a list of origins; write 'none', 'self' or origins with spaces between them")
+    return " ".join(sources)
+
+
+def _host(text: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9.:-]+", text):
+        raise ValueError("is not an address to listen on; write one such as 127.0.0.1 or 0.0.0.0")
+    return text
+
+
+def _log_level(text: str) -> str:
+    if text.lower() not in {"debug", "info", "warning", "error"}:
+        raise ValueError("is not a level; write debug, info, warning or error")
+    return text.lower()
+
+
+def _general() -> Iterator[Setting]:
+    yield Setting("CHATKEY_BASE_URL", partial(_address, path=False), "The address of this server for browsers.")
+    yield Setting(
+        "CHATKEY_ASSETS_URL", partial(_address, path=True), "The address of `sdk.js`, unless it is `/assets` here."
+    )
+    yield Setting("CHATKEY_HOST", _host, "The network address to listen on.")
+    yield Setting("CHATKEY_PORT", partial(_whole, least=1, most=65535), "The port to listen on.")
+    yield Setting("CHATKEY_TLS_CERT", _file, "The certificate chain, when the server speaks TLS itself.")
+    yield Setting("CHATKEY_TLS_KEY", _file, "The certificate's private key.")
+    yield Setting("CHATKEY_DATA_DIR", Path, "The folder of the embedded database and of the generated master key.")
+    yield Setting(
+        "CHATKEY_DATABASE_URL", _database, "The database, unless it is the embedded SQLite file.", secret=True
+    )
+    yield Setting("CHATKEY_REDIS_URL", _redis, "Redis, for fan-out between several processes or hosts.", secret=True)
+    yield Setting(
+        "CHATKEY_MASTER_KEY",
+        _master_keys,
+        "The key all others are derived from; old ones, still readable, follow after commas.",
+        secret=True,
+    )
+    yield Setting("CHATKEY_CA_FILE", _file, "Certificates to trust when the server calls social providers.")
+    yield Setting("CHATKEY_PANEL_FRAME_ANCESTORS", _frame_ancestors, "The origins that may frame the agent panel.")
+    yield Setting("CHATKEY_LAB", _switch, "Switches the test controls under `/lab` on; only on a loopback address.")
+    yield Setting("CHATKEY_LOG_LEVEL", _log_level, "How much is logged: debug, info, warning or error.")
+
+
+def _limits() -> Iterator[Setting]:
+    rate, size = partial(_whole, least=0, most=1_000_000), partial(_whole, least=1, most=1_000_000)
+    yield Setting("CHATKEY_LIMIT_TOKEN_RATE", rate, "Token requests a minute from one client address; 0 is no limit.")
+    yield Setting("CHATKEY_LIMIT_OAUTH_RATE", rate, "OAuth requests a minute from one client address; 0 is no limit.")
+    yield Setting("CHATKEY_LIMIT_FRAME_BYTES", partial(_whole, least=16_384, most=1_048_576), "Bytes of one frame.")
+    yield Setting("CHATKEY_LIMIT_MESSAGE_CHARS", size, "Characters of one message.")
+    yield Setting("CHATKEY_LIMIT_NAME_CHARS", partial(_whole, least=1, most=255), "Characters of a member's name.")
+    yield Setting("CHATKEY_LIMIT_FRAMES_PER_SECOND", size, "Frames a second on one socket.")
+    yield Setting(
+        "CHATKEY_LIMIT_AUTH_TIMEOUT", partial(_whole, least=1, most=60), "Seconds a new socket has to prove itself."
+    )
+    yield Setting("CHATKEY_LIMIT_PING", partial(_whole, least=1, most=300), "Seconds between the pings of a widget.")
+
+
+def _socials() -> Iterator[Setting]:
+    for social in (*AVAILABLE_SOCIALS, *ANNOUNCED_SOCIALS):
+        start = f"{PREFIX}{social.upper()}"
+        yield Setting(
+            f"{start}_BROWSER_URL", partial(_address, path=True), f"Where browsers find {social}, if not the real one."
+        )
+        yield Setting(
+            f"{start}_SERVER_URL",
+            partial(_address, path=True, insecure=True),
+            f"Where this server finds {social}, if not the real one.",
+        )
+        yield Setting(
+            f"{start}_ISSUER", partial(_address, path=True, insecure=True), f"The issuer in the id_tokens of {social}."
+        )
+
+
+SETTINGS: tuple[Setting, ...] = (*_general(), *_limits(), *_socials())
+"""Every setting there is, in the order of the documentation."""
+
+
+def load(environ: Mapping[str, str] = os.environ) -> Settings:
+    """Read and check the settings; an empty variable counts as not set.
+
+    Raises `SettingsError` naming the first variable that is wrong.
+    """
+    _refuse_unknown(environ)
+    read = {setting.name: _read(setting, environ[setting.name]) for setting in SETTINGS if environ.get(setting.name)}
+    settings = msgspec.convert(
+        {
+            **_members(read, Settings),
+            "limits": _members(read, Limits, "LIMIT_"),
+            "socials": {
+                social: members
+                for social in (*AVAILABLE_SOCIALS, *ANNOUNCED_SOCIALS)
+                if (members := _members(read, SocialAddress, f"{social.upper()}_"))
+            },
+        },
+        Settings,
+    )
+    if not environ.get("CHATKEY_BASE_URL"):
+        scheme = "https" if settings.tls_cert else "http"
+        settings = msgspec.structs.replace(settings, base_url=f"{scheme}://localhost:{settings.port}")
+    _check_together(settings)
+    return settings
+
+
+def _members(read: Mapping[str, object], struct: type[msgspec.Struct], start: str = "") -> dict[str, object]:
+    """Return the values that were read for the fields of one Struct."""
+    names = {f"{PREFIX}{start}{field.name.upper()}": field.name for field in msgspec.structs.fields(struct)}
+    return {names[name]: value for name, value in read.items() if name in names}
+
+
+def _refuse_unknown(environ: Mapping[str, str]) -> None:
+    known = [setting.name for setting in SETTINGS]
+    for name in environ:
+        if not name.startswith(PREFIX) or name in known or name.startswith(OTHERS):
+            continue
+        near = difflib.get_close_matches(name, known, n=1)
+        hint = f"did you mean {near[0]}?" if near else "remove it, or look the name up in the list of settings"
+        raise SettingsError(f"{name} is not a setting: {hint}")
+
+
+def _read(setting: Setting, text: str) -> object:
+    try:
+        return setting.parse(text)
+    except ValueError as error:
+        shown = "(not shown)" if setting.secret or "@" in text else repr(text)
+        raise SettingsError(f"{setting.name} {shown} {error}") from None
+
+
+def _check_together(settings: Settings) -> None:
+    """Refuse what is only wrong in combination (D-14, D-15)."""
+    if bool(settings.tls_cert) != bool(settings.tls_key):
+        missing = "CHATKEY_TLS_KEY" if settings.tls_cert else "CHATKEY_TLS_CERT"
+        raise SettingsError(f"{missing} is not set, but its other half is; set both, or none to serve without TLS")
+    if settings.lab and not is_loopback_host(settings.host):
+        raise SettingsError(
+            f"CHATKEY_LAB '1' opens test controls to anyone, and CHATKEY_HOST {settings.host!r} is not a loopback "
+            "address; write CHATKEY_HOST=127.0.0.1, or leave CHATKEY_LAB out"
+        )
+    shared = settings.redis_url or settings.database_url.startswith("postgres")
+    if shared and not settings.master_key:
+        raise SettingsError(
+            "CHATKEY_MASTER_KEY is not set, but a database or Redis that several processes share is; write one random "
+            f"key of at least {MASTER_KEY_CHARS} characters, the same for all of them"
+        )

@@ -1,0 +1,1 @@
+"""How the server logs in with each social provider: one module each."""

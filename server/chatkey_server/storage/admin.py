@@ -1,0 +1,309 @@
+"""What an administrator changes, checked before it is stored: for the command line, the lab and the admin panel.
+
+Every function raises `Refused`: `parameter_invalid` naming the member, `provider_unknown`, or `unavailable`.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Callable, Iterable
+from typing import Final, TypedDict, Unpack
+
+import msgspec
+from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+from chatkey_protocol.codes import Code
+from chatkey_protocol.names import ANNOUNCED_SOCIALS, AVAILABLE_SOCIALS
+from chatkey_server.identity import origins
+from chatkey_server.identity.errors import Refused
+from chatkey_server.storage.engine import transaction
+from chatkey_server.storage.providers import PROVIDER_ID, SERVICE, Application, KeySource, Quiet
+from chatkey_server.storage.tables import (
+    UNIQUE,
+    ChatCustomer,
+    Conversation,
+    OAuthApplication,
+    OAuthFlow,
+    Provider,
+    RegisteredDomain,
+    SocialLogin,
+)
+from chatkey_server.storage.text import fit
+from chatkey_server.storage.vault import Vault
+
+SECRET_BYTES: Final = 32
+"""The least length of an HS256 secret (RFC 7518 3.2)."""
+MOST_DOMAINS: Final = 100
+MOST_OVERLAP_SECONDS: Final = 30 * 24 * 3600
+
+
+class NewProvider(Quiet, frozen=True):
+    """A provider just made: the only time its secret is handed out."""
+
+    id: str
+    secret_key: str
+
+
+class ProviderChanges(TypedDict, total=False):
+    """What may be changed of a provider (D-02)."""
+
+    name: str
+    enabled: bool
+    restrict_socket_origins: bool
+    livechat_enabled: bool
+    livechat_title: str
+    livechat_greeting: str
+    service_enabled: bool
+    service_title: str
+    service_greeting: str
+    ui_colour: str
+    ui_position: str
+    ui_locale: str
+
+
+async def add_provider(
+    vault: Vault,
+    *,
+    now: float,
+    id: str | None = None,  # noqa: A002 - the contract's word
+    name: str | None = None,
+    secret_key: str | None = None,
+    domains: Iterable[str] = (),
+) -> NewProvider:
+    """Make a provider, with an id and a secret of our own unless they are given."""
+    made = NewProvider(id or f"prov_{secrets.token_hex(8)}", secret_key or secrets.token_urlsafe(48))
+    if not PROVIDER_ID.fullmatch(made.id) or made.id == SERVICE:
+        raise _invalid("id", f"must be 1 to 64 of A-Z a-z 0-9 _ -, not begin with _ or -, and not be {SERVICE!r}")
+    _check_secret(made.secret_key)
+    _check_text("name", made.id if name is None else name, 255)
+    async with transaction():
+        added = (
+            await Provider.insert(
+                Provider(
+                    id=made.id,
+                    name=made.id if name is None else name,
+                    sealed_secret_key=vault.seal(made.secret_key),
+                    created_at=int(now),
+                    updated_at=int(now),
+                )
+            )
+            .on_conflict(target=Provider.id, action="DO NOTHING")
+            .returning(Provider.id)
+        )
+        if not added:
+            raise _invalid("id", f"{made.id!r} is taken; choose another")
+        await set_domains(made.id, domains, now=now)
+    return made
+
+
+async def update_provider(provider_id: str, *, now: float, **changes: Unpack[ProviderChanges]) -> None:
+    """Change what is given of a provider."""
+    values = dict(changes)
+    for member, value in values.items():
+        CHECKS[member](member, value)
+    async with transaction():
+        await _touch(provider_id, now)
+        await Provider.update({getattr(Provider, member): value for member, value in values.items()}, force=True).where(
+            Provider.id == provider_id
+        )
+
+
+async def remove_provider(provider_id: str, *, now: float) -> None:
+    """Remove a provider and everything kept for it: keys, logins, members, conversations."""
+    async with transaction():
+        await _touch(provider_id, now)
+        await OAuthApplication.delete().where(OAuthApplication.holder == provider_id)
+        await OAuthFlow.delete().where(OAuthFlow.provider == provider_id)
+        await Conversation.delete().where(Conversation.provider == provider_id)
+        await ChatCustomer.delete().where(ChatCustomer.provider == provider_id)
+        await Provider.delete().where(Provider.id == provider_id)
+
+
+async def set_domains(provider_id: str, domains: Iterable[str], *, now: float) -> None:
+    """Replace the registered domains; each is a host with an optional port (D-08)."""
+    registered = {domain: origins.registrable(domain) for domain in domains}
+    if len(registered) > MOST_DOMAINS:
+        raise _invalid("domains", f"must be at most {MOST_DOMAINS}")
+    async with transaction():
+        await _touch(provider_id, now)
+        await RegisteredDomain.delete().where(RegisteredDomain.provider == provider_id)
+        for domain, serialised in registered.items():
+            await RegisteredDomain.insert(
+                RegisteredDomain(provider=provider_id, domain=domain, origins=" ".join(serialised))
+            )
+
+
+async def set_social(
+    provider_id: str, social: str, *, now: float, enabled: bool = True, key_source: KeySource = "service"
+) -> None:
+    """Switch a social provider on or off for a business, and say whose application it goes through."""
+    if social not in AVAILABLE_SOCIALS:
+        known = ", ".join(AVAILABLE_SOCIALS)
+        raise Refused(
+            Code.SOCIAL_UNKNOWN, f"There is no {social!r} to log in with; there are {known}.", member="social"
+        )
+    if key_source not in {"service", "own"}:
+        raise _invalid("key_source", "must be 'service' or 'own'")
+    async with transaction():
+        await _touch(provider_id, now)
+        if key_source == "own" and not await _has_application(provider_id, social):
+            raise _invalid(
+                "key_source",
+                f"is 'own', but this provider has no {social} keys; give client_id and client_secret first",
+            )
+        await SocialLogin.insert(
+            SocialLogin(provider=provider_id, social=social, enabled=enabled, key_source=key_source)
+        ).on_conflict(
+            target=UNIQUE[SocialLogin][0], action="DO UPDATE", values=[SocialLogin.enabled, SocialLogin.key_source]
+        )
+
+
+async def set_application(vault: Vault, holder: str, social: str, application: Application, *, now: float) -> None:
+    """Store the keys of an OAuth application: a provider's own, or the service's when `holder` is `service`."""
+    _check_application(social, application)
+    async with transaction():
+        if holder != SERVICE:
+            await _touch(holder, now)
+        row = OAuthApplication(
+            holder=holder,
+            social=social,
+            client_id=application.client_id,
+            sealed_client_secret=vault.seal(application.client_secret) if application.client_secret else None,
+            team_id=application.team_id,
+            key_id=application.key_id,
+            sealed_p8=vault.seal(application.p8) if application.p8 else None,
+        )
+        await OAuthApplication.insert(row).on_conflict(
+            target=UNIQUE[OAuthApplication][0],
+            action="DO UPDATE",
+            values=[
+                OAuthApplication.client_id,
+                OAuthApplication.sealed_client_secret,
+                OAuthApplication.team_id,
+                OAuthApplication.key_id,
+                OAuthApplication.sealed_p8,
+            ],
+        )
+
+
+async def rotate_secret(
+    vault: Vault, provider_id: str, *, now: float, overlap_seconds: int, secret_key: str | None = None
+) -> str:
+    """Give a provider a new secret and return it; tokens of the one before count for `overlap_seconds` more (D-05)."""
+    if not 0 <= overlap_seconds <= MOST_OVERLAP_SECONDS:
+        raise _invalid("overlap_seconds", f"must be from 0 to {MOST_OVERLAP_SECONDS} (30 days)")
+    fresh = secret_key or secrets.token_urlsafe(48)
+    _check_secret(fresh)
+    async with transaction():
+        await _touch(provider_id, now)
+        row = await Provider.select(Provider.sealed_secret_key).where(Provider.id == provider_id).first()
+        before = str(row["sealed_secret_key"]) if row else ""
+        if vault.open(before) == fresh:
+            raise _invalid("secret_key", "is the one in use already; rotate to another")
+        await Provider.update(
+            {
+                Provider.sealed_secret_key: vault.seal(fresh),
+                Provider.sealed_previous_secret_key: before if overlap_seconds else None,
+                Provider.previous_until: int(now) + overlap_seconds,
+            }
+        ).where(Provider.id == provider_id)
+    return fresh
+
+
+async def _touch(provider_id: str, now: float) -> None:
+    """Note that a provider changes; refuses when there is none."""
+    touched = (
+        await Provider.update({Provider.updated_at: int(now)}).where(Provider.id == provider_id).returning(Provider.id)
+    )
+    if not touched:
+        raise Refused(Code.PROVIDER_UNKNOWN, f"There is no provider {provider_id!r}.", member="id")
+
+
+async def _has_application(holder: str, social: str) -> bool:
+    return bool(
+        await OAuthApplication.exists().where(OAuthApplication.holder == holder, OAuthApplication.social == social)
+    )
+
+
+def _invalid(member: str, reason: str) -> Refused:
+    return Refused(Code.PARAMETER_INVALID, f"{member} {reason}.", member=member)
+
+
+def _check_secret(secret_key: str) -> None:
+    if secret_key.lstrip().startswith("-----BEGIN"):
+        raise _invalid("secret_key", "is a PEM key; HS256 wants a random text that both ends share")
+    if secret_key != secret_key.strip():
+        raise _invalid("secret_key", "has white space at an end, which gets lost when it is copied")
+    if len(secret_key.encode()) < SECRET_BYTES:
+        raise _invalid("secret_key", f"must have at least {SECRET_BYTES} bytes")
+
+
+def _check_application(social: str, application: Application) -> None:
+    if social not in (*AVAILABLE_SOCIALS, *ANNOUNCED_SOCIALS):
+        raise Refused(Code.SOCIAL_UNKNOWN, f"There is no social provider {social!r}.", member="social")
+    for member, value in msgspec.structs.asdict(application).items():
+        if value is not None:
+            _check_text(member, value, 8192 if member == "p8" else 255)
+    for member in _needed(social):
+        if not getattr(application, member):
+            raise _invalid(member, f"is missing; the keys of {social} are not complete without it")
+    if application.p8 and not _is_signing_key(application.p8):
+        raise _invalid("p8", "is not an unencrypted P-256 private key in PEM form")
+
+
+def _needed(social: str) -> tuple[str, ...]:
+    """Return what an application must have; Apple's secret is made from its key (contract 2.1)."""
+    return ("client_id", "team_id", "key_id", "p8") if social == "apple" else ("client_id", "client_secret")
+
+
+def _is_signing_key(p8: str) -> bool:
+    try:
+        key = load_pem_private_key(p8.encode(), password=None)
+    except (ValueError, TypeError):
+        return False
+    return isinstance(key, EllipticCurvePrivateKey) and key.curve.name == "secp256r1"
+
+
+def _check_text(member: str, value: object, most: int, least: int = 1) -> None:
+    if not isinstance(value, str) or not least <= len(value) <= most or value != fit(value, most):
+        raise _invalid(member, f"must be {least} to {most} characters of text")
+
+
+def _check_title(member: str, value: object) -> None:
+    _check_text(member, value, 255)
+
+
+def _check_greeting(member: str, value: object) -> None:
+    _check_text(member, value, 2000, least=0)
+
+
+def _check_switch(member: str, value: object) -> None:
+    if not isinstance(value, bool):
+        raise _invalid(member, "must be true or false")
+
+
+def _check_pattern(pattern: str, wanted: str) -> Callable[[str, object], None]:
+    def check(member: str, value: object) -> None:
+        if not isinstance(value, str) or not re.fullmatch(pattern, value):
+            raise _invalid(member, f"must be {wanted}")
+
+    return check
+
+
+CHECKS: Final[dict[str, Callable[[str, object], None]]] = {
+    "name": _check_title,
+    "enabled": _check_switch,
+    "restrict_socket_origins": _check_switch,
+    "livechat_enabled": _check_switch,
+    "livechat_title": _check_title,
+    "livechat_greeting": _check_greeting,
+    "service_enabled": _check_switch,
+    "service_title": _check_title,
+    "service_greeting": _check_greeting,
+    "ui_colour": _check_pattern("#[0-9a-fA-F]{6}", "a colour such as #4f46e5"),
+    "ui_position": _check_pattern("left|right", "'left' or 'right'"),
+    "ui_locale": _check_pattern("[a-z]{2,3}(-[A-Za-z0-9]{2,8})?", "a language such as en or pt-BR"),
+}
+"""How each member of `ProviderChanges` is checked."""

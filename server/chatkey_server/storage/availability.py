@@ -1,0 +1,59 @@
+"""A database that is away is an answer (503, try again), not an accident."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from asyncpg import exceptions as pg  # type: ignore[import-untyped]
+
+from chatkey_protocol.codes import Code
+from chatkey_server.identity.errors import Refused
+
+SQLITE_CODES: Final = {
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_CORRUPT,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_INTERRUPT,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_NOTADB,
+    sqlite3.SQLITE_PERM,
+    sqlite3.SQLITE_READONLY,
+}
+
+POSTGRES_ERRORS: Final = (
+    pg.InsufficientResourcesError,
+    pg.InvalidAuthorizationSpecificationError,
+    pg.InvalidCatalogNameError,
+    pg.OperatorInterventionError,
+    pg.PostgresConnectionError,
+    pg.TransactionRollbackError,
+    pg.UndefinedTableError,
+)
+
+
+def is_away(error: BaseException) -> bool:
+    """Tell whether a driver's error means that the database is gone, locked, full, restarting or without its tables."""
+    if isinstance(error, sqlite3.DatabaseError):
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the low byte is the primary result code
+        return code in SQLITE_CODES or str(error).startswith("no such table")
+    if isinstance(error, pg.InterfaceError):
+        return not isinstance(error, ValueError)  # that one is for an argument that does not fit its column
+    return isinstance(error, (OSError, *POSTGRES_ERRORS))
+
+
+@contextmanager
+def available() -> Iterator[None]:
+    """Turn a database that is away into `Refused(unavailable)`; the driver's own words stay its `__cause__`."""
+    try:
+        yield
+    except Exception as error:
+        if not is_away(error):
+            raise
+        raise Refused(
+            Code.UNAVAILABLE, "The database cannot be reached; try again in a moment.", cause=type(error).__name__
+        ) from error

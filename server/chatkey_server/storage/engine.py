@@ -1,0 +1,229 @@
+"""The database of this process: opened once, bound to every table, with transactions that always let go of it."""
+
+# ruff: noqa: SLF001 - Piccolo keeps a table's description in `_meta`
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from contextvars import ContextVar
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
+
+from piccolo.apps.migrations.tables import Migration
+from piccolo.engine.postgres import PostgresEngine
+from piccolo.engine.sqlite import SQLiteEngine
+from piccolo.table import Table
+
+from chatkey_server.settings import SettingsError
+from chatkey_server.storage.availability import available, is_away
+from chatkey_server.storage.tables import TABLES
+
+if TYPE_CHECKING:
+    import aiosqlite
+
+BUSY_SECONDS = 5
+"""How long a write to SQLite waits for another process, and a query for a connection to PostgreSQL."""
+POOL_SIZE = 10
+SQLITE = "sqlite:///"
+
+
+class SQLiteConnection(sqlite3.Connection):
+    """A connection that lets the operating system decide when to reach the disk.
+
+    In WAL mode what was committed survives the death of the process; a power cut may lose the last commits, never
+    the database.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.execute("PRAGMA synchronous = NORMAL")
+
+
+class SQLite(SQLiteEngine):
+    """An SQLite file. Piccolo opens a connection per query; writers of this process queue on `writing`."""
+
+    def __init__(self, path: str) -> None:
+        self.file = Path(path).absolute()
+        # mode=rw: were the file to vanish, SQLite would otherwise go on with an empty one
+        super().__init__(f"{self.file.as_uri()}?mode=rw", uri=True, timeout=BUSY_SECONDS, factory=SQLiteConnection)
+        self.writing = asyncio.Lock()
+
+    async def open(self) -> None:
+        """Make the file if need be, switch it to WAL, and keep a connection to it.
+
+        Without one, every query's connection would be the last to close, and the last one folds the WAL back into the
+        file: a write then took ten times as long.
+        """
+        self.file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        kept = sqlite3.connect(self.file, timeout=BUSY_SECONDS, check_same_thread=False)
+        try:
+            kept.execute("PRAGMA journal_mode = WAL").close()
+            kept.execute("SELECT 1 FROM sqlite_schema").close()
+        except sqlite3.Error:
+            kept.close()
+            raise
+        self._kept = kept
+
+    async def close(self) -> None:
+        """Let the file go."""
+        self._kept.close()
+
+    @asynccontextmanager
+    async def connection(self, *, write: bool) -> AsyncIterator[aiosqlite.Connection]:
+        """Hold a connection with a transaction on it."""
+        if not write:
+            async with self._begun("BEGIN") as connection:
+                yield connection
+            return
+        async with asyncio.timeout(BUSY_SECONDS):
+            await self.writing.acquire()
+        try:
+            async with self._begun("BEGIN IMMEDIATE") as connection:
+                yield connection
+        finally:
+            self.writing.release()
+
+    @asynccontextmanager
+    async def _begun(self, begin: str) -> AsyncIterator[aiosqlite.Connection]:
+        connection = await self.get_connection()
+        try:
+            await connection.execute(begin)
+            try:
+                yield connection
+            except BaseException:
+                with suppress(sqlite3.Error):  # what went wrong first is what matters
+                    await connection.execute("ROLLBACK")
+                raise
+            await connection.execute("COMMIT")
+        finally:
+            await connection.close()
+
+
+class Postgres(PostgresEngine):
+    """A PostgreSQL database, through a pool."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__({"dsn": url, "timeout": BUSY_SECONDS, "server_settings": {"application_name": "chatkey"}})
+
+    async def check_version(self) -> None:
+        """Leave the database alone: Piccolo would connect as soon as the engine is made."""
+
+    async def open(self) -> None:
+        """Connect."""
+        await self.start_connection_pool(min_size=1, max_size=POOL_SIZE)
+
+    async def close(self) -> None:
+        """Let every connection go, waiting a moment for those in use."""
+        pool, self.pool = self.pool, None
+        if pool is None:
+            return
+        try:
+            await asyncio.wait_for(pool.close(), BUSY_SECONDS)
+        except TimeoutError:
+            pool.terminate()
+
+    @asynccontextmanager
+    async def connection(self, *, write: bool) -> AsyncIterator[object]:
+        """Hold a connection with a transaction on it; a reading one sees one moment of the database."""
+        if self.pool is None:
+            raise ConnectionError("the database is closed")
+        isolation = "read_committed" if write else "repeatable_read"
+        async with (
+            self.pool.acquire(timeout=BUSY_SECONDS) as connection,
+            connection.transaction(isolation=isolation, readonly=not write),
+        ):
+            yield connection
+
+
+Database = SQLite | Postgres
+
+
+def build(url: str) -> Database:
+    """Return the engine of a database address, not yet opened."""
+    return SQLite(url.removeprefix(SQLITE)) if url.startswith(SQLITE) else Postgres(url)
+
+
+@asynccontextmanager
+async def opened(url: str) -> AsyncIterator[Database]:
+    """Open the database and bind every table to it while the context lasts.
+
+    Raises `SettingsError` when it cannot be opened at all.
+    """
+    database = build(url)
+    try:
+        await database.open()
+    except Exception as error:
+        if not is_away(error):
+            raise
+        raise SettingsError(_unreachable(database, error)) from error
+    bind(database)
+    try:
+        yield database
+    finally:
+        await database.close()
+
+
+def bind(database: Database) -> None:
+    """Make every table use this database."""
+    tables: list[type[Table]] = [*TABLES, Migration]
+    for table in tables:
+        table._meta.db = database
+
+
+def bound() -> Database | None:
+    """Return the database the tables are bound to, if any was opened."""
+    # not `_meta.db`, which would go and look for one
+    return cast("Database | None", TABLES[0]._meta._db)
+
+
+@asynccontextmanager
+async def transaction() -> AsyncIterator[None]:
+    """Run queries that write in one transaction: all of them count, or none.
+
+    On SQLite writers take turns. Within another transaction it joins that one. Nothing but queries belongs inside, and
+    tasks started there must not query: they would inherit a connection that is closed when they use it.
+    Raises `Refused(unavailable)`.
+    """
+    async with _transaction(write=True):
+        yield
+
+
+@asynccontextmanager
+async def snapshot() -> AsyncIterator[None]:
+    """Run queries that only read, so that they all see the same moment. Raises `Refused(unavailable)`."""
+    async with _transaction(write=False):
+        yield
+
+
+@asynccontextmanager
+async def _transaction(*, write: bool) -> AsyncIterator[None]:
+    database = bound()
+    if database is None:
+        raise RuntimeError("no database was opened: use `async with opened(url)` first")
+    if database.transaction_exists():
+        yield
+        return
+    # Piccolo's own transactions never give the connection back when BEGIN or COMMIT fails; its queries need only this.
+    current = cast("ContextVar[SimpleNamespace | None]", database.current_transaction)
+    with available():
+        async with database.connection(write=write) as connection:
+            token = current.set(SimpleNamespace(connection=connection))
+            try:
+                yield
+            finally:
+                current.reset(token)
+
+
+def _unreachable(database: Database, error: BaseException) -> str:
+    if isinstance(database, SQLite):
+        return (
+            f"CHATKEY_DATA_DIR or CHATKEY_DATABASE_URL: the database file {str(database.file)!r} cannot be opened "
+            f"({error}); write a place this user may write to"
+        )
+    return (
+        f"CHATKEY_DATABASE_URL (not shown): the database cannot be reached ({type(error).__name__}); check that it "
+        "runs, and its host, name, user and password"
+    )

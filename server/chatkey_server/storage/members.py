@@ -1,0 +1,65 @@
+"""Member records (contract 2.7, D-11): written by social callbacks, and by the chat for custom logins."""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+from piccolo.querystring import QueryString
+
+from chatkey_protocol.codes import Code
+from chatkey_server.identity.errors import Refused
+from chatkey_server.storage.engine import transaction
+from chatkey_server.storage.tables import UNIQUE, ChatCustomer
+from chatkey_server.storage.text import fit
+
+UID_CHARS: Final = 255
+SHOWN_CHARS: Final = 255
+AVATAR_CHARS: Final = 2048
+
+
+async def upsert(
+    *,
+    provider: str,
+    login: Literal["custom", "social"],
+    uid: str,
+    auth_provider: str | None,
+    name: str | None,
+    email: str | None,
+    avatar: str | None,
+    now: float,
+) -> ChatCustomer:
+    """Write the record of a member, one per (provider, login, uid) however many do so at once, and return it.
+
+    A later login updates what it knows; what it does not tell (None) stays. Raises `Refused(parameter_invalid)` for a
+    `uid` that cannot be stored, since one that was cut could be somebody else's.
+    """
+    if not uid or len(uid) > UID_CHARS or uid != fit(uid, UID_CHARS):
+        raise Refused(Code.PARAMETER_INVALID, f"uid must be 1 to {UID_CHARS} characters of plain text.", member="uid")
+    seconds = int(now)
+    record = ChatCustomer(
+        provider=provider,
+        login=login,
+        uid=uid,
+        auth_provider=auth_provider,
+        name=fit(name, SHOWN_CHARS),
+        email=fit(email, SHOWN_CHARS),
+        avatar=fit(avatar, AVATAR_CHARS),
+        created_at=seconds,
+        updated_at=seconds,
+    )
+    told = (ChatCustomer.auth_provider, ChatCustomer.name, ChatCustomer.email, ChatCustomer.avatar)
+    kept = [
+        (column, QueryString(f"COALESCE(EXCLUDED.{column._meta.name}, chat_customer.{column._meta.name})"))  # noqa: SLF001
+        for column in told
+    ]
+    async with transaction():
+        await ChatCustomer.insert(record).on_conflict(
+            target=UNIQUE[ChatCustomer][0],
+            action="DO UPDATE",
+            values=[*kept, ChatCustomer.updated_at],
+        )
+        stored = await ChatCustomer.objects().get(
+            (ChatCustomer.provider == provider) & (ChatCustomer.login == login) & (ChatCustomer.uid == uid)
+        )
+    assert stored is not None  # noqa: S101 - written in this very transaction
+    return stored

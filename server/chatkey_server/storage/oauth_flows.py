@@ -1,0 +1,62 @@
+"""Social logins under way: what the callback needs and must find exactly once (D-07)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from chatkey_protocol.codes import Code
+from chatkey_server.identity.errors import Refused
+from chatkey_server.identity.oauth_state import LIFETIME_SECONDS
+from chatkey_server.storage.engine import transaction
+from chatkey_server.storage.tables import OAuthFlow
+
+MOST: Final = 100_000
+"""How many may be under way at once. More is an attack: refusing new ones spares the people already on their way."""
+
+
+async def start(id: str, *, provider: str, social: str, verifier: str, oidc_nonce: str, now: float) -> None:  # noqa: A002 - the column's name
+    """Remember a login that was sent to the social provider, and forget those whose time is over.
+
+    Raises `Refused(rate_limited)` when too many are under way.
+    """
+    async with transaction():
+        await OAuthFlow.delete().where(OAuthFlow.created_at <= int(now) - LIFETIME_SECONDS)
+        if await OAuthFlow.count() >= MOST:
+            raise Refused(Code.RATE_LIMITED, "Too many logins are under way; try again in a few minutes.")
+        await OAuthFlow.insert(
+            OAuthFlow(
+                id=id,
+                provider=provider,
+                social=social,
+                verifier=verifier,
+                oidc_nonce=oidc_nonce,
+                created_at=int(now),
+                used_at=None,
+            )
+        )
+
+
+async def take(id: str, *, now: float) -> OAuthFlow:  # noqa: A002 - the column's name
+    """Return the login with this id, once: of several callbacks with one state a single one gets it.
+
+    Raises `Refused` with `state_used`, `state_expired`, or `state_invalid` when it was never started here.
+    """
+    oldest = int(now) - LIFETIME_SECONDS
+    async with transaction():
+        taken = (
+            await OAuthFlow.update({OAuthFlow.used_at: int(now)})
+            .where(
+                (OAuthFlow.id == id)
+                & OAuthFlow.used_at.is_null()
+                & (OAuthFlow.created_at > int(now) - LIFETIME_SECONDS)
+            )
+            .returning(OAuthFlow.id)
+        )
+        flow = await OAuthFlow.objects().get(OAuthFlow.id == id)
+    if flow is None:
+        raise Refused(Code.STATE_INVALID, "This login was not started here; start it again.", member="state")
+    if taken:
+        return flow
+    if flow.created_at <= oldest:
+        raise Refused(Code.STATE_EXPIRED, "This login took longer than ten minutes; start it again.", member="state")
+    raise Refused(Code.STATE_USED, "This login was already completed; start it again.", member="state")

@@ -1,0 +1,34 @@
+"""Passwords of agents: scrypt (RFC 7914), each with its salt and the costs it was made with."""
+
+from __future__ import annotations
+
+import secrets
+from base64 import b64decode, b64encode
+from hashlib import scrypt
+from hmac import compare_digest
+from typing import Final
+
+N, R, P = 2**14, 8, 5
+"""16 MiB and about 0.1 s for one password, one of the settings OWASP recommends."""
+MEMORY: Final = 64 * 1024 * 1024
+
+
+def hash_password(password: str) -> str:
+    """Return what may be stored of a password: `scrypt$n$r$p$salt$hash`."""
+    salt = secrets.token_bytes(16)
+    return "$".join(["scrypt", str(N), str(R), str(P), _text(salt), _text(_derive(password, salt, N, R, P))])
+
+
+def verify_password(password: str, stored: str) -> bool:
+    """Tell whether a password is the one that was stored."""
+    _, n, r, p, salt, expected = stored.split("$")
+    derived = _derive(password, b64decode(salt), int(n), int(r), int(p))
+    return compare_digest(derived, b64decode(expected))
+
+
+def _derive(password: str, salt: bytes, n: int, r: int, p: int) -> bytes:
+    return scrypt(password.encode("utf-8", "replace"), salt=salt, n=n, r=r, p=p, maxmem=MEMORY, dklen=32)
+
+
+def _text(raw: bytes) -> str:
+    return b64encode(raw).decode()

@@ -1,0 +1,169 @@
+"""The tables (D-11, D-15). Times are seconds since the epoch."""
+
+from piccolo.columns import (
+    UUID,
+    BigInt,
+    Boolean,
+    Column,
+    ForeignKey,
+    Integer,
+    OnDelete,
+    Text,
+    Varchar,
+)
+from piccolo.columns.defaults.uuid import UUID4
+from piccolo.table import Table
+
+
+class Provider(Table, tablename="provider"):
+    """A business that embeds the widget (contract 2.1). Columns named `sealed_*` are encrypted (D-15)."""
+
+    id = Varchar(length=64, primary_key=True)
+    name = Varchar(length=255)
+    enabled = Boolean(default=True)
+    sealed_secret_key = Text(secret=True)
+    sealed_previous_secret_key = Text(null=True, default=None, secret=True)
+    previous_until = BigInt(default=0)
+    restrict_socket_origins = Boolean(default=False)
+    livechat_enabled = Boolean(default=True)
+    livechat_title = Varchar(length=255, default="Chat with us")
+    livechat_greeting = Text(default="Hello! How can we help?")
+    service_enabled = Boolean(default=True)
+    service_title = Varchar(length=255, default="Call us")
+    service_greeting = Text(default="We answer calls during office hours.")
+    ui_colour = Varchar(length=7, default="#4f46e5")
+    ui_position = Varchar(length=5, default="right")
+    ui_locale = Varchar(length=16, default="en")
+    created_at = BigInt()
+    updated_at = BigInt()
+
+
+class RegisteredDomain(Table, tablename="registered_domain"):
+    """A host, with an optional port, on which a business may embed the widget, and the origins it stands for (D-08).
+
+    `origins` holds serialised origins with spaces between them: what is compared and posted to, decided when saved.
+    """
+
+    provider = ForeignKey(references=Provider, on_delete=OnDelete.cascade, null=False)
+    domain = Varchar(length=255)
+    origins = Text()
+
+
+class SocialLogin(Table, tablename="social_login"):
+    """A social provider switched on for a business, and whose keys it uses: `service` or `own`."""
+
+    provider = ForeignKey(references=Provider, on_delete=OnDelete.cascade, null=False)
+    social = Varchar(length=16)
+    enabled = Boolean(default=True)
+    key_source = Varchar(length=8, default="service")
+
+
+class OAuthApplication(Table, tablename="oauth_application"):
+    """Keys of an OAuth application: a business's own, or the service's, whose `holder` is `service`."""
+
+    holder = Varchar(length=64)
+    social = Varchar(length=16)
+    client_id = Varchar(length=255)
+    sealed_client_secret = Text(null=True, default=None, secret=True)
+    team_id = Varchar(length=32, null=True, default=None)
+    key_id = Varchar(length=32, null=True, default=None)
+    sealed_p8 = Text(null=True, default=None, secret=True)
+
+
+class OAuthFlow(Table, tablename="oauth_flow"):
+    """One social login under way, keyed by the state's id (D-07). `used_at` makes the state single use."""
+
+    id = Varchar(length=64, primary_key=True)
+    provider = Varchar(length=64)
+    social = Varchar(length=16)
+    verifier = Varchar(length=128)
+    oidc_nonce = Varchar(length=64)
+    created_at = BigInt(index=True)
+    used_at = BigInt(null=True, default=None)
+
+
+class ChatCustomer(Table, tablename="chat_customer"):
+    """A member (contract 2.7, D-11). `login` is `custom` or `social`; e-mail joins nothing."""
+
+    id = UUID(primary_key=True, default=UUID4())
+    provider = Varchar(length=64)
+    login = Varchar(length=8)
+    uid = Varchar(length=255)
+    auth_provider = Varchar(length=16, null=True, default=None)
+    name = Varchar(length=255, null=True, default=None)
+    email = Varchar(length=255, null=True, default=None)
+    avatar = Text(null=True, default=None)
+    created_at = BigInt()
+    updated_at = BigInt()
+
+
+class Conversation(Table, tablename="conversation"):
+    """What one identity and the agents said to each other.
+
+    `login` is `visitor`, `custom` or `social`; a visitor's conversation has no customer and never gets one.
+    """
+
+    id = UUID(primary_key=True, default=UUID4())
+    provider = Varchar(length=64)
+    login = Varchar(length=8)
+    uid = Varchar(length=255)
+    customer = ForeignKey(references=ChatCustomer, on_delete=OnDelete.set_null, null=True, default=None)
+    last_seq = Integer(default=0)
+    last_at = BigInt(index=True)
+
+
+class Message(Table, tablename="message"):
+    """One message, the conversation's number `seq`. `folded` is the body for searching."""
+
+    id = UUID(primary_key=True, default=UUID4())
+    conversation = ForeignKey(references=Conversation, on_delete=OnDelete.cascade, null=False)
+    seq = Integer()
+    message_id = Varchar(length=64)
+    sender = Varchar(length=8)
+    name = Varchar(length=255, null=True, default=None)
+    body = Text()
+    folded = Text()
+    sent_at = BigInt()
+
+
+class Call(Table, tablename="call"):
+    """A call: `ringing`, then `active` or not, then `ended`. At most one per conversation is not ended."""
+
+    id = UUID(primary_key=True, default=UUID4())
+    conversation = ForeignKey(references=Conversation, on_delete=OnDelete.cascade, null=False)
+    state = Varchar(length=8, default="ringing")
+    started_at = BigInt()
+    answered_at = BigInt(null=True, default=None)
+    ended_at = BigInt(null=True, default=None)
+
+
+class Agent(Table, tablename="agent"):
+    """Someone who answers in the agent panel. `password_hash` is scrypt, with its salt."""
+
+    id = UUID(primary_key=True, default=UUID4())
+    username = Varchar(length=64, unique=True)
+    password_hash = Varchar(length=255, secret=True)
+
+
+TABLES: list[type[Table]] = [
+    Provider,
+    RegisteredDomain,
+    SocialLogin,
+    OAuthApplication,
+    OAuthFlow,
+    ChatCustomer,
+    Conversation,
+    Message,
+    Call,
+    Agent,
+]
+
+UNIQUE: dict[type[Table], tuple[tuple[Column, ...], ...]] = {
+    RegisteredDomain: ((RegisteredDomain.provider, RegisteredDomain.domain),),
+    SocialLogin: ((SocialLogin.provider, SocialLogin.social),),
+    OAuthApplication: ((OAuthApplication.holder, OAuthApplication.social),),
+    ChatCustomer: ((ChatCustomer.provider, ChatCustomer.login, ChatCustomer.uid),),
+    Conversation: ((Conversation.provider, Conversation.login, Conversation.uid),),
+    Message: ((Message.conversation, Message.seq), (Message.conversation, Message.message_id)),
+}
+"""The composite keys. Piccolo cannot declare them for SQLite: the migrations make them, as unique indexes."""

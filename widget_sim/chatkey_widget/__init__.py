@@ -1,0 +1,1 @@
+"""The widget: a pure state machine, with the browser at its edge (`chatkey_widget.browser`)."""
