@@ -1,1 +1,1 @@
-"""How the server logs in with each social provider: one module each."""
+"""How this server logs people in with social providers: one module per provider, and what they share."""

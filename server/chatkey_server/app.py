@@ -1,0 +1,92 @@
+"""The application: what there is one of, what is mounted where, what opens before it and closes after it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import TYPE_CHECKING
+
+from litestar import Litestar
+
+from chatkey_server import assets, panel, socket
+from chatkey_server.chat.hub import Hub
+from chatkey_server.clock import Clock
+from chatkey_server.lab import Lab
+from chatkey_server.public import oauth_callback, oauth_start, routes
+from chatkey_server.public.answers import DefaultHeaders
+from chatkey_server.public.documentation import openapi
+from chatkey_server.public.errors import EXCEPTION_HANDLERS
+from chatkey_server.public.limits import RateLimit
+from chatkey_server.public.paths import OneSpelling
+from chatkey_server.services import Services
+from chatkey_server.socket.registry import Sockets
+from chatkey_server.storage import engine, migrate
+from chatkey_server.storage.providers import Providers
+from chatkey_server.storage.vault import Vault
+
+if TYPE_CHECKING:
+    from litestar.types import ControllerRouterHandler
+
+    from chatkey_server.settings import Settings
+
+MAX_BODY_BYTES = 64 * 1024
+
+
+def create_app(settings: Settings, *, clock: Clock | None = None) -> Litestar:
+    """Build the server. The database is opened when the application starts, not before."""
+    services = build_services(settings, clock or Clock())
+    lab = Lab(services) if settings.lab else None
+    mounted: list[ControllerRouterHandler] = [
+        routes.router(services),
+        assets.router(settings),
+        oauth_start.router(services),
+        oauth_callback.router(services),
+        socket.handler(services),
+        panel.router(services),
+    ]
+    lifespan = [_database(settings)]
+    if lab:
+        mounted.append(lab.router)
+        lifespan.append(lab.lifespan)
+    app = Litestar(
+        mounted,
+        plugins=[services.hub],
+        lifespan=lifespan,
+        exception_handlers=EXCEPTION_HANDLERS,
+        openapi_config=openapi(),
+        include_in_schema=False,
+        request_max_body_size=MAX_BODY_BYTES,
+        logging_config=None,
+        debug=False,
+        pdb_on_exception=False,
+    )
+    app.state.services = services
+    app.asgi_handler = DefaultHeaders(OneSpelling(app.asgi_handler))
+    if lab:
+        lab.stand_before(app)
+    return app
+
+
+def build_services(settings: Settings, clock: Clock) -> Services:
+    """Make what the parts share."""
+    vault = Vault.of(settings)
+    return Services(
+        settings=settings,
+        clock=clock,
+        vault=vault,
+        providers=Providers(now=clock, vault=vault, socket_uri=settings.socket_uri),
+        hub=Hub(settings.redis_url),
+        sockets=Sockets(),
+        token_limit=RateLimit(settings.limits.token_rate, clock),
+        oauth_limit=RateLimit(settings.limits.oauth_rate, clock),
+    )
+
+
+def _database(settings: Settings) -> Callable[[Litestar], AbstractAsyncContextManager[None]]:
+    @asynccontextmanager
+    async def database(_: Litestar) -> AsyncIterator[None]:
+        async with engine.opened(settings.database):
+            await migrate.ensure(settings)
+            yield
+
+    return database

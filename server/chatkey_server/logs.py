@@ -1,0 +1,119 @@
+"""Logging: one stream of events with nothing secret in it, for people, for machines, and for the lab's feed."""
+
+from __future__ import annotations
+
+import logging
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final, TextIO
+
+import structlog
+
+if TYPE_CHECKING:
+    from structlog.typing import EventDict, Processor, WrappedLogger
+
+Listener = Callable[[Mapping[str, Any]], None]
+"""Takes a redacted event: its word in `event`, its level in `level`, and its facts."""
+
+REDACTED: Final = "[redacted]"
+
+_SECRET_KEY: Final = re.compile(
+    r"(?:^|.*_)(?:auth|token|secret|proof|p8|password|verifier|assertion|authorization|cookie)s?"
+    r"|(?:secret|private|master)_keys?",
+    re.IGNORECASE,
+)
+_SHARED_KEYS: Final = frozenset({"code", "state"})
+_WORD: Final = re.compile(r"[a-z]+(?:_[a-z]+)*")
+_SECRET_TEXTS: Final = (
+    (re.compile(r"eyJ[A-Za-z0-9_-]{5,}(?:\.[A-Za-z0-9_-]*){1,4}"), REDACTED),
+    (re.compile(r"-----BEGIN [A-Z0-9 ]+-----.*?(?:-----END [A-Z0-9 ]+-----|\Z)", re.DOTALL), REDACTED),
+    (re.compile(r"\b(Bearer|Basic) +[A-Za-z0-9._~+/=-]+", re.IGNORECASE), rf"\1 {REDACTED}"),
+    (re.compile(r"([?&#][\w.\[\]%-]{1,64}=)[^&#\s\"'<>]+"), rf"\1{REDACTED}"),
+)
+
+_listeners: set[Listener] = set()
+_shown_from = logging.INFO
+
+
+def configure(level: str = "info", *, stream: TextIO | None = None) -> None:
+    """Send our events and every library's to one stream, standard error by default, for the life of the process.
+
+    They are JSON lines unless the stream is a terminal. Of the libraries only warnings are shown, and with level
+    `debug` their news and a line for each request.
+    """
+    global _shown_from  # noqa: PLW0603 - structlog's configuration is one per process too
+    output = stream or sys.stderr
+    _shown_from = logging.getLevelNamesMapping()[level.upper()]
+    render = structlog.dev.ConsoleRenderer() if output.isatty() else structlog.processors.JSONRenderer()
+    structlog.configure(
+        processors=[*_COMMON, _tell, _drop_hidden, render],
+        logger_factory=structlog.WriteLoggerFactory(output),
+        cache_logger_on_first_use=False,
+    )
+    _set_threshold()
+    handler = logging.StreamHandler(output)
+    meta = structlog.stdlib.ProcessorFormatter.remove_processors_meta
+    handler.setFormatter(structlog.stdlib.ProcessorFormatter(processors=[meta, *_COMMON, render]))
+    foreign = logging.INFO if _shown_from == logging.DEBUG else max(logging.WARNING, _shown_from)
+    logging.basicConfig(level=foreign, handlers=[handler], force=True)
+
+
+@contextmanager
+def listening(listener: Listener) -> Iterator[None]:
+    """Give every event, the hidden ones too, to `listener` while the context lasts."""
+    _listeners.add(listener)
+    _set_threshold()
+    try:
+        yield
+    finally:
+        _listeners.discard(listener)
+        _set_threshold()
+
+
+def redact(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
+    """Replace whatever is secret, by the key it stands under and by how it looks wherever it stands."""
+    return {key: _redacted(key, value) for key, value in event.items()}
+
+
+def _redacted(key: str, value: object) -> object:
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    if _SECRET_KEY.fullmatch(key):
+        return REDACTED
+    if isinstance(value, Mapping):
+        return {str(name): _redacted(str(name), part) for name, part in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_redacted(key, part) for part in value]
+    text = value if isinstance(value, str) else str(value)
+    if key in _SHARED_KEYS and not _WORD.fullmatch(text):
+        return REDACTED  # an OAuth code or state; our own codes and states are plain words
+    for pattern, replacement in _SECRET_TEXTS:
+        text = pattern.sub(replacement, text)
+    return text
+
+
+def _tell(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
+    for listener in tuple(_listeners):
+        listener(event)
+    return event
+
+
+def _drop_hidden(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
+    if logging.getLevelNamesMapping()[event["level"].upper()] < _shown_from:
+        raise structlog.DropEvent
+    return event
+
+
+def _set_threshold() -> None:
+    threshold = logging.DEBUG if _listeners else _shown_from
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(threshold))
+
+
+_COMMON: Final[tuple[Processor, ...]] = (
+    structlog.processors.add_log_level,
+    structlog.processors.TimeStamper(fmt="iso", utc=True),
+    structlog.processors.format_exc_info,
+    redact,
+)

@@ -1,0 +1,101 @@
+"""JSON answers in the envelope of D-02, sent without the framework's response machinery: token requests are many."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+from litestar.enums import ScopeType
+
+if TYPE_CHECKING:
+    from litestar.types import ASGIApp, Message, Receive, Scope, Send
+
+Header = tuple[bytes, bytes]
+
+JSON: Final[Header] = (b"content-type", b"application/json")
+NO_STORE: Final[Header] = (b"cache-control", b"no-store")
+ANY_ORIGIN: Final[Header] = (b"access-control-allow-origin", b"*")
+DEFAULTS: Final[tuple[Header, ...]] = ((b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer"))
+
+
+class Answer:
+    """One whole response, as an ASGI application. To HEAD it sends the headers of GET and no body (RFC 9110 9.3.2)."""
+
+    __slots__ = ("body", "headers", "status")
+
+    def __init__(self, body: bytes, headers: Sequence[Header], status: int = 200) -> None:
+        self.body = body
+        self.headers = headers
+        self.status = status
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - ASGI
+        """Send it."""
+        headers = [*self.headers]
+        if self.status not in {204, 304}:
+            headers.append((b"content-length", b"%d" % len(self.body)))
+        await send({"type": "http.response.start", "status": self.status, "headers": headers})
+        body = b"" if scope.get("method") == "HEAD" else self.body
+        await send({"type": "http.response.body", "body": body, "more_body": False})
+
+
+class DefaultHeaders:
+    """An ASGI application that gives every HTTP response the headers it should have, unless it has its own."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on; sockets are left alone."""
+
+        async def send_with_defaults(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                present = {name for name, _ in message["headers"]}
+                missing = [header for header in DEFAULTS if header[0] not in present]
+                message["headers"] = [*message["headers"], *missing]
+            await send(message)
+
+        await self._app(scope, receive, send_with_defaults if scope["type"] == ScopeType.HTTP else send)
+
+
+class SocketToken(msgspec.Struct, frozen=True):
+    """What the token endpoints return (contract 2.6)."""
+
+    socket_uri: str
+    auth_token: str
+
+
+class TokenBody(msgspec.Struct, frozen=True):
+    """The body of both token endpoints."""
+
+    data: SocketToken
+
+
+class Fault(msgspec.Struct, frozen=True):
+    """Why a request was refused: a stable code, and a message for people."""
+
+    code: str
+    message: str
+
+
+class ErrorBody(msgspec.Struct, frozen=True):
+    """The body of every error (D-02)."""
+
+    data: None
+    error: Fault
+
+
+def error_body(code: str, message: str) -> bytes:
+    """Encode the error envelope."""
+    return msgspec.json.encode(ErrorBody(None, Fault(code, message)))
+
+
+def token_answers(socket_uri: str) -> Callable[[str], Answer]:
+    """Return what turns a token into the answer of a token endpoint; the socket's address is written once."""
+    before = b'{"data":{"socket_uri":' + msgspec.json.encode(socket_uri) + b',"auth_token":"'
+    headers = (JSON, NO_STORE, ANY_ORIGIN)
+
+    def answer(auth_token: str) -> Answer:
+        return Answer(before + auth_token.encode() + b'"}}', headers)
+
+    return answer

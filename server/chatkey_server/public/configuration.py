@@ -1,0 +1,45 @@
+"""GET /v1/public/provider/{id}: what the widget shows, and where its socket is (contract 4.1)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from litestar import route
+from litestar.types import ASGIApp, Scope
+
+from chatkey_protocol.names import CONFIG_PATH
+from chatkey_server.public.answers import ANY_ORIGIN, JSON, Answer
+from chatkey_server.public.documentation import ConfigurationBody, operation, responses
+from chatkey_server.public.paths import READ, provider_of, route_path
+
+if TYPE_CHECKING:
+    from litestar.handlers import HTTPRouteHandler
+
+    from chatkey_server.services import Services
+
+EDGE_CACHE: Final = (b"cache-control", b"public, max-age=0, s-maxage=60")
+
+
+def handler(services: Services) -> HTTPRouteHandler:
+    """Answer with the provider's configuration, which edges keep for 60 s and browsers revalidate (D-02)."""
+
+    @route(
+        route_path(CONFIG_PATH),
+        http_method=READ,
+        operation_class=operation(),
+        responses=responses(ConfigurationBody, 304, 400, 403, 404, 503),
+    )
+    async def configuration(scope: Scope) -> ASGIApp:
+        provider = await provider_of(services, scope)
+        headers = (EDGE_CACHE, (b"etag", provider.etag.encode()), ANY_ORIGIN)
+        if _is_known(scope, provider.etag):
+            return Answer(b"", headers, 304)
+        return Answer(provider.configuration, (JSON, *headers))
+
+    return configuration
+
+
+def _is_known(scope: Scope, etag: str) -> bool:
+    """Tell whether the browser already holds this version (RFC 9110 13.1.2: weak comparison)."""
+    sent = b",".join(value for name, value in scope["headers"] if name == b"if-none-match").decode("latin-1")
+    return any(tag.strip().removeprefix("W/") in {etag, "*"} for tag in sent.split(","))

@@ -1,0 +1,91 @@
+"""Every failure of the app as one shape: `{"data": null, "error": {"code", "message"}}` (D-02)."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, Final
+
+import structlog
+from litestar import Response
+from litestar.exceptions import HTTPException
+
+from chatkey_protocol.codes import Code
+from chatkey_server.identity.errors import Refused
+from chatkey_server.public.answers import error_body
+from chatkey_server.public.limits import RateLimited
+
+if TYPE_CHECKING:
+    from litestar import Request
+    from litestar.types import ExceptionHandlersMap
+
+    AnyRequest = Request[Any, Any, Any]
+
+log = structlog.stdlib.get_logger()
+
+CODES: Final = {
+    HTTPStatus.NOT_FOUND: (Code.NOT_FOUND, "There is nothing at this path."),
+    HTTPStatus.METHOD_NOT_ALLOWED: (Code.METHOD_NOT_ALLOWED, "This path does not take this method; see Allow."),
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: (Code.TOO_LARGE, "The request is too large."),
+    HTTPStatus.UNSUPPORTED_MEDIA_TYPE: (Code.MEDIA_TYPE_UNSUPPORTED, "This content type is not read here."),
+    HTTPStatus.TOO_MANY_REQUESTS: (Code.RATE_LIMITED, "Too many requests from this address; try again later."),
+    HTTPStatus.SERVICE_UNAVAILABLE: (Code.UNAVAILABLE, "Not available at the moment; try again later."),
+}
+"""What the framework raises on its own, by status. Its own words may quote the request, tokens included."""
+
+
+def on_refused(request: AnyRequest, refused: Refused) -> Response[bytes]:
+    """Answer with the refusal's status, code and message."""
+    status = refused.meaning.status
+    about = {"code": refused.code, "member": refused.member, "cause": refused.cause, "path": request.scope["path"]}
+    if status == HTTPStatus.UNAUTHORIZED:
+        log.info("token.refused", **about)
+    else:
+        log.debug("request.refused", **about)
+    headers = {}
+    if status == HTTPStatus.UNAUTHORIZED:
+        headers["WWW-Authenticate"] = "Bearer"
+    if isinstance(refused, RateLimited):
+        headers["Retry-After"] = str(refused.retry_after)
+    return _response(request, status, refused.code, refused.message, headers)
+
+
+def on_http_exception(request: AnyRequest, failure: HTTPException) -> Response[bytes]:
+    """Answer what the framework refused: unknown paths, methods, malformed bodies."""
+    status = failure.status_code
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR and status not in CODES:
+        return on_exception(request, failure)
+    code, message = CODES.get(HTTPStatus(status), (Code.PARAMETER_INVALID, _at_fault(failure)))
+    return _response(request, status, code, message, dict(failure.headers or {}))
+
+
+def on_exception(request: AnyRequest, failure: Exception) -> Response[bytes]:
+    """Answer a failure of our own, which the log describes and the answer does not."""
+    log.error("request.failed", path=request.scope["path"], exc_info=failure)
+    return _response(request, 500, Code.INTERNAL, "The server failed; its log says why.", {})
+
+
+EXCEPTION_HANDLERS: Final[ExceptionHandlersMap] = {
+    Refused: on_refused,
+    HTTPException: on_http_exception,
+    Exception: on_exception,
+}
+
+
+def _response(request: AnyRequest, status: int, code: str, message: str, headers: dict[str, str]) -> Response[bytes]:
+    headers["Cache-Control"] = "no-store"
+    if request.scope["path"].startswith("/v1/public/"):
+        headers["Access-Control-Allow-Origin"] = "*"
+    body = error_body(code, message)
+    headers["Content-Length"] = str(len(body))
+    content = b"" if request.scope["method"] == "HEAD" else body
+    return Response(content, status_code=status, media_type="application/json", headers=headers)
+
+
+def _at_fault(failure: HTTPException) -> str:
+    """Name the members of a body that were refused; msgspec's messages name types, never values."""
+    members = [
+        f"{part['key']}: {part['message']}"
+        for part in (failure.extra if isinstance(failure.extra, list) else ())
+        if isinstance(part, dict) and "key" in part and "message" in part
+    ]
+    return f"The request is malformed. {'; '.join(members)}".strip()

@@ -1,0 +1,154 @@
+"""GET and POST /v1/public/oauth/{social}/callback: from the social provider back to the opener (contract 4.5, D-09)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import structlog
+from litestar import HttpMethod, Request, Router, route
+from litestar.types import ASGIApp
+
+from chatkey_protocol.codes import Code
+from chatkey_protocol.names import OAUTH_CALLBACK_PATH
+from chatkey_server.identity import oauth_state, origins, tokens
+from chatkey_server.identity.errors import Refused
+from chatkey_server.public import popup_page
+from chatkey_server.public.answers import Answer
+from chatkey_server.public.opener import Opener
+from chatkey_server.public.parameters import read_pairs, required
+from chatkey_server.public.paths import READ, route_path
+from chatkey_server.public.social_login import application_of, redirect_uri
+from chatkey_server.settings import SocialAddress
+from chatkey_server.social import addresses, registry
+from chatkey_server.social.grant import Grant
+from chatkey_server.social.on_demand import OnDemand
+from chatkey_server.social.provider import SocialProvider, error_code
+from chatkey_server.storage import members, oauth_flows
+
+if TYPE_CHECKING:
+    from chatkey_server.identity.oauth_state import State
+    from chatkey_server.services import Services
+    from chatkey_server.social.person import Person
+    from chatkey_server.storage.providers import ProviderView
+
+FORM: Final = "application/x-www-form-urlencoded"
+ERRORS: Final = frozenset({"error", "error_code", "error_reason"})
+PARAMETERS: Final = ("state", "code", "iss", *ERRORS)
+CANCEL_WORDS: Final = frozenset({"access_denied", "user_denied", "user_cancelled_authorize", "denied"})
+MAX_CODE_CHARS: Final = 2048
+
+log = structlog.stdlib.get_logger()
+
+
+def router(services: Services) -> Router:
+    """Mount the callback of every social provider."""
+    back_channel = OnDemand(services.settings, services.clock)
+
+    @route(route_path(OAUTH_CALLBACK_PATH), http_method=(*READ, HttpMethod.POST))
+    async def oauth_callback(request: Request[Any, Any, Any]) -> ASGIApp:
+        opener: Opener | None = None
+        name: str = request.path_params["social"]
+        try:
+            services.oauth_limit.check(request.scope)
+            social = registry.get(name)
+            given = await _parameters(request)
+            text = required(given, "state", "what this service gave to the social provider")
+            state = oauth_state.read(text, services.vault.state_keys, social=social.name, now=services.clock())
+            provider = await services.providers.get(state.pid)
+            opener = _opener(state, provider)
+            if request.method == "HEAD":
+                return Answer(b"", popup_page.HEADERS)  # a look, which must not use the state up
+            grant = await _grant(services, social, state, given)
+            application = application_of(provider, social)
+            person = await (await back_channel.get()).person(social, application, grant)
+            token = await _admit(services, provider, social, state, person)
+        except Refused as refusal:
+            log.info("oauth.refused", at="callback", social=name, code=refusal.code, cause=refusal.cause)
+            return popup_page.refused(refusal, opener)
+        log.info("oauth.callback", provider=provider.id, social=social.name)
+        return popup_page.signed_in(opener, token, person.name)
+
+    return Router("/", route_handlers=[oauth_callback])
+
+
+async def _parameters(request: Request[Any, Any, Any]) -> dict[str, str]:
+    """Read the query and, of a POST, the form with it: what stands in both is as repeated as what stands twice."""
+    pairs = request.scope["query_string"]
+    if request.method == "POST":
+        if request.content_type[0] != FORM:
+            raise Refused(
+                Code.MEDIA_TYPE_UNSUPPORTED,
+                f"A social provider posts to this address as {FORM}.",
+                member="Content-Type",
+            )
+        pairs += b"&" + await request.body()
+    return read_pairs(pairs, *PARAMETERS)
+
+
+def _opener(state: State, provider: ProviderView) -> Opener:
+    """Return the page to answer, if it is still one of the provider's (contract 5.7)."""
+    origin = origins.match(state.origin, provider.origins)
+    if origin is None:
+        raise Refused(
+            Code.STATE_INVALID, "The page that started this sign-in is no longer registered.", member="origin"
+        )
+    return Opener(origin, provider.id, state.social, state.nonce)
+
+
+async def _grant(services: Services, social: SocialProvider, state: State, given: dict[str, str]) -> Grant:
+    """Use the state up, and judge what the social provider says."""
+    flow = await oauth_flows.take(state.id, now=services.clock())
+    return Grant(
+        redirect_uri=redirect_uri(services.settings, social),
+        code=_code(services, social, given),
+        verifier=flow.verifier,
+        oidc_nonce=flow.oidc_nonce,
+    )
+
+
+def _code(services: Services, social: SocialProvider, given: dict[str, str]) -> str:
+    """Return the authorization code; an error beside it wins (RFC 6749 4.1.2.1), and so does a foreign `iss`."""
+    if not ERRORS.isdisjoint(given):
+        raise _not_granted(social, given)
+    issuers = addresses.issuers(social, services.settings.socials.get(social.name, SocialAddress()))
+    if issuers and given.get("iss", issuers[0]) not in issuers:
+        raise Refused(Code.PARAMETER_INVALID, f"This answer does not come from {social.title}.", member="iss")
+    code = required(given, "code", f"the code that {social.title} gave")
+    if len(code) > MAX_CODE_CHARS or not (code.isascii() and code.isprintable()):
+        raise Refused(Code.PARAMETER_INVALID, f"The code is not one that {social.title} gives.", member="code")
+    return code
+
+
+def _not_granted(social: SocialProvider, given: dict[str, str]) -> Refused:
+    if CANCEL_WORDS & {given.get("error"), given.get("error_reason")}:
+        return Refused(Code.OAUTH_DENIED, f"You did not let {social.title} sign you in.", cause="consent: denied")
+    word = error_code(given.get("error") or given.get("error_code"))
+    return Refused(
+        Code.OAUTH_FAILED, f"{social.title} did not sign you in ({word}). Please try again.", cause=f"consent: {word}"
+    )
+
+
+async def _admit(
+    services: Services, provider: ProviderView, social: SocialProvider, state: State, person: Person
+) -> str:
+    """Write the member's record and return the identity token (contract 2.5, 2.7)."""
+    now = services.clock()
+    await members.upsert(
+        provider=provider.id,
+        login="social",
+        uid=f"{social.name}:{person.sub}",
+        auth_provider=social.name,
+        name=person.name,
+        email=person.email,
+        avatar=person.avatar,
+        now=now,
+    )
+    return tokens.mint_identity(
+        provider.secrets,
+        pid=provider.id,
+        social=social.name,
+        sub=person.sub,
+        profile=tokens.Profile(person.name, person.email, person.avatar, social.name),
+        jkt=state.jkt,
+        now=now,
+    )

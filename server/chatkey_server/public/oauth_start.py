@@ -1,0 +1,138 @@
+"""GET /v1/public/provider/{id}/oauth/{social}: from the popup to the consent page (contract 4.4, D-03, D-07, D-08)."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from typing import TYPE_CHECKING, Final
+
+import structlog
+from litestar import Router, route
+from litestar.types import ASGIApp, Scope
+
+from chatkey_protocol.codes import Code
+from chatkey_protocol.names import OAUTH_START_PATH
+from chatkey_server.identity import oauth_state, origins
+from chatkey_server.identity.errors import Refused
+from chatkey_server.identity.keys import is_jkt
+from chatkey_server.public import popup_page
+from chatkey_server.public.answers import NO_STORE, Answer
+from chatkey_server.public.opener import Opener
+from chatkey_server.public.parameters import read_query, required
+from chatkey_server.public.paths import READ, provider_of, route_path
+from chatkey_server.public.social_login import application_of, redirect_uri
+from chatkey_server.settings import SocialAddress
+from chatkey_server.social import consent, registry
+from chatkey_server.storage import oauth_flows
+
+if TYPE_CHECKING:
+    from chatkey_server.services import Services
+    from chatkey_server.storage.providers import ProviderView
+
+MAX_ORIGIN_CHARS: Final = 300
+"""A host name has at most 253, and there are scheme and port."""
+
+_NONCE: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+log = structlog.stdlib.get_logger()
+
+
+def router(services: Services) -> Router:
+    """Mount the start of social logins."""
+
+    @route(route_path(OAUTH_START_PATH), http_method=READ)
+    async def oauth_start(scope: Scope) -> ASGIApp:
+        opener: Opener | None = None
+        social: str = scope["path_params"]["social"]
+        try:
+            services.oauth_limit.check(scope)
+            query = read_query(scope, "origin", "jkt", "nonce")
+            origin = _given_origin(query)
+            provider = await provider_of(services, scope)
+            opener = Opener(_registered(origin, provider), provider.id, social, _well_formed_nonce(query))
+            return await _redirect(services, provider, opener, query, remember=scope.get("method") != "HEAD")
+        except Refused as refusal:
+            log.info("oauth.refused", at="start", social=social, code=refusal.code, member=refusal.member)
+            return popup_page.refused(refusal, opener)
+
+    return Router("/", route_handlers=[oauth_start])
+
+
+def _given_origin(query: dict[str, str]) -> str:
+    origin = required(query, "origin", "the origin of the page that opens this window").strip()
+    if not origin:
+        raise Refused(Code.PARAMETER_MISSING, "The parameter origin is empty.", member="origin")
+    if len(origin) > MAX_ORIGIN_CHARS:
+        raise Refused(
+            Code.PARAMETER_INVALID,
+            f"The parameter origin has {len(origin)} characters; no origin has more than {MAX_ORIGIN_CHARS}.",
+            member="origin",
+        )
+    return query["origin"]
+
+
+def _registered(origin: str, provider: ProviderView) -> str:
+    """Return the registered literal that equals the origin (D-08)."""
+    literal = origins.match(origin, provider.origins)
+    if literal is None:
+        raise Refused(
+            Code.ORIGIN_NOT_ALLOWED,
+            f"{origin!a} is not a registered domain of this chat. Whoever runs it can register it in the admin panel.",
+            member="origin",
+        )
+    return literal
+
+
+def _well_formed_nonce(query: dict[str, str]) -> str | None:
+    nonce = query.get("nonce")
+    return nonce if nonce is not None and _NONCE.fullmatch(nonce) else None
+
+
+async def _redirect(
+    services: Services, provider: ProviderView, opener: Opener, query: dict[str, str], *, remember: bool
+) -> Answer:
+    """Redirect to the consent page with a state of its own; a prefetcher's HEAD leaves no record behind."""
+    social = registry.get(opener.social)
+    application = application_of(provider, social)
+    _check_binding(opener, query)
+    now = services.clock()
+    flow_id, verifier, oidc_nonce = (secrets.token_urlsafe(size) for size in (24, 48, 24))
+    state = oauth_state.State(
+        id=flow_id,
+        pid=provider.id,
+        social=social.name,
+        origin=opener.origin,
+        iat=int(now),
+        nonce=opener.nonce,
+        jkt=query.get("jkt"),
+    )
+    if remember:
+        await oauth_flows.start(
+            id=flow_id, provider=provider.id, social=social.name, verifier=verifier, oidc_nonce=oidc_nonce, now=now
+        )
+    location = consent.url(
+        social,
+        services.settings.socials.get(social.name, SocialAddress()),
+        client_id=application.client_id,
+        redirect_uri=redirect_uri(services.settings, social),
+        state=oauth_state.mint(services.vault.state_keys[0], state),
+        verifier=verifier,
+        oidc_nonce=oidc_nonce,
+    )
+    log.info("oauth.start", provider=provider.id, social=social.name)
+    headers = (NO_STORE, (b"referrer-policy", b"no-referrer"), (b"location", location.encode("ascii")))
+    return Answer(b"", headers, 302)
+
+
+def _check_binding(opener: Opener, query: dict[str, str]) -> None:
+    """Refuse a malformed `jkt` or `nonce` (D-07)."""
+    if "jkt" in query and not is_jkt(query["jkt"]):
+        raise Refused(
+            Code.PARAMETER_INVALID, "The parameter jkt is not a thumbprint: 43 characters of base64url.", member="jkt"
+        )
+    if "nonce" in query and opener.nonce is None:
+        raise Refused(
+            Code.PARAMETER_INVALID,
+            "The parameter nonce is malformed; send 1 to 64 characters of A-Z a-z 0-9 _ -.",
+            member="nonce",
+        )

@@ -1,0 +1,56 @@
+"""Query parameters, read strictly: each at most once, every refusal names its parameter."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+from urllib.parse import parse_qsl
+
+from chatkey_protocol.codes import Code
+from chatkey_server.identity.errors import Refused
+
+if TYPE_CHECKING:
+    from litestar.types import Scope
+
+MAX_QUERY_BYTES: Final = 16 * 1024
+MAX_PARAMETERS: Final = 32
+
+
+def read_query(scope: Scope, *names: str) -> dict[str, str]:
+    """Return those of the named query parameters that are there; other parameters are ignored.
+
+    Raises `Refused(parameter_repeated)` for one that is given twice, `Refused(parameter_invalid)` for a query that is
+    too long or has too many members.
+    """
+    return read_pairs(scope["query_string"], *names)
+
+
+def read_pairs(query: bytes, *names: str) -> dict[str, str]:
+    """Return the named parameters of a query or form, under the rules of `read_query`."""
+    if len(query) > MAX_QUERY_BYTES:
+        raise Refused(
+            Code.PARAMETER_INVALID, f"The query has {len(query)} bytes; send at most {MAX_QUERY_BYTES}.", member="query"
+        )
+    try:
+        pairs = parse_qsl(query.decode("latin-1"), keep_blank_values=True, max_num_fields=MAX_PARAMETERS)
+    except ValueError:
+        raise Refused(
+            Code.PARAMETER_INVALID, f"The query has more than {MAX_PARAMETERS} parameters.", member="query"
+        ) from None
+    found: dict[str, str] = {}
+    for name, value in pairs:
+        if name not in names:
+            continue
+        if name in found:
+            raise Refused(
+                Code.PARAMETER_REPEATED, f"The parameter {name} is given more than once; send it once.", member=name
+            )
+        found[name] = value
+    return found
+
+
+def required(query: dict[str, str], name: str, meaning: str) -> str:
+    """Return a parameter that must be there and not be empty; `meaning` tells the caller what belongs in it."""
+    value = query.get(name)
+    if not value:
+        raise Refused(Code.PARAMETER_MISSING, f"The parameter {name} is missing; send {meaning}.", member=name)
+    return value

@@ -1,0 +1,64 @@
+"""The public paths: how the router is told of them, one spelling for each, and the provider they name."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from litestar import HttpMethod
+from litestar.enums import ScopeType
+
+from chatkey_protocol.codes import Code
+from chatkey_server.identity.errors import Refused
+from chatkey_server.public.answers import JSON, NO_STORE, Answer, error_body
+
+if TYPE_CHECKING:
+    from litestar.types import ASGIApp, Receive, Scope, Send
+
+    from chatkey_server.services import Services
+    from chatkey_server.storage.providers import ProviderView
+
+READ: Final = (HttpMethod.GET, HttpMethod.HEAD)
+
+_PUBLIC: Final = re.compile(rb"/v1(/[A-Za-z0-9_-]+)+")
+_NOT_FOUND: Final = Answer(error_body(Code.NOT_FOUND, "There is nothing at this path."), (JSON, NO_STORE), 404)
+
+
+def route_path(template: str) -> str:
+    """Turn a path of the contract, `/provider/{id}`, into one for Litestar, `/provider/{id:str}`."""
+    return template.replace("}", ":str}")
+
+
+class OneSpelling:
+    """An ASGI application that answers 404 to any other spelling of a path, before the router evens them out.
+
+    Everywhere: no empty segment and no slash at the end. Under /v1 also nothing percent-encoded, since no path there
+    needs it; so an id can neither hold a slash nor be empty.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, or answer it."""
+        if scope["type"] == ScopeType.HTTP and not _is_canonical(scope["path"], scope["raw_path"]):
+            await _NOT_FOUND(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+
+def _is_canonical(path: str, raw_path: bytes) -> bool:
+    if path.startswith("/v1/"):
+        return _PUBLIC.fullmatch(raw_path.partition(b"?")[0]) is not None  # test clients leave the query there
+    return path == "/" or not ("//" in path or path.endswith("/"))
+
+
+async def provider_of(services: Services, scope: Scope) -> ProviderView:
+    """Return the provider the path names.
+
+    Raises `Refused(provider_unknown)`, or `Refused(provider_off)` for one that has been switched off.
+    """
+    provider = await services.providers.get(scope["path_params"]["id"])
+    if not provider.enabled:
+        raise Refused(Code.PROVIDER_OFF, "This provider has been switched off.", member="id")
+    return provider

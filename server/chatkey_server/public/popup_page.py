@@ -1,0 +1,66 @@
+"""The small page in the popup of a social login: it tells its opener, it tells the person, it closes (D-09)."""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING, Final
+
+import jinja2
+
+from chatkey_protocol.codes import Code
+from chatkey_server.public.answers import NO_STORE, Answer, Header
+from chatkey_server.public.limits import RateLimited
+
+if TYPE_CHECKING:
+    from chatkey_protocol.frames import OAuthMessage
+    from chatkey_server.identity.errors import Refused
+    from chatkey_server.public.opener import Opener
+
+HEADERS: Final[tuple[Header, ...]] = (
+    (b"content-type", b"text/html; charset=utf-8"),
+    NO_STORE,
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+)
+"""No Cross-Origin-Opener-Policy: it would cut the popup off from its opener."""
+
+_TEMPLATE: Final = jinja2.Environment(
+    loader=jinja2.PackageLoader("chatkey_server.public", "pages"),
+    autoescape=True,
+    undefined=jinja2.StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+).get_template("popup.html")
+
+
+def signed_in(opener: Opener, token: str, name: str | None) -> Answer:
+    """Return the page that hands the identity token to the opener."""
+    greeting = f"Welcome, {name}." if name else "Welcome."
+    return _page(200, "You are signed in", greeting, opener, opener.granted(token))
+
+
+def refused(refusal: Refused, opener: Opener | None) -> Answer:
+    """Return the page that says why there is no token; also to the opener, once it is known who that is."""
+    heading = "Sign-in cancelled" if refusal.code is Code.OAUTH_DENIED else "Sign-in did not work"
+    message = opener.refused(refusal) if opener else None
+    page = _page(refusal.meaning.status, heading, refusal.message, opener, message, code=refusal.code)
+    if isinstance(refusal, RateLimited):
+        page.headers = (*page.headers, (b"retry-after", b"%d" % refusal.retry_after))
+    return page
+
+
+def _page(
+    status: int, heading: str, text: str, opener: Opener | None, message: OAuthMessage | None, *, code: str = ""
+) -> Answer:
+    nonce = secrets.token_urlsafe(18)
+    delivery = {"origin": opener.origin, "message": message} if opener else None
+    html = _TEMPLATE.render(nonce=nonce, heading=heading, text=text, code=code, delivery=delivery)
+    return Answer(html.encode(), (*HEADERS, (b"content-security-policy", _policy(nonce).encode())), status)
+
+
+def _policy(nonce: str) -> str:
+    return (
+        f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    )

@@ -1,0 +1,52 @@
+"""The public endpoints together, and the preflight of those that pages call from anywhere."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from litestar import HttpMethod, Router, route
+from litestar.types import ASGIApp, Scope
+
+from chatkey_protocol.names import CONFIG_PATH, MEMBER_TOKEN_PATH, VISITOR_TOKEN_PATH
+from chatkey_server.public import configuration, member_token, visitor_token
+from chatkey_server.public.answers import ANY_ORIGIN, Answer
+from chatkey_server.public.paths import route_path
+
+if TYPE_CHECKING:
+    from chatkey_server.services import Services
+
+ALLOWED: Final = b"GET, HEAD, OPTIONS"
+
+
+def router(services: Services) -> Router:
+    """Mount configuration, visitor token and member token (contract 4.1 to 4.3)."""
+    return Router(
+        "/",
+        route_handlers=[
+            options,  # before the others: Litestar gives a path an OPTIONS handler of its own unless there is one
+            configuration.handler(services),
+            visitor_token.handler(services),
+            member_token.handler(services),
+        ],
+        include_in_schema=True,
+    )
+
+
+@route(
+    [route_path(path) for path in (CONFIG_PATH, VISITOR_TOKEN_PATH, MEMBER_TOKEN_PATH)],
+    http_method=HttpMethod.OPTIONS,
+    include_in_schema=False,
+)
+async def options(scope: Scope) -> ASGIApp:  # noqa: ARG001 - Litestar finds ASGI answers by this signature
+    """Say what may be asked, by pages anywhere, without credentials (Fetch standard, CORS preflight)."""
+    return Answer(
+        b"",
+        (
+            (b"allow", ALLOWED),
+            ANY_ORIGIN,
+            (b"access-control-allow-methods", ALLOWED),
+            (b"access-control-allow-headers", b"*"),
+            (b"access-control-max-age", b"86400"),
+        ),
+        204,
+    )

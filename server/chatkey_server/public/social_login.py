@@ -1,0 +1,33 @@
+"""What start and callback of a social login must agree on: the application, and the address of the callback."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chatkey_protocol.codes import Code
+from chatkey_protocol.names import OAUTH_CALLBACK_PATH
+from chatkey_server.identity.errors import Refused
+
+if TYPE_CHECKING:
+    from chatkey_server.settings import Settings
+    from chatkey_server.social.provider import SocialProvider
+    from chatkey_server.storage.providers import Application, ProviderView
+
+
+def application_of(provider: ProviderView, social: SocialProvider) -> Application:
+    """Return the OAuth application, the service's or the business's own (contract 1, modes 3 and 4).
+
+    Raises `Refused(social_disabled)` when the provider has not enabled this social login, or nobody gave its keys,
+    and `Refused(provider_off)`.
+    """
+    if not provider.enabled:
+        raise Refused(Code.PROVIDER_OFF, "This chat has been switched off.", member="id")
+    login = provider.socials.get(social.name)
+    if login is None or login.application is None:
+        raise Refused(Code.SOCIAL_DISABLED, f"This chat does not offer {social.title} sign-in.", member="social")
+    return login.application
+
+
+def redirect_uri(settings: Settings, social: SocialProvider) -> str:
+    """Return the redirect URI registered at the social provider (contract 4.5), whatever the request's Host says."""
+    return settings.base_url + OAUTH_CALLBACK_PATH.format(social=social.name)

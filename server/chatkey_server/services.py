@@ -1,0 +1,29 @@
+"""What the parts of one running server share. Built once in `app.py`, handed to every router."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from chatkey_server.chat.hub import Hub
+from chatkey_server.clock import Clock
+from chatkey_server.public.limits import RateLimit
+from chatkey_server.settings import Settings
+from chatkey_server.socket.registry import Sockets
+from chatkey_server.storage.providers import Providers
+from chatkey_server.storage.vault import Vault
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """One of each, for the life of the process."""
+
+    settings: Settings
+    clock: Clock
+    vault: Vault
+    providers: Providers
+    hub: Hub
+    sockets: Sockets
+    token_limit: RateLimit
+    """For the token endpoints: `token_limit.check(scope)`."""
+    oauth_limit: RateLimit
+    """For the OAuth endpoints: `oauth_limit.check(scope)`."""

@@ -1,0 +1,48 @@
+"""Authlib's OAuth client, and the httpx it runs on.
+
+Authlib takes httpx2 where it is installed, else httpx; exceptions and transports must come from the one it took.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from authlib.deprecate import AuthlibDeprecationWarning  # type: ignore[import-untyped]
+
+# That import switched Authlib's own warnings on for everyone; this one asks for httpx2, and httpx is pinned.
+warnings.filterwarnings("ignore", "The httpx module is deprecated", AuthlibDeprecationWarning)
+
+from authlib.integrations.base_client import OAuthError  # type: ignore[import-untyped]  # noqa: E402
+from authlib.integrations.httpx_client import (  # type: ignore[import-untyped]  # noqa: E402
+    AsyncOAuth2Client,
+    oauth2_client,
+)
+
+if TYPE_CHECKING:
+    import httpx
+else:
+    httpx = oauth2_client.httpx2
+
+__all__ = ["OAuthClient", "OAuthError", "httpx", "open_client"]
+
+
+class OAuthClient(Protocol):
+    """What is used of `AsyncOAuth2Client`."""
+
+    async def fetch_token(self, url: str, *, grant_type: str, code: str, code_verifier: str) -> Mapping[str, object]:
+        """Exchange a code at the token endpoint (RFC 6749 4.1.3)."""
+        ...
+
+    async def request(
+        self, method: str, url: str, *, params: Mapping[str, str], headers: Mapping[str, str], withhold_token: bool
+    ) -> httpx.Response:
+        """Ask for a resource; with `withhold_token` Authlib adds no token of its own."""
+        ...
+
+
+def open_client(**options: Any) -> AbstractAsyncContextManager[OAuthClient]:
+    """Return a client for one login; it remembers its grant, so it cannot be shared."""
+    return cast("AbstractAsyncContextManager[OAuthClient]", AsyncOAuth2Client(**options))

@@ -1,0 +1,39 @@
+"""The address of a social provider's consent page, to which the start endpoint redirects (contract 4.4)."""
+
+import hashlib
+from urllib.parse import quote, urlencode
+
+from chatkey_server.identity import encoding
+from chatkey_server.settings import SocialAddress
+from chatkey_server.social import addresses
+from chatkey_server.social.provider import SocialProvider
+
+
+def url(
+    social: SocialProvider,
+    address: SocialAddress,
+    *,
+    client_id: str,
+    redirect_uri: str,
+    state: str,
+    verifier: str,
+    oidc_nonce: str,
+) -> str:
+    """Return the authorization request (RFC 6749 4.1.1) with its S256 challenge (RFC 7636 4.3)."""
+    query = {
+        "response_type": "code",
+        "client_id": client_id,
+        "redirect_uri": redirect_uri,
+        "scope": social.scope,
+        "state": state,
+        "code_challenge": challenge(verifier),
+        "code_challenge_method": "S256",
+    }
+    if social.keys_url:
+        query["nonce"] = oidc_nonce
+    return f"{addresses.for_browser(social.authorize_url, address)}?{urlencode(query, quote_via=quote)}"
+
+
+def challenge(verifier: str) -> str:
+    """Return the S256 code challenge of a PKCE verifier (RFC 7636 4.2)."""
+    return encoding.encode(hashlib.sha256(verifier.encode("ascii")).digest())

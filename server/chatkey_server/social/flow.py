@@ -1,0 +1,106 @@
+"""The back channel of a social login: from the code in the callback to the person (contract 4.5).
+
+Importing this module takes half a second, because of Authlib and httpx: it waits for the first login.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+from chatkey_server import __version__
+from chatkey_server.settings import SocialAddress
+from chatkey_server.social import addresses
+from chatkey_server.social.authlib_client import open_client
+from chatkey_server.social.failures import told
+from chatkey_server.social.key_sets import KeySets
+from chatkey_server.social.person import Unusable
+from chatkey_server.social.session import LoginSession
+from chatkey_server.social.transport import BoundedTransport
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from contextlib import AbstractAsyncContextManager
+    from ssl import SSLContext
+
+    from chatkey_server.clock import Now
+    from chatkey_server.settings import Settings
+    from chatkey_server.social.authlib_client import OAuthClient
+    from chatkey_server.social.grant import Grant
+    from chatkey_server.social.person import Person
+    from chatkey_server.social.provider import SocialProvider
+    from chatkey_server.storage.providers import Application
+
+PATIENCE_SECONDS: Final = 15.0
+"""How long the calls of one login may take together; each step of one has at most ten."""
+STEP_SECONDS: Final = 10.0
+
+HEADERS: Final = {
+    "User-Agent": f"chatkey/{__version__}",  # GitHub refuses requests without one
+    "Accept": "application/json",
+    "Accept-Encoding": "identity",  # the bound on answers counts what comes over the wire
+}
+
+
+class BackChannel:
+    """Asks social providers who has logged in. One for the whole server: it keeps their signing keys."""
+
+    def __init__(
+        self, settings: Settings, now: Now, *, trusted: SSLContext, patience: float = PATIENCE_SECONDS
+    ) -> None:
+        self._settings = settings
+        self._now = now
+        self._trusted = trusted
+        self._patience = patience
+        self._key_sets = KeySets(now)
+
+    async def person(self, social: SocialProvider, application: Application, grant: Grant) -> Person:
+        """Exchange the code and read the person. Raises `Refused(oauth_failed)`, whose cause names the stage."""
+        with told(social, "login"):
+            async with asyncio.timeout(self._patience), self._client(social, application, grant) as client:
+                session = await self._exchange(client, social, application, grant)
+                with told(social, "profile"):
+                    return await social.read_person(session)
+
+    def _client(
+        self, social: SocialProvider, application: Application, grant: Grant
+    ) -> AbstractAsyncContextManager[OAuthClient]:
+        return open_client(
+            client_id=application.client_id,
+            client_secret=application.client_secret,
+            token_endpoint_auth_method=social.client_auth,
+            redirect_uri=grant.redirect_uri,
+            headers=HEADERS,
+            timeout=STEP_SECONDS,
+            transport=BoundedTransport(verify=self._trusted),
+        )
+
+    async def _exchange(
+        self, client: OAuthClient, social: SocialProvider, application: Application, grant: Grant
+    ) -> LoginSession:
+        """Fetch the tokens for the code (RFC 6749 4.1.3)."""
+        address = self._settings.socials.get(social.name, SocialAddress())
+        with told(social, "token"):
+            answer = await _fetch(client, addresses.for_server(social.tokens_url, address), grant)
+            return LoginSession(
+                client,
+                social,
+                address,
+                answer,
+                client_id=application.client_id,
+                oidc_nonce=grant.oidc_nonce,
+                key_sets=self._key_sets,
+                now=self._now,
+            )
+
+
+async def _fetch(client: OAuthClient, url: str, grant: Grant) -> Mapping[str, object]:
+    try:
+        return await client.fetch_token(
+            url,
+            grant_type="authorization_code",  # Authlib would guess another one
+            code=grant.code,
+            code_verifier=grant.verifier,
+        )
+    except (ValueError, TypeError, RecursionError):  # how Authlib meets what is no token response
+        raise Unusable("it is not a JSON object with an access token") from None

@@ -1,0 +1,16 @@
+"""GitLab: OpenID Connect. Its id_token lives two minutes, and its subject is the user's number as text."""
+
+from chatkey_server.social import openid
+from chatkey_server.social.provider import SocialProvider
+
+GITLAB = SocialProvider(
+    name="gitlab",
+    title="GitLab",
+    authorize_url="https://gitlab.com/oauth/authorize",
+    tokens_url="https://gitlab.com/oauth/token",
+    scope="openid profile email",
+    client_auth="client_secret_basic",
+    issuers=("https://gitlab.com",),
+    keys_url="https://gitlab.com/oauth/discovery/keys",
+    read_person=openid.reader("https://gitlab.com/oauth/userinfo"),
+)

@@ -1,0 +1,16 @@
+"""Google: OpenID Connect. Who it is comes from the verified id_token, how they look from userinfo."""
+
+from chatkey_server.social import openid
+from chatkey_server.social.provider import SocialProvider
+
+GOOGLE = SocialProvider(
+    name="google",
+    title="Google",
+    authorize_url="https://accounts.google.com/o/oauth2/v2/auth",
+    tokens_url="https://oauth2.googleapis.com/token",
+    scope="openid email profile",
+    client_auth="client_secret_post",
+    issuers=("https://accounts.google.com", "accounts.google.com"),
+    keys_url="https://www.googleapis.com/oauth2/v3/certs",
+    read_person=openid.reader("https://openidconnect.googleapis.com/v1/userinfo"),
+)

@@ -1,0 +1,13 @@
+"""What start and callback of one social login leave for the back channel."""
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grant:
+    """The code, and what the authorization request it answers was made with (RFC 6749 4.1.3, RFC 7636 4.5)."""
+
+    redirect_uri: str
+    code: str = field(repr=False)
+    verifier: str = field(repr=False)
+    oidc_nonce: str = field(repr=False)

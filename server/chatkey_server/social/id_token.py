@@ -1,0 +1,108 @@
+"""Verifying the id_token of a social provider (OpenID Connect Core 3.1.3.7)."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+from joserfc import jws
+from joserfc.errors import InvalidKeyIdError, JoseError
+from joserfc.jwk import KeySet
+
+from chatkey_server.identity import claims, encoding
+from chatkey_server.social.person import Unusable
+
+if TYPE_CHECKING:
+    from chatkey_server.social.provider import Json
+
+ALGORITHMS: Final = ("RS256",)
+LEEWAY_SECONDS: Final = 60
+OLDEST_SECONDS: Final = 600
+"""How long ago an id_token may have been issued that was fetched just now."""
+
+_UNREADABLE = (JoseError, ValueError, TypeError, KeyError, AttributeError)  # joserfc meets odd shapes with all of them
+
+
+class UnknownKey(Exception):
+    """The id_token names a key that is not in the set; the provider may have changed its keys."""
+
+
+class Claims(msgspec.Struct, frozen=True):
+    """The claims that are judged; times in seconds since the epoch."""
+
+    iss: str
+    aud: str | list[str]
+    sub: str
+    exp: float
+    iat: float
+    nonce: str | None = None
+    azp: str | None = None
+    at_hash: str | None = None
+
+    @property
+    def audience(self) -> list[str]:
+        """The audience as a list, however it was written."""
+        return [self.aud] if isinstance(self.aud, str) else self.aud
+
+
+_CLAIMS: Final = msgspec.json.Decoder(Claims)
+
+
+class Expected(msgspec.Struct, frozen=True):
+    """What this login demands of its id_token."""
+
+    issuers: tuple[str, ...]
+    client_id: str
+    nonce: str
+    access_token: str
+
+
+def read_keys(document: Json) -> KeySet:
+    """Read a provider's JWK set. Raises `Unusable`."""
+    try:
+        return KeySet.import_key_set({"keys": document["keys"]})  # type: ignore[typeddict-item]
+    except _UNREADABLE:
+        raise Unusable("its signing keys are not a JWK set") from None
+
+
+def verify(token: str, keys: KeySet, expected: Expected, *, now: float) -> Claims:
+    """Return the claims of an id_token that holds. Raises `Unusable` saying what does not, or `UnknownKey`."""
+    given = _read(token, keys)
+    if wrong := _first_wrong(given, expected, now):
+        raise Unusable(f"the id_token's {wrong}")
+    return given
+
+
+def _read(token: str, keys: KeySet) -> Claims:
+    try:
+        signed = jws.deserialize_compact(token, keys, algorithms=[*ALGORITHMS])
+    except InvalidKeyIdError:
+        raise UnknownKey from None
+    except _UNREADABLE as error:
+        reason = error.error if isinstance(error, JoseError) else "malformed"
+        raise Unusable(f"the id_token's signature does not hold ({reason})") from None
+    try:
+        return claims.read(_CLAIMS, signed.payload or b"")
+    except claims.WrongClaim as wrong:
+        raise Unusable(f"the id_token's {wrong}") from None
+
+
+def _first_wrong(given: Claims, expected: Expected, now: float) -> str | None:
+    parties = {None, expected.client_id} if len(given.audience) == 1 else {expected.client_id}
+    issued = now - OLDEST_SECONDS - LEEWAY_SECONDS, now + LEEWAY_SECONDS
+    holds = {
+        "iss is another issuer": given.iss in expected.issuers,
+        "aud is another application": expected.client_id in given.audience,
+        "azp is another application": given.azp in parties,
+        "exp has passed": given.exp > now - LEEWAY_SECONDS,
+        "iat is not of this login": issued[0] <= given.iat <= issued[1],
+        "nonce is not this login's": given.nonce == expected.nonce,
+        "at_hash belongs to another access token": given.at_hash in {None, _at_hash(expected.access_token)},
+    }
+    return next((wrong for wrong, right in holds.items() if not right), None)
+
+
+def _at_hash(access_token: str) -> str:
+    """Return the left half of the SHA-256 of an access token (OpenID Connect Core 3.1.3.6)."""
+    return encoding.encode(hashlib.sha256(access_token.encode()).digest()[:16])

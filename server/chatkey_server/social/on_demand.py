@@ -1,0 +1,33 @@
+"""The back channel, imported and made when the first login needs it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from chatkey_server.clock import Now
+    from chatkey_server.settings import Settings
+    from chatkey_server.social.flow import BackChannel
+
+
+class OnDemand:
+    """Makes one `BackChannel` for the whole server, in a thread: Authlib and httpx take half a second to import."""
+
+    def __init__(self, settings: Settings, now: Now) -> None:
+        self._settings = settings
+        self._now = now
+        self._made: BackChannel | None = None
+        self._making = asyncio.Lock()
+
+    async def get(self) -> BackChannel:
+        """Return the back channel."""
+        async with self._making:
+            if self._made is None:
+                self._made = await asyncio.to_thread(self._make)
+        return self._made
+
+    def _make(self) -> BackChannel:
+        from chatkey_server.social import flow, transport  # noqa: PLC0415 - see above
+
+        return flow.BackChannel(self._settings, self._now, trusted=transport.trust(self._settings.ca_file))

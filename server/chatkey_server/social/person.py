@@ -1,0 +1,79 @@
+"""Who a social provider says has logged in, cleaned of whatever a database, a token or a page could not carry."""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlsplit
+
+from chatkey_server.identity.origins import is_loopback_host
+
+MAX_SUBJECT: Final = 200
+"""Characters; with `<social>:` before it, a subject stays inside the 255 of a member's uid."""
+MAX_NAME: Final = 255
+MAX_EMAIL: Final = 254
+MAX_AVATAR: Final = 1024
+
+_EMAIL: Final = re.compile(r"[^@\s]+@[^@\s]+")
+_UNWRITABLE: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
+
+
+class Unusable(Exception):
+    """An answer of a social provider that says who nobody is; the message says what is wrong, without quoting it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """One person at one social provider. Only `sub` identifies; the rest is for display, and e-mail joins nothing."""
+
+    sub: str
+    name: str | None = None
+    email: str | None = None
+    avatar: str | None = None
+
+
+def subject(value: object) -> str:
+    """Return the subject id of a provider that sends text. Raises `Unusable` for anything else."""
+    if value is None:
+        raise Unusable("the subject id is missing")
+    if not isinstance(value, str):
+        raise Unusable("the subject id is not text")
+    if not 0 < len(value) <= MAX_SUBJECT:
+        raise Unusable(f"the subject id has {len(value)} characters instead of 1 to {MAX_SUBJECT}")
+    if not (value.isascii() and value.isprintable()) or " " in value:
+        raise Unusable("the subject id holds characters that no id has")
+    return value
+
+
+def numeric_subject(value: object) -> str:
+    """Return the subject id of a provider whose ids are numbers, sent as a number or as text."""
+    if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 10**MAX_SUBJECT:
+        return str(value)
+    return subject(value)
+
+
+def display_name(*candidates: object) -> str | None:
+    """Return the first candidate that shows something, as one line of at most 255 characters."""
+    for candidate in candidates:
+        if isinstance(candidate, str) and (line := _UNWRITABLE.sub(" ", candidate).strip()):
+            return line[:MAX_NAME].rstrip()
+    return None
+
+
+def email(value: object) -> str | None:
+    """Return an e-mail address that has the shape of one, else None."""
+    if not isinstance(value, str) or len(value) > MAX_EMAIL or _UNWRITABLE.search(value):
+        return None
+    return value if _EMAIL.fullmatch(value) else None
+
+
+def avatar(value: object) -> str | None:
+    """Return the address of a picture that a page may load: https, or http on this machine; else None."""
+    if not isinstance(value, str) or len(value) > MAX_AVATAR or not (value.isascii() and value.isprintable()):
+        return None
+    try:
+        parts = urlsplit(value)
+        host = parts.hostname or ""
+    except ValueError:
+        return None
+    secure = parts.scheme == "https" or (parts.scheme == "http" and is_loopback_host(host))
+    return value if host and secure else None

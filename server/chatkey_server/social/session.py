@@ -1,0 +1,119 @@
+"""A login whose code has been exchanged: reading with its access token, and who its id_token speaks of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+from chatkey_server.social import addresses, id_token
+from chatkey_server.social.failures import told
+from chatkey_server.social.person import Unusable
+
+if TYPE_CHECKING:
+    from chatkey_server.clock import Now
+    from chatkey_server.settings import SocialAddress
+    from chatkey_server.social.authlib_client import OAuthClient, httpx
+    from chatkey_server.social.key_sets import KeySets
+    from chatkey_server.social.provider import Json, SocialProvider
+
+NOT_FOR_THIS_TOKEN: Final = frozenset({403, 404})
+
+
+class LoginSession:
+    """The `provider.Session` of one login, made from what the token endpoint answered."""
+
+    def __init__(
+        self,
+        client: OAuthClient,
+        social: SocialProvider,
+        address: SocialAddress,
+        answer: Mapping[str, object],
+        *,
+        client_id: str,
+        oidc_nonce: str,
+        key_sets: KeySets,
+        now: Now,
+    ) -> None:
+        self._client = client
+        self._social = social
+        self._address = address
+        access_token = _access_token(answer)
+        self._authorized = {"Authorization": f"Bearer {access_token}"}
+        self._id_token = answer.get("id_token")
+        self._expected = id_token.Expected(
+            issuers=addresses.issuers(social, address),
+            client_id=client_id,
+            nonce=oidc_nonce,
+            access_token=access_token,
+        )
+        self._key_sets = key_sets
+        self._now = now
+
+    async def get(self, url: str, **query: str) -> Json:
+        """Return the JSON object at an address of the provider, asked for with the access token."""
+        return _json_object(_json(await self._ask(url, query, self._authorized)))
+
+    async def get_list(self, url: str) -> list[Json] | None:
+        """Return the JSON objects in a list, or None where the provider says the token may not see it (403, 404)."""
+        answer = await self._ask(url, {}, self._authorized)
+        if answer.status_code in NOT_FOR_THIS_TOKEN:
+            return None
+        rows = _json(answer)
+        if not isinstance(rows, list):
+            raise Unusable("it is not a JSON list")
+        return [_json_object(row) for row in rows]
+
+    async def id_token_subject(self) -> str:
+        """Return `sub` of the verified id_token; a signing key that is not known is looked for once more."""
+        token = self._id_token
+        if not isinstance(token, str):
+            with told(self._social, "token"):
+                raise Unusable("the id_token is missing")
+        for fresh in (False, True):
+            with told(self._social, "keys"):
+                keys = await self._key_sets.get(self._social.keys_url or "", self._published, fresh=fresh)
+            try:
+                with told(self._social, "id_token"):
+                    return id_token.verify(token, keys, self._expected, now=self._now()).sub
+            except id_token.UnknownKey:
+                continue
+        with told(self._social, "id_token"):
+            raise Unusable("the id_token is signed with a key the provider does not publish")
+
+    async def _published(self, url: str) -> Json:
+        return _json_object(_json(await self._ask(url, {}, {})))
+
+    async def _ask(self, url: str, query: Mapping[str, str], headers: Mapping[str, str]) -> httpx.Response:
+        return await self._client.request(
+            "GET",
+            addresses.for_server(url, self._address),
+            params=query,
+            headers=headers,
+            withhold_token=True,  # Authlib's own would refuse a token of a minute or less as expired
+        )
+
+
+def _access_token(answer: Mapping[str, object]) -> str:
+    """Return the bearer token of a token response (RFC 6749 5.1). Raises `Unusable`."""
+    token, kind = answer.get("access_token"), answer.get("token_type")
+    if not isinstance(token, str) or not token:
+        raise Unusable("the access token is missing")
+    if not (token.isascii() and token.isprintable()):
+        raise Unusable("the access token holds characters that no token has")
+    if not isinstance(kind, str) or kind.lower() != "bearer":
+        raise Unusable("the access token is not a bearer token")
+    return token
+
+
+def _json(answer: httpx.Response) -> object:
+    """Return what a successful answer holds; another status raises httpx's error of it."""
+    try:
+        return answer.raise_for_status().json()
+    except (ValueError, RecursionError):
+        raise Unusable("it is not JSON") from None
+
+
+def _json_object(value: object) -> Json:
+    if not isinstance(value, Mapping):
+        raise Unusable("it is not a JSON object")
+    return value

@@ -1,0 +1,115 @@
+"""Two businesses with social login: `shop` through the service's applications, `boutique` through its own."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import shutil
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, urlsplit
+
+import httpx
+import pytest
+import respx
+
+from chatkey_protocol.names import AVAILABLE_SOCIALS
+from chatkey_server.storage import admin, engine
+from chatkey_server.storage.providers import Application
+from chatkey_server.storage.vault import Vault
+
+if TYPE_CHECKING:
+    from tests.server.conftest import MakeClient, ServerClient
+
+ORIGIN = "https://shop.example"
+MASTER_KEY = "a-master-key-for-tests-only-0123456789abcdef"
+SECRET = "the-secret-key-of-the-shop-0123456789abcdef"
+GITHUB_TOKEN = {"access_token": "gho_A1", "token_type": "bearer", "scope": "read:user"}
+GITHUB_USER = {"id": 5830217, "login": "rquill", "name": "Rhea Quill", "avatar_url": "https://avatars.example/u/1"}
+GITHUB_EMAILS = [{"email": "rhea@example.com", "primary": True, "verified": True}]
+
+Start = Callable[..., Awaitable[str]]
+Delivered = Callable[[httpx.Response], "dict[str, Any] | None"]
+
+
+@pytest.fixture(scope="session")
+def sqlite_template(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The migrated database with both businesses in it, made once: it takes some thirty transactions."""
+    path = tmp_path_factory.mktemp("oauth") / "template.sqlite"
+    shutil.copyfile(sqlite_template, path)
+    asyncio.run(_settle(f"sqlite:///{path}"))
+    return path
+
+
+@pytest.fixture
+async def client(make_client: MakeClient) -> AsyncIterator[ServerClient]:
+    """A client of a server that can open the businesses' secrets."""
+    async with make_client(master_key=(MASTER_KEY,)) as made:
+        yield made
+
+
+@pytest.fixture
+def shop() -> str:
+    """The id of the provider with all social logins through the service's applications."""
+    return "shop"
+
+
+@pytest.fixture
+def boutique() -> str:
+    """The id of the provider with all social logins through applications of its own."""
+    return "boutique"
+
+
+async def _settle(database: str) -> None:
+    vault, now = Vault([MASTER_KEY]), 0.0
+    async with engine.opened(database):
+        await admin.add_provider(
+            vault, now=now, id="shop", secret_key=SECRET, domains=["shop.example", "shop.example:8443"]
+        )
+        await admin.add_provider(vault, now=now, id="boutique", secret_key=SECRET[::-1], domains=["shop.example"])
+        for social in AVAILABLE_SOCIALS:
+            for holder, keys in (("service", "our"), ("boutique", "boutique")):
+                application = Application(f"{keys}-{social}-client", f"{keys}-{social}-secret")
+                await admin.set_application(vault, holder, social, application, now=now)
+            await admin.set_social("shop", social, now=now)
+            await admin.set_social("boutique", social, now=now, key_source="own")
+
+
+@pytest.fixture
+def start(client: ServerClient, shop: str) -> Start:
+    """Start a login (by default of `shop` with github) and return the state that went to the social provider."""
+
+    async def begin(social: str = "github", *, provider: str = shop, **query: str) -> str:
+        answer = await client.get(f"/v1/public/provider/{provider}/oauth/{social}", params={"origin": ORIGIN} | query)
+        assert answer.status_code == 302, answer.text
+        return parse_qs(urlsplit(answer.headers["location"]).query)["state"][0]
+
+    return begin
+
+
+@pytest.fixture
+def github() -> Iterator[respx.MockRouter]:
+    """GitHub's back channel, which says that Rhea has logged in; its routes are `token`, `profile` and `emails`."""
+    with respx.mock(assert_all_called=False) as router:
+        router.post("https://github.com/login/oauth/access_token", name="token").respond(json=GITHUB_TOKEN)
+        router.get("https://api.github.com/user", name="profile").respond(json=GITHUB_USER)
+        router.get("https://api.github.com/user/emails", name="emails").respond(json=GITHUB_EMAILS)
+        yield router
+
+
+@pytest.fixture
+def delivered() -> Delivered:
+    """Read from a page what its script posts to the opener: `origin` and `message`; None when it posts nothing."""
+
+    def read(page: httpx.Response) -> dict[str, Any] | None:
+        assert page.headers["content-type"] == "text/html; charset=utf-8"
+        found = re.search(r"const delivery = (.*);\n", page.text)
+        if found is None:
+            assert "postMessage" not in page.text
+            return None
+        delivery: Mapping[str, Any] = json.loads(found[1])
+        return dict(delivery)
+
+    return read

@@ -1,0 +1,163 @@
+"""The page in the popup (D-09): what it shows, what it posts, and that no text can break out of it."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from chatkey_protocol.codes import Code
+from chatkey_server.identity.errors import Refused
+from chatkey_server.public import popup_page
+from chatkey_server.public.answers import Answer
+from chatkey_server.public.opener import Opener
+
+OPENER = Opener("https://shop.example", "shop", "github", "n-1")
+TOKEN = "eyJhbGciOiJIUzI1NiJ9.eyJ1aWQiOiJnaXRodWI6MSJ9.c2lnbmF0dXJl"
+
+NASTY_NAMES = [
+    "</script><script>parent.x=1</script>",
+    "</ScRiPt >",
+    "<!--<script>",
+    "]]>",
+    "${7*7} {{7*7}} {% raw %}",
+    "$& $' $$",
+    "\"'`",
+    "&lt;b&gt;",
+    "نور 😀",
+]
+
+
+class Reader(HTMLParser):
+    """Collects the visible text, the tags with their attributes, and the scripts of a page."""
+
+    def __init__(self, page: Answer) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.visible = ""
+        self.scripts: list[str] = []
+        self._inside = ""
+        self.feed(page.body.decode())
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        self._inside = tag
+
+    def handle_endtag(self, tag: str) -> None:
+        self._inside = ""
+
+    def handle_data(self, data: str) -> None:
+        if self._inside == "script":
+            self.scripts.append(data)
+        elif self._inside != "style":
+            self.visible += data
+
+
+def headers_of(page: Answer) -> dict[str, str]:
+    return {name.decode(): value.decode() for name, value in page.headers}
+
+
+@pytest.mark.contract("D-09/page-headers")
+@pytest.mark.parametrize(
+    "page",
+    [
+        popup_page.signed_in(OPENER, TOKEN, "Rhea"),
+        popup_page.refused(Refused(Code.OAUTH_DENIED, "No."), OPENER),
+        popup_page.refused(Refused(Code.STATE_INVALID, "No."), None),
+    ],
+    ids=["signed-in", "refused", "nobody-told"],
+)
+def test_every_page_is_locked_down(page: Answer) -> None:
+    headers = headers_of(page)
+
+    nonce = re.search(r"script-src 'nonce-([A-Za-z0-9_-]+)'", headers["content-security-policy"])
+    assert nonce is not None
+    assert len(nonce[1]) >= 22  # 128 bits
+    assert headers == {
+        "content-type": "text/html; charset=utf-8",
+        "cache-control": "no-store",
+        "referrer-policy": "no-referrer",
+        "x-content-type-options": "nosniff",
+        "x-frame-options": "DENY",
+        "content-security-policy": (
+            f"default-src 'none'; script-src 'nonce-{nonce[1]}'; style-src 'nonce-{nonce[1]}'; "
+            "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        ),
+    }
+    for tag, attributes in Reader(page).tags:
+        assert attributes.get("nonce", nonce[1]) == nonce[1]
+        assert not {"src", "href", "action", "style"} & attributes.keys()
+        assert tag not in {"script", "style"} or "nonce" in attributes
+
+
+def test_the_nonce_is_another_one_each_time() -> None:
+    policies = {headers_of(popup_page.signed_in(OPENER, TOKEN, None))["content-security-policy"] for _ in range(5)}
+
+    assert len(policies) == 5
+
+
+@pytest.mark.contract("D-09/text-only")
+@pytest.mark.parametrize("name", NASTY_NAMES)
+def test_a_name_is_shown_as_text_and_nothing_else(name: str) -> None:
+    plain = Reader(popup_page.signed_in(OPENER, TOKEN, "Rhea"))
+
+    page = Reader(popup_page.signed_in(OPENER, TOKEN, name))
+
+    assert f"Welcome, {name}." in page.visible
+    assert [tag for tag, _ in page.tags] == [tag for tag, _ in plain.tags]
+    assert len(page.scripts) == 1
+
+
+@pytest.mark.parametrize("text", [*NASTY_NAMES, "\u2028\u2029"])
+def test_whatever_is_posted_survives_the_script_and_cannot_end_it(text: str) -> None:
+    page = popup_page.refused(Refused(Code.OAUTH_FAILED, text), Opener(f"https://x.example/{text}", "p", "s", text))
+
+    (script,) = Reader(page).scripts
+    delivery = re.search(r"const delivery = (.*);\n", script)
+    assert delivery is not None
+    assert json.loads(delivery[1]) == {
+        "origin": f"https://x.example/{text}",
+        "message": {
+            "type": "wf:oauth",
+            "providerId": "p",
+            "social": "s",
+            "nonce": text,
+            "error": {"code": "oauth_failed", "message": text},
+        },
+    }
+    assert not set(delivery[1]) & set("<>&\u2028\u2029")
+
+
+@pytest.mark.contract("D-09/no-token-shown")
+def test_the_token_stands_in_the_script_only() -> None:
+    page = popup_page.signed_in(OPENER, TOKEN, "Rhea")
+
+    assert page.body.decode().count(TOKEN) == 1
+    assert TOKEN not in Reader(page).visible
+
+
+@pytest.mark.contract("6/verified-origin-only", "D-08/registered-literal")
+def test_the_message_goes_to_the_origin_and_to_nobody_else() -> None:
+    (script,) = Reader(popup_page.signed_in(OPENER, TOKEN, None)).scripts
+
+    assert script.count("postMessage(") == 1
+    assert "postMessage(delivery.message, delivery.origin)" in script
+    assert '"origin": "https://shop.example"' in script
+
+
+def test_there_is_something_to_read_without_an_opener_and_without_javascript() -> None:
+    page = Reader(popup_page.signed_in(OPENER, TOKEN, None))
+
+    assert "You can close this window" in page.visible
+    assert "lost the page that opened it" in page.visible
+    assert "without JavaScript" in page.visible
+
+
+def test_a_page_without_an_opener_to_tell_has_no_script() -> None:
+    page = Reader(popup_page.refused(Refused(Code.STATE_INVALID, "The state does not hold."), None))
+
+    assert page.scripts == []
+    assert "The state does not hold." in page.visible
+    assert "state_invalid" in page.visible

@@ -1,0 +1,54 @@
+"""A business with social login, and what a member's browser would send."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from chatkey_server.identity.tokens import Profile, Secrets, mint_identity
+from chatkey_server.storage import admin
+from chatkey_server.storage.providers import Application
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.server.conftest import ServerClient
+
+    from chatkey_server.clock import Clock
+
+SHOP = "shop"
+SECRET = "the-secret-key-of-the-shop-0123456789abcdef"
+JKT = "NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs"
+
+
+@pytest.fixture
+async def shop(client: ServerClient) -> str:
+    """A provider `shop`: google through keys of its own, github through the service's, discord switched off."""
+    now, vault = client.services.clock(), client.services.vault
+    await admin.add_provider(vault, now=now, id=SHOP, secret_key=SECRET, domains=["shop.example"])
+    await admin.set_application(vault, SHOP, "google", Application("shop-client", "shop-client-secret"), now=now)
+    await admin.set_application(vault, "service", "github", Application("our-client", "our-client-secret"), now=now)
+    await admin.set_application(vault, "service", "discord", Application("our-client", "our-client-secret"), now=now)
+    await admin.set_social(SHOP, "google", now=now, key_source="own")
+    await admin.set_social(SHOP, "github", now=now)
+    await admin.set_social(SHOP, "discord", now=now, enabled=False)
+    return SHOP
+
+
+@pytest.fixture
+def jkt() -> str:
+    """The thumbprint of the member's connection key."""
+    return JKT
+
+
+@pytest.fixture
+def make_identity_token(clock: Clock) -> Callable[..., str]:
+    """Make what the callback of a social login hands to the widget."""
+
+    def make(social: str = "google", *, jkt: str | None = JKT, pid: str = SHOP, secret: str = SECRET) -> str:
+        profile = Profile(name="Ada Lovelace", email="ada@example.com", avatar="https://people.example/ada.png")
+        secrets = Secrets(secret.encode())
+        return mint_identity(secrets, pid=pid, social=social, sub="42", profile=profile, jkt=jkt, now=clock())
+
+    return make

@@ -1,0 +1,93 @@
+"""The configuration endpoint (contract 4.1, 2.2)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from chatkey_server.storage import admin
+
+if TYPE_CHECKING:
+    from tests.server.conftest import ServerClient
+
+PATH = "/v1/public/provider/shop"
+
+
+@pytest.mark.contract("4/configuration", "2.2/blocks", "1/data")
+async def test_it_returns_socket_address_channels_appearance_and_social_providers(
+    client: ServerClient, shop: str
+) -> None:
+    answer = await client.get(PATH)
+
+    assert answer.status_code == 200
+    assert answer.headers["content-type"] == "application/json"
+    assert answer.json() == {
+        "data": {
+            "socket_uri": "ws://localhost:8800/v1/socket",
+            "livechat": {"enabled": True, "title": "Chat with us", "greeting": "Hello! How can we help?"},
+            "service": {"enabled": True, "title": "Call us", "greeting": "We answer calls during office hours."},
+            "ui": {"colour": "#4f46e5", "position": "right", "locale": "en"},
+            "auth": {"oauth_providers": ["google", "github"]},
+        }
+    }
+
+
+@pytest.mark.contract("2.1/secret-stays", "4.1/no-token")
+async def test_it_holds_no_token_and_no_secret(client: ServerClient, shop: str) -> None:
+    answer = await client.get(PATH)
+
+    for secret in ("the-secret-key", "client-secret", "shop-client", "our-client", "eyJ", "p8"):
+        assert secret not in answer.text
+
+
+@pytest.mark.contract("4.1/edge-cache", "D-02/configuration-cache")
+async def test_edges_keep_it_for_60_seconds_and_browsers_revalidate(client: ServerClient, shop: str) -> None:
+    answer = await client.get(PATH)
+
+    assert answer.headers["cache-control"] == "public, max-age=0, s-maxage=60"
+    assert answer.headers["etag"].startswith('"')
+
+
+@pytest.mark.contract("D-02/configuration-cache")
+@pytest.mark.parametrize("sent", ["{}", "W/{}", '"other", {}', "*"])
+async def test_a_browser_that_has_this_version_is_told_so(client: ServerClient, shop: str, sent: str) -> None:
+    etag = (await client.get(PATH)).headers["etag"]
+
+    answer = await client.get(PATH, headers={"If-None-Match": sent.format(etag)})
+
+    assert (answer.status_code, answer.content) == (304, b"")
+    assert answer.headers["etag"] == etag
+    assert answer.headers["cache-control"] == "public, max-age=0, s-maxage=60"
+    assert "content-length" not in answer.headers
+
+
+async def test_a_browser_that_has_another_version_gets_this_one(client: ServerClient, shop: str) -> None:
+    answer = await client.get(PATH, headers={"If-None-Match": '"other"'})
+
+    assert answer.status_code == 200
+    assert "data" in answer.json()
+
+
+@pytest.mark.contract("4.1/one-minute")
+async def test_what_an_administrator_changes_is_seen_after_at_most_60_seconds(client: ServerClient, shop: str) -> None:
+    before = await client.get(PATH)
+    await admin.set_social(shop, "github", now=client.services.clock(), enabled=False)
+
+    client.services.clock.advance(59)
+    kept = await client.get(PATH)
+    client.services.clock.advance(1)
+    after = await client.get(PATH, headers={"If-None-Match": before.headers["etag"]})
+
+    assert kept.json() == before.json()
+    assert after.status_code == 200
+    assert after.json()["data"]["auth"] == {"oauth_providers": ["google"]}
+
+
+async def test_query_parameters_and_a_callback_name_change_nothing(client: ServerClient, shop: str) -> None:
+    plain = await client.get(PATH)
+
+    answer = await client.get(f"{PATH}?callback=alert&_method=DELETE&uid=a&uid=b")
+
+    assert answer.content == plain.content
+    assert answer.headers["content-type"] == "application/json"

@@ -1,0 +1,222 @@
+"""The five social providers as respx sees them: what each endpoint answers when all is well."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from typing import Any
+
+import httpx
+import pytest
+import respx
+from joserfc import jwt
+from joserfc.jwk import KeySet, RSAKey
+
+from chatkey_server.clock import Now
+from chatkey_server.settings import Settings
+from chatkey_server.social import registry, transport
+from chatkey_server.social.flow import BackChannel
+from chatkey_server.social.grant import Grant
+from chatkey_server.social.person import Person
+from chatkey_server.storage.providers import Application
+
+NOW = 1_795_000_000
+ID_TOKEN = "(an id_token)"
+
+ANSWERS: dict[str, dict[str, tuple[str, Any]]] = {
+    "google": {
+        "token": (
+            "https://oauth2.googleapis.com/token",
+            {"access_token": "ya29.a0", "expires_in": 3599, "token_type": "Bearer", "id_token": ID_TOKEN},
+        ),
+        "keys": ("https://www.googleapis.com/oauth2/v3/certs", {}),
+        "profile": (
+            "https://openidconnect.googleapis.com/v1/userinfo",
+            {
+                "sub": "107691503500061507151",
+                "name": "Rhea Quill",
+                "picture": "https://lh3.example/a/x=s96-c",
+                "email": "rhea@example.com",
+                "email_verified": True,
+            },
+        ),
+    },
+    "facebook": {
+        "token": (
+            "https://graph.facebook.com/v24.0/oauth/access_token",
+            {"access_token": "EAAGx", "token_type": "bearer", "expires_in": 5183944},
+        ),
+        "profile": (
+            "https://graph.facebook.com/v24.0/me",
+            {
+                "id": "10223344556677889",
+                "name": "Rhea Quill",
+                "email": "rhea@example.com",
+                "picture": {"data": {"height": 50, "is_silhouette": False, "url": "https://look.example/pic?asid=1"}},
+            },
+        ),
+    },
+    "github": {
+        "token": (
+            "https://github.com/login/oauth/access_token",
+            {"access_token": "gho_A1", "token_type": "bearer", "scope": "read:user,user:email"},
+        ),
+        "profile": (
+            "https://api.github.com/user",
+            {
+                "login": "rquill",
+                "id": 5830217,
+                "name": None,
+                "email": "public@example.com",
+                "avatar_url": "https://avatars.example/u/5830217?v=4",
+            },
+        ),
+        "emails": (
+            "https://api.github.com/user/emails",
+            [
+                {"email": "old@example.com", "primary": False, "verified": True},
+                {"email": "rhea@example.com", "primary": True, "verified": True},
+            ],
+        ),
+    },
+    "gitlab": {
+        "token": (
+            "https://gitlab.com/oauth/token",
+            {"access_token": "9f2c", "token_type": "Bearer", "expires_in": 7200, "id_token": ID_TOKEN},
+        ),
+        "keys": ("https://gitlab.com/oauth/discovery/keys", {}),
+        "profile": (
+            "https://gitlab.com/oauth/userinfo",
+            {
+                "sub": "48213",
+                "name": "Rhea Quill",
+                "nickname": "rquill",
+                "email": "rhea@example.com",
+                "email_verified": True,
+                "picture": "https://gitlab.example/avatar.png",
+            },
+        ),
+    },
+    "discord": {
+        "token": (
+            "https://discord.com/api/oauth2/token",
+            {"token_type": "Bearer", "access_token": "6qrZ", "expires_in": 604800, "scope": "identify email"},
+        ),
+        "profile": (
+            "https://discord.com/api/users/@me",
+            {
+                "id": "184405311681986560",
+                "username": "rquill",
+                "global_name": "Rhea Quill",
+                "avatar": "a_33ecab261d4681afa4d85a04691c4a01",
+                "email": "rhea@example.com",
+                "verified": True,
+            },
+        ),
+    },
+}
+
+REAL = Settings()
+ISSUERS = {"google": "https://accounts.google.com", "gitlab": "https://gitlab.com"}
+
+MakeIdToken = Callable[..., str]
+MakeBackChannel = Callable[..., BackChannel]
+MakeWorld = Callable[[str], respx.MockRouter]
+LogIn = Callable[[str], Awaitable[Person]]
+
+
+@pytest.fixture(scope="session")
+def signing_key() -> RSAKey:
+    """The key with which the OpenID providers sign."""
+    return RSAKey.generate_key(2048, {"kid": "key-1", "use": "sig", "alg": "RS256"})
+
+
+@pytest.fixture
+def key_set(signing_key: RSAKey) -> Mapping[str, object]:
+    """What the providers publish of it."""
+    return KeySet([signing_key]).as_dict(private=False)
+
+
+@pytest.fixture
+def application() -> Application:
+    """An OAuth application at every provider."""
+    return Application(client_id="client-1", client_secret="application-secret")
+
+
+@pytest.fixture
+def grant() -> Grant:
+    """What start and callback left for the back channel."""
+    return Grant(
+        redirect_uri="https://chat.example/v1/public/oauth/any/callback",
+        code="4/0Acode*!",
+        verifier="verifier-" + "v" * 55,
+        oidc_nonce="nonce-of-this-login",
+    )
+
+
+@pytest.fixture
+def make_id_token(signing_key: RSAKey, application: Application, grant: Grant) -> MakeIdToken:
+    """Sign an id_token that holds here, except for the key and the claims given; a claim of None is left out."""
+
+    def make(issuer: str, sub: str, *, key: RSAKey = signing_key, kid: str = "key-1", **changes: object) -> str:
+        claims: dict[str, object] = {
+            "iss": issuer,
+            "aud": application.client_id,
+            "sub": sub,
+            "iat": NOW - 1,
+            "exp": NOW + 119,
+            "nonce": grant.oidc_nonce,
+        }
+        claims = {name: value for name, value in (claims | changes).items() if value is not None}
+        return jwt.encode({"alg": "RS256", "kid": kid}, claims, key)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def trusted() -> ssl.SSLContext:
+    """The usual authorities; reading them takes a while."""
+    return transport.trust("")
+
+
+@pytest.fixture
+def make_back_channel(trusted: ssl.SSLContext) -> MakeBackChannel:
+    """Make a back channel, by default to the real addresses, which respx answers."""
+
+    def make(settings: Settings = REAL, now: Now = lambda: NOW, **options: float) -> BackChannel:
+        return BackChannel(settings, now, trusted=trusted, **options)
+
+    return make
+
+
+@pytest.fixture
+def back_channel(make_back_channel: MakeBackChannel) -> BackChannel:
+    """The back channel to the real addresses, which respx answers."""
+    return make_back_channel()
+
+
+@pytest.fixture
+def log_in(back_channel: BackChannel, application: Application, grant: Grant) -> LogIn:
+    """Log in with `application` and `grant` at the provider of this name."""
+    return lambda social: back_channel.person(registry.get(social), application, grant)
+
+
+@pytest.fixture
+def make_world(make_id_token: MakeIdToken, key_set: Mapping[str, object]) -> Iterator[MakeWorld]:
+    """Let one provider answer; its routes are called `token`, `keys`, `profile` and `emails`."""
+    with respx.mock(assert_all_called=False) as router:
+
+        def make(social: str) -> respx.MockRouter:
+            for name, (url, answer) in ANSWERS[social].items():
+                body = answer
+                if name == "keys":
+                    body = key_set
+                elif name == "token" and "id_token" in answer:
+                    sub = ANSWERS[social]["profile"][1]["sub"]
+                    body = answer | {"id_token": make_id_token(ISSUERS[social], sub)}
+                router.request("POST" if name == "token" else "GET", url, name=name).mock(
+                    return_value=httpx.Response(200, json=body)
+                )
+            return router
+
+        yield make

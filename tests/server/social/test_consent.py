@@ -1,0 +1,134 @@
+"""The authorization request, and where providers are found."""
+
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from chatkey_protocol.codes import Code
+from chatkey_protocol.names import ANNOUNCED_SOCIALS, AVAILABLE_SOCIALS
+from chatkey_server.identity.errors import Refused
+from chatkey_server.settings import SocialAddress
+from chatkey_server.social import addresses, consent, registry
+
+REDIRECT = "https://chat.example/v1/public/oauth/google/callback"
+REAL = SocialAddress()
+FOLDED = SocialAddress(browser_url="https://idp.localhost:9443/google/", server_url="http://idp:9911/google")
+
+CONSENT_PAGES = {
+    "google": "https://accounts.google.com/o/oauth2/v2/auth",
+    "facebook": "https://www.facebook.com/v24.0/dialog/oauth",
+    "github": "https://github.com/login/oauth/authorize",
+    "gitlab": "https://gitlab.com/oauth/authorize",
+    "discord": "https://discord.com/oauth2/authorize",
+}
+SCOPES = {
+    "google": "openid email profile",
+    "facebook": "email,public_profile",
+    "github": "read:user user:email",
+    "gitlab": "openid profile email",
+    "discord": "identify email",
+}
+
+
+def consent_url(social: str, address: SocialAddress = REAL) -> str:
+    return consent.url(
+        registry.get(social),
+        address,
+        client_id="client-1",
+        redirect_uri=REDIRECT,
+        state="the.state",
+        verifier="v" * 64,
+        oidc_nonce="n-1",
+    )
+
+
+@pytest.mark.contract("4.4/redirect")
+@pytest.mark.parametrize("social", AVAILABLE_SOCIALS)
+def test_the_authorization_request_holds_what_each_provider_wants_and_no_secret(social: str) -> None:
+    page, _, query = consent_url(social).partition("?")
+
+    sent = parse_qs(query, strict_parsing=True)
+
+    assert page == CONSENT_PAGES[social]
+    assert sent.pop("nonce", None) == (["n-1"] if social in {"google", "gitlab"} else None)
+    assert sent == {
+        "response_type": ["code"],
+        "client_id": ["client-1"],
+        "redirect_uri": [REDIRECT],
+        "scope": [SCOPES[social]],
+        "state": ["the.state"],
+        "code_challenge": [consent.challenge("v" * 64)],
+        "code_challenge_method": ["S256"],
+    }
+
+
+def test_spaces_in_the_query_are_percent_encoded() -> None:
+    assert "scope=openid%20email%20profile" in consent_url("google")
+
+
+def test_the_challenge_is_that_of_rfc_7636_appendix_b() -> None:
+    verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
+
+    assert consent.challenge(verifier) == "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
+
+
+def test_a_relocated_provider_keeps_its_paths_under_the_browsers_address() -> None:
+    url = urlsplit(consent_url("google", FOLDED))
+
+    assert f"{url.scheme}://{url.netloc}{url.path}" == "https://idp.localhost:9443/google/o/oauth2/v2/auth"
+
+
+def test_the_server_has_an_address_of_its_own_for_the_back_channel() -> None:
+    url = addresses.for_server("https://oauth2.googleapis.com/token", FOLDED)
+
+    assert url == "http://idp:9911/google/token"
+
+
+@pytest.mark.parametrize(
+    "address", [SocialAddress(browser_url="http://localhost:1/x"), SocialAddress(server_url="http://localhost:1/x")]
+)
+def test_one_address_stands_for_both(address: SocialAddress) -> None:
+    assert (
+        addresses.for_browser("https://gitlab.com/oauth/authorize", address) == "http://localhost:1/x/oauth/authorize"
+    )
+    assert addresses.for_server("https://gitlab.com/oauth/token", address) == "http://localhost:1/x/oauth/token"
+
+
+@pytest.mark.parametrize(
+    ("social", "address", "issuers"),
+    [
+        ("google", REAL, ("https://accounts.google.com", "accounts.google.com")),
+        ("google", FOLDED, ("https://idp.localhost:9443/google",)),
+        ("github", FOLDED, ("https://idp.localhost:9443/google/login/oauth",)),
+        ("google", SocialAddress(issuer="https://issuer.example"), ("https://issuer.example",)),
+        ("discord", SocialAddress(issuer="https://issuer.example"), ()),
+        ("facebook", REAL, ()),
+    ],
+)
+def test_the_issuer_moves_with_the_provider_unless_it_is_set(
+    social: str, address: SocialAddress, issuers: tuple[str, ...]
+) -> None:
+    assert addresses.issuers(registry.get(social), address) == issuers
+
+
+@pytest.mark.contract("4.4/names")
+def test_the_available_providers_are_those_of_the_contract_in_their_order() -> None:
+    assert tuple(registry.PROVIDERS) == AVAILABLE_SOCIALS
+
+
+@pytest.mark.contract("4.4/announced")
+@pytest.mark.parametrize("name", ANNOUNCED_SOCIALS)
+def test_an_announced_provider_is_not_available_yet(name: str) -> None:
+    with pytest.raises(Refused, match="not available yet") as refusal:
+        registry.get(name)
+
+    assert (refusal.value.code, refusal.value.member) == (Code.SOCIAL_UNKNOWN, "social")
+
+
+@pytest.mark.parametrize("name", ["", "GOOGLE", "google ", "myspace"])
+def test_an_unknown_provider_is_refused(name: str) -> None:
+    with pytest.raises(Refused) as refusal:
+        registry.get(name)
+
+    assert (refusal.value.code, refusal.value.member) == (Code.SOCIAL_UNKNOWN, "social")
+    assert "google, facebook, github, gitlab, discord" in refusal.value.message

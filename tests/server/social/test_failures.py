@@ -1,0 +1,294 @@
+"""The back channel when something goes wrong: one refusal, which names the stage and quotes nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import threading
+from collections.abc import Awaitable, Callable, Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import httpx
+import pytest
+import respx
+import trustme
+
+from chatkey_protocol.codes import Code
+from chatkey_protocol.names import AVAILABLE_SOCIALS
+from chatkey_server.identity.errors import Refused
+from chatkey_server.settings import Settings, SocialAddress
+from chatkey_server.social import registry
+from chatkey_server.social.flow import BackChannel
+from chatkey_server.social.grant import Grant
+from chatkey_server.social.on_demand import OnDemand
+from chatkey_server.social.person import Person
+from chatkey_server.social.transport import MAX_ANSWER_BYTES
+from chatkey_server.storage.providers import Application
+
+MakeBackChannel = Callable[..., BackChannel]
+MakeWorld = Callable[[str], respx.MockRouter]
+LogIn = Callable[[str], Awaitable[Person]]
+
+STAGES = [
+    *((social, route) for social in AVAILABLE_SOCIALS for route in ("token", "profile")),
+    ("google", "keys"),
+    ("gitlab", "keys"),
+    ("github", "emails"),
+]
+NOT_A_TOKEN = "it is not a JSON object with an access token"
+
+Failure = tuple[httpx.Response | Exception, str]
+FAILURES: list[Failure] = [
+    (httpx.ReadTimeout("slow"), "timed out"),
+    (httpx.ConnectTimeout("slow"), "timed out"),
+    (httpx.ConnectError("refused"), "no connection: refused"),
+    (httpx.ReadError("reset"), "ReadError"),
+    (httpx.RemoteProtocolError("cut off"), "RemoteProtocolError"),
+    (httpx.Response(500, text="<h1>Oops</h1>"), "answered with status 500"),
+    (httpx.Response(503, json={"error": "busy"}), "answered with status 503"),
+    (httpx.Response(429, text="slow down"), "answered with status 429"),
+    (httpx.Response(302, headers={"Location": "https://evil.example"}), "answered with status 302"),
+    (httpx.Response(200, text="<h1>Hello</h1>"), "not JSON"),
+    (httpx.Response(200, text="[" * 100_000), "not JSON"),
+    (httpx.Response(200, json=7), "not a JSON"),
+    (httpx.Response(200, content=b"null"), "not a JSON"),
+    (httpx.Response(200, json={"x": "y" * MAX_ANSWER_BYTES}), "answer too large"),
+]
+FAILURE_IDS = [cause.replace(" ", "-") for _, cause in FAILURES]
+
+
+async def refusal_of(login: Awaitable[Person]) -> Refused:
+    with pytest.raises(Refused) as raised:
+        await login
+    assert raised.value.code is Code.OAUTH_FAILED
+    assert raised.value.__cause__ is None
+    return raised.value
+
+
+@pytest.mark.parametrize("failure", FAILURES, ids=FAILURE_IDS)
+@pytest.mark.parametrize(("social", "route"), STAGES)
+async def test_a_failure_at_any_stage_of_any_provider_is_one_refusal(
+    social: str, route: str, failure: Failure, make_world: MakeWorld, log_in: LogIn
+) -> None:
+    what, cause = failure
+    make_world(social)[route].mock(side_effect=[what])
+
+    refusal = await refusal_of(log_in(social))
+
+    stage = "profile" if route == "emails" else route
+    expected = NOT_A_TOKEN if route == "token" and "JSON" in cause else cause
+    assert (refusal.cause or "").startswith(f"{stage}: ")
+    assert expected in (refusal.cause or "")
+    assert refusal.message.startswith(registry.get(social).title)
+    assert refusal.message.endswith("Please try again.")
+
+
+@pytest.mark.parametrize("social", AVAILABLE_SOCIALS)
+@pytest.mark.parametrize("status", [200, 400, 401])
+async def test_an_error_in_the_token_response_fails_whatever_its_status(
+    social: str, status: int, make_world: MakeWorld, log_in: LogIn
+) -> None:
+    make_world(social)["token"].respond(status, json={"error": "invalid_grant", "error_description": "code 4/0Acode"})
+
+    refusal = await refusal_of(log_in(social))
+
+    assert refusal.cause == "token: error invalid_grant"
+    assert "(invalid_grant)" in refusal.message
+
+
+@pytest.mark.parametrize(
+    ("error", "word"),
+    [
+        ({"message": "This code has been used.", "type": "OAuthException", "code": 100}, "OAuthException.100"),
+        ({"type": "<b>"}, "unknown error"),
+        ("free text with spaces", "unknown error"),
+        ("x" * 65, "unknown error"),
+        (None, "oauth_error"),  # Authlib's own word
+        (["invalid_grant"], "unknown error"),
+    ],
+)
+async def test_of_an_error_only_its_code_is_told(
+    error: object, word: str, make_world: MakeWorld, log_in: LogIn
+) -> None:
+    make_world("facebook")["token"].respond(400, json={"error": error})
+
+    assert (await refusal_of(log_in("facebook"))).cause == f"token: error {word}"
+
+
+@pytest.mark.parametrize("social", AVAILABLE_SOCIALS)
+@pytest.mark.parametrize(
+    ("answer", "cause"),
+    [
+        ({}, "the access token is missing"),
+        ({"token_type": "Bearer"}, "the access token is missing"),
+        ({"token_type": "Bearer", "access_token": ""}, "the access token is missing"),
+        ({"token_type": "Bearer", "access_token": 7}, "the access token is missing"),
+        ({"token_type": "Bearer", "access_token": "a\r\nX-Y: z"}, "the access token holds characters"),
+        ({"token_type": "mac", "access_token": "a"}, "the access token is not a bearer token"),
+        ({"access_token": "a"}, "the access token is not a bearer token"),
+        ({"token_type": "Bearer", "access_token": "a", "expires_in": {"x": 1}}, NOT_A_TOKEN),
+        ({"token_type": "Bearer", "access_token": "a", "expires_in": "soon"}, NOT_A_TOKEN),
+    ],
+)
+async def test_a_token_response_without_a_usable_bearer_token_fails(
+    social: str, answer: dict[str, object], cause: str, make_world: MakeWorld, log_in: LogIn
+) -> None:
+    make_world(social)["token"].respond(200, json=answer)
+
+    assert (await refusal_of(log_in(social))).cause.startswith(f"token: {cause}")  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("social", AVAILABLE_SOCIALS)
+@pytest.mark.parametrize("sub", [None, "", "x" * 300, {"id": 1}, ["1"], True, 1.5])
+async def test_a_profile_without_a_usable_subject_fails(
+    social: str, sub: object, make_world: MakeWorld, log_in: LogIn
+) -> None:
+    member = "sub" if social in {"google", "gitlab"} else "id"
+    make_world(social)["profile"].respond(200, json={member: sub, "name": "Rhea", "login": "rhea"})
+
+    assert (await refusal_of(log_in(social))).cause.startswith("profile: the subject id ")  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("social", ["google", "gitlab"])
+async def test_userinfo_of_another_subject_than_the_id_tokens_fails(
+    social: str, make_world: MakeWorld, log_in: LogIn
+) -> None:
+    make_world(social)["profile"].respond(200, json={"sub": "another"})
+
+    refusal = await refusal_of(log_in(social))
+
+    assert refusal.cause == "profile: userinfo speaks of another subject than the id_token"
+
+
+@pytest.mark.parametrize("social", ["google", "gitlab"])
+@pytest.mark.parametrize("token", [None, 7, ""])
+async def test_a_missing_id_token_fails(social: str, token: object, make_world: MakeWorld, log_in: LogIn) -> None:
+    make_world(social)["token"].respond(200, json={"access_token": "a", "token_type": "Bearer", "id_token": token})
+
+    assert (await refusal_of(log_in(social))).cause in {  # no text, or text that is no token
+        "token: the id_token is missing",
+        "id_token: the id_token's signature does not hold (decode_error)",
+    }
+
+
+@pytest.mark.parametrize("social", ["google", "gitlab"])
+async def test_an_id_token_of_another_login_fails(
+    social: str, make_world: MakeWorld, make_id_token: Callable[..., str], log_in: LogIn
+) -> None:
+    world = make_world(social)
+    token = make_id_token(registry.get(social).issuers[0], "1", nonce="of-another-login")
+    world["token"].respond(200, json={"access_token": "a", "token_type": "Bearer", "id_token": token})
+
+    refusal = await refusal_of(log_in(social))
+
+    assert refusal.cause == "id_token: the id_token's nonce is not this login's"
+    assert world["profile"].call_count == 0
+
+
+async def test_a_key_that_is_never_published_is_looked_for_once_more_and_then_fails(
+    make_world: MakeWorld, make_id_token: Callable[..., str], log_in: LogIn
+) -> None:
+    world = make_world("google")
+    token = make_id_token("https://accounts.google.com", "1", kid="key-9")
+    world["token"].respond(200, json={"access_token": "a", "token_type": "Bearer", "id_token": token})
+
+    refusal = await refusal_of(log_in("google"))
+
+    assert refusal.cause == "id_token: the id_token is signed with a key the provider does not publish"
+    assert world["keys"].call_count == 2
+
+
+@pytest.mark.parametrize("route", ["token", "profile"])
+async def test_a_provider_that_hangs_is_given_up(
+    route: str,
+    make_world: MakeWorld,
+    make_back_channel: MakeBackChannel,
+    application: Application,
+    grant: Grant,
+) -> None:
+    async def hang(_: httpx.Request) -> httpx.Response:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    make_world("github")[route].mock(side_effect=hang)
+    hurried = make_back_channel(patience=0.01)
+
+    refusal = await refusal_of(hurried.person(registry.get("github"), application, grant))
+
+    assert refusal.cause == "login: timed out"
+    assert refusal.message == "GitHub did not answer in time. Please try again."
+
+
+@pytest.mark.parametrize("failure", FAILURES, ids=FAILURE_IDS)
+async def test_no_failure_tells_a_secret(
+    failure: Failure, make_world: MakeWorld, log_in: LogIn, application: Application, grant: Grant
+) -> None:
+    make_world("google")["profile"].mock(side_effect=[failure[0]])
+
+    refusal = await refusal_of(log_in("google"))
+
+    told = f"{refusal!r} {refusal.message} {refusal.cause} {grant!r} {application!r}"
+    for secret in ("application-secret", "ya29.a0", grant.code, grant.verifier, grant.oidc_nonce, "eyJ"):
+        assert secret not in told
+
+
+class _Discord(BaseHTTPRequestHandler):
+    """As little of Discord as a login needs."""
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self._answer(b'{"access_token": "a", "token_type": "Bearer"}')
+
+    def do_GET(self) -> None:
+        self._answer(b'{"id": "7"}')
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
+        """Stay silent."""
+
+    def _answer(self, body: bytes) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+@pytest.fixture(scope="module")
+def authority() -> trustme.CA:
+    return trustme.CA()
+
+
+@pytest.fixture(scope="module")
+def discord_url(authority: trustme.CA) -> Iterator[str]:
+    """A provider over TLS with a certificate of `authority`."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("127.0.0.1").configure_cert(context)
+    with HTTPServer(("127.0.0.1", 0), _Discord) as server:
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield f"https://127.0.0.1:{server.server_port}/discord"
+        server.shutdown()
+        thread.join()
+
+
+async def test_the_authority_in_the_settings_is_trusted(
+    discord_url: str, authority: trustme.CA, application: Application, grant: Grant
+) -> None:
+    with authority.cert_pem.tempfile() as ca_file:
+        settings = Settings(ca_file=ca_file, socials={"discord": SocialAddress(server_url=discord_url)})
+        back_channel = await OnDemand(settings, lambda: 0.0).get()
+
+    person = await back_channel.person(registry.get("discord"), application, grant)
+
+    assert person.sub == "7"
+
+
+async def test_any_other_authority_is_not(discord_url: str, application: Application, grant: Grant) -> None:
+    settings = Settings(socials={"discord": SocialAddress(server_url=discord_url)})
+
+    back_channel = await OnDemand(settings, lambda: 0.0).get()
+
+    refusal = await refusal_of(back_channel.person(registry.get("discord"), application, grant))
+
+    assert "CERTIFICATE_VERIFY_FAILED" in (refusal.cause or "")
+    assert refusal.message == "Discord could not be reached. Please try again."

@@ -1,0 +1,244 @@
+"""The back channel when all is well: what each provider is asked, and who it says has logged in."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Awaitable, Callable, Mapping
+from urllib.parse import parse_qs
+
+import httpx
+import pytest
+import respx
+from joserfc.jwk import KeySet, RSAKey
+
+from chatkey_protocol.names import AVAILABLE_SOCIALS
+from chatkey_server.settings import Settings, SocialAddress
+from chatkey_server.social import registry
+from chatkey_server.social.flow import BackChannel
+from chatkey_server.social.grant import Grant
+from chatkey_server.social.person import Person
+from chatkey_server.storage.providers import Application
+
+NOW = 1_795_000_000
+
+PEOPLE = {
+    "google": Person("107691503500061507151", "Rhea Quill", "rhea@example.com", "https://lh3.example/a/x=s96-c"),
+    "facebook": Person("10223344556677889", "Rhea Quill", "rhea@example.com", "https://look.example/pic?asid=1"),
+    "github": Person("5830217", "rquill", "rhea@example.com", "https://avatars.example/u/5830217?v=4"),
+    "gitlab": Person("48213", "Rhea Quill", "rhea@example.com", "https://gitlab.example/avatar.png"),
+    "discord": Person(
+        "184405311681986560",
+        "Rhea Quill",
+        "rhea@example.com",
+        "https://cdn.discordapp.com/avatars/184405311681986560/a_33ecab261d4681afa4d85a04691c4a01.gif",
+    ),
+}
+
+MakeBackChannel = Callable[..., BackChannel]
+MakeWorld = Callable[[str], respx.MockRouter]
+LogIn = Callable[[str], Awaitable[Person]]
+
+
+@pytest.mark.contract("4.5/obtain-identity")
+@pytest.mark.parametrize("social", AVAILABLE_SOCIALS)
+async def test_each_provider_says_who_has_logged_in(social: str, make_world: MakeWorld, log_in: LogIn) -> None:
+    make_world(social)
+
+    assert await log_in(social) == PEOPLE[social]
+
+
+@pytest.mark.parametrize("social", AVAILABLE_SOCIALS)
+async def test_the_code_is_posted_with_its_verifier_and_the_applications_keys(
+    social: str, make_world: MakeWorld, log_in: LogIn, grant: Grant
+) -> None:
+    world = make_world(social)
+
+    await log_in(social)
+
+    request = world["token"].calls.last.request
+    form = {name: values for name, (values,) in parse_qs(request.content.decode()).items()}
+    assert (
+        form.items()
+        >= {
+            "grant_type": "authorization_code",
+            "code": grant.code,
+            "redirect_uri": grant.redirect_uri,
+            "code_verifier": grant.verifier,
+        }.items()
+    )
+    basic = request.headers.get("Authorization")
+    if social == "gitlab":
+        assert basic == "Basic " + base64.b64encode(b"client-1:application-secret").decode()
+        assert "client_secret" not in form
+    else:
+        assert (basic, form["client_id"], form["client_secret"]) == (None, "client-1", "application-secret")
+    assert request.url.query == b""
+
+
+@pytest.mark.parametrize("social", AVAILABLE_SOCIALS)
+async def test_every_request_names_us_and_asks_for_json(social: str, make_world: MakeWorld, log_in: LogIn) -> None:
+    world = make_world(social)
+
+    await log_in(social)
+
+    for call in world.calls:
+        assert call.request.headers["User-Agent"].startswith("chatkey/")
+        assert "application/json" in call.request.headers["Accept"]
+        assert "secret" not in str(call.request.url)
+
+
+@pytest.mark.parametrize("social", AVAILABLE_SOCIALS)
+async def test_the_profile_is_read_with_the_access_token_in_the_header(
+    social: str, make_world: MakeWorld, log_in: LogIn
+) -> None:
+    world = make_world(social)
+
+    await log_in(social)
+
+    request = world["profile"].calls.last.request
+    assert request.headers["Authorization"].startswith("Bearer ")
+    assert "access_token" not in str(request.url)
+
+
+async def test_facebook_is_asked_for_the_fields_that_are_wanted(make_world: MakeWorld, log_in: LogIn) -> None:
+    world = make_world("facebook")
+
+    await log_in("facebook")
+
+    assert world["profile"].calls.last.request.url.params["fields"] == "id,name,email,picture"
+
+
+@pytest.mark.parametrize(
+    ("social", "changes", "expected"),
+    [
+        ("google", {"email_verified": False}, {"email": None}),
+        ("google", {"email_verified": "true"}, {"email": None}),
+        ("google", {"name": None, "picture": None}, {"name": None, "avatar": None}),
+        ("gitlab", {"email_verified": None}, {"email": None}),
+        ("gitlab", {"name": "", "preferred_username": "rquill"}, {"name": "rquill"}),
+        ("facebook", {"email": None, "picture": None}, {"email": None, "avatar": None}),
+        ("facebook", {"picture": {"data": []}}, {"avatar": None}),
+        ("github", {"name": "Rhea"}, {"name": "Rhea"}),
+        ("discord", {"verified": False}, {"email": None}),
+        ("discord", {"email": None}, {"email": None}),
+        ("discord", {"global_name": None}, {"name": "rquill"}),
+        ("discord", {"avatar": None}, {"avatar": "https://cdn.discordapp.com/embed/avatars/4.png"}),
+        ("discord", {"avatar": "../../x"}, {"avatar": "https://cdn.discordapp.com/embed/avatars/4.png"}),
+        (
+            "discord",
+            {"avatar": "33ecab"},
+            {"avatar": "https://cdn.discordapp.com/avatars/184405311681986560/33ecab.png"},
+        ),
+    ],
+)
+async def test_what_a_profile_lacks_or_does_not_vouch_for_is_left_out(
+    social: str,
+    changes: Mapping[str, object],
+    expected: Mapping[str, object],
+    make_world: MakeWorld,
+    log_in: LogIn,
+) -> None:
+    world = make_world(social)
+    profile = world["profile"].return_value
+    assert profile is not None
+    world["profile"].return_value = httpx.Response(200, json=profile.json() | changes)
+
+    person = await log_in(social)
+
+    assert {name: getattr(person, name) for name in expected} == expected
+    assert person.sub == PEOPLE[social].sub
+
+
+@pytest.mark.parametrize(
+    "emails",
+    [
+        httpx.Response(200, json=[{"email": "a@example.com", "primary": True, "verified": False}]),
+        httpx.Response(200, json=[{"email": "a@example.com", "primary": False, "verified": True}]),
+        httpx.Response(200, json=[]),
+        httpx.Response(404, json={"message": "Not Found"}),
+        httpx.Response(403, json={"message": "Resource not accessible by integration"}),
+    ],
+)
+async def test_github_without_a_primary_verified_address_gives_no_email(
+    emails: httpx.Response, make_world: MakeWorld, log_in: LogIn
+) -> None:
+    make_world("github")["emails"].return_value = emails
+
+    assert (await log_in("github")).email is None
+
+
+@pytest.mark.parametrize("expires_in", [0, 1, 60, None])
+async def test_a_short_lived_access_token_is_long_enough_for_one_login(
+    expires_in: int | None, make_world: MakeWorld, log_in: LogIn
+) -> None:
+    make_world("discord")["token"].return_value = httpx.Response(
+        200, json={"access_token": "a", "token_type": "bearer", "expires_in": expires_in, "unknown": {"x": 1}}
+    )
+
+    assert (await log_in("discord")).sub == "184405311681986560"
+
+
+async def test_the_signing_keys_are_fetched_once_for_many_logins(make_world: MakeWorld, log_in: LogIn) -> None:
+    world = make_world("google")
+
+    for _ in range(3):
+        await log_in("google")
+
+    assert world["keys"].call_count == 1
+
+
+async def test_the_signing_keys_are_fetched_again_after_an_hour(
+    make_world: MakeWorld,
+    make_id_token: Callable[..., str],
+    make_back_channel: MakeBackChannel,
+    application: Application,
+    grant: Grant,
+) -> None:
+    now = float(NOW)
+    world = make_world("google")
+    back_channel = make_back_channel(now=lambda: now)
+    await back_channel.person(registry.get("google"), application, grant)
+
+    now += 3600
+    fresh = make_id_token("https://accounts.google.com", PEOPLE["google"].sub, iat=now, exp=now + 60)
+    world["token"].return_value = httpx.Response(
+        200, json={"access_token": "a", "token_type": "Bearer", "id_token": fresh}
+    )
+    await back_channel.person(registry.get("google"), application, grant)
+
+    assert world["keys"].call_count == 2
+
+
+async def test_keys_that_changed_since_are_fetched_once_more(
+    make_world: MakeWorld,
+    make_id_token: Callable[..., str],
+    log_in: LogIn,
+) -> None:
+    world = make_world("google")
+    await log_in("google")
+    rotated = RSAKey.generate_key(2048, {"kid": "key-2", "use": "sig"})
+    world["keys"].return_value = httpx.Response(200, json=KeySet([rotated]).as_dict(private=False))
+    token = make_id_token("https://accounts.google.com", PEOPLE["google"].sub, key=rotated, kid="key-2")
+    world["token"].return_value = httpx.Response(
+        200, json={"access_token": "a", "token_type": "Bearer", "id_token": token}
+    )
+
+    person = await log_in("google")
+
+    assert person == PEOPLE["google"]
+    assert world["keys"].call_count == 2
+
+
+async def test_a_relocated_provider_is_asked_under_the_servers_address(
+    make_back_channel: MakeBackChannel, application: Application, grant: Grant
+) -> None:
+    settings = Settings(
+        socials={"discord": SocialAddress(browser_url="https://b.example/discord", server_url="http://s:1/discord")}
+    )
+    with respx.mock(base_url="http://s:1/discord") as world:
+        world.post("/api/oauth2/token").respond(json={"access_token": "a", "token_type": "Bearer"})
+        world.get("/api/users/@me").respond(json={"id": "7", "username": "rquill"})
+
+        person = await make_back_channel(settings).person(registry.get("discord"), application, grant)
+
+    assert (person.sub, person.name) == ("7", "rquill")

@@ -1,0 +1,38 @@
+"""Authlib and httpx are slow to import: a server that has seen no social login has not imported them."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+
+from chatkey_server.settings import Settings
+from chatkey_server.social.on_demand import OnDemand
+
+PROBE = """
+import sys
+from chatkey_server.public import oauth_callback, oauth_start
+print(sorted({"authlib", "httpx", "joserfc"} & set(sys.modules)))
+"""
+
+
+def test_the_callbacks_module_imports_neither_authlib_nor_httpx() -> None:
+    told = subprocess.run([sys.executable, "-c", PROBE], capture_output=True, text=True, check=True)
+
+    assert told.stdout.strip() == "[]"
+
+
+def test_the_back_channel_makes_no_noise_about_its_libraries() -> None:
+    told = subprocess.run(
+        [sys.executable, "-c", "import chatkey_server.social.flow"], capture_output=True, text=True, check=True
+    )
+
+    assert told.stderr == ""
+
+
+async def test_there_is_one_back_channel_for_all_logins() -> None:
+    on_demand = OnDemand(Settings(), lambda: 0.0)
+
+    first, second = await asyncio.gather(on_demand.get(), on_demand.get())
+
+    assert first is second
