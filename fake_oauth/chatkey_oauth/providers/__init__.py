@@ -1,1 +1,17 @@
-"""One module per real provider imitated."""
+"""One module per real provider imitated; each is imported when it is first asked for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Final, cast
+
+if TYPE_CHECKING:
+    from chatkey_oauth.engine.provider import Provider
+
+NAMES: Final = ("google", "facebook", "github", "gitlab", "discord")
+"""The providers there are; each has a module of its name with a class `Imitated`."""
+
+
+def load(name: str) -> type[Provider]:
+    """The class that imitates a provider of `NAMES`."""
+    return cast("type[Provider]", import_module(f"{__name__}.{name}").Imitated)

@@ -1,0 +1,1 @@
+"""What all imitated providers have in common: requests, clients, people, codes, tokens, keys."""

@@ -1,0 +1,117 @@
+"""What a person allowed, and the codes and tokens that stand for it, in rings that forget the oldest."""
+
+from __future__ import annotations
+
+from typing import Final, Generic, TypeVar
+
+import msgspec
+
+RING: Final = 4096
+"""How many codes, tokens and consents of one provider are remembered; older ones become unknown."""
+
+V = TypeVar("V")
+
+
+class Challenge(msgspec.Struct, frozen=True):
+    """The PKCE challenge sent with the authorization request (RFC 7636 4.3)."""
+
+    value: str
+    method: str
+
+
+class Grant(msgspec.Struct):
+    """One approval by one person for one client. Revoked, it takes all its tokens with it."""
+
+    client_id: str
+    person_id: str
+    scopes: tuple[str, ...]
+    redirect_uri: str
+    nonce: str | None
+    challenge: Challenge | None
+    auth_time: int
+    refreshable: bool
+    revoked: bool = False
+
+
+class Code(msgspec.Struct):
+    """An authorization code, which stays known after its use so that a second one is told apart."""
+
+    grant: Grant
+    expires_at: float
+    used: bool = False
+
+
+class Issued(msgspec.Struct):
+    """An access token, and the refresh token that came with it. `expires_at` None: it does not end."""
+
+    grant: Grant
+    access: str
+    refresh: str | None
+    issued_at: int
+    expires_at: int | None
+    revoked: bool = False
+
+    @property
+    def is_revoked(self) -> bool:
+        """Tell whether the token or the whole approval was taken back."""
+        return self.revoked or self.grant.revoked
+
+
+class Ring(Generic[V]):
+    """A mapping that holds its newest `size` entries."""
+
+    def __init__(self, size: int = RING) -> None:
+        self._size = size
+        self._entries: dict[str, V] = {}
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def put(self, key: str, value: V) -> None:
+        """Remember a value as the newest."""
+        self._entries.pop(key, None)
+        if len(self._entries) >= self._size:
+            del self._entries[next(iter(self._entries))]
+        self._entries[key] = value
+
+    def get(self, key: str) -> V | None:
+        """Find a value that is still remembered."""
+        return self._entries.get(key)
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._entries.clear()
+
+
+class Grants:
+    """The codes, tokens and consents of one provider."""
+
+    def __init__(self) -> None:
+        self.codes: Ring[Code] = Ring()
+        self.access: Ring[Issued] = Ring()
+        self.refresh: Ring[Issued] = Ring()
+        self._consents: Ring[frozenset[str]] = Ring()
+
+    def issue(self, issued: Issued) -> None:
+        """Remember a token response under the tokens it carries."""
+        self.access.put(issued.access, issued)
+        if issued.refresh is not None:
+            self.refresh.put(issued.refresh, issued)
+
+    def find(self, token: str) -> Issued | None:
+        """Find what an access or refresh token belongs to."""
+        return self.access.get(token) or self.refresh.get(token)
+
+    def consented(self, client_id: str, person_id: str) -> frozenset[str] | None:
+        """The scopes this person already allowed this client, or None before the first time."""
+        return self._consents.get(f"{client_id} {person_id}")
+
+    def consent(self, client_id: str, person_id: str, scopes: tuple[str, ...]) -> None:
+        """Remember what this person allowed this client."""
+        before = self.consented(client_id, person_id) or frozenset[str]()
+        self._consents.put(f"{client_id} {person_id}", before.union(scopes))
+
+    def clear(self) -> None:
+        """Forget everything."""
+        for ring in (self.codes, self.access, self.refresh, self._consents):
+            ring.clear()

@@ -1,0 +1,118 @@
+"""One request and one answer as plain values: an endpoint is a function from the one to the other."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
+from functools import cached_property
+from typing import Any, Final
+from urllib.parse import parse_qsl, urlencode
+
+import msgspec
+
+Message = MutableMapping[str, Any]
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+Headers = tuple[tuple[str, str], ...]
+
+NO_STORE: Final[Headers] = (("cache-control", "no-store"), ("pragma", "no-cache"))
+
+
+class Call:
+    """A request. Names of headers are lower-case; of a repeated parameter the last value counts.
+
+    Parameters keep bytes that are not UTF-8 as surrogate escapes, so that `state` is echoed byte for byte.
+    """
+
+    def __init__(
+        self,
+        method: str,
+        path: str,
+        query_string: str = "",
+        headers: Mapping[str, str] | None = None,
+        body: bytes = b"",
+    ) -> None:
+        self.method = method
+        self.path = path
+        self.query_string = query_string
+        self.headers = headers or {}
+        self.body = body
+
+    @cached_property
+    def query(self) -> dict[str, str]:
+        """The parameters of the address."""
+        return dict(pairs(self.query_string))
+
+    @cached_property
+    def form_pairs(self) -> list[tuple[str, str]]:
+        """The parameters of a form body, in order and with repetitions."""
+        return [] if self.is_json else pairs(self.body.decode("ascii", "surrogateescape"))
+
+    @cached_property
+    def form(self) -> dict[str, str]:
+        """The parameters of the body; the text members of a JSON object count too."""
+        return self._json_members() if self.is_json else dict(self.form_pairs)
+
+    @property
+    def is_json(self) -> bool:
+        """Tell whether the body says it is JSON."""
+        return "json" in self.headers.get("content-type", "").lower()
+
+    def _json_members(self) -> dict[str, str]:
+        try:
+            body = json.loads(self.body)
+        except (ValueError, RecursionError):
+            return {}
+        return {k: v for k, v in body.items() if isinstance(v, str)} if isinstance(body, dict) else {}
+
+    def cookie(self, name: str) -> str | None:
+        """The value of a cookie, or None."""
+        for part in self.headers.get("cookie", "").split(";"):
+            key, _, value = part.strip().partition("=")
+            if key == name:
+                return value
+        return None
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """A response. The content length is added when it is sent."""
+
+    status: int
+    body: bytes = b""
+    headers: Headers = ()
+
+
+Handler = Callable[[Call], Answer]
+
+
+def pairs(text: str) -> list[tuple[str, str]]:
+    """Parse form-encoded text without losing blank values or bytes."""
+    return parse_qsl(text, keep_blank_values=True, errors="surrogateescape")
+
+
+def encode(params: Mapping[str, str]) -> str:
+    """Form-encode parameters, the inverse of `pairs`."""
+    return urlencode(params, errors="surrogateescape")
+
+
+def clean(text: str) -> str:
+    """Text that can be written as UTF-8, whatever bytes it came from."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def json_answer(data: Any, status: int = 200, headers: Iterable[tuple[str, str]] = ()) -> Answer:
+    """Answer with compact JSON."""
+    return Answer(status, msgspec.json.encode(data), (("content-type", "application/json; charset=utf-8"), *headers))
+
+
+def text_answer(text: str, status: int = 200, content_type: str = "text/plain") -> Answer:
+    """Answer with text."""
+    return Answer(status, text.encode(), (("content-type", f"{content_type}; charset=utf-8"),))
+
+
+def redirect(location: str) -> Answer:
+    """Send the browser elsewhere with 302, as the real providers do."""
+    return Answer(302, headers=(("location", location), ("cache-control", "no-store")))

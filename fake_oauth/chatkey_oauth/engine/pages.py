@@ -1,0 +1,164 @@
+"""The pages a person sees: consent, error, the automatic form, avatars. No script but the form's, nothing external."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Mapping
+from functools import cache
+from hashlib import sha256
+from html import escape
+from pathlib import Path
+from string import Template
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from chatkey_oauth.engine.http import Answer, clean
+from chatkey_oauth.engine.people import fingerprint
+
+if TYPE_CHECKING:
+    from chatkey_oauth.engine.authorize import AuthorizationRequest
+    from chatkey_oauth.engine.people import Person
+    from chatkey_oauth.engine.provider import Provider
+    from chatkey_oauth.engine.refusals import ShownToPerson
+
+FOLDER: Final = Path(__file__).parent.parent / "pages"
+SUBMIT: Final = "document.forms[0].submit()"
+HUES: Final = 12
+
+
+def consent_page(
+    provider: Provider, request: AuthorizationRequest, query_string: str, *, selected: Person | None
+) -> Answer:
+    """Ask who it is and whether the application may know. The one `selected` leads the list, whose first is chosen."""
+    people = sorted(provider.world.people.all(), key=lambda person: person != selected)
+    body = template("consent.html").substitute(
+        frame(provider),
+        client=escape(clean(request.client.title)),
+        action=escape(clean(f"{provider.browser_path}/consent?{query_string}")),
+        accounts="\n".join(account(person, checked=person is people[0]) for person in people),
+        shares="\n".join(share(provider, scope) for scope in request.scopes) or "<li><span>Public details</span></li>",
+        destination=escape(urlsplit(request.redirect_uri).netloc or request.redirect_uri),
+    )
+    return page(provider, body)
+
+
+def account(person: Person, *, checked: bool) -> str:
+    """One line of the list of accounts."""
+    name = escape(clean(person.name or person.login))
+    note = f" <i>· {escape(person.note)}</i>" if person.note else ""
+    email = f"<bdi>{escape(clean(person.email))}</bdi>" if person.email else escape(f"@{person.login}")
+    return (
+        f'<label class="account"><input type="radio" name="account" value="{person.id}"{" checked" * checked} required>'
+        f'<span class="face hue-{hue(person)}" aria-hidden="true">{escape(initial(person))}</span>'
+        f'<span class="who"><bdi class="name">{name}</bdi><span class="email">{email}{note}</span></span></label>'
+    )
+
+
+def share(provider: Provider, scope: str) -> str:
+    """One line of what is shared; with a box to untick where this provider lets people leave it out."""
+    words = escape(clean(provider.scopes.get(scope, scope)))
+    if scope not in provider.declinable:
+        return f"<li><span>{words}</span></li>"
+    value = escape(scope)
+    return (
+        f'<li><input type="hidden" name="offered" value="{value}">'
+        f'<label><input type="checkbox" name="share" value="{value}" checked>{words}</label></li>'
+    )
+
+
+def error_page(provider: Provider, refusal: ShownToPerson) -> Answer:
+    """Say on the provider's own page what is wrong with a request."""
+    title = escape(f"Error {refusal.status}: {refusal.error}")
+    body = template("error.html").substitute(frame(provider), title=title, message=escape(clean(refusal.message)))
+    return page(provider, body, refusal.status)
+
+
+def form_post(redirect_uri: str, params: Mapping[str, str]) -> Answer:
+    """A form that sends itself to the client (OAuth 2.0 Form Post Response Mode)."""
+    inputs = "".join(
+        f'<input type="hidden" name="{escape(name)}" value="{escape(clean(value))}">' for name, value in params.items()
+    )
+    body = template("form_post.html").substitute(action=escape(redirect_uri), inputs=inputs, script=SUBMIT)
+    return html(body, f"default-src 'none'; script-src '{digest(SUBMIT)}'; base-uri 'none'; frame-ancestors 'none'")
+
+
+def index_page(addresses: Mapping[str, str]) -> Answer:
+    """The front page: where each provider is."""
+    bases = "\n".join(f"<li>{escape(name)}: <b>{escape(address)}</b></li>" for name, address in addresses.items())
+    css = style(("#3b5bdb", "#5c7cfa"))
+    return html(template("index.html").substitute(style=css, bases=bases), policy(css))
+
+
+def avatar(person: Person) -> Answer:
+    """A round picture with the person's initial."""
+    svg = (
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 96 96" width="96" height="96">'
+        f'<rect width="96" height="96" fill="hsl({hue(person) * 30 + 10} 42% 36%)"/>'
+        '<text x="48" y="50" dominant-baseline="central" text-anchor="middle" fill="#fff" font-size="44"'
+        f' font-family="system-ui, sans-serif">{escape(initial(person))}</text></svg>'
+    )
+    headers = (
+        ("content-type", "image/svg+xml"),
+        ("cache-control", "public, max-age=3600"),
+        ("content-security-policy", "default-src 'none'"),
+        ("cross-origin-resource-policy", "cross-origin"),
+    )
+    return Answer(200, svg.encode(), headers)
+
+
+# Parts
+
+
+def page(provider: Provider, body: str, status: int = 200) -> Answer:
+    """A page in the provider's dress."""
+    return html(body, policy(style(provider.accent)), status)
+
+
+def html(body: str, content_security_policy: str, status: int = 200) -> Answer:
+    """An HTML answer that no cache keeps and no other page frames."""
+    headers = (
+        ("content-type", "text/html; charset=utf-8"),
+        ("cache-control", "no-store"),
+        ("content-security-policy", content_security_policy),
+        ("referrer-policy", "no-referrer"),
+        ("x-content-type-options", "nosniff"),
+    )
+    return Answer(status, body.encode(), headers)
+
+
+def policy(css: str) -> str:
+    """No script, no request. `form-action` is left out: browsers apply it to the redirects after the form, and where
+    those lead after the client's callback is the client's affair."""
+    return f"default-src 'none'; style-src '{digest(css)}'; base-uri 'none'; frame-ancestors 'none'"
+
+
+def digest(inline: str) -> str:
+    """The source expression that allows one inline script or style."""
+    return f"sha256-{b64encode(sha256(inline.encode()).digest()).decode()}"
+
+
+def frame(provider: Provider) -> dict[str, str]:
+    """What every page of a provider has."""
+    return {"label": escape(provider.label), "initial": provider.label[0], "style": style(provider.accent)}
+
+
+@cache
+def style(accent: tuple[str, str]) -> str:
+    """The style sheet with a provider's colours."""
+    return template("page.css").substitute(accent_light=accent[0], accent_dark=accent[1])
+
+
+@cache
+def template(name: str) -> Template:
+    """A file of the folder `pages`."""
+    return Template((FOLDER / name).read_text(encoding="utf-8"))
+
+
+def initial(person: Person) -> str:
+    """The letter on a person's picture."""
+    return next((letter for letter in person.name or person.login if letter.isalnum()), "?").upper()
+
+
+def hue(person: Person) -> int:
+    """The colour of a person's picture, as a number below `HUES`."""
+    return int(fingerprint(person.id, 4), 16) % HUES

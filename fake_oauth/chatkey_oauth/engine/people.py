@@ -1,0 +1,111 @@
+"""The people who can sign in: a dozen accounts chosen to hurt, and any that a test adds."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import Annotated, Final
+
+import msgspec
+
+Slug = Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9_-]{1,64}$")]
+
+
+class Person(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A person with an account of the same `id` at every provider.
+
+    `subjects` fixes the subject id at a provider by its name; without it one is derived that never changes.
+    """
+
+    id: Slug
+    name: str | None = None
+    username: str = ""
+    email: str | None = None
+    email_verified: bool = True
+    hosted_domain: str | None = None
+    picture: bool = True
+    note: str = ""
+    subjects: dict[str, str] = {}
+
+    @property
+    def login(self) -> str:
+        """The user name."""
+        return self.username or self.id
+
+    @property
+    def given_name(self) -> str | None:
+        """The name up to its last word, or all of a single word."""
+        return self.name and (self.name.rpartition(" ")[0] or self.name)
+
+    @property
+    def family_name(self) -> str | None:
+        """The last word of a name that has several."""
+        return self.name.rpartition(" ")[2] if self.name and " " in self.name else None
+
+
+SEEDED: Final = (
+    Person(id="rhea", name="Rhea Quill", username="rquill", email="rhea@example.com"),
+    Person(id="omar", name="Omar Haddad", email="omar@corp.example", hosted_domain="corp.example", note="work account"),
+    Person(id="noemail", name="Nia Phone", note="no e-mail"),
+    Person(id="unverified", name="Uli Unsure", email="uli@example.org", email_verified=False, note="e-mail unverified"),
+    Person(id="relay", name="Pat Private", email="k7xq2m9p4d@privaterelay.appleid.com", note="relay address"),
+    Person(id="emoji", name="Zoë 🦄 Åström 👩🏽‍🚀", email="zoe@example.com", note="emoji"),
+    Person(id="rtl", name="ليلى منصور", email="layla@example.com", note="right to left"),
+    Person(id="script", name="<script>alert('name')</script>", email="script@example.com", note="markup as name"),
+    Person(
+        id="quotes",
+        name='Siobhán "Q" O\'Neil & \u2028</style></script>{{7*7}}',
+        email="o'neil+tag@example.com",
+        note="quotes and line separators",
+    ),
+    Person(
+        id="long", name=("Maximiliana von und zu Hohenlohe-" * 10)[:300], email="max@example.com", note="300 letters"
+    ),
+    Person(id="noname", username="noname99", email="noname@example.com", picture=False, note="no name"),
+    Person(
+        id="twin", name="Rhea Quill", username="rquill2", email="rhea@example.com", note="second account, same e-mail"
+    ),
+    Person(id="nobody", picture=False, note="no name, no e-mail"),
+)
+
+
+class People:
+    """Everyone who can sign in, by id, in the order in which the consent page lists them."""
+
+    def __init__(self) -> None:
+        self._people: dict[str, Person] = {}
+        self.reset()
+
+    def reset(self) -> None:
+        """Return to the seeded people."""
+        self._people = {person.id: person for person in SEEDED}
+
+    def put(self, person: Person) -> None:
+        """Add a person, or replace the one of the same id."""
+        self._people[person.id] = person
+
+    def get(self, person_id: str) -> Person | None:
+        """Find a person."""
+        return self._people.get(person_id)
+
+    def remove(self, person_id: str) -> bool:
+        """Forget a person; tell whether there was one."""
+        return self._people.pop(person_id, None) is not None
+
+    def all(self) -> list[Person]:
+        """Everyone, in order."""
+        return list(self._people.values())
+
+    def find(self, hint: str) -> Person | None:
+        """Find whom a login hint means: an id, a user name or an e-mail address."""
+        return next((p for p in self._people.values() if hint in (p.id, p.login, p.email)), None)
+
+
+def digits(seed: str, length: int) -> str:
+    """A number of that many digits which a seed always leads to."""
+    smallest: int = 10 ** (length - 1)
+    return str(smallest + int.from_bytes(sha256(seed.encode()).digest()) % (9 * smallest))
+
+
+def fingerprint(seed: str, length: int = 32) -> str:
+    """Lower-case hexadecimal digits which a seed always leads to."""
+    return sha256(seed.encode("utf-8", "surrogateescape")).hexdigest()[:length]

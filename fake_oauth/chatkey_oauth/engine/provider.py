@@ -1,0 +1,362 @@
+"""The outline of an imitated provider: what differs is an attribute or a method, what is common is done here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from secrets import token_bytes
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from urllib.parse import urlsplit
+
+from chatkey_oauth.engine import authorize, pages, token
+from chatkey_oauth.engine.grants import Grant, Grants, Issued
+from chatkey_oauth.engine.http import NO_STORE, Answer, Call, Handler, json_answer, text_answer
+from chatkey_oauth.engine.people import Person, digits
+from chatkey_oauth.engine.refusals import (
+    BearerRefused,
+    Problem,
+    Reason,
+    SentBack,
+    ShownToPerson,
+    TokenRefused,
+    Words,
+)
+from chatkey_oauth.engine.signing import KeyRing, half_hash, make_key
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+
+    from chatkey_oauth.engine.authorize import AuthorizationRequest
+    from chatkey_oauth.engine.clients import Client, Clients
+    from chatkey_oauth.engine.people import People
+
+ALPHANUMERIC = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+
+
+class World(NamedTuple):
+    """What all providers of one running fake share."""
+
+    clock: Callable[[], float]
+    clients: Clients
+    people: People
+    random: Callable[[int], bytes] = token_bytes
+    make_key: Callable[[], RSAPrivateKey] = make_key
+
+
+class Addresses(NamedTuple):
+    """One provider's base address for browsers and for servers, and the issuer it signs as."""
+
+    browser: str
+    server: str
+    issuer: str
+
+
+class Provider:
+    """One imitated provider. Subclasses say what is theirs; paths are relative to the provider's base address."""
+
+    name: ClassVar[str]
+    label: ClassVar[str]
+    accent: ClassVar[tuple[str, str]]
+    """The colour of buttons, on a light and on a dark page."""
+
+    scopes: ClassVar[Mapping[str, str]]
+    """Every scope with words for what it shares; the consent page shows them."""
+    scope_separator: ClassVar[str] = " "
+    default_scope: ClassVar[str | None] = None
+    """What is granted when no scope is asked for; None: the parameter is required."""
+    strict_scopes: ClassVar[bool] = False
+    declinable: ClassVar[frozenset[str]] = frozenset()
+    """Scopes a person may leave out while approving the rest."""
+
+    hint: ClassVar[str] = "login_hint"
+    challenge_methods: ClassVar[tuple[str, ...]] = ("S256",)
+    response_modes: ClassVar[tuple[str, ...]] = ("query",)
+    response_type_required: ClassVar[bool] = True
+    redirect_uri_required: ClassVar[bool] = True
+    faults_on_page: ClassVar[bool] = False
+    """Whether a fault of the request is shown to the person even where a redirect would be safe."""
+    fragment: ClassVar[str] = ""
+
+    basic_auth: ClassVar[bool] = True
+    json_bodies: ClassVar[bool] = False
+    query_tokens: ClassVar[bool] = False
+    """Whether an access token may come as the parameter `access_token`."""
+    grant_type_required: ClassVar[bool] = True
+    refreshes: ClassVar[bool] = True
+    rotates: ClassVar[bool] = True
+    reuse_revokes: ClassVar[bool] = False
+    numeric_subjects: ClassVar[bool] = False
+    code_life: ClassVar[int] = 600
+    access_life: ClassVar[int | None] = 3600
+    code_shape: ClassVar[re.Pattern[str]] = re.compile(r".+", re.DOTALL)
+    words: ClassVar[Mapping[Reason, Words]]
+    """How the token endpoint puts each refusal."""
+
+    def __init__(self, world: World, addresses: Addresses) -> None:
+        self.world = world
+        self.addresses = addresses
+        self.keys = KeyRing(world.make_key)
+        self.grants = Grants()
+        self._exact, self._patterns = compile_routes(self.routes() | self._own_routes())
+
+    # The way through
+
+    def respond(self, call: Call) -> Answer:
+        """Answer a request. Whatever bends answers on purpose belongs here, around `_answer`."""
+        return self._answer(call)
+
+    def _answer(self, call: Call) -> Answer:
+        try:
+            return self._find(call)(call)
+        except ShownToPerson as refusal:
+            return pages.error_page(self, refusal)
+        except SentBack as refusal:
+            return authorize.send_back(refusal.redirect_uri, refusal.params, mode=refusal.mode)
+        except TokenRefused as refusal:
+            return self.token_refusal(call, refusal)
+        except BearerRefused as refusal:
+            return self.bearer_refusal(refusal)
+
+    def _find(self, call: Call) -> Handler:
+        path = self.canonical(call.path)
+        methods = self._exact.get(path) or next((m for p, m in self._patterns if p.fullmatch(path)), None)
+        if methods is None:
+            return lambda _: text_answer(f"{self.label} has nothing at {path}.", 404)
+        handler = methods.get("GET" if call.method == "HEAD" else call.method)
+        allowed = ", ".join(methods)
+        return handler or (lambda _: Answer(405, headers=(("allow", allowed),)))
+
+    def _own_routes(self) -> dict[str, Handler]:
+        return {
+            "POST /consent": lambda call: authorize.decide(self, call),
+            "GET /avatars/{person}": self.avatar,
+        }
+
+    def routes(self) -> dict[str, Handler]:
+        """The provider's endpoints: `"GET /path"` or `"GET POST /path"`, where `{name}` stands for one segment."""
+        raise NotImplementedError
+
+    def canonical(self, path: str) -> str:
+        """Fold the spellings of a path into one; the provider's aliases that follow a rule."""
+        return path
+
+    # Authorization endpoint
+
+    def authorize(self, call: Call) -> Answer:
+        """The authorization endpoint: the consent page, or what is wrong with the request."""
+        return authorize.start(self, call)
+
+    def redirect_allowed(self, client: Client, uri: str) -> bool:
+        """Compare a redirect URI with the registered ones, exactly."""
+        return uri in client.redirect_uris
+
+    def redirect_refused(self, client: Client, call: Call) -> Exception:
+        """What happens to a redirect URI that is not registered: a page, never a redirect to it."""
+        del client, call
+        return ShownToPerson(400, "redirect_uri_mismatch", "The redirect URI is not registered for this application.")
+
+    def client_refused(self, client_id: str | None) -> Exception:
+        """What happens to an unknown client: a page."""
+        what = f"No application is registered as {client_id!r}." if client_id else "Missing parameter: client_id."
+        return ShownToPerson(400, "invalid_client", what)
+
+    def fault_params(self, error: str, description: str) -> dict[str, str]:
+        """The callback's parameters for a faulty request."""
+        return {"error": error, "error_description": description}
+
+    def denied_params(self) -> dict[str, str]:
+        """The callback's parameters when the person declines."""
+        return {"error": "access_denied"}
+
+    def callback_extras(self) -> dict[str, str]:
+        """Parameters of every callback, such as `iss` (RFC 9207)."""
+        return {}
+
+    def approved_params(self, request: AuthorizationRequest, grant: Grant, *, first: bool) -> dict[str, str]:
+        """Parameters beside `code` and `state` when the person approves; `first`: never before for this client."""
+        del request, grant, first
+        return {}
+
+    def skips_consent(self, request: AuthorizationRequest) -> bool:
+        """Whether someone who already approved is sent back without a page."""
+        del request
+        return False
+
+    # Token endpoint
+
+    def token(self, call: Call) -> Answer:
+        """The token endpoint."""
+        return token.exchange(self, call)
+
+    def token_params(self, call: Call) -> dict[str, str]:
+        """The token request's parameters."""
+        if call.is_json and not self.json_bodies:
+            raise TokenRefused(Reason.CONTENT_TYPE, "content-type")
+        return call.form
+
+    def other_grant(self, client: Client, params: Mapping[str, str]) -> Issued:
+        """A grant type of this provider's own. Raises `TokenRefused` for one it does not know."""
+        del client, params
+        raise TokenRefused(Reason.GRANT_TYPE, "grant_type")
+
+    def refreshable(self, request: AuthorizationRequest, *, first: bool) -> bool:
+        """Whether the code will bring a refresh token."""
+        del request, first
+        return self.refreshes
+
+    def token_body(self, issued: Issued) -> dict[str, Any]:
+        """The token response."""
+        body: dict[str, Any] = {"access_token": issued.access, "token_type": "Bearer"}
+        if issued.expires_at is not None:
+            body["expires_in"] = issued.expires_at - issued.issued_at
+        if issued.refresh is not None:
+            body["refresh_token"] = issued.refresh
+        return body | {"scope": self.scope_separator.join(issued.grant.scopes)} | self.id_token_member(issued)
+
+    def token_answer(self, call: Call, body: Mapping[str, Any], status: int = 200) -> Answer:
+        """The token endpoint's encoding."""
+        del call
+        return json_answer(body, status, NO_STORE)
+
+    def token_refusal(self, call: Call, refusal: TokenRefused) -> Answer:
+        """A refusal of the token endpoint in the provider's words."""
+        words = self.words[refusal.reason]
+        body = {"error": words.error}
+        if words.description is not None:
+            body["error_description"] = words.description.replace("{member}", refusal.member)
+        return self.token_answer(call, body, words.status)
+
+    def new_code(self) -> str:
+        """A fresh authorization code in the provider's format."""
+        raise NotImplementedError
+
+    def new_access_token(self) -> str:
+        """A fresh access token in the provider's format."""
+        raise NotImplementedError
+
+    def new_refresh_token(self) -> str:
+        """A fresh refresh token in the provider's format."""
+        raise NotImplementedError
+
+    # id_token
+
+    def id_token_member(self, issued: Issued) -> dict[str, str]:
+        """The id_token, as a member of the token response, when `openid` was granted."""
+        return {"id_token": self.sign_id_token(issued)} if "openid" in issued.grant.scopes else {}
+
+    def sign_id_token(self, issued: Issued) -> str:
+        """The signed id_token (OpenID Connect Core 2), with `at_hash` and the nonce of the request."""
+        claims = {"iss": self.addresses.issuer, **self.id_claims(issued), "at_hash": half_hash(issued.access)}
+        if issued.grant.nonce is not None:
+            claims["nonce"] = issued.grant.nonce
+        return self.keys.sign(claims)
+
+    def id_claims(self, issued: Issued) -> dict[str, Any]:
+        """The claims of the id_token beside `iss`, `at_hash` and `nonce`."""
+        raise NotImplementedError
+
+    def jwks(self, call: Call) -> Answer:
+        """The public keys."""
+        del call
+        return json_answer(self.keys.jwks(), headers=(("cache-control", "public, max-age=3600, must-revalidate"),))
+
+    # Behind the access token
+
+    def bearer(self, call: Call, *needed: str) -> Issued:
+        """The access token of a request, which must carry one of the needed scopes. Raises `BearerRefused`."""
+        text = self._bearer_text(call)
+        if not text:
+            raise BearerRefused(Problem.MISSING)
+        issued = self.grants.access.get(text)
+        if issued is None or self.world.people.get(issued.grant.person_id) is None:
+            raise BearerRefused(Problem.UNKNOWN)
+        if issued.is_revoked:
+            raise BearerRefused(Problem.REVOKED)
+        if issued.expires_at is not None and issued.expires_at <= self.world.clock():
+            raise BearerRefused(Problem.EXPIRED)
+        if needed and not set(needed).intersection(issued.grant.scopes):
+            raise BearerRefused(Problem.SCOPE, needed[0])
+        return issued
+
+    def _bearer_text(self, call: Call) -> str | None:
+        scheme, _, credentials = call.headers.get("authorization", "").partition(" ")
+        if scheme.lower() in {"bearer", "token"}:
+            return credentials.strip()
+        return (call.query.get("access_token") or call.form.get("access_token")) if self.query_tokens else None
+
+    def bearer_refusal(self, refusal: BearerRefused) -> Answer:
+        """A refusal of the endpoints behind the access token, in the provider's words."""
+        raise NotImplementedError
+
+    # People
+
+    def person(self, grant: Grant) -> Person:
+        """Who approved. The lab may have removed them since: then the token is as good as unknown."""
+        person = self.world.people.get(grant.person_id)
+        if person is None:
+            raise BearerRefused(Problem.UNKNOWN)
+        return person
+
+    def subject(self, person: Person, client_id: str) -> str:
+        """The subject id as text: the person's own for this provider, or one derived from it."""
+        return person.subjects.get(self.name) or self.derived_subject(person, client_id)
+
+    def derived_subject(self, person: Person, client_id: str) -> str:
+        """A subject id in the provider's format."""
+        raise NotImplementedError
+
+    def picture(self, person: Person) -> str | None:
+        """The address of a person's avatar, which the fake serves itself."""
+        return f"{self.addresses.browser}/avatars/{person.id}.svg" if person.picture else None
+
+    def avatar(self, call: Call) -> Answer:
+        """A person's avatar."""
+        person = self.world.people.get(call.path.rpartition("/")[2].removesuffix(".svg"))
+        return pages.avatar(person) if person else text_answer("No such avatar.", 404)
+
+    # Small things the formats are made of
+
+    @property
+    def now(self) -> int:
+        """The time in whole seconds."""
+        return int(self.world.clock())
+
+    @property
+    def browser_path(self) -> str:
+        """The path under which browsers see this provider."""
+        return urlsplit(self.addresses.browser).path
+
+    def alphanumeric(self, length: int, alphabet: str = ALPHANUMERIC) -> str:
+        """Random letters and digits; the slight bias of the modulo does not matter in a fake."""
+        return "".join([alphabet[byte % len(alphabet)] for byte in self.world.random(length)])
+
+    def hexadecimal(self, length: int) -> str:
+        """Random lower-case hexadecimal digits."""
+        return self.world.random(length // 2).hex()
+
+    def number(self, person: Person, length: int, *more: str) -> str:
+        """A number of that many digits that is always the same for a person at this provider."""
+        return digits(" ".join((self.name, person.id, *more)), length)
+
+
+def compile_routes(
+    routes: Mapping[str, Handler],
+) -> tuple[dict[str, dict[str, Handler]], list[tuple[re.Pattern[str], dict[str, Handler]]]]:
+    """Split `"GET POST /path"` keys into exact paths and patterns, each with its handlers by method."""
+    by_path: dict[str, dict[str, Handler]] = {}
+    for key, handler in routes.items():
+        *methods, path = key.split(" ")
+        by_path.setdefault(path, {}).update(dict.fromkeys(methods, handler))
+    exact = {path: methods for path, methods in by_path.items() if "{" not in path}
+    patterns = [(pattern(path), methods) for path, methods in by_path.items() if "{" in path]
+    return exact, patterns
+
+
+def pattern(path: str) -> re.Pattern[str]:
+    """A path with `{name}` segments as an expression."""
+    return re.compile("/".join("[^/]+" if part.startswith("{") else re.escape(part) for part in path.split("/")))
+
+
+def say(words: Words, reasons: Iterable[Reason]) -> dict[Reason, Words]:
+    """The same words for several reasons."""
+    return dict.fromkeys(reasons, words)

@@ -1,0 +1,92 @@
+"""Every way in which an endpoint refuses. The engine says why; the provider says it in its own words."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+
+class Reason(StrEnum):
+    """Why the token endpoint refuses."""
+
+    CLIENT_UNKNOWN = "client_unknown"
+    CLIENT_SECRET = "client_secret"  # noqa: S105 - a reason, not a secret
+    CONTENT_TYPE = "content_type"
+    PARAMETER_MISSING = "parameter_missing"
+    GRANT_TYPE = "grant_type"
+    CODE_MALFORMED = "code_malformed"
+    CODE_UNKNOWN = "code_unknown"
+    CODE_OF_OTHER_CLIENT = "code_of_other_client"
+    CODE_USED = "code_used"
+    CODE_EXPIRED = "code_expired"
+    REDIRECT_URI = "redirect_uri"
+    VERIFIER_MISSING = "verifier_missing"
+    VERIFIER_WRONG = "verifier_wrong"
+    REFRESH_TOKEN = "refresh_token"  # noqa: S105 - see above
+
+
+CLIENT_REASONS: Final = (Reason.CLIENT_UNKNOWN, Reason.CLIENT_SECRET)
+CODE_REASONS: Final = (
+    Reason.CODE_MALFORMED,
+    Reason.CODE_UNKNOWN,
+    Reason.CODE_OF_OTHER_CLIENT,
+    Reason.CODE_USED,
+    Reason.CODE_EXPIRED,
+)
+VERIFIER_REASONS: Final = (Reason.VERIFIER_MISSING, Reason.VERIFIER_WRONG)
+
+
+class Words(NamedTuple):
+    """How a provider puts a refusal: HTTP status, `error`, `error_description` (may name `{member}`)."""
+
+    status: int
+    error: str
+    description: str | None = None
+
+
+class Problem(StrEnum):
+    """Why an endpoint behind an access token refuses."""
+
+    MISSING = "missing"
+    UNKNOWN = "unknown"
+    EXPIRED = "expired"
+    REVOKED = "revoked"
+    SCOPE = "scope"
+
+
+class TokenRefused(Exception):
+    """The token endpoint refuses; `member` is the parameter at fault, where there is one."""
+
+    def __init__(self, reason: Reason, member: str = "") -> None:
+        super().__init__(f"{reason}: {member}" if member else str(reason))
+        self.reason = reason
+        self.member = member
+
+
+class BearerRefused(Exception):
+    """The access token does not open this endpoint; `scope` is what was needed."""
+
+    def __init__(self, problem: Problem, scope: str = "") -> None:
+        super().__init__(str(problem))
+        self.problem = problem
+        self.scope = scope
+
+
+class ShownToPerson(Exception):
+    """An authorization request whose fault stays on the provider's own page, never a redirect (RFC 6749 4.1.2.1)."""
+
+    def __init__(self, status: int, error: str, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.error = error
+        self.message = message
+
+
+class SentBack(Exception):
+    """An authorization request whose fault is reported to the client through the browser."""
+
+    def __init__(self, redirect_uri: str, params: dict[str, str], mode: str = "query") -> None:
+        super().__init__(params.get("error", ""))
+        self.mode = mode
+        self.redirect_uri = redirect_uri
+        self.params = params

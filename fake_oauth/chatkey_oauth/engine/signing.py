@@ -1,0 +1,88 @@
+"""Signing keys and id_tokens. `cryptography` is loaded, and a key made, when the first signature is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from chatkey_oauth.engine.pkce import base64url
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+
+KEYS: Final = 3
+"""How many keys stay published: the one that signs and the ones before it."""
+
+
+def make_key() -> RSAPrivateKey:
+    """Make a 2048-bit RSA key, which takes some 50 ms."""
+    from cryptography.hazmat.primitives.asymmetric import rsa
+
+    return rsa.generate_private_key(public_exponent=65537, key_size=2048)
+
+
+class KeyRing:
+    """The signing keys of one provider, newest first. Only public halves leave it."""
+
+    def __init__(self, make: Callable[[], RSAPrivateKey]) -> None:
+        self._make = make
+        self._keys: list[tuple[str, RSAPrivateKey]] = []
+
+    def rotate(self) -> str:
+        """Sign with a new key from now on, keep publishing the former ones, and return the new `kid`."""
+        key = self._make()
+        kid = sha256(public_numbers(key)[1].encode()).hexdigest()[:40]
+        self._keys = [(kid, key), *self._keys][:KEYS]
+        return kid
+
+    @property
+    def keys(self) -> list[tuple[str, RSAPrivateKey]]:
+        """`kid` and key, newest first; the first call makes one."""
+        if not self._keys:
+            self.rotate()
+        return self._keys
+
+    def jwks(self) -> dict[str, list[dict[str, str]]]:
+        """The public keys as a JWK set (RFC 7517 5)."""
+        return {"keys": [public_jwk(kid, key) for kid, key in self.keys]}
+
+    def sign(self, claims: Mapping[str, Any], *, typ: str | None = "JWT") -> str:
+        """Make an RS256 JWT in compact form (RFC 7515 3.1)."""
+        from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
+        from cryptography.hazmat.primitives.hashes import SHA256
+
+        kid, key = self.keys[0]
+        header = {"alg": "RS256", "kid": kid} | ({"typ": typ} if typ else {})
+        signed = f"{base64url(msgspec.json.encode(header))}.{base64url(msgspec.json.encode(claims))}"
+        return f"{signed}.{base64url(key.sign(signed.encode(), PKCS1v15(), SHA256()))}"
+
+    def certificates(self, now: float) -> dict[str, str]:
+        """The public keys as self-signed PEM certificates by `kid`, the older of Google's two formats."""
+        from chatkey_oauth.engine.certificates import certificate
+
+        return {kid: certificate(key, now) for kid, key in self.keys}
+
+
+def public_numbers(key: RSAPrivateKey) -> tuple[str, str]:
+    """Exponent and modulus in base64url."""
+    numbers = key.public_key().public_numbers()
+    return base64url(octets(numbers.e)), base64url(octets(numbers.n))
+
+
+def public_jwk(kid: str, key: RSAPrivateKey) -> dict[str, str]:
+    """The public half as a JWK (RFC 7518 6.3.1)."""
+    e, n = public_numbers(key)
+    return {"kty": "RSA", "use": "sig", "alg": "RS256", "kid": kid, "n": n, "e": e}
+
+
+def octets(number: int) -> bytes:
+    """A positive integer as big-endian bytes without leading zeros (RFC 7518 2)."""
+    return number.to_bytes((number.bit_length() + 7) // 8)
+
+
+def half_hash(token: str) -> str:
+    """`at_hash` and `c_hash`: the left half of the SHA-256, in base64url (OpenID Connect Core 3.1.3.6)."""
+    return base64url(sha256(token.encode()).digest()[:16])

@@ -1,0 +1,103 @@
+"""The token endpoint (RFC 6749 4.1.3, 6): codes and refresh tokens against access tokens, and revocation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from chatkey_oauth.engine.credentials import authenticate
+from chatkey_oauth.engine.grants import Code, Grant, Issued
+from chatkey_oauth.engine.pkce import check_verifier
+from chatkey_oauth.engine.refusals import Reason, TokenRefused
+
+if TYPE_CHECKING:
+    from chatkey_oauth.engine.clients import Client
+    from chatkey_oauth.engine.http import Answer, Call
+    from chatkey_oauth.engine.provider import Provider
+
+
+def exchange(provider: Provider, call: Call) -> Answer:
+    """Answer a token request: who asks first, then what for."""
+    params = provider.token_params(call)
+    client = client_of(provider, call, params)
+    issued = granted(provider, client, params)
+    provider.grants.issue(issued)
+    return provider.token_answer(call, provider.token_body(issued))
+
+
+def client_of(provider: Provider, call: Call, params: Mapping[str, str]) -> Client:
+    """The client that makes a back-channel request. Raises `TokenRefused`."""
+    header = call.headers.get("authorization", "")
+    return authenticate(provider.world.clients, provider.name, header, params, basic=provider.basic_auth)
+
+
+def granted(provider: Provider, client: Client, params: Mapping[str, str]) -> Issued:
+    """What the grant type asked for brings."""
+    grant_type = params.get("grant_type")
+    if grant_type is None and provider.grant_type_required:
+        raise TokenRefused(Reason.PARAMETER_MISSING, "grant_type")
+    if grant_type in {None, "authorization_code"}:
+        return by_code(provider, client, params)
+    if grant_type == "refresh_token" and provider.refreshes:
+        return by_refresh_token(provider, client, params)
+    return provider.other_grant(client, params)
+
+
+def by_code(provider: Provider, client: Client, params: Mapping[str, str]) -> Issued:
+    """Take a code: once, by its client, with its redirect URI and verifier."""
+    code = find_code(provider, client, required(params, "code"))
+    check_redirect_uri(provider, code.grant, params)
+    check_verifier(code.grant.challenge, params.get("code_verifier"))
+    code.used = True
+    return issue(provider, code.grant, provider.new_refresh_token() if code.grant.refreshable else None)
+
+
+def find_code(provider: Provider, client: Client, text: str) -> Code:
+    """Find a code that may still be used. Using one twice may take back what it brought."""
+    if not provider.code_shape.fullmatch(text):
+        raise TokenRefused(Reason.CODE_MALFORMED, "code")
+    code = provider.grants.codes.get(text)
+    if code is None:
+        raise TokenRefused(Reason.CODE_UNKNOWN, "code")
+    if code.grant.client_id != client.client_id:
+        raise TokenRefused(Reason.CODE_OF_OTHER_CLIENT, "code")
+    if code.used:
+        code.grant.revoked = code.grant.revoked or provider.reuse_revokes
+        raise TokenRefused(Reason.CODE_USED, "code")
+    if code.expires_at <= provider.world.clock():
+        raise TokenRefused(Reason.CODE_EXPIRED, "code")
+    return code
+
+
+def check_redirect_uri(provider: Provider, grant: Grant, params: Mapping[str, str]) -> None:
+    """Demand the redirect URI of the authorization request, byte for byte (RFC 6749 4.1.3)."""
+    given = params.get("redirect_uri")
+    if given is None and not provider.redirect_uri_required:
+        return
+    if given != grant.redirect_uri:
+        raise TokenRefused(Reason.REDIRECT_URI, "redirect_uri")
+
+
+def by_refresh_token(provider: Provider, client: Client, params: Mapping[str, str]) -> Issued:
+    """Take a refresh token. Where they rotate, the pair it came with ends."""
+    issued = provider.grants.refresh.get(required(params, "refresh_token"))
+    if issued is None or issued.is_revoked or issued.grant.client_id != client.client_id:
+        raise TokenRefused(Reason.REFRESH_TOKEN, "refresh_token")
+    if not provider.rotates:
+        return issue(provider, issued.grant, None)
+    issued.revoked = True
+    return issue(provider, issued.grant, provider.new_refresh_token())
+
+
+def issue(provider: Provider, grant: Grant, refresh: str | None) -> Issued:
+    """Make an access token for a grant."""
+    now = provider.now
+    expires_at = None if provider.access_life is None else now + provider.access_life
+    return Issued(grant, provider.new_access_token(), refresh, now, expires_at)
+
+
+def required(params: Mapping[str, str], name: str) -> str:
+    """A parameter that must be there and not be empty."""
+    if not params.get(name):
+        raise TokenRefused(Reason.PARAMETER_MISSING, name)
+    return params[name]

@@ -1,0 +1,1 @@
+"""Controls for tests: clients, people, clock, and what was received. Absent unless switched on (D-14)."""

@@ -1,0 +1,204 @@
+"""Discord: snowflakes that only fit into strings, one revocation for a whole authorisation."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from chatkey_oauth.engine.http import Answer, Call, Handler, json_answer
+from chatkey_oauth.engine.people import fingerprint
+from chatkey_oauth.engine.provider import Provider, say
+from chatkey_oauth.engine.refusals import CLIENT_REASONS, CODE_REASONS, BearerRefused, Reason, Words
+from chatkey_oauth.engine.token import client_of
+
+if TYPE_CHECKING:
+    from chatkey_oauth.engine.authorize import AuthorizationRequest
+    from chatkey_oauth.engine.grants import Grant, Issued
+    from chatkey_oauth.engine.people import Person
+
+API_VERSION = re.compile(r"^/api/v\d+(?=/)")
+BAD_CODE = Words(400, "invalid_grant", 'Invalid "code" in request.')
+
+
+class Imitated(Provider):
+    """discord.com."""
+
+    name = "discord"
+    label = "Discord"
+    accent = ("#4752c4", "#5865f2")
+    scopes = {
+        "identify": "Your user name, avatar and banner",
+        "email": "Your e-mail address",
+        "openid": "Who you are at Discord",
+        "guilds": "Which servers you are in",
+    }
+    access_life = 604800
+    code_life = 100
+    words = {
+        **say(Words(401, "invalid_client"), CLIENT_REASONS),
+        **say(BAD_CODE, CODE_REASONS),
+        Reason.VERIFIER_MISSING: Words(400, "invalid_request", 'Missing "code_verifier"'),
+        Reason.VERIFIER_WRONG: Words(400, "invalid_grant", 'Invalid "code_verifier" in request.'),
+        Reason.REDIRECT_URI: Words(400, "invalid_grant", 'Invalid "redirect_uri" in request.'),
+        Reason.REFRESH_TOKEN: Words(400, "invalid_grant", 'Invalid "refresh_token" in request.'),
+        Reason.PARAMETER_MISSING: Words(400, "invalid_request", 'Missing "{member}" in request.'),
+        Reason.CONTENT_TYPE: Words(400, "invalid_request", "The request must be form-encoded."),
+        Reason.GRANT_TYPE: Words(400, "unsupported_grant_type", "Grant type is not supported"),
+    }
+
+    def routes(self) -> dict[str, Handler]:
+        """The two spellings of authorize, the API, and the OpenID Connect endpoints."""
+        return {
+            "GET /oauth2/authorize": self.authorize,
+            "GET /api/oauth2/authorize": self.authorize,
+            "POST /api/oauth2/token": self.token,
+            "POST /api/oauth2/token/revoke": self.revoke,
+            "GET /api/users/@me": self.user,
+            "GET /api/oauth2/@me": self.authorization,
+            "GET POST /api/oauth2/userinfo": self.userinfo,
+            "GET /api/oauth2/keys": self.jwks,
+            "GET /.well-known/openid-configuration": self.discovery,
+            "GET /.well-known/oauth-authorization-server": self.metadata,
+        }
+
+    def canonical(self, path: str) -> str:
+        """Any API version or none."""
+        return API_VERSION.sub("/api", path)
+
+    def discovery(self, call: Call) -> Answer:
+        """The OpenID Connect document."""
+        return json_answer(self.document())
+
+    def metadata(self, call: Call) -> Answer:
+        """The authorization server's metadata, which says more."""
+        return json_answer(
+            self.document()
+            | {
+                "revocation_endpoint": f"{self.addresses.server}/api/oauth2/token/revoke",
+                "grant_types_supported": ["authorization_code", "refresh_token", "client_credentials"],
+                "token_endpoint_auth_methods_supported": ["client_secret_basic", "client_secret_post", "none"],
+                "code_challenge_methods_supported": ["S256"],
+            }
+        )
+
+    def document(self) -> dict[str, Any]:
+        """What both documents share."""
+        browser, server, issuer = self.addresses
+        return {
+            "issuer": issuer,
+            "authorization_endpoint": f"{browser}/api/oauth2/authorize",
+            "token_endpoint": f"{server}/api/oauth2/token",
+            "userinfo_endpoint": f"{server}/api/oauth2/userinfo",
+            "jwks_uri": f"{server}/api/oauth2/keys",
+            "scopes_supported": list(self.scopes),
+            "response_types_supported": ["code", "token"],
+            "subject_types_supported": ["public"],
+            "id_token_signing_alg_values_supported": ["RS256"],
+        }
+
+    def denied_params(self) -> dict[str, str]:
+        """The refusal in Discord's words."""
+        return self.fault_params("access_denied", "The resource owner or authorization server denied the request")
+
+    def skips_consent(self, request: AuthorizationRequest) -> bool:
+        """`prompt=none` asks only those who did not approve before."""
+        return request.query.get("prompt") == "none"
+
+    def revoke(self, call: Call) -> Answer:
+        """One token takes the whole authorisation with it."""
+        client = client_of(self, call, self.token_params(call))
+        issued = self.grants.find(call.form.get("token", ""))
+        if issued is not None and issued.grant.client_id == client.client_id:
+            issued.grant.revoked = True
+        return json_answer({})
+
+    def user(self, call: Call) -> Answer:
+        """The user; `email` and `verified` only with the scope."""
+        return json_answer(self.profile(self.bearer(call, "identify", "openid").grant))
+
+    def profile(self, grant: Grant) -> dict[str, Any]:
+        """The user object."""
+        person = self.person(grant)
+        profile: dict[str, Any] = {
+            "id": self.subject(person, grant.client_id),
+            "username": person.login,
+            "discriminator": "0",
+            "global_name": person.name,
+            "avatar": self.avatar_hash(person),
+            "avatar_decoration_data": None,
+            "banner": None,
+            "accent_color": None,
+            "public_flags": 64,
+            "flags": 64,
+            "premium_type": 0,
+            "mfa_enabled": True,
+            "locale": "en-GB",
+            "collectibles": None,
+            "primary_guild": None,
+        }
+        if "email" in grant.scopes:
+            profile |= {"email": person.email, "verified": bool(person.email) and person.email_verified}
+        return profile
+
+    def avatar_hash(self, person: Person) -> str | None:
+        """The hash that the CDN's address is made of; `a_` marks the animated ones, which Rhea's is."""
+        if not person.picture:
+            return None
+        return ("a_" if person.id == "rhea" else "") + fingerprint(f"avatar {person.id}")
+
+    def authorization(self, call: Call) -> Answer:
+        """The application, the scopes and the user behind a token."""
+        issued = self.bearer(call)
+        client = self.world.clients.get(self.name, issued.grant.client_id)
+        return json_answer(
+            {
+                "application": {"id": issued.grant.client_id, "name": client.title if client else ""},
+                "scopes": list(issued.grant.scopes),
+                "expires": datetime.fromtimestamp(issued.expires_at or 0, UTC).isoformat(),
+                "user": self.profile(issued.grant),
+            }
+        )
+
+    def claims(self, grant: Grant) -> dict[str, Any]:
+        """The claims that the granted scopes open."""
+        person = self.person(grant)
+        claims: dict[str, Any] = {
+            "sub": self.subject(person, grant.client_id),
+            "preferred_username": person.login,
+            "nickname": person.name or person.login,
+            "picture": self.picture(person),
+            "locale": "en-GB",
+        }
+        if "email" in grant.scopes:
+            claims |= {"email": person.email, "email_verified": bool(person.email) and person.email_verified}
+        return claims
+
+    def userinfo(self, call: Call) -> Answer:
+        """The claims, for tokens with the scope `openid`."""
+        return json_answer(self.claims(self.bearer(call, "openid").grant))
+
+    def id_claims(self, issued: Issued) -> dict[str, Any]:
+        """The audience is a list."""
+        return {
+            "aud": [issued.grant.client_id],
+            "sub": self.subject(self.person(issued.grant), issued.grant.client_id),
+            "iat": issued.issued_at,
+            "exp": issued.issued_at + 3600,
+            "auth_time": issued.grant.auth_time,
+        }
+
+    def bearer_refusal(self, refusal: BearerRefused) -> Answer:
+        """One answer for every bad token."""
+        return json_answer({"message": "401: Unauthorized", "code": 0}, 401)
+
+    def new_code(self) -> str:
+        """30 letters and digits, like all of Discord's tokens."""
+        return self.alphanumeric(30)
+
+    new_access_token = new_code
+    new_refresh_token = new_code
+
+    def derived_subject(self, person: Person, client_id: str) -> str:
+        """A snowflake beyond what a double can hold."""
+        return self.number(person, 18)

@@ -1,0 +1,283 @@
+"""Facebook: Graph API versions in every path, errors that are objects, a token endpoint that takes GET."""
+
+from __future__ import annotations
+
+import hmac
+import json
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from chatkey_oauth.engine.http import NO_STORE, Answer, Call, Handler, json_answer
+from chatkey_oauth.engine.provider import Provider, say
+from chatkey_oauth.engine.refusals import (
+    CODE_REASONS,
+    VERIFIER_REASONS,
+    BearerRefused,
+    Problem,
+    Reason,
+    ShownToPerson,
+    TokenRefused,
+    Words,
+)
+from chatkey_oauth.engine.token import issue, required
+
+if TYPE_CHECKING:
+    from chatkey_oauth.engine.authorize import AuthorizationRequest
+    from chatkey_oauth.engine.clients import Client
+    from chatkey_oauth.engine.grants import Grant, Issued
+    from chatkey_oauth.engine.people import Person
+
+VERSION = re.compile(r"^/v\d+(\.\d+)?(?=/)")
+FIELD = re.compile(r"(\w+)((?:\.\w+\([^)]{0,40}\)|\{[^}]{0,40}\})*)")
+SIZE = re.compile(r"\.(width|height)\((\d{1,4})\)")
+NO_REDIRECT_URI = (
+    "Error validating verification code. Please make sure your redirect_uri is identical to the one you used in the "
+    "OAuth dialog request"
+)
+
+
+class Imitated(Provider):
+    """www.facebook.com, graph.facebook.com and limited.facebook.com."""
+
+    name = "facebook"
+    label = "Facebook"
+    accent = ("#0a5fdc", "#2f7bf0")
+    scopes = {"public_profile": "Your name and picture", "email": "Your e-mail address", "openid": "Who you are"}
+    scope_separator = ","
+    default_scope = "public_profile"
+    declinable = frozenset({"email"})
+    response_type_required = False
+    faults_on_page = True
+    fragment = "#_=_"
+    query_tokens = True
+    grant_type_required = False
+    refreshes = False
+    access_life = 5183999
+    code_shape = re.compile(r"AQ[\w-]+")
+    words = {
+        Reason.CLIENT_UNKNOWN: Words(400, "101", "Error validating application. Cannot get application info."),
+        Reason.CLIENT_SECRET: Words(400, "1", "Error validating client secret."),
+        Reason.PARAMETER_MISSING: Words(400, "100", "Missing {member} parameter."),
+        Reason.CONTENT_TYPE: Words(400, "100", "Missing client_id parameter."),
+        Reason.GRANT_TYPE: Words(400, "100", "Unsupported grant_type."),
+        **say(Words(400, "100", "Invalid verification code format."), CODE_REASONS),
+        Reason.CODE_USED: Words(400, "100/36009", "This authorization code has been used."),
+        Reason.CODE_EXPIRED: Words(400, "100/36007", "This authorization code has expired."),
+        Reason.REDIRECT_URI: Words(400, "100/36008", NO_REDIRECT_URI),
+        **say(Words(400, "100", "Invalid code_verifier parameter."), VERIFIER_REASONS),
+    }
+    """`error` is the code and, after a slash, the subcode of the error object."""
+
+    def routes(self) -> dict[str, Handler]:
+        """The dialog, the Graph endpoints, and the keys of Limited Login."""
+        return {
+            "GET /dialog/oauth": self.authorize,
+            "GET POST /oauth/access_token": self.token,
+            "GET /me": self.me,
+            "GET /debug_token": self.debug_token,
+            "DELETE /{user}/permissions": self.remove_permissions,
+            "GET /.well-known/openid-configuration": self.discovery,
+            "GET /.well-known/oauth/openid/jwks": self.jwks,
+        }
+
+    def canonical(self, path: str) -> str:
+        """Any Graph version or none, with or without a slash at the end."""
+        return VERSION.sub("", path).rstrip("/")
+
+    def discovery(self, call: Call) -> Answer:
+        """The discovery document of Limited Login."""
+        browser, server, issuer = self.addresses
+        return json_answer(
+            {
+                "issuer": issuer,
+                "authorization_endpoint": f"{browser}/dialog/oauth",
+                "jwks_uri": f"{server}/.well-known/oauth/openid/jwks/",
+                "response_types_supported": ["id_token", "token id_token"],
+                "subject_types_supported": ["pairwise"],
+                "id_token_signing_alg_values_supported": ["RS256"],
+                "claims_supported": [
+                    *("iss", "aud", "sub", "iat", "exp", "jti", "nonce", "at_hash"),
+                    *("name", "given_name", "family_name", "email", "picture"),
+                ],
+            }
+        )
+
+    def client_refused(self, client_id: str | None) -> Exception:
+        """A page that names the app id."""
+        return ShownToPerson(400, "Invalid App ID", "The provided app ID does not look like a valid app ID.")
+
+    def redirect_refused(self, client: Client, call: Call) -> Exception:
+        """A page that calls the address blocked."""
+        text = "This redirect failed because the redirect URI is not white-listed in the app's client OAuth settings."
+        return ShownToPerson(400, "URL blocked", text)
+
+    def denied_params(self) -> dict[str, str]:
+        """Facebook's four members."""
+        return {
+            "error": "access_denied",
+            "error_code": "200",
+            "error_description": "Permissions error",
+            "error_reason": "user_denied",
+        }
+
+    def token_params(self, call: Call) -> dict[str, str]:
+        """The address and the form count alike."""
+        return call.query | super().token_params(call)
+
+    def other_grant(self, client: Client, params: Mapping[str, str]) -> Issued:
+        """`fb_exchange_token`: a fresh token for one that still lives."""
+        if params.get("grant_type") != "fb_exchange_token":
+            raise TokenRefused(Reason.GRANT_TYPE, "grant_type")
+        issued = self.grants.access.get(required(params, "fb_exchange_token"))
+        if issued is None or issued.is_revoked or issued.grant.client_id != client.client_id:
+            raise TokenRefused(Reason.CODE_UNKNOWN, "fb_exchange_token")
+        return issue(self, issued.grant, None)
+
+    def token_body(self, issued: Issued) -> dict[str, Any]:
+        """No scope, no refresh token, a lower-case type."""
+        body = super().token_body(issued) | {"token_type": "bearer"}
+        return {name: value for name, value in body.items() if name != "scope"}
+
+    def token_refusal(self, call: Call, refusal: TokenRefused) -> Answer:
+        """An error object instead of OAuth's two members."""
+        words = self.words[refusal.reason]
+        code, _, subcode = words.error.partition("/")
+        message = (words.description or "").replace("{member}", refusal.member)
+        return self.graph_error(message, int(code), int(subcode) if subcode else None)
+
+    def graph_error(self, message: str, code: int, subcode: int | None = None) -> Answer:
+        """Graph's error envelope, and its header."""
+        error: dict[str, Any] = {"message": message, "type": "OAuthException", "code": code}
+        if subcode is not None:
+            error["error_subcode"] = subcode
+        error["fbtrace_id"] = "A" + self.alphanumeric(22)
+        challenge = f'OAuth "Facebook Platform" "invalid_code" "{message}"'
+        return graph_json({"error": error}, 400, (("www-authenticate", challenge), *NO_STORE))
+
+    def bearer_refusal(self, refusal: BearerRefused) -> Answer:
+        """Code 190 and what is wrong with the token."""
+        if refusal.problem is Problem.MISSING:
+            message = "An active access token must be used to query information about the current user."
+            return self.graph_error(message, 2500)
+        if refusal.problem is Problem.EXPIRED:
+            now = datetime.fromtimestamp(self.now, UTC).strftime("%A, %d-%b-%y %H:%M:%S UTC")
+            message = f"Error validating access token: Session has expired on {now}. The current time is {now}."
+            return self.graph_error(message, 190, 463)
+        if refusal.problem is Problem.REVOKED:
+            message = "Error validating access token: The user has not authorized application."
+            return self.graph_error(message, 190, 458)
+        return self.graph_error("Invalid OAuth access token - Cannot parse access token", 190)
+
+    def me(self, call: Call) -> Answer:
+        """The profile: only the fields asked for, and only those that exist."""
+        issued = self.bearer(call)
+        if not self._proof_stands(call, issued):
+            return self.graph_error("Invalid appsecret_proof provided in the API argument", 100)
+        profile = self.profile(issued)
+        asked = dict(FIELD.findall(call.query.get("fields", "id,name")))
+        if "picture" in asked:
+            profile["picture"] = picture_of(profile["picture"], asked["picture"])
+        return graph_json({name: profile[name] for name in asked if profile.get(name) is not None})
+
+    def _proof_stands(self, call: Call, issued: Issued) -> bool:
+        proof = call.query.get("appsecret_proof")
+        client = self.world.clients.get(self.name, issued.grant.client_id)
+        if proof is None or client is None:
+            return True
+        expected = hmac.new(client.client_secret.encode(), issued.access.encode(), sha256).hexdigest()
+        return hmac.compare_digest(proof.encode("utf-8", "surrogateescape"), expected.encode())
+
+    def profile(self, issued: Issued) -> dict[str, Any]:
+        """Every field there is; `email` is absent without the scope, without one, and while it is unconfirmed."""
+        grant = issued.grant
+        person = self.person(grant)
+        mail = person.email if "email" in grant.scopes and person.email_verified else None
+        return {
+            "id": self.subject(person, grant.client_id),
+            "name": person.name,
+            "first_name": person.given_name,
+            "last_name": person.family_name,
+            "email": mail,
+            "picture": self.picture(person),
+        }
+
+    def id_claims(self, issued: Issued) -> dict[str, Any]:
+        """The profile under OpenID Connect's names."""
+        profile = self.profile(issued)
+        claims = {
+            "aud": issued.grant.client_id,
+            "sub": profile["id"],
+            "iat": issued.issued_at,
+            "exp": issued.issued_at + 3600,
+            "jti": self.alphanumeric(12),
+            "name": profile["name"],
+            "given_name": profile["first_name"],
+            "family_name": profile["last_name"],
+            "email": profile["email"],
+            "picture": profile["picture"],
+        }
+        return {name: value for name, value in claims.items() if value is not None}
+
+    def debug_token(self, call: Call) -> Answer:
+        """What a token is worth, told to the app that presents `APP_ID|SECRET`."""
+        app_id, _, secret = call.query.get("access_token", "").partition("|")
+        client = self.world.clients.get(self.name, app_id)
+        if client is None or not hmac.compare_digest(client.client_secret.encode(), secret.encode("utf-8", "replace")):
+            return self.graph_error("Invalid OAuth access token - Cannot parse access token", 190)
+        issued = self.grants.access.get(call.query.get("input_token", ""))
+        if issued is None or issued.grant.client_id != app_id:
+            return graph_json({"data": {"is_valid": False, "scopes": []}})
+        return graph_json({"data": self._debug_data(client, issued)})
+
+    def _debug_data(self, client: Client, issued: Issued) -> dict[str, Any]:
+        ends = issued.expires_at or 0
+        return {
+            "app_id": client.client_id,
+            "type": "USER",
+            "application": client.title,
+            "expires_at": ends,
+            "is_valid": ends > self.now and not issued.is_revoked,
+            "scopes": list(issued.grant.scopes),
+            "user_id": self.subject(self.person(issued.grant), client.client_id),
+        }
+
+    def remove_permissions(self, call: Call) -> Answer:
+        """Take back the approval."""
+        self.bearer(call).grant.revoked = True
+        return graph_json({"success": True})
+
+    def approved_params(self, request: AuthorizationRequest, grant: Grant, *, first: bool) -> dict[str, str]:
+        """What was granted and what declined, when `return_scopes` asks for it."""
+        if request.query.get("return_scopes") != "true":
+            return {}
+        declined = [scope for scope in request.scopes if scope not in grant.scopes]
+        return {"granted_scopes": ",".join(grant.scopes), "denied_scopes": ",".join(declined)}
+
+    def new_code(self) -> str:
+        """Long, beginning with AQ."""
+        return "AQ" + self.alphanumeric(180)
+
+    def new_access_token(self) -> str:
+        """`EAA…ZD`."""
+        return f"EAAG{self.alphanumeric(120)}ZDZD"
+
+    def derived_subject(self, person: Person, client_id: str) -> str:
+        """17 digits, others for every app."""
+        return self.number(person, 17, client_id)
+
+
+def picture_of(url: str | None, options: str) -> dict[str, Any]:
+    """The picture object, in the size asked for."""
+    size = {name: int(pixels) for name, pixels in SIZE.findall(options)}
+    width = size.get("width", 200 if "large" in options else 50)
+    picture = {"height": size.get("height", width), "is_silhouette": url is None, "width": width}
+    return {"data": picture | ({"url": url} if url else {})}
+
+
+def graph_json(data: Any, status: int = 200, headers: tuple[tuple[str, str], ...] = ()) -> Answer:
+    """JSON as Facebook writes it: ASCII, with escaped slashes and at signs."""
+    text = json.dumps(data, separators=(",", ":")).replace("/", "\\/").replace("@", "\\u0040")
+    return Answer(status, text.encode(), (("content-type", "application/json; charset=UTF-8"), *headers))

@@ -1,0 +1,285 @@
+"""GitLab: Doorkeeper's words, rotating refresh tokens, id_tokens that live two minutes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from chatkey_oauth.engine.http import NO_STORE, Answer, Call, Handler, json_answer
+from chatkey_oauth.engine.people import fingerprint
+from chatkey_oauth.engine.provider import Provider, say
+from chatkey_oauth.engine.refusals import (
+    CLIENT_REASONS,
+    CODE_REASONS,
+    VERIFIER_REASONS,
+    BearerRefused,
+    Problem,
+    Reason,
+    ShownToPerson,
+    TokenRefused,
+    Words,
+)
+from chatkey_oauth.engine.token import client_of
+
+if TYPE_CHECKING:
+    from chatkey_oauth.engine.grants import Grant, Issued
+    from chatkey_oauth.engine.people import Person
+
+BAD_CLIENT = (
+    "Client authentication failed due to unknown client, no client authentication included, or unsupported "
+    "authentication method."
+)
+BAD_GRANT = (
+    "The provided authorization grant is invalid, expired, revoked, does not match the redirection URI used in the "
+    "authorization request, or was issued to another client."
+)
+ID_CLAIMS = ("sub", "sub_legacy", "email", "email_verified")
+GROUPS = "https://gitlab.org/claims/groups"
+
+
+class Imitated(Provider):
+    """gitlab.com, or an instance of one's own."""
+
+    name = "gitlab"
+    label = "GitLab"
+    accent = ("#b5400f", "#d1541f")
+    scopes = {
+        "openid": "Who you are at GitLab",
+        "profile": "Your name, user name and picture",
+        "email": "Your e-mail address",
+        "read_user": "Your profile, including your e-mail address",
+        "api": "Full access to the API",
+        "read_api": "Read access to the API",
+    }
+    default_scope = "read_user"
+    strict_scopes = True
+    challenge_methods = ("S256", "plain")
+    response_modes = ("query", "fragment", "form_post")
+    json_bodies = True
+    query_tokens = True
+    reuse_revokes = True
+    numeric_subjects = True
+    access_life = 7200
+    words = {
+        **say(Words(401, "invalid_client", BAD_CLIENT), CLIENT_REASONS),
+        **say(Words(400, "invalid_grant", BAD_GRANT), (*CODE_REASONS, *VERIFIER_REASONS)),
+        **say(Words(400, "invalid_grant", BAD_GRANT), (Reason.REDIRECT_URI, Reason.REFRESH_TOKEN)),
+        **say(
+            Words(400, "invalid_request", "Missing required parameter: {member}."),
+            (Reason.PARAMETER_MISSING, Reason.CONTENT_TYPE),
+        ),
+        Reason.GRANT_TYPE: Words(
+            400,
+            "unsupported_grant_type",
+            "The authorization grant type is not supported by the authorization server.",
+        ),
+    }
+
+    def routes(self) -> dict[str, Handler]:
+        """Doorkeeper's endpoints, OpenID Connect's, and the API's user."""
+        return {
+            "GET /.well-known/openid-configuration": self.discovery,
+            "GET /.well-known/oauth-authorization-server": self.discovery,
+            "GET /oauth/authorize": self.authorize,
+            "POST /oauth/token": self.token,
+            "POST /oauth/revoke": self.revoke,
+            "POST /oauth/introspect": self.introspect,
+            "GET POST /oauth/userinfo": self.userinfo,
+            "GET /oauth/discovery/keys": self.jwks,
+            "GET /oauth/token/info": self.token_info,
+            "GET /api/v4/user": self.user,
+        }
+
+    def discovery(self, call: Call) -> Answer:
+        """The discovery document."""
+        browser, server, issuer = self.addresses
+        return json_answer(
+            {
+                "issuer": issuer,
+                "authorization_endpoint": f"{browser}/oauth/authorize",
+                "token_endpoint": f"{server}/oauth/token",
+                "revocation_endpoint": f"{server}/oauth/revoke",
+                "introspection_endpoint": f"{server}/oauth/introspect",
+                "userinfo_endpoint": f"{server}/oauth/userinfo",
+                "jwks_uri": f"{server}/oauth/discovery/keys",
+                "scopes_supported": list(self.scopes),
+                "response_types_supported": ["code"],
+                "response_modes_supported": list(self.response_modes),
+                "grant_types_supported": [
+                    *("authorization_code", "client_credentials"),
+                    *("urn:ietf:params:oauth:grant-type:device_code", "refresh_token"),
+                ],
+                "token_endpoint_auth_methods_supported": ["client_secret_basic", "client_secret_post"],
+                "subject_types_supported": ["public"],
+                "id_token_signing_alg_values_supported": ["RS256"],
+                "claim_types_supported": ["normal"],
+                "claims_supported": [
+                    *("iss", "sub", "aud", "exp", "iat", "sub_legacy", "name", "nickname", "preferred_username"),
+                    *("given_name", "family_name", "email", "email_verified", "website", "profile", "picture"),
+                    *("groups", "groups_direct", f"{GROUPS}/owner", f"{GROUPS}/maintainer", f"{GROUPS}/developer"),
+                ],
+                "code_challenge_methods_supported": ["plain", "S256"],
+            }
+        )
+
+    def client_refused(self, client_id: str | None) -> Exception:
+        """A page with 401."""
+        return ShownToPerson(401, "invalid_client", BAD_CLIENT)
+
+    def denied_params(self) -> dict[str, str]:
+        """The refusal in Doorkeeper's words."""
+        return self.fault_params("access_denied", "The resource owner or authorization server denied the request.")
+
+    def token_body(self, issued: Issued) -> dict[str, Any]:
+        """With the time of issue."""
+        return super().token_body(issued) | {"created_at": issued.issued_at}
+
+    def token_refusal(self, call: Call, refusal: TokenRefused) -> Answer:
+        """With the header that says the same as the body."""
+        words = self.words[refusal.reason]
+        description = (words.description or "").replace("{member}", refusal.member)
+        challenge = f'Bearer realm="Doorkeeper", error="{words.error}", error_description="{description}"'
+        body = {"error": words.error, "error_description": description}
+        return json_answer(body, words.status, (("www-authenticate", challenge), *NO_STORE))
+
+    def revoke(self, call: Call) -> Answer:
+        """Take one pair of tokens back; an unknown one is as good as taken back."""
+        client = client_of(self, call, self.token_params(call))
+        issued = self.grants.find(call.form.get("token", ""))
+        if issued is None:
+            return json_answer({})
+        if issued.grant.client_id != client.client_id:
+            description = "You are not authorized to revoke this token"
+            return json_answer({"error": "unauthorized_client", "error_description": description}, 403)
+        issued.revoked = True
+        return json_answer({})
+
+    def introspect(self, call: Call) -> Answer:
+        """Tell a client whether its token is active (RFC 7662)."""
+        client = client_of(self, call, self.token_params(call))
+        issued = self.grants.find(call.form.get("token", ""))
+        if issued is None or issued.is_revoked or issued.grant.client_id != client.client_id or self.ended(issued):
+            return json_answer({"active": False})
+        return json_answer(
+            {
+                "active": True,
+                "scope": " ".join(issued.grant.scopes),
+                "client_id": client.client_id,
+                "token_type": "Bearer",
+                "exp": issued.expires_at,
+                "iat": issued.issued_at,
+            }
+        )
+
+    def ended(self, issued: Issued) -> bool:
+        """Tell whether a token's time is over."""
+        return issued.expires_at is not None and issued.expires_at <= self.now
+
+    def token_info(self, call: Call) -> Answer:
+        """What a token is worth."""
+        issued = self.bearer(call)
+        return json_answer(
+            {
+                "resource_owner_id": self.number_of(issued.grant),
+                "scope": list(issued.grant.scopes),
+                "expires_in": (issued.expires_at or 0) - self.now,
+                "application": {"uid": issued.grant.client_id},
+                "created_at": issued.issued_at,
+            }
+        )
+
+    def number_of(self, grant: Grant) -> int:
+        """The user's number."""
+        return int(self.subject(self.person(grant), grant.client_id))
+
+    def id_claims(self, issued: Issued) -> dict[str, Any]:
+        """Two minutes of life; the subject is the number as text."""
+        claims = self.claims(issued.grant)
+        kept = {name: value for name, value in claims.items() if name in ID_CLAIMS}
+        return {
+            "aud": issued.grant.client_id,
+            **kept,
+            "exp": issued.issued_at + 120,
+            "iat": issued.issued_at,
+            "auth_time": issued.grant.auth_time,
+            "groups_direct": [],
+        }
+
+    def claims(self, grant: Grant) -> dict[str, Any]:
+        """The claims that the granted scopes open."""
+        person = self.person(grant)
+        subject = self.subject(person, grant.client_id)
+        claims: dict[str, Any] = {"sub": subject, "sub_legacy": fingerprint(f"legacy {subject}", 64)}
+        if {"profile", "read_user"}.intersection(grant.scopes):
+            claims |= {
+                "name": person.name or person.login,
+                "nickname": person.login,
+                "preferred_username": person.login,
+                "profile": f"{self.addresses.browser}/{person.login}",
+                "picture": self.picture(person),
+                "groups": [],
+            }
+        if "email" in grant.scopes and person.email:
+            claims |= {"email": person.email, "email_verified": person.email_verified}
+        return claims
+
+    def userinfo(self, call: Call) -> Answer:
+        """The claims, for tokens with the scope `openid`."""
+        return json_answer(self.claims(self.bearer(call, "openid").grant))
+
+    def user(self, call: Call) -> Answer:
+        """The API's user; `id` is a number, `confirmed_at` says whether the address is confirmed."""
+        grant = self.bearer(call, "api", "read_api", "read_user").grant
+        person = self.person(grant)
+        return json_answer(
+            {
+                "id": self.number_of(grant),
+                "username": person.login,
+                "public_email": "",
+                "name": person.name or person.login,
+                "state": "active",
+                "locked": False,
+                "avatar_url": self.picture(person),
+                "web_url": f"{self.addresses.browser}/{person.login}",
+                "created_at": "2019-03-01T10:00:00.000Z",
+                "bio": "",
+                "location": "",
+                "linkedin": "",
+                "twitter": "",
+                "website_url": "",
+                "job_title": "",
+                "confirmed_at": "2019-03-01T10:02:00.000Z" if person.email and person.email_verified else None,
+                "last_sign_in_at": "2026-11-19T07:00:00.000Z",
+                "two_factor_enabled": False,
+                "external": False,
+                "identities": [],
+                "email": person.email,
+                "commit_email": person.email,
+            }
+        )
+
+    def bearer_refusal(self, refusal: BearerRefused) -> Answer:
+        """Four ways to say no."""
+        match refusal.problem:
+            case Problem.SCOPE:
+                description = "The request requires higher privileges than provided by the access token."
+                body = {"error": "insufficient_scope", "error_description": description, "scope": refusal.scope}
+                return json_answer(body, 403)
+            case Problem.EXPIRED:
+                description = "Token is expired. You can either do re-authorization or token refresh."
+                return json_answer({"error": "invalid_token", "error_description": description}, 401)
+            case Problem.REVOKED:
+                description = "Token was revoked. You have to re-authorize from the user."
+                return json_answer({"error": "invalid_token", "error_description": description}, 401)
+            case _:
+                return json_answer({"message": "401 Unauthorized"}, 401)
+
+    def new_code(self) -> str:
+        """64 hexadecimal digits, like all of GitLab's tokens."""
+        return self.hexadecimal(64)
+
+    new_access_token = new_code
+    new_refresh_token = new_code
+
+    def derived_subject(self, person: Person, client_id: str) -> str:
+        """5 digits, the same for every client."""
+        return self.number(person, 5)

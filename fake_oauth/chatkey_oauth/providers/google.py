@@ -1,0 +1,216 @@
+"""Google: OpenID Connect with two spellings of everything, refresh tokens on the first consent only."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from chatkey_oauth.engine.http import Answer, Call, Handler, json_answer
+from chatkey_oauth.engine.provider import Provider, say
+from chatkey_oauth.engine.refusals import (
+    CLIENT_REASONS,
+    CODE_REASONS,
+    VERIFIER_REASONS,
+    BearerRefused,
+    Reason,
+    ShownToPerson,
+    Words,
+)
+
+if TYPE_CHECKING:
+    from chatkey_oauth.engine.authorize import AuthorizationRequest
+    from chatkey_oauth.engine.grants import Grant, Issued
+    from chatkey_oauth.engine.people import Person
+
+SCOPE_URLS = {
+    "email": "https://www.googleapis.com/auth/userinfo.email",
+    "profile": "https://www.googleapis.com/auth/userinfo.profile",
+}
+URL_SAFE = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+
+
+class Imitated(Provider):
+    """accounts.google.com, oauth2.googleapis.com, www.googleapis.com and openidconnect.googleapis.com."""
+
+    name = "google"
+    label = "Google"
+    accent = ("#1a66d0", "#3b7de0")
+    scopes = {"openid": "Who you are at Google", "profile": "Your name and picture", "email": "Your e-mail address"}
+    challenge_methods = ("S256", "plain")
+    response_modes = ("query", "fragment", "form_post")
+    faults_on_page = True
+    query_tokens = True
+    rotates = False
+    access_life = 3599
+    code_shape = re.compile(r"4/0A[\w-]+")
+    words = {
+        **say(Words(401, "invalid_client", "Unauthorized"), CLIENT_REASONS),
+        **say(Words(400, "invalid_grant", "Bad Request"), CODE_REASONS),
+        **say(Words(400, "invalid_grant", "Invalid code verifier."), VERIFIER_REASONS),
+        Reason.CODE_MALFORMED: Words(400, "invalid_grant", "Malformed auth code."),
+        Reason.REDIRECT_URI: Words(400, "redirect_uri_mismatch", "Bad Request"),
+        Reason.REFRESH_TOKEN: Words(400, "invalid_grant", "Token has been expired or revoked."),
+        Reason.CONTENT_TYPE: Words(400, "invalid_request", "Bad Request"),
+        Reason.PARAMETER_MISSING: Words(400, "invalid_request", "Missing required parameter: {member}"),
+        Reason.GRANT_TYPE: Words(400, "unsupported_grant_type", "Invalid grant_type"),
+    }
+
+    def routes(self) -> dict[str, Handler]:
+        """Discovery, the authorization endpoint and its older spelling, four spellings of token and of userinfo."""
+        return {
+            "GET /.well-known/openid-configuration": self.discovery,
+            "GET /o/oauth2/v2/auth": self.authorize,
+            "GET /o/oauth2/auth": self.authorize,
+            "POST /token": self.token,
+            "POST /o/oauth2/token": self.token,
+            "POST /oauth2/v4/token": self.token,
+            "POST /oauth2/v3/token": self.token,
+            "GET POST /v1/userinfo": self.userinfo,
+            "GET POST /oauth2/v3/userinfo": self.userinfo,
+            "GET POST /oauth2/v2/userinfo": self.userinfo_v2,
+            "GET POST /oauth2/v1/userinfo": self.userinfo_v2,
+            "GET /oauth2/v3/certs": self.jwks,
+            "GET /oauth2/v1/certs": self.certificates,
+            "POST /revoke": self.revoke,
+            "GET POST /o/oauth2/revoke": self.revoke,
+        }
+
+    def discovery(self, call: Call) -> Answer:
+        """The discovery document."""
+        del call
+        browser, server, issuer = self.addresses
+        return json_answer(
+            {
+                "issuer": issuer,
+                "authorization_endpoint": f"{browser}/o/oauth2/v2/auth",
+                "device_authorization_endpoint": f"{server}/device/code",
+                "token_endpoint": f"{server}/token",
+                "userinfo_endpoint": f"{server}/v1/userinfo",
+                "revocation_endpoint": f"{server}/revoke",
+                "jwks_uri": f"{server}/oauth2/v3/certs",
+                "response_types_supported": [
+                    *("code", "token", "id_token", "code token", "code id_token", "token id_token"),
+                    *("code token id_token", "none"),
+                ],
+                "response_modes_supported": list(self.response_modes),
+                "subject_types_supported": ["public"],
+                "id_token_signing_alg_values_supported": ["RS256"],
+                "scopes_supported": ["openid", "email", "profile"],
+                "token_endpoint_auth_methods_supported": ["client_secret_post", "client_secret_basic"],
+                "claims_supported": [
+                    *("aud", "email", "email_verified", "exp", "family_name", "given_name"),
+                    *("iat", "iss", "name", "picture", "sub"),
+                ],
+                "code_challenge_methods_supported": ["plain", "S256"],
+                "grant_types_supported": [
+                    *("authorization_code", "refresh_token"),
+                    *("urn:ietf:params:oauth:grant-type:device_code", "urn:ietf:params:oauth:grant-type:jwt-bearer"),
+                ],
+                "authorization_response_iss_parameter_supported": True,
+            },
+            headers=(("cache-control", "public, max-age=3600"),),
+        )
+
+    def client_refused(self, client_id: str | None) -> Exception:
+        """A page with 401 for an unknown client."""
+        if client_id:
+            return ShownToPerson(401, "invalid_client", "The OAuth client was not found.")
+        return super().client_refused(client_id)
+
+    def callback_extras(self) -> dict[str, str]:
+        """`iss` on success and on error."""
+        return {"iss": self.addresses.issuer}
+
+    def approved_params(self, request: AuthorizationRequest, grant: Grant, *, first: bool) -> dict[str, str]:
+        """The expanded scopes, and what clients have to tolerate: `authuser`, `prompt`, `hd`."""
+        expanded = {*grant.scopes, *(SCOPE_URLS[scope] for scope in grant.scopes if scope in SCOPE_URLS)}
+        person = self.person(grant)
+        return {
+            "scope": " ".join(sorted(expanded)),
+            "authuser": "0",
+            **({"hd": person.hosted_domain} if person.hosted_domain else {}),
+            "prompt": "consent" if first or forced(request) else "none",
+        }
+
+    def refreshable(self, request: AuthorizationRequest, *, first: bool) -> bool:
+        """Only offline access brings a refresh token, and only on the first consent or a forced one."""
+        return request.query.get("access_type") == "offline" and (first or forced(request))
+
+    def token_body(self, issued: Issued) -> dict[str, Any]:
+        """Scopes are expanded in the answer."""
+        scope = " ".join(SCOPE_URLS.get(scope, scope) for scope in issued.grant.scopes)
+        return super().token_body(issued) | {"scope": scope}
+
+    def id_claims(self, issued: Issued) -> dict[str, Any]:
+        """The profile is in the id_token too."""
+        grant = issued.grant
+        return {
+            "azp": grant.client_id,
+            "aud": grant.client_id,
+            **self.claims(grant),
+            "iat": issued.issued_at,
+            "exp": issued.issued_at + 3600,
+        }
+
+    def claims(self, grant: Grant) -> dict[str, Any]:
+        """The claims that the granted scopes open; what a person does not have is absent."""
+        person = self.person(grant)
+        claims: dict[str, Any] = {"sub": self.subject(person, grant.client_id), "hd": person.hosted_domain}
+        if "email" in grant.scopes and person.email:
+            claims |= {"email": person.email, "email_verified": person.email_verified}
+        if "profile" in grant.scopes:
+            claims |= {"name": person.name, "picture": self.picture(person)}
+            claims |= {"given_name": person.given_name, "family_name": person.family_name}
+        return {name: value for name, value in claims.items() if value is not None}
+
+    def userinfo(self, call: Call) -> Answer:
+        """The claims as OpenID Connect spells them."""
+        return json_answer(self.claims(self.bearer(call).grant))
+
+    def userinfo_v2(self, call: Call) -> Answer:
+        """The claims as they were spelt before: `id` and `verified_email`."""
+        try:
+            claims = self.claims(self.bearer(call).grant)
+        except BearerRefused:
+            message = "Request is missing required authentication credential. Expected OAuth 2 access token."
+            return json_answer({"error": {"code": 401, "message": message, "status": "UNAUTHENTICATED"}}, 401)
+        older = {"sub": "id", "email_verified": "verified_email"}
+        return json_answer({older.get(name, name): value for name, value in claims.items()})
+
+    def bearer_refusal(self, refusal: BearerRefused) -> Answer:
+        """One answer for every bad token."""
+        return json_answer({"error": "invalid_request", "error_description": "Invalid Credentials"}, 401)
+
+    def certificates(self, call: Call) -> Answer:
+        """The public keys as certificates."""
+        return json_answer(self.keys.certificates(self.world.clock()))
+
+    def revoke(self, call: Call) -> Answer:
+        """Take back an approval by any of its tokens; no client authentication."""
+        issued = self.grants.find(call.form.get("token") or call.query.get("token", ""))
+        if issued is None or issued.is_revoked:
+            return json_answer({"error": "invalid_token", "error_description": "Token expired or revoked"}, 400)
+        issued.grant.revoked = True
+        return json_answer({})
+
+    def new_code(self) -> str:
+        """Contains a slash, which clients must decode exactly once."""
+        return "4/0A" + self.alphanumeric(60, URL_SAFE)
+
+    def new_access_token(self) -> str:
+        """`ya29.…`."""
+        return "ya29.a0" + self.alphanumeric(90, URL_SAFE)
+
+    def new_refresh_token(self) -> str:
+        """`1//0…`."""
+        return "1//0" + self.alphanumeric(60, URL_SAFE)
+
+    def derived_subject(self, person: Person, client_id: str) -> str:
+        """21 digits, the same for every client."""
+        return self.number(person, 21)
+
+
+def forced(request: AuthorizationRequest) -> bool:
+    """Whether the client asks for consent even from someone who gave it."""
+    query = request.query
+    return "consent" in query.get("prompt", "").split() or query.get("approval_prompt") == "force"

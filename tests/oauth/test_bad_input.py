@@ -1,0 +1,113 @@
+"""Whatever arrives is answered, in headers that cannot be split, and never by an exception."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from chatkey_oauth.engine.http import Call, encode
+from chatkey_oauth.providers import NAMES
+
+if TYPE_CHECKING:
+    from tests.oauth.conftest import Visitor
+
+    from chatkey_oauth.app import App
+    from chatkey_oauth.engine.http import Answer
+
+FUZZ = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+EVERY = pytest.mark.parametrize("name", NAMES)
+PATHS = {
+    "google": ("/o/oauth2/v2/auth", "/token", "/v1/userinfo", "/oauth2/v2/userinfo", "/revoke", "/consent"),
+    "facebook": ("/dialog/oauth", "/oauth/access_token", "/me", "/debug_token", "/1/permissions", "/consent"),
+    "github": ("/login/oauth/authorize", "/login/oauth/access_token", "/user", "/applications/x/token", "/consent"),
+    "gitlab": ("/oauth/authorize", "/oauth/token", "/oauth/introspect", "/oauth/revoke", "/api/v4/user", "/consent"),
+    "discord": ("/oauth2/authorize", "/api/oauth2/token", "/api/oauth2/token/revoke", "/api/users/@me", "/consent"),
+}
+PARAMETERS = (
+    *("client_id", "client_secret", "redirect_uri", "response_type", "response_mode", "scope", "state", "nonce"),
+    *("code", "code_verifier", "code_challenge", "code_challenge_method", "grant_type", "refresh_token", "token"),
+    *("access_token", "fields", "prompt", "login_hint", "account", "decision", "offered", "share"),
+)
+GOOD = ("ours", "ours-secret", "https://chat.example/callback", "code", "openid", "S256", "approve", "rhea", "me")
+odd_text = st.one_of(st.sampled_from(GOOD), st.text(max_size=30), st.sampled_from(["a\r\nb: c", "\0", "\udcff", "{}"]))
+parameters = st.dictionaries(st.sampled_from(PARAMETERS), odd_text, max_size=10)
+authorizations = st.one_of(st.just(""), st.text("Basicertok bYXJ=: \r\n", max_size=30).map("Basic ".__add__), odd_text)
+types = st.sampled_from(["application/x-www-form-urlencoded", "application/json", "", "\xff"])
+bodies = st.one_of(parameters.map(lambda form: encode(form).encode("utf-8")), st.binary(max_size=60))
+
+
+def whole(answer: Answer) -> None:
+    """An answer that can be sent: a status, and headers without line ends."""
+    assert 200 <= answer.status < 500
+    for name, value in answer.headers:
+        assert name == name.lower()
+        assert not set("\r\n\0") & set(value), (name, value)
+
+
+@EVERY
+@FUZZ
+@given(data=st.data())
+def test_nothing_that_is_sent_breaks_a_provider(fake: App, name: str, data: st.DataObject) -> None:
+    call = Call(
+        data.draw(st.sampled_from(["GET", "POST", "DELETE", "HEAD"])),
+        f"/{name}{data.draw(st.sampled_from(PATHS[name]))}",
+        encode_lossy(data.draw(parameters)),
+        {
+            "authorization": data.draw(authorizations),
+            "content-type": data.draw(types),
+            "accept": data.draw(st.sampled_from(["", "application/json", "application/xml"])),
+            "user-agent": "tests",
+            "cookie": data.draw(odd_text),
+        },
+        data.draw(bodies),
+    )
+
+    answer = fake.answer(call)
+
+    whole(answer)
+
+
+def encode_lossy(params: dict[str, str]) -> str:
+    """Form-encode what can be encoded."""
+    return encode({name: value.encode("utf-8", "replace").decode() for name, value in params.items()})
+
+
+@EVERY
+@pytest.mark.parametrize("scope", ["openid\r\nset-cookie: a=b", "e\udcffmail", "\0"])
+def test_a_scope_that_is_no_token_is_refused(name: str, fake: App, scope: str, google: Visitor) -> None:
+    query = {
+        "client_id": "ours",
+        "redirect_uri": "https://chat.example/callback",
+        "response_type": "code",
+        "scope": scope,
+    }
+
+    answer = fake.answer(Call("POST", f"/{name}/consent", encode(query), {}, b"account=rhea&decision=approve"))
+
+    whole(answer)
+    refused = b"invalid_scope" in answer.body or "error=invalid_scope" in dict(answer.headers).get("location", "")
+    assert refused
+
+
+@pytest.mark.parametrize("name", ["github", "gitlab"])
+@pytest.mark.parametrize("body", [b"[" * 60_000, b'{"code": 5}', b"{", b'"code"', b"\xff"])
+def test_a_json_body_that_is_none_is_refused(fake: App, name: str, body: bytes) -> None:
+    path = {"github": "/login/oauth/access_token", "gitlab": "/oauth/token"}[name]
+
+    answer = fake.answer(
+        Call("POST", f"/{name}{path}", "", {"content-type": "application/json", "accept": "application/json"}, body)
+    )
+
+    whole(answer)
+    assert b'"error"' in answer.body
+
+
+def test_a_picture_of_absurd_size_is_the_usual_one(facebook: Visitor) -> None:
+    token = facebook.login()["access_token"]
+
+    answer = facebook.profile(token, fields=f"picture.width({'9' * 30})")
+
+    assert b'"width":50' in answer.body

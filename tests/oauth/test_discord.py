@@ -1,0 +1,180 @@
+"""What is Discord's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.oauth.conftest import Visitor
+
+    from chatkey_oauth.engine.http import Answer
+
+    Content = Callable[[Answer], Any]
+    Parameters = Callable[[Answer], dict[str, str]]
+
+COOKIE = "chatkey_fake_discord=rhea"
+
+
+@pytest.mark.parametrize("path", ["/oauth2/authorize", "/api/oauth2/authorize", "/api/v10/oauth2/authorize"])
+def test_authorize_has_several_spellings(discord: Visitor, path: str) -> None:
+    assert discord.get(path, discord.request()).status == 200
+
+
+def test_the_token_answer_looks_like_discords(discord: Visitor) -> None:
+    token = discord.login(scope="identify email")
+
+    assert {len(token["access_token"]), len(token["refresh_token"])} == {30}
+    assert (token["expires_in"], token["scope"], token["token_type"]) == (604800, "identify email", "Bearer")
+    assert "id_token" not in token
+
+
+def test_a_user_has_a_snowflake_as_text(discord: Visitor, content: Content) -> None:
+    user = content(discord.profile(discord.login()["access_token"], "/api/v10/users/@me"))
+
+    assert isinstance(user["id"], str)
+    assert int(user["id"]) > 2**53
+    assert (user["username"], user["global_name"], user["discriminator"]) == ("rquill", "Rhea Quill", "0")
+    assert (user["email"], user["verified"]) == ("rhea@example.com", True)
+    assert user["avatar"].startswith("a_")
+
+
+@pytest.mark.parametrize(
+    ("person", "email", "verified"),
+    [("noemail", None, False), ("unverified", "uli@example.org", False), ("emoji", "zoe@example.com", True)],
+)
+def test_an_email_may_be_null_or_unverified(
+    discord: Visitor, content: Content, person: str, email: str | None, verified: bool
+) -> None:
+    user = content(discord.profile(discord.login(person)["access_token"]))
+
+    assert (user["email"], user["verified"]) == (email, verified)
+
+
+def test_an_email_is_absent_without_its_scope(discord: Visitor, content: Content) -> None:
+    user = content(discord.profile(discord.login(scope="identify")["access_token"]))
+
+    assert not {"email", "verified"} & set(user)
+
+
+def test_who_has_no_name_and_no_picture_has_null(discord: Visitor, content: Content) -> None:
+    user = content(discord.profile(discord.login("noname")["access_token"]))
+
+    assert (user["username"], user["global_name"], user["avatar"]) == ("noname99", None, None)
+
+
+@pytest.mark.parametrize(
+    ("changes", "status", "body"),
+    [
+        ({"code": "x" * 30}, 400, {"error": "invalid_grant", "error_description": 'Invalid "code" in request.'}),
+        ({"client_secret": "wrong"}, 401, {"error": "invalid_client"}),
+    ],
+)
+def test_a_refused_token_request_has_discords_words(
+    discord: Visitor, content: Content, changes: dict[str, str], status: int, body: dict[str, str]
+) -> None:
+    code = discord.callback()["code"]
+
+    answer = discord.redeem(**{"code": code} | changes)
+
+    assert (answer.status, content(answer)) == (status, body)
+
+
+def test_a_challenge_without_a_verifier_has_its_own_words(discord: Visitor, content: Content) -> None:
+    code = discord.callback(code_challenge="x" * 43, code_challenge_method="S256")["code"]
+
+    answer = discord.redeem(code)
+
+    assert (answer.status, content(answer)) == (
+        400,
+        {"error": "invalid_request", "error_description": 'Missing "code_verifier"'},
+    )
+
+
+def test_a_json_body_is_refused(discord: Visitor, content: Content) -> None:
+    answer = discord.post("/api/oauth2/token", b'{"grant_type":"authorization_code"}', content_type="application/json")
+
+    assert (answer.status, content(answer)["error"]) == (400, "invalid_request")
+
+
+def test_a_refresh_brings_a_new_refresh_token(discord: Visitor, content: Content) -> None:
+    old = discord.login()
+
+    new = content(discord.redeem("", grant_type="refresh_token", refresh_token=old["refresh_token"]))
+
+    assert new["refresh_token"] != old["refresh_token"]
+    assert discord.profile(new["access_token"]).status == 200
+
+
+def test_revoking_one_token_takes_the_whole_authorisation(discord: Visitor, content: Content) -> None:
+    token = discord.login()
+    ours = {"client_id": "ours", "client_secret": "ours-secret"}
+
+    refused = discord.post("/api/oauth2/token/revoke", {"token": token["refresh_token"]})
+    revoked = discord.post("/api/oauth2/token/revoke", ours | {"token": token["refresh_token"]})
+
+    assert (refused.status, content(refused)["error"]) == (401, "invalid_client")
+    assert revoked.status == 200
+    assert content(discord.profile(token["access_token"])) == {"message": "401: Unauthorized", "code": 0}
+
+
+def test_a_public_client_proves_itself_by_pkce_alone(discord: Visitor, content: Content) -> None:
+    from chatkey_oauth.engine.clients import Client  # noqa: PLC0415 - only here
+    from chatkey_oauth.engine.pkce import s256  # noqa: PLC0415 - only here
+
+    public = Client(provider="discord", client_id="public", redirect_uris=("https://chat.example/callback",))
+    discord.fake.world.clients.add(public)
+    challenge = {"code_challenge": s256("v" * 43), "code_challenge_method": "S256"}
+    code = discord.callback(client_id="public", **challenge)["code"]
+
+    wrong = discord.redeem(code, client_id="public", client_secret=None, code_verifier="w" * 43)
+    right = discord.redeem(code, client_id="public", client_secret=None, code_verifier="v" * 43)
+
+    assert content(wrong)["error"] == "invalid_grant"
+    assert "access_token" in content(right)
+    assert b"error=invalid_request" in dict(discord.ask(client_id="public").headers)["location"].encode()
+
+
+def test_prompt_none_skips_the_page_only_for_who_approved_as_much(discord: Visitor, parameters: Parameters) -> None:
+    def ask(**changes: str) -> Answer:
+        params = discord.request(**{"prompt": "none", "scope": "identify"} | changes)
+        return discord.get("/oauth2/authorize", params, cookie=f"other=1; {COOKIE}")
+
+    before = ask()
+    cookie = dict(discord.decide(scope="identify").headers)["set-cookie"]
+    after = ask()
+
+    assert before.status == 200
+    assert cookie == f"{COOKIE}; Path=/discord; HttpOnly; SameSite=Lax; Secure"
+    assert "code" in parameters(after)
+    assert ask(scope="identify email").status == 200
+    assert ask(prompt="consent").status == 200
+    assert discord.ask(prompt="none", scope="identify").status == 200
+
+
+def test_the_authorization_tells_what_a_token_is(discord: Visitor, content: Content) -> None:
+    answer = content(discord.profile(discord.login()["access_token"], "/api/oauth2/@me"))
+
+    assert answer["application"] == {"id": "ours", "name": "ours"}
+    assert answer["scopes"] == ["identify", "email", "openid"]
+    assert answer["user"]["username"] == "rquill"
+
+
+def test_userinfo_needs_openid(discord: Visitor, content: Content) -> None:
+    without = discord.login(scope="identify")["access_token"]
+    token = discord.login()["access_token"]
+
+    claims = content(discord.profile(token, "/api/oauth2/userinfo"))
+
+    assert discord.profile(without, "/api/oauth2/userinfo").status == 401
+    assert (claims["preferred_username"], claims["email_verified"]) == ("rquill", True)
+
+
+def test_the_metadata_says_more_than_the_discovery_document(discord: Visitor, content: Content) -> None:
+    small = content(discord.get("/.well-known/openid-configuration"))
+    large = content(discord.get("/.well-known/oauth-authorization-server"))
+
+    assert small.items() <= large.items()
+    assert large["token_endpoint_auth_methods_supported"][-1] == "none"

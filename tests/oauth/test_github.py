@@ -1,0 +1,219 @@
+"""What is GitHub's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from chatkey_oauth.engine.pkce import s256
+
+if TYPE_CHECKING:
+    from tests.oauth.conftest import Visitor
+
+    from chatkey_oauth.engine.http import Answer
+
+    Content = Callable[[Answer], Any]
+    Parameters = Callable[[Answer], dict[str, str]]
+
+FORM = "application/x-www-form-urlencoded; charset=utf-8"
+
+
+@pytest.mark.parametrize(
+    ("accept", "content_type", "start"),
+    [
+        ("*/*", FORM, b"access_token=gho_"),
+        ("", FORM, b"access_token=gho_"),
+        ("application/json", "application/json; charset=utf-8", b'{"access_token":"gho_'),
+        ("application/xml", "application/xml; charset=utf-8", b"<OAuth><access_token>gho_"),
+    ],
+)
+def test_the_token_comes_in_the_encoding_asked_for(
+    github: Visitor, accept: str, content_type: str, start: bytes
+) -> None:
+    answer = github.redeem(github.callback()["code"], accept=accept)
+
+    assert (answer.status, dict(answer.headers)["content-type"]) == (200, content_type)
+    assert answer.body.startswith(start)
+
+
+def test_the_form_encoded_answer_has_the_scopes_with_commas(github: Visitor) -> None:
+    body = github.redeem(github.callback()["code"], accept="*/*").body.decode()
+
+    assert body.partition("&")[2] == "token_type=bearer&scope=read%3Auser%2Cuser%3Aemail"
+
+
+@pytest.mark.parametrize("accept", ["*/*", "application/json", "application/xml"])
+def test_errors_come_with_200_in_the_same_encodings(github: Visitor, accept: str) -> None:
+    answer = github.redeem("0" * 20, accept=accept)
+
+    assert answer.status == 200
+    assert b"bad_verification_code" in answer.body
+
+
+def test_an_error_has_a_description_and_a_link(github: Visitor, content: Content) -> None:
+    assert content(github.redeem("0" * 20)) == {
+        "error": "bad_verification_code",
+        "error_description": "The code passed is incorrect or expired.",
+        "error_uri": (
+            "https://docs.github.com/apps/managing-oauth-apps/"
+            "troubleshooting-oauth-app-access-token-request-errors/#bad-verification-code"
+        ),
+    }
+
+
+@pytest.mark.parametrize("changes", [{"client_secret": "wrong"}, {"client_id": "nobody"}])
+def test_a_wrong_client_is_an_error_with_200(github: Visitor, content: Content, changes: dict[str, str]) -> None:
+    answer = github.redeem(github.callback()["code"], **changes)
+
+    assert (answer.status, content(answer)["error"]) == (200, "incorrect_client_credentials")
+
+
+def test_a_json_request_without_grant_type_and_redirect_uri_is_enough(github: Visitor, content: Content) -> None:
+    code = github.callback(redirect_uri=None, response_type=None)["code"]
+    body = f'{{"client_id":"ours","client_secret":"ours-secret","code":"{code}"}}'.encode()
+
+    answer = github.post("/login/oauth/access_token", body, content_type="application/json", accept="application/json")
+
+    assert "access_token" in content(answer)
+
+
+def test_a_redirect_uri_may_lie_below_the_registered_one(github: Visitor) -> None:
+    uri = "https://chat.example/callback/github"
+
+    answer = github.decide(redirect_uri=uri)
+
+    assert dict(answer.headers)["location"].startswith(f"{uri}?code=")
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "https://chat.example/callback/../admin",
+        "https://chat.example/callback/%2e%2e/admin",
+        "https://chat.example/callback/..\\admin",
+        "https://chat.example/callback/x#y",
+        "https://chat.example:444/callback/x",
+        "http://chat.example/callback/x",
+    ],
+)
+def test_a_redirect_uri_that_only_seems_to_lie_below_is_reported_to_the_registered_one(
+    github: Visitor, parameters: Parameters, uri: str
+) -> None:
+    params = parameters(github.ask(redirect_uri=uri))
+
+    assert params["error"] == "redirect_uri_mismatch"
+    assert params["state"] == "st-1"
+
+
+def test_the_callback_carries_the_issuer_on_success_and_on_refusal(github: Visitor, parameters: Parameters) -> None:
+    issuer = "https://id.example/github/login/oauth"
+    denied = parameters(github.decide(decision="deny"))
+
+    assert github.callback()["iss"] == issuer
+    assert denied == {
+        "error": "access_denied",
+        "error_description": "The user has denied your application access.",
+        "error_uri": (
+            "https://docs.github.com/apps/managing-oauth-apps/"
+            "troubleshooting-authorization-request-errors/#access-denied"
+        ),
+        "state": "st-1",
+        "iss": issuer,
+    }
+
+
+def test_metadata_is_at_both_of_its_places_and_not_at_the_root(github: Visitor, content: Content) -> None:
+    first = content(github.get("/.well-known/oauth-authorization-server/login/oauth"))
+    second = content(github.get("/login/oauth/.well-known/openid-configuration"))
+
+    assert first == second
+    assert first["issuer"] == "https://id.example/github/login/oauth"
+    assert first["code_challenge_methods_supported"] == ["S256"]
+    assert github.get("/.well-known/openid-configuration").status == 404
+
+
+def test_a_user_has_a_number_a_login_and_perhaps_a_name(github: Visitor, content: Content) -> None:
+    named = content(github.profile(github.login()["access_token"]))
+    nameless = content(github.profile(github.login("noname")["access_token"], "/api/v3/user"))
+
+    assert isinstance(named["id"], int)
+    assert (named["login"], named["name"], named["email"]) == ("rquill", "Rhea Quill", None)
+    assert (nameless["login"], nameless["name"]) == ("noname99", None)
+
+
+def test_the_addresses_are_a_list_of_their_own(github: Visitor, content: Content) -> None:
+    token = github.login("unverified")["access_token"]
+    number = content(github.profile(token))["id"]
+
+    assert content(github.profile(token, "/user/emails")) == [
+        {"email": "uli@example.org", "primary": True, "verified": False, "visibility": "private"},
+        {
+            "email": f"{number}+unverified@users.noreply.github.com",
+            "primary": False,
+            "verified": True,
+            "visibility": None,
+        },
+    ]
+
+
+def test_the_addresses_look_like_nothing_without_their_scope(github: Visitor, content: Content) -> None:
+    token = github.login(scope="read:user")["access_token"]
+
+    answer = github.profile(token, "/user/emails")
+
+    assert (answer.status, content(answer)["message"]) == (404, "Not Found")
+    assert dict(answer.headers)["x-accepted-oauth-scopes"] == "user, user:email"
+    assert github.profile(token).status == 200
+
+
+@pytest.mark.parametrize("scheme", ["Bearer", "token"])
+def test_the_token_comes_under_either_name(github: Visitor, scheme: str) -> None:
+    token = github.login()["access_token"]
+
+    answer = github.get("/user", authorization=f"{scheme} {token}")
+
+    assert answer.status == 200
+    assert dict(answer.headers)["x-oauth-scopes"] == "read:user, user:email"
+    assert dict(answer.headers)["x-ratelimit-limit"] == "5000"
+
+
+@pytest.mark.parametrize("path", ["/user", "/user/emails"])
+def test_who_does_not_say_who_asks_is_forbidden(github: Visitor, path: str) -> None:
+    token = github.login()["access_token"]
+
+    answer = github.get(path, authorization=f"Bearer {token}", user_agent="")
+
+    assert answer.status == 403
+    assert b"User-Agent" in answer.body
+
+
+def test_a_bad_token_is_bad_credentials(github: Visitor, content: Content) -> None:
+    answer = github.profile("gho_nonsense")
+
+    assert (answer.status, content(answer)) == (
+        401,
+        {"message": "Bad credentials", "documentation_url": "https://docs.github.com/rest", "status": "401"},
+    )
+
+
+def test_a_token_is_checked_and_deleted_by_its_application(github: Visitor, content: Content) -> None:
+    token = github.login()["access_token"]
+    body, basic = f'{{"access_token":"{token}"}}'.encode(), "Basic b3VyczpvdXJzLXNlY3JldA=="
+
+    def send(method: str, authorization: str) -> Answer:
+        headers = {"content_type": "application/json", "authorization": authorization}
+        return github.send(method, "/applications/ours/token", body=body, headers=headers)
+
+    assert content(send("POST", basic))["user"]["login"] == "rquill"
+    assert send("DELETE", "Basic dGhlaXJzOnRoZWlycy1zZWNyZXQ=").status == 404
+    assert send("DELETE", basic).status == 204
+    assert github.profile(token).status == 401
+    assert send("DELETE", basic).status == 404
+
+
+def test_a_verifier_is_demanded_for_a_challenge_in_lower_case_too(github: Visitor, content: Content) -> None:
+    code = github.callback(code_challenge=s256("v" * 43), code_challenge_method="s256")["code"]
+
+    assert content(github.redeem(code, code_verifier="w" * 43))["error"] == "bad_verification_code"

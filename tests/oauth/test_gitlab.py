@@ -1,0 +1,209 @@
+"""What is GitLab's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.oauth.conftest import Visitor
+
+    from chatkey_oauth.clock import Clock
+    from chatkey_oauth.engine.http import Answer
+
+    Content = Callable[[Answer], Any]
+    Parameters = Callable[[Answer], dict[str, str]]
+
+BAD_CLIENT = (
+    "Client authentication failed due to unknown client, no client authentication included, or unsupported "
+    "authentication method."
+)
+BAD_TYPE = "The authorization grant type is not supported by the authorization server."
+BAD_GRANT = (
+    "The provided authorization grant is invalid, expired, revoked, does not match the redirection URI used in the "
+    "authorization request, or was issued to another client."
+)
+
+
+def test_both_metadata_documents_are_the_same(gitlab: Visitor, content: Content) -> None:
+    first = content(gitlab.get("/.well-known/openid-configuration"))
+
+    assert first == content(gitlab.get("/.well-known/oauth-authorization-server"))
+    assert first["issuer"] == "https://id.example/gitlab"
+    assert first["code_challenge_methods_supported"] == ["plain", "S256"]
+
+
+def test_the_token_answer_has_its_time_of_issue(gitlab: Visitor, clock: Clock) -> None:
+    token = gitlab.login()
+
+    assert (token["expires_in"], token["created_at"], token["token_type"]) == (7200, clock(), "Bearer")
+    assert {len(token["access_token"]), len(token["refresh_token"])} == {64}
+    assert token["scope"] == "openid email profile read_user"
+
+
+def test_an_id_token_comes_only_with_openid(gitlab: Visitor) -> None:
+    assert "id_token" not in gitlab.login(scope="read_user")
+
+
+def test_an_unknown_scope_is_sent_back(gitlab: Visitor, parameters: Parameters) -> None:
+    assert parameters(gitlab.ask(scope="openid everything")) == {
+        "error": "invalid_scope",
+        "error_description": "The requested scope is invalid, unknown, or malformed.",
+        "state": "st-1",
+    }
+
+
+def test_a_refusal_is_in_doorkeepers_words(gitlab: Visitor, parameters: Parameters) -> None:
+    assert parameters(gitlab.decide(decision="deny")) == {
+        "error": "access_denied",
+        "error_description": "The resource owner or authorization server denied the request.",
+        "state": "st-1",
+    }
+
+
+def test_the_callback_has_nothing_but_code_and_state(gitlab: Visitor) -> None:
+    assert set(gitlab.callback()) == {"code", "state"}
+
+
+def test_a_form_post_answer_sends_itself(gitlab: Visitor) -> None:
+    answer = gitlab.decide(response_mode="form_post", state='"><script>x</script>')
+
+    headers = dict(answer.headers)
+    assert answer.status == 200
+    assert b'action="https://chat.example/callback"' in answer.body
+    assert b'name="code"' in answer.body
+    assert b"<script>x" not in answer.body
+    assert "script-src 'sha256-" in headers["content-security-policy"]
+
+
+@pytest.mark.parametrize(("changes", "decision"), [({}, "deny"), ({"scope": "everything"}, "approve")])
+def test_an_error_travels_in_the_response_mode_too(gitlab: Visitor, changes: dict[str, str], decision: str) -> None:
+    posted = gitlab.decide(decision=decision, also="", response_mode="form_post", **changes)
+    unknown = gitlab.decide(decision=decision, also="", response_mode="pigeon", **changes)
+
+    assert posted.status == 200
+    assert b'name="error"' in posted.body
+    assert b'name="state" value="st-1"' in posted.body
+    assert "error=unsupported_response_mode" in dict(unknown.headers)["location"]
+
+
+def test_a_fragment_answer_keeps_the_code_from_the_server(gitlab: Visitor) -> None:
+    location = dict(gitlab.decide(response_mode="fragment").headers)["location"]
+
+    assert location.startswith("https://chat.example/callback#code=")
+
+
+@pytest.mark.parametrize(
+    ("changes", "status", "error", "description"),
+    [
+        ({"code": "0" * 64}, 400, "invalid_grant", BAD_GRANT),
+        ({"redirect_uri": None}, 400, "invalid_grant", BAD_GRANT),
+        ({"code": None}, 400, "invalid_request", "Missing required parameter: code."),
+        ({"grant_type": None}, 400, "invalid_request", "Missing required parameter: grant_type."),
+        ({"grant_type": "password"}, 400, "unsupported_grant_type", BAD_TYPE),
+        ({"client_secret": "wrong"}, 401, "invalid_client", BAD_CLIENT),
+    ],
+)
+def test_a_refused_token_request_says_the_same_in_body_and_header(  # noqa: PLR0917 - pytest names them
+    gitlab: Visitor, content: Content, changes: dict[str, str | None], status: int, error: str, description: str
+) -> None:
+    code = gitlab.callback()["code"]
+
+    answer = gitlab.redeem(**{"code": code} | changes)  # type: ignore[arg-type]
+
+    assert (answer.status, content(answer)) == (status, {"error": error, "error_description": description})
+    assert dict(answer.headers)["www-authenticate"] == (
+        f'Bearer realm="Doorkeeper", error="{error}", error_description="{description}"'
+    )
+
+
+def test_a_refresh_ends_the_pair_it_came_from(gitlab: Visitor, content: Content) -> None:
+    old = gitlab.login()
+
+    new = content(gitlab.redeem("", grant_type="refresh_token", refresh_token=old["refresh_token"]))
+
+    assert gitlab.profile(new["access_token"]).status == 200
+    refused = gitlab.profile(old["access_token"])
+    assert (refused.status, content(refused)) == (
+        401,
+        {
+            "error": "invalid_token",
+            "error_description": "Token was revoked. You have to re-authorize from the user.",
+        },
+    )
+    again = gitlab.redeem("", grant_type="refresh_token", refresh_token=old["refresh_token"])
+    assert (again.status, content(again)["error"]) == (400, "invalid_grant")
+
+
+def test_a_code_used_twice_takes_back_what_it_brought(gitlab: Visitor) -> None:
+    code = gitlab.callback()["code"]
+    gitlab.redeem(code)
+    token = gitlab.login()["access_token"]
+    stolen = gitlab.fake.provider("gitlab").grants.codes.get(code)
+    assert stolen is not None
+
+    gitlab.redeem(code)
+
+    assert stolen.grant.revoked
+    assert gitlab.profile(token).status == 200
+
+
+def test_an_expired_token_says_so(gitlab: Visitor, content: Content, clock: Clock) -> None:
+    token = gitlab.login()["access_token"]
+    clock.advance(7200)
+
+    answer = gitlab.profile(token)
+
+    assert (answer.status, content(answer)["error_description"]) == (
+        401,
+        "Token is expired. You can either do re-authorization or token refresh.",
+    )
+
+
+def test_the_api_has_a_number_and_openid_the_same_as_text(gitlab: Visitor, content: Content) -> None:
+    token = gitlab.login()["access_token"]
+
+    user = content(gitlab.get("/api/v4/user", {"access_token": token}))
+    claims = content(gitlab.profile(token, "/oauth/userinfo"))
+
+    assert isinstance(user["id"], int)
+    assert claims["sub"] == str(user["id"])
+    assert (user["state"], user["locked"], user["email"]) == ("active", False, "rhea@example.com")
+    assert (claims["nickname"], claims["email"], claims["email_verified"]) == ("rquill", "rhea@example.com", True)
+
+
+def test_an_unconfirmed_address_shows_in_both(gitlab: Visitor, content: Content) -> None:
+    token = gitlab.login("unverified")["access_token"]
+
+    assert content(gitlab.profile(token))["confirmed_at"] is None
+    assert content(gitlab.profile(token, "/oauth/userinfo"))["email_verified"] is False
+
+
+@pytest.mark.parametrize(("scope", "path"), [("openid", "/api/v4/user"), ("read_user", "/oauth/userinfo")])
+def test_a_scope_opens_only_its_own_endpoint(gitlab: Visitor, content: Content, scope: str, path: str) -> None:
+    token = gitlab.login(scope=scope)["access_token"]
+
+    answer = gitlab.profile(token, path)
+
+    assert (answer.status, content(answer)["error"]) == (403, "insufficient_scope")
+
+
+def test_a_token_can_be_looked_at_and_taken_back_by_its_client_only(gitlab: Visitor, content: Content) -> None:
+    token = gitlab.login()["access_token"]
+    ours = {"client_id": "ours", "client_secret": "ours-secret", "token": token}
+    theirs = {"client_id": "theirs", "client_secret": "theirs-secret", "token": token}
+
+    assert content(gitlab.post("/oauth/introspect", ours))["active"] is True
+    assert content(gitlab.post("/oauth/introspect", theirs)) == {"active": False}
+    assert content(gitlab.get("/oauth/token/info", {"access_token": token}))["application"] == {"uid": "ours"}
+    refused = gitlab.post("/oauth/revoke", theirs)
+    assert (refused.status, content(refused)["error"]) == (403, "unauthorized_client")
+    assert gitlab.post("/oauth/revoke", ours).status == 200
+    assert content(gitlab.post("/oauth/introspect", ours)) == {"active": False}
+    assert content(gitlab.post("/oauth/revoke", ours | {"token": "unknown"})) == {}
+
+
+def test_a_missing_token_is_unauthorized(gitlab: Visitor, content: Content) -> None:
+    assert content(gitlab.get("/api/v4/user")) == {"message": "401 Unauthorized"}

@@ -1,0 +1,205 @@
+"""What is Google's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.oauth.conftest import Visitor
+
+    from chatkey_oauth.app import App
+    from chatkey_oauth.clock import Clock
+    from chatkey_oauth.engine.http import Answer
+
+    Content = Callable[[Answer], Any]
+
+EMAIL = "https://www.googleapis.com/auth/userinfo.email"
+PROFILE = "https://www.googleapis.com/auth/userinfo.profile"
+
+
+def test_discovery_names_endpoints_that_answer(google: Visitor, content: Content) -> None:
+    document = content(google.get("/.well-known/openid-configuration"))
+
+    base = "https://id.example/google"
+    assert document["issuer"] == base
+    for endpoint, status in [("authorization_endpoint", 400), ("userinfo_endpoint", 401), ("jwks_uri", 200)]:
+        assert google.get(document[endpoint].removeprefix(base)).status == status, endpoint
+    for endpoint in ("token_endpoint", "revocation_endpoint"):
+        assert google.post(document[endpoint].removeprefix(base), {}).status in {400, 401}, endpoint
+
+
+def test_browsers_and_servers_are_given_their_own_addresses_and_one_issuer(
+    make_fake: Callable[..., App], content: Content
+) -> None:
+    fake = make_fake(server_url="http://fake:9911")
+
+    from_server = fake.addresses("google")
+
+    assert from_server.server == "http://fake:9911/google"
+    assert from_server.browser == from_server.issuer == "https://id.example/google"
+
+
+def test_the_issuer_can_be_the_real_one(make_fake: Callable[..., App]) -> None:
+    fake = make_fake(issuers={"google": "https://accounts.google.com"})
+
+    assert fake.addresses("google").issuer == "https://accounts.google.com"
+
+
+def test_the_callback_carries_the_expanded_scope_the_issuer_and_what_clients_must_tolerate(google: Visitor) -> None:
+    params = google.callback("omar")
+
+    assert params["scope"].split() == sorted(["openid", "email", "profile", EMAIL, PROFILE])
+    assert params["iss"] == "https://id.example/google"
+    assert (params["authuser"], params["hd"], params["prompt"]) == ("0", "corp.example", "consent")
+
+
+def test_the_callback_of_a_refusal_carries_the_issuer_too(
+    google: Visitor, parameters: Callable[[Answer], dict[str, str]]
+) -> None:
+    params = parameters(google.decide(decision="deny"))
+
+    assert params == {"error": "access_denied", "state": "st-1", "iss": "https://id.example/google"}
+
+
+def test_the_code_contains_a_slash_and_is_malformed_when_it_was_not_decoded(google: Visitor, content: Content) -> None:
+    code = google.callback()["code"]
+
+    answer = google.redeem(code.replace("/", "%2F"))
+
+    assert code.startswith("4/0A")
+    assert (answer.status, content(answer)) == (
+        400,
+        {"error": "invalid_grant", "error_description": "Malformed auth code."},
+    )
+
+
+def test_the_token_answer_looks_like_googles(google: Visitor) -> None:
+    token = google.login()
+
+    assert token["access_token"].startswith("ya29.")
+    assert token["expires_in"] == 3599
+    assert token["token_type"] == "Bearer"
+    assert token["scope"] == f"openid {EMAIL} {PROFILE}"
+    assert set(token) == {"access_token", "expires_in", "scope", "token_type", "id_token"}
+
+
+def test_a_refresh_token_comes_with_the_first_offline_consent_and_with_a_forced_one(google: Visitor) -> None:
+    online = "refresh_token" in google.login("omar")
+    first = "refresh_token" in google.login(access_type="offline")
+    second = "refresh_token" in google.login(access_type="offline")
+    forced = "refresh_token" in google.login(access_type="offline", prompt="select_account consent")
+    legacy = "refresh_token" in google.login(access_type="offline", approval_prompt="force")
+
+    assert (online, first, second, forced, legacy) == (False, True, False, True, True)
+
+
+def test_a_refresh_token_does_not_rotate_and_ends_with_its_approval(google: Visitor, content: Content) -> None:
+    refresh = google.login(access_type="offline")["refresh_token"]
+
+    def redeem() -> Answer:
+        return google.redeem("", grant_type="refresh_token", refresh_token=refresh)
+
+    assert "refresh_token" not in content(redeem())
+    assert "id_token" in content(redeem())
+
+    assert google.post("/revoke", {"token": refresh}).status == 200
+
+    refused = redeem()
+    assert (refused.status, content(refused)) == (
+        400,
+        {"error": "invalid_grant", "error_description": "Token has been expired or revoked."},
+    )
+
+
+def test_revoking_is_done_once_by_any_of_the_tokens(google: Visitor, content: Content) -> None:
+    token = google.login()["access_token"]
+
+    first = google.get("/o/oauth2/revoke", {"token": token})
+    second = google.post("/revoke", {"token": token})
+
+    assert first.status == 200
+    assert google.profile(token).status == 401
+    assert (second.status, content(second)) == (
+        400,
+        {"error": "invalid_token", "error_description": "Token expired or revoked"},
+    )
+
+
+def test_userinfo_has_two_spellings(google: Visitor, content: Content) -> None:
+    token = google.login("omar")["access_token"]
+
+    new = content(google.profile(token, "/oauth2/v3/userinfo"))
+    old = content(google.profile(token, "/oauth2/v2/userinfo"))
+
+    assert len(new["sub"]) == 21
+    assert new["sub"].isdigit()
+    assert new == {
+        "sub": new["sub"],
+        "hd": "corp.example",
+        "email": "omar@corp.example",
+        "email_verified": True,
+        "name": "Omar Haddad",
+        "picture": "https://id.example/google/avatars/omar.svg",
+        "given_name": "Omar",
+        "family_name": "Haddad",
+    }
+    assert (old["id"], old["verified_email"]) == (new["sub"], True)
+
+
+def test_userinfo_answers_the_scopes_that_were_granted(google: Visitor, content: Content) -> None:
+    token = google.login(scope="openid")["access_token"]
+
+    assert set(content(google.profile(token))) == {"sub"}
+
+
+@pytest.mark.parametrize(("path", "member"), [("/v1/userinfo", "error_description"), ("/oauth2/v2/userinfo", "error")])
+def test_userinfo_refuses_an_expired_token(
+    google: Visitor, content: Content, clock: Clock, path: str, member: str
+) -> None:
+    token = google.login()["access_token"]
+    clock.advance(3598)
+    assert google.profile(token, path).status == 200
+
+    clock.advance(1)
+
+    answer = google.profile(token, path)
+    assert answer.status == 401
+    assert content(answer)[member] == (
+        "Invalid Credentials"
+        if path == "/v1/userinfo"
+        else {
+            "code": 401,
+            "message": "Request is missing required authentication credential. Expected OAuth 2 access token.",
+            "status": "UNAUTHENTICATED",
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "error"),
+    [
+        ({"response_type": None}, "invalid_request"),
+        ({"response_type": "token"}, "unsupported_response_type"),
+        ({"scope": None}, "invalid_scope"),
+        ({"code_challenge": "x", "code_challenge_method": "S512"}, "invalid_request"),
+        ({"redirect_uri": None}, "invalid_request"),
+        ({"redirect_uri": "https://evil.example/"}, "redirect_uri_mismatch"),
+    ],
+)
+def test_a_faulty_request_stays_on_googles_page(google: Visitor, changes: dict[str, str | None], error: str) -> None:
+    answer = google.ask(**changes)
+
+    assert answer.status == 400
+    assert f"Error 400: {error}".encode() in answer.body
+
+
+def test_the_keys_are_published_as_certificates_too(google: Visitor, content: Content) -> None:
+    (jwk,) = content(google.get("/oauth2/v3/certs"))["keys"]
+    certificates = content(google.get("/oauth2/v1/certs"))
+
+    assert list(certificates) == [jwk["kid"]]
+    assert certificates[jwk["kid"]].startswith("-----BEGIN CERTIFICATE-----")
+    assert set(jwk) == {"kty", "use", "alg", "kid", "n", "e"}

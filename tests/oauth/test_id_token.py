@@ -1,0 +1,151 @@
+"""The id_tokens hold before two independent libraries, and say what they should."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import jwt
+import pytest
+from joserfc import jwt as joserfc_jwt
+from joserfc.errors import BadSignatureError
+from joserfc.jwk import KeySet
+from jwt.exceptions import InvalidSignatureError
+
+from chatkey_oauth.engine.signing import KEYS, KeyRing, half_hash, make_key
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+    from tests.oauth.conftest import Visitor
+
+    from chatkey_oauth.clock import Clock
+    from chatkey_oauth.engine.http import Answer
+
+    Visit = Callable[[str], Visitor]
+    Content = Callable[[Answer], Any]
+
+KEY_PATHS = {
+    "google": "/oauth2/v3/certs",
+    "facebook": "/.well-known/oauth/openid/jwks/",
+    "gitlab": "/oauth/discovery/keys",
+    "discord": "/api/oauth2/keys",
+}
+LIVES = {"google": 3600, "facebook": 3600, "gitlab": 120, "discord": 3600}
+SIGNING = pytest.mark.parametrize("name", KEY_PATHS)
+
+
+def id_token(visitor: Visitor, person: str = "rhea", **changes: str) -> dict[str, Any]:
+    """The token answer of a login that asks for an id_token."""
+    return visitor.login(person, **{"scope": "openid email profile", "nonce": "n-1"} | changes)
+
+
+@SIGNING
+def test_joserfc_verifies_the_id_token_by_the_published_keys(visit: Visit, content: Content, name: str) -> None:
+    visitor = visit(name)
+    token = id_token(visitor)
+    keys = KeySet.import_key_set(content(visitor.get(KEY_PATHS[name])))
+
+    verified = joserfc_jwt.decode(token["id_token"], keys, algorithms=["RS256"])
+
+    assert verified.header["kid"] == keys.keys[0].kid
+    assert verified.claims["nonce"] == "n-1"
+    assert verified.claims["at_hash"] == half_hash(token["access_token"])
+
+
+@SIGNING
+def test_pyjwt_verifies_issuer_audience_and_times(visit: Visit, content: Content, clock: Clock, name: str) -> None:
+    visitor = visit(name)
+    key = jwt.PyJWKSet.from_dict(content(visitor.get(KEY_PATHS[name]))).keys[0]
+
+    claims = jwt.decode(
+        id_token(visitor)["id_token"],
+        key,
+        algorithms=["RS256"],
+        audience="ours",
+        issuer=f"https://id.example/{name}",
+        options={"require": ["exp", "iat", "sub"], "verify_exp": False, "verify_iat": False},
+    )
+
+    assert claims["iat"] == clock()
+    assert claims["exp"] - claims["iat"] == LIVES[name]
+    assert isinstance(claims["sub"], str)
+
+
+@SIGNING
+def test_the_subject_is_the_one_of_the_profile(visit: Visit, content: Content, name: str) -> None:
+    visitor = visit(name)
+    token = id_token(visitor, scope=f"{visitor.site.scope} openid")
+
+    claims = jwt.decode(token["id_token"], options={"verify_signature": False})
+    profile = content(visitor.profile(token["access_token"]))
+
+    assert claims["sub"] == str(profile.get("sub", profile.get("id")))
+
+
+@SIGNING
+def test_a_changed_id_token_does_not_verify(visit: Visit, content: Content, name: str) -> None:
+    visitor = visit(name)
+    header, payload, signature = id_token(visitor)["id_token"].split(".")
+    keys = content(visitor.get(KEY_PATHS[name]))
+    changed = f"{header}.{payload}.{signature[:-4]}AAAA"
+
+    with pytest.raises(BadSignatureError):
+        joserfc_jwt.decode(changed, KeySet.import_key_set(keys), algorithms=["RS256"])
+    with pytest.raises(InvalidSignatureError):
+        jwt.decode(changed, jwt.PyJWKSet.from_dict(keys).keys[0], algorithms=["RS256"], audience="ours")
+
+
+def test_no_nonce_is_invented(google: Visitor) -> None:
+    claims = jwt.decode(google.login()["id_token"], options={"verify_signature": False})
+
+    assert "nonce" not in claims
+
+
+def test_a_nonce_that_is_no_text_does_no_harm(google: Visitor) -> None:
+    claims = jwt.decode(id_token(google, nonce="\udcff")["id_token"], options={"verify_signature": False})
+
+    assert claims["nonce"] == "\N{REPLACEMENT CHARACTER}"
+
+
+def test_google_says_what_the_scopes_open(google: Visitor) -> None:
+    claims = jwt.decode(id_token(google, "noname")["id_token"], options={"verify_signature": False})
+
+    assert claims["azp"] == claims["aud"] == "ours"
+    assert (claims["email"], claims["email_verified"]) == ("noname@example.com", True)
+    assert not {"name", "given_name", "family_name", "picture", "hd"} & set(claims)
+
+
+def test_discords_audience_is_a_list(discord: Visitor) -> None:
+    claims = jwt.decode(id_token(discord)["id_token"], options={"verify_signature": False})
+
+    assert claims["aud"] == ["ours"]
+
+
+def test_gitlab_has_a_second_subject_of_old(gitlab: Visitor) -> None:
+    claims = jwt.decode(id_token(gitlab)["id_token"], options={"verify_signature": False})
+
+    assert len(claims["sub_legacy"]) == 64
+    assert claims["groups_direct"] == []
+
+
+def test_a_new_key_signs_and_the_former_ones_stay_published_for_a_while(signing_key: RSAPrivateKey) -> None:
+    spare = [signing_key, *(make_key() for _ in range(KEYS))]
+    ring = KeyRing(lambda: spare.pop(0))
+    old_token, old_keys = ring.sign({"sub": "1"}), ring.jwks()
+
+    kid = ring.rotate()
+
+    keys = ring.jwks()["keys"]
+    assert [key["kid"] for key in keys] == [kid, old_keys["keys"][0]["kid"]]
+    assert joserfc_jwt.decode(old_token, KeySet.import_key_set({"keys": keys}), algorithms=["RS256"])  # type: ignore[typeddict-item]
+    for _ in range(KEYS - 1):
+        ring.rotate()
+    assert len(ring.jwks()["keys"]) == KEYS
+    assert old_keys["keys"][0] not in ring.jwks()["keys"]
+
+
+@SIGNING
+def test_no_private_half_is_published(visit: Visit, content: Content, name: str) -> None:
+    (key,) = content(visit(name).get(KEY_PATHS[name]))["keys"]
+
+    assert set(key) == {"kty", "use", "alg", "kid", "n", "e"}

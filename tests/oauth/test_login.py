@@ -1,0 +1,334 @@
+"""What is the same at every provider: a whole login, and each way in which it must not succeed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from chatkey_oauth.engine.pkce import s256
+from chatkey_oauth.providers import NAMES
+from chatkey_protocol.names import AVAILABLE_SOCIALS
+
+if TYPE_CHECKING:
+    from tests.oauth.conftest import Visitor
+
+    from chatkey_oauth.clock import Clock
+    from chatkey_oauth.engine.http import Answer
+
+    Visit = Callable[[str], Visitor]
+    Parameters = Callable[[Answer], dict[str, str]]
+    Content = Callable[[Answer], Any]
+
+VERIFIER = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
+EVERY = pytest.mark.parametrize("name", NAMES)
+REFUSED = {
+    "google": (400, "invalid_grant"),
+    "facebook": (400, "OAuthException"),
+    "github": (200, "bad_verification_code"),
+    "gitlab": (400, "invalid_grant"),
+    "discord": (400, "invalid_grant"),
+}
+
+
+def refusal(answer: Answer, content: Content) -> tuple[int, str]:
+    """Status and error of a refused token request; Facebook's error is an object."""
+    error = content(answer)["error"]
+    return answer.status, error["type"] if isinstance(error, dict) else error
+
+
+@pytest.mark.contract("4.4/names")
+def test_every_provider_that_can_be_enabled_is_imitated() -> None:
+    assert set(AVAILABLE_SOCIALS) <= set(NAMES)
+
+
+@EVERY
+def test_a_login_ends_in_a_profile(visit: Visit, content: Content, name: str) -> None:
+    visitor = visit(name)
+
+    token = visitor.login()
+    profile = visitor.profile(token["access_token"])
+
+    assert profile.status == 200
+    assert "Rhea Quill" in content(profile).values()
+
+
+@EVERY
+def test_the_callback_is_given_the_state_byte_for_byte_and_none_where_none_came(visit: Visit, name: str) -> None:
+    visitor = visit(name)
+
+    echoed = dict(visitor.decide(state="a+b/ü=&\udcff%20").headers)["location"]
+    empty = visitor.callback(state="")
+    silent = visitor.callback(state=None)
+
+    assert "state=a%2Bb%2F%C3%BC%3D%26%FF%2520" in echoed
+    assert empty["state"] == ""
+    assert "state" not in silent
+
+
+@EVERY
+def test_a_token_answer_is_kept_by_no_cache(visit: Visit, name: str) -> None:
+    visitor = visit(name)
+
+    answer = visitor.redeem(visitor.callback()["code"])
+
+    assert dict(answer.headers)["cache-control"] == "no-store"
+
+
+@EVERY
+def test_the_same_person_has_the_same_subject_at_the_next_login_and_another_person_another(
+    visit: Visit, content: Content, name: str
+) -> None:
+    visitor = visit(name)
+
+    first, again, other = (
+        content(visitor.profile(visitor.login(person)["access_token"])) for person in ("rhea", "rhea", "twin")
+    )
+
+    subject = "sub" if name == "google" else "id"
+    assert first[subject] == again[subject] != other[subject]
+
+
+@EVERY
+def test_a_code_is_used_once(visit: Visit, content: Content, name: str) -> None:
+    visitor = visit(name)
+    code = visitor.callback()["code"]
+    assert "access_token" in content(visitor.redeem(code))
+
+    second = visitor.redeem(code)
+
+    assert refusal(second, content) == REFUSED[name]
+
+
+@EVERY
+def test_a_code_ends(visit: Visit, content: Content, clock: Clock, name: str) -> None:
+    visitor = visit(name)
+    in_time, late = visitor.callback()["code"], visitor.callback()["code"]
+    life = visitor.fake.provider(name).code_life
+    clock.advance(life - 1)
+    assert "access_token" in content(visitor.redeem(in_time))
+
+    clock.advance(1)
+
+    assert refusal(visitor.redeem(late), content) == REFUSED[name]
+
+
+@EVERY
+def test_a_code_serves_only_the_client_it_was_made_for(visit: Visit, content: Content, name: str) -> None:
+    visitor = visit(name)
+    code = visitor.callback()["code"]
+
+    answer = visitor.redeem(code, client_id="theirs", client_secret="theirs-secret")
+
+    assert refusal(answer, content) == REFUSED[name]
+
+
+@EVERY
+def test_a_code_serves_only_with_its_redirect_uri(visit: Visit, content: Content, name: str) -> None:
+    visitor = visit(name)
+    code = visitor.callback()["code"]
+
+    answer = visitor.redeem(code, redirect_uri="https://chat.example/other")
+
+    _, error = refusal(answer, content)
+    assert error == {"google": "redirect_uri_mismatch", "github": "redirect_uri_mismatch"}.get(name, REFUSED[name][1])
+    assert "access_token" in content(visitor.redeem(code))
+
+
+@EVERY
+@pytest.mark.parametrize("code", ["", "nonsense", "4/0Aunknown", "AQunknown", "0" * 20])
+def test_an_invented_code_is_refused(visit: Visit, content: Content, name: str, code: str) -> None:
+    answer = visit(name).redeem(code)
+
+    assert "access_token" not in content(answer)
+    assert "error" in content(answer)
+
+
+@EVERY
+@pytest.mark.parametrize("verifier", [None, "", "x" * 43, VERIFIER[:-1]])
+def test_a_challenge_demands_its_verifier(visit: Visit, content: Content, name: str, verifier: str | None) -> None:
+    visitor = visit(name)
+    code = visitor.callback(code_challenge=s256(VERIFIER), code_challenge_method="S256")["code"]
+
+    refused = visitor.redeem(code, code_verifier=verifier)
+    accepted = visitor.redeem(code, code_verifier=VERIFIER)
+
+    assert "access_token" not in content(refused)
+    assert "access_token" in content(accepted)
+
+
+@EVERY
+def test_a_verifier_without_a_challenge_is_ignored(visit: Visit, content: Content, name: str) -> None:
+    visitor = visit(name)
+
+    answer = visitor.redeem(visitor.callback()["code"], code_verifier=VERIFIER)
+
+    assert "access_token" in content(answer)
+
+
+@pytest.mark.parametrize("name", ["google", "gitlab"])
+def test_a_plain_challenge_serves_where_it_is_allowed(visit: Visit, content: Content, name: str) -> None:
+    visitor = visit(name)
+    code = visitor.callback(code_challenge=VERIFIER, code_challenge_method="plain")["code"]
+
+    assert "error" in content(visitor.redeem(code, code_verifier="x" * 43))
+    assert "access_token" in content(visitor.redeem(code, code_verifier=VERIFIER))
+
+
+@pytest.mark.parametrize("name", ["github", "discord"])
+def test_a_plain_challenge_is_refused_elsewhere(visit: Visit, parameters: Parameters, name: str) -> None:
+    answer = visit(name).ask(code_challenge=VERIFIER, code_challenge_method="plain")
+
+    assert parameters(answer)["error"] == "invalid_request"
+    assert "S256" in parameters(answer)["error_description"]
+
+
+@EVERY
+@pytest.mark.parametrize("secret", ["", "theirs-secret", "OURS-SECRET", "ours-secret ", None])
+def test_a_wrong_secret_is_refused(visit: Visit, content: Content, name: str, secret: str | None) -> None:
+    visitor = visit(name)
+    code = visitor.callback()["code"]
+
+    refused = visitor.redeem(code, client_secret=secret)
+
+    assert "access_token" not in content(refused)
+    assert "access_token" in content(visitor.redeem(code))
+
+
+@EVERY
+@pytest.mark.parametrize(
+    "basic",
+    ["b3VyczpvdXJzLXNlY3JldA==", "b3VyczpvdXJzJTJEc2VjcmV0"],
+    ids=["as it stands", "form-encoded"],
+)
+def test_a_basic_header_is_read_in_both_spellings(visit: Visit, content: Content, name: str, basic: str) -> None:
+    visitor = visit(name)
+    code = visitor.callback()["code"]
+
+    answer = visitor.redeem(code, basic=f"Basic {basic}", client_id=None, client_secret=None)
+
+    assert "access_token" in content(answer)
+
+
+@EVERY
+@pytest.mark.parametrize("basic", ["Basic", "Basic ???", "Basic b3Vycw==", "Basic b3VyczpubwoK", "Basic /w=="])
+def test_a_broken_basic_header_is_refused(visit: Visit, content: Content, name: str, basic: str) -> None:
+    visitor = visit(name)
+
+    answer = visitor.redeem(visitor.callback()["code"], basic=basic, client_id=None, client_secret=None)
+
+    assert "error" in content(answer)
+
+
+@EVERY
+def test_a_charset_in_the_content_type_does_no_harm(visit: Visit, content: Content, name: str) -> None:
+    visitor = visit(name)
+    code = visitor.callback()["code"]
+    form = {"code": code, "client_id": "ours", "client_secret": "ours-secret", "grant_type": "authorization_code"}
+
+    answer = visitor.post(
+        visitor.site.token,
+        form | {"redirect_uri": "https://chat.example/callback"},
+        accept="application/json",
+        content_type="application/x-www-form-urlencoded;charset=UTF-8",
+    )
+
+    assert "access_token" in content(answer)
+
+
+@EVERY
+def test_who_declines_is_sent_back_with_the_state_and_without_a_code(
+    visit: Visit, parameters: Parameters, name: str
+) -> None:
+    params = parameters(visit(name).decide(decision="deny"))
+
+    assert params["error"] == "access_denied"
+    assert params["state"] == "st-1"
+    assert "code" not in params
+
+
+@EVERY
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "https://evil.example/callback",
+        "https://chat.example/callback?x=1",
+        "https://chat.example/callbackx",
+        "https://chat.example@evil.example/callback",
+        "HTTPS://chat.example/callback",
+        "https://chat.example/callback\r\nx: y",
+    ],
+)
+def test_a_foreign_redirect_uri_is_never_followed(visit: Visit, parameters: Parameters, name: str, uri: str) -> None:
+    for answer in (visit(name).ask(redirect_uri=uri), visit(name).decide(redirect_uri=uri)):
+        if name == "github":
+            assert parameters(answer)["error"] == "redirect_uri_mismatch"
+        else:
+            assert answer.status == 400
+            assert "location" not in dict(answer.headers)
+
+
+@EVERY
+@pytest.mark.parametrize("client_id", [None, "", "nobody", "<script>"])
+def test_an_unknown_client_gets_a_page_and_no_redirect(visit: Visit, name: str, client_id: str | None) -> None:
+    answer = visit(name).ask(client_id=client_id)
+
+    assert answer.status in {400, 401, 404}
+    assert "location" not in dict(answer.headers)
+    assert b"<script>" not in answer.body
+
+
+@EVERY
+def test_the_decision_alone_makes_no_code_for_an_account_that_is_not_there(visit: Visit, name: str) -> None:
+    answer = visit(name).decide("somebody")
+
+    assert answer.status == 400
+    assert b"There is no such account" in answer.body
+
+
+@EVERY
+def test_a_token_of_a_person_who_is_gone_opens_nothing(visit: Visit, name: str) -> None:
+    visitor = visit(name)
+    token = visitor.login("rhea")["access_token"]
+    visitor.fake.world.people.remove("rhea")
+
+    answer = visitor.profile(token)
+
+    assert answer.status in {400, 401}
+
+
+@EVERY
+@pytest.mark.parametrize("token", ["", "nonsense", "Bearer", "\udcff"])
+def test_a_bad_access_token_opens_nothing(visit: Visit, name: str, token: str) -> None:
+    answer = visit(name).profile(token)
+
+    assert answer.status in {400, 401}
+    assert b"rhea" not in answer.body.lower()
+
+
+@EVERY
+def test_an_unknown_path_is_404_and_a_wrong_method_405(visit: Visit, name: str) -> None:
+    visitor = visit(name)
+
+    unknown, wrong = visitor.get("/nothing/here"), visitor.send("PUT", visitor.site.token)
+
+    assert unknown.status == 404
+    assert wrong.status == 405
+    assert "POST" in dict(wrong.headers)["allow"]
+
+
+@EVERY
+@pytest.mark.parametrize(
+    "body", [b"", b"&&&", b"%", b"a=b&a=c", b"\xff\xfe=\x00", b"code=%ff&grant_type=authorization_code", b"[]", b"null"]
+)
+@pytest.mark.parametrize("content_type", ["application/x-www-form-urlencoded", "application/json", "text/plain", ""])
+def test_whatever_is_sent_to_the_token_endpoint_is_refused_in_its_own_words(
+    visit: Visit, content: Content, name: str, body: bytes, content_type: str
+) -> None:
+    visitor = visit(name)
+
+    answer = visitor.post(visitor.site.token, body, content_type=content_type, accept="application/json")
+
+    assert answer.status in {200, 400, 401}
+    assert "error" in content(answer)

@@ -1,0 +1,170 @@
+"""The pages: what they say, that no text breaks out of them, and what they forbid the browser."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING
+
+import pytest
+
+from chatkey_oauth.engine.clients import Client
+from chatkey_oauth.engine.http import Call
+from chatkey_oauth.engine.people import SEEDED, Person
+from chatkey_oauth.providers import NAMES
+
+if TYPE_CHECKING:
+    from tests.oauth.conftest import Visitor
+
+    from chatkey_oauth.app import App
+    from chatkey_oauth.engine.http import Answer
+
+    Visit = Callable[[str], Visitor]
+
+EVERY = pytest.mark.parametrize("name", NAMES)
+NASTY = "</title><script>alert(1)</script>\"'<img src=x onerror=y>&$label ${style}"
+
+
+class Read(HTMLParser):
+    """The tags and the text of a page, as a browser would find them."""
+
+    def __init__(self, answer: Answer) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.feed(answer.body.decode())
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+    def names(self) -> set[str]:
+        """The kinds of tags."""
+        return {tag for tag, _ in self.tags}
+
+    def radios(self) -> list[tuple[str | None, bool]]:
+        """The accounts on offer, and whether each is chosen."""
+        return [(a["value"], "checked" in a) for tag, a in self.tags if tag == "input" and a.get("type") == "radio"]
+
+
+@EVERY
+def test_the_page_says_who_asks_for_what_and_where_it_leads(visit: Visit, name: str) -> None:
+    page = Read(visit(name).ask())
+
+    assert "to continue to ours" in page.text
+    assert "ours will receive" in page.text
+    assert "Then you go to chat.example" in page.text
+    assert "e-mail" in page.text
+
+
+@EVERY
+def test_everyone_can_be_chosen_and_the_first_is(visit: Visit, name: str) -> None:
+    radios = Read(visit(name).ask()).radios()
+
+    assert [value for value, _ in radios] == [person.id for person in SEEDED]
+    assert [value for value, checked in radios if checked] == ["rhea"]
+
+
+@pytest.mark.parametrize(
+    ("name", "hint", "chosen"),
+    [
+        ("google", {"login_hint": "omar@corp.example"}, "omar"),
+        ("github", {"login": "noname99"}, "noname"),
+        ("google", {"login_hint": "nobody@nowhere.example"}, "rhea"),
+    ],
+)
+def test_a_hint_chooses(visit: Visit, name: str, hint: dict[str, str], chosen: str) -> None:
+    radios = Read(visit(name).ask(**hint)).radios()
+
+    assert radios[0] == (chosen, True)
+    assert len(radios) == len(SEEDED)
+
+
+def test_who_signed_in_last_in_this_browser_is_chosen(google: Visitor) -> None:
+    answer = google.get(google.site.authorize, google.request(), cookie="chatkey_fake_google=emoji")
+
+    assert Read(answer).radios()[0] == ("emoji", True)
+
+
+@EVERY
+def test_no_name_breaks_out_of_the_page(visit: Visit, name: str) -> None:
+    visitor = visit(name)
+    visitor.fake.world.clients.add(
+        Client(provider=name, client_id="ours", client_secret="s", name=NASTY, redirect_uris=visitor_uris(visitor))
+    )
+    visitor.fake.world.people.put(Person(id="nasty", name=NASTY, email=NASTY))
+
+    page = Read(visitor.ask(state=NASTY, login_hint=NASTY))
+
+    assert not {"script", "img"} & page.names()
+    assert page.text.count(NASTY) == 4
+    form = next(attributes for tag, attributes in page.tags if tag == "form")
+    assert (form["action"] or "").startswith(f"/{name}/consent?client_id=ours&")
+
+
+def visitor_uris(visitor: Visitor) -> tuple[str, ...]:
+    """The registered redirect URIs of the application."""
+    client = visitor.fake.world.clients.get(visitor.name, "ours")
+    assert client is not None
+    return client.redirect_uris
+
+
+@EVERY
+def test_the_form_of_the_page_leads_to_the_callback(visit: Visit, name: str) -> None:
+    visitor = visit(name)
+    page = Read(visitor.ask(state="a b&c"))
+    form = next(attributes for tag, attributes in page.tags if tag == "form")
+    path, _, query = (form["action"] or "").partition("?")
+
+    answer = visitor.send("POST", path.removeprefix(f"/{name}"), query, body=b"account=rhea&decision=approve")
+
+    assert "state=a+b%26c" in dict(answer.headers)["location"]
+
+
+@EVERY
+def test_pages_run_no_script_load_nothing_and_are_framed_and_kept_by_nobody(visit: Visit, name: str) -> None:
+    for answer in (visit(name).ask(), visit(name).ask(client_id="nobody")):
+        headers = dict(answer.headers)
+        policy = headers["content-security-policy"]
+        assert policy.startswith("default-src 'none'; style-src 'sha256-")
+        assert policy.endswith("base-uri 'none'; frame-ancestors 'none'")
+        assert "form-action" not in policy
+        assert (headers["cache-control"], headers["referrer-policy"]) == ("no-store", "no-referrer")
+        assert "cross-origin-opener-policy" not in headers
+        assert not {"script", "link", "img"} & Read(answer).names()
+
+
+def test_an_avatar_is_a_picture_without_a_way_out(google: Visitor) -> None:
+    google.fake.world.people.put(Person(id="odd", name="<&>"))
+
+    named, odd, unknown = (google.get(f"/avatars/{who}.svg") for who in ("rhea", "odd", "who"))
+
+    assert dict(named.headers)["content-type"] == "image/svg+xml"
+    assert b">R</text>" in named.body
+    assert b">?</text>" in odd.body
+    assert unknown.status == 404
+
+
+def test_the_front_page_names_every_provider(fake: App) -> None:
+    page = Read(fake.answer(Call("GET", "/")))
+
+    assert all(f"https://id.example/{name}" in page.text for name in NAMES)
+
+
+@pytest.mark.parametrize("path", ["/nothing", "/lab", "/googlex/token", "//google"])
+def test_elsewhere_is_nothing(fake: App, path: str) -> None:
+    assert fake.answer(Call("GET", path)).status == 404
+
+
+def test_the_seeded_people_bite() -> None:
+    people = {person.id: person for person in SEEDED}
+
+    assert len(people) == len(SEEDED) >= 12
+    assert people["noemail"].email is None
+    assert not people["unverified"].email_verified
+    assert people["rhea"].email == people["twin"].email
+    assert len(people["long"].name or "") == 300
+    assert people["noname"].name is None
+    assert (people["script"].name or "").startswith("<script>")
