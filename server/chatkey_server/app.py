@@ -61,9 +61,10 @@ def create_app(settings: Settings, *, clock: Clock | None = None) -> Litestar:
         pdb_on_exception=False,
     )
     app.state.services = services
-    app.asgi_handler = DefaultHeaders(OneSpelling(app.asgi_handler))
+    app.asgi_handler = OneSpelling(app.asgi_handler)
     if lab:
         lab.stand_before(app)
+    app.asgi_handler = DefaultHeaders(app.asgi_handler)
     return app
 
 

@@ -15,11 +15,11 @@ LONGEST_TIMER = 3600.0
 class Alarm:
     """A callback that is due at a time of a clock. It is called once, unless it is cancelled before."""
 
-    __slots__ = ("_callback", "_clock", "_loop", "_timer", "_when")
+    __slots__ = ("_callback", "_clock", "_loop", "_timer", "when")
 
     def __init__(self, clock: Clock, when: float, callback: Callable[[], None]) -> None:
         self._clock = clock
-        self._when = when
+        self.when = when
         self._callback = callback
         self._loop = asyncio.get_running_loop()
         self._timer = self._wait()
@@ -37,14 +37,14 @@ class Alarm:
         if self not in self._clock.alarms:
             return  # cancelled, or called back, meanwhile
         self._timer.cancel()
-        if self._clock() < self._when:
+        if self._clock() < self.when:
             self._timer = self._wait()
             return
         self._clock.alarms.discard(self)
         self._callback()
 
     def _wait(self) -> asyncio.TimerHandle:
-        left = max(0.0, self._when - self._clock())
+        left = max(0.0, self.when - self._clock())
         return self._loop.call_later(min(left, LONGEST_TIMER), self._look)
 
 

@@ -24,6 +24,7 @@ def test_without_any_variable_the_defaults_hold() -> None:
     assert settings.database == "sqlite:///.chatkey/chatkey.sqlite"
 
 
+@pytest.mark.contract("D-01/settings", "5.6/wss")
 def test_every_variable_reaches_its_field(tmp_path: Path) -> None:
     pem = tmp_path / "some.pem"
     pem.touch()
@@ -110,7 +111,7 @@ def test_a_base_address_that_browsers_trust_is_taken(base_url: str) -> None:
     assert load({"CHATKEY_BASE_URL": base_url}).base_url == base_url
 
 
-@pytest.mark.contract("D-16/plain-http-only-on-loopback")
+@pytest.mark.contract("D-16/plain-http")
 @pytest.mark.parametrize("base_url", ["http://chat.example", "http://10.0.0.1:8800", "http://localhost.example"])
 def test_a_plain_http_base_address_that_is_not_loopback_is_refused(base_url: str) -> None:
     with pytest.raises(SettingsError) as refused:
@@ -122,6 +123,7 @@ def test_a_plain_http_base_address_that_is_not_loopback_is_refused(base_url: str
     )
 
 
+@pytest.mark.contract("D-01/settings")
 @pytest.mark.parametrize(
     ("name", "value", "reason"),
     [
@@ -217,7 +219,7 @@ def test_variables_of_other_components_and_of_others_are_left_alone() -> None:
     assert load(others) == Settings()
 
 
-@pytest.mark.contract("D-14/lab-needs-loopback")
+@pytest.mark.contract("D-14/lab")
 def test_the_lab_is_refused_on_an_address_others_can_reach() -> None:
     with pytest.raises(SettingsError, match=r"CHATKEY_LAB '1' .*CHATKEY_HOST '0\.0\.0\.0' .*write CHATKEY_HOST=127"):
         load({"CHATKEY_LAB": "1", "CHATKEY_HOST": "0.0.0.0"})
@@ -235,7 +237,7 @@ def test_half_of_tls_is_refused(given: str, missing: str, tmp_path: Path) -> Non
         load({given: str(tmp_path / "some.pem")})
 
 
-@pytest.mark.contract("D-15/shared-master-key")
+@pytest.mark.contract("D-15/embedded-key")
 @pytest.mark.parametrize(
     "shared", [{"CHATKEY_DATABASE_URL": "postgresql://u:p@db/chat"}, {"CHATKEY_REDIS_URL": "redis://cache"}]
 )

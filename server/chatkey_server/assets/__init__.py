@@ -1,1 +1,6 @@
-"""`sdk.js` and the files it loads, from the assets address (D-17)."""
+"""`sdk.js` and the files it loads, from the assets address (contract 4.8, D-17)."""
+
+from chatkey_server.assets.manifest import AssetsError
+from chatkey_server.assets.routes import router
+
+__all__ = ["AssetsError", "router"]

@@ -1,1 +1,35 @@
 """Test-only controls, mounted on loopback and on request only (D-14)."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from litestar import Litestar, Router
+
+from chatkey_server import logs
+from chatkey_server.lab import controls, records
+from chatkey_server.lab.faults import Faults
+from chatkey_server.lab.feed import Feed
+from chatkey_server.lab.middleware import FaultyApp
+from chatkey_server.services import Services
+
+
+class Lab:
+    """The lab of one app: its routes under /lab, its ear on the log, and its hand on everything that passes."""
+
+    def __init__(self, services: Services) -> None:
+        self._faults = Faults()
+        self._feed = Feed(services.clock)
+        self.router = Router(
+            "/lab",
+            route_handlers=[*controls.handlers(services, self._faults, self._feed), *records.handlers(services)],
+        )
+
+    @asynccontextmanager
+    async def lifespan(self, _: Litestar) -> AsyncIterator[None]:
+        """Listen while the app runs."""
+        with logs.listening(self._feed.record):
+            yield
+
+    def stand_before(self, app: Litestar) -> None:
+        """Let every request and socket pass the fault rules first."""
+        app.asgi_handler = FaultyApp(app.asgi_handler, self._faults)

@@ -46,6 +46,7 @@ def on_refused(request: AnyRequest, refused: Refused) -> Response[bytes]:
         headers["WWW-Authenticate"] = "Bearer"
     if isinstance(refused, RateLimited):
         headers["Retry-After"] = str(refused.retry_after)
+        headers["Access-Control-Expose-Headers"] = "Retry-After"
     return _response(request, status, refused.code, refused.message, headers)
 
 

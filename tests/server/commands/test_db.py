@@ -33,6 +33,7 @@ def test_status_tells_what_is_missing(run_embedded: Run) -> None:
     assert (after.exit_code, after.output) == (0, "The database is up to date.\n")
 
 
+@pytest.mark.contract("D-15/migrations")
 def test_a_database_that_is_not_the_embedded_one_must_be_migrated_first(
     run_embedded: Run, environ: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -47,7 +48,7 @@ def test_a_database_that_is_not_the_embedded_one_must_be_migrated_first(
     assert after.exit_code == 0
 
 
-@pytest.mark.contract("D-15/reseal")
+@pytest.mark.contract("D-15/sealed")
 def test_after_resealing_the_old_master_key_can_go(run: Run, environ: pytest.MonkeyPatch) -> None:
     run("provider", "add", "--id", "p")
     run("provider", "rotate-secret", "p")

@@ -13,6 +13,7 @@ Run = Callable[..., Result]
 SECRET = "the-secret-of-the-integrator-0123"
 
 
+@pytest.mark.contract("2.1/id")
 def test_add_shows_the_secret_once_and_show_never_does(run: Run) -> None:
     added = run("provider", "add", "--id", "p", "--name", "Pia", "--domain", "shop.example")
     secret = added.stdout.splitlines()[1].split()[-1]
@@ -75,7 +76,7 @@ def test_rotating_shows_the_new_secret_and_until_when_the_old_one_counts(run: Ru
     assert "counts until" in shown
 
 
-@pytest.mark.contract("1/key-source")
+@pytest.mark.contract("1/mode-service-keys", "1/mode-own-keys", "2.1/socials")
 def test_a_social_is_switched_on_with_own_or_service_keys(run: Run, environ: pytest.MonkeyPatch) -> None:
     environ.setenv("GITHUB_SECRET", "own-secret")
     run("provider", "add", "--id", "p")

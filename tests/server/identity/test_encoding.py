@@ -10,6 +10,7 @@ def test_what_was_encoded_decodes_to_the_same_bytes(raw: bytes) -> None:
     assert encoding.decode(encoding.encode(raw)) == raw
 
 
+@pytest.mark.contract("D-05/strict-reading")
 @given(st.text(max_size=12))
 def test_only_the_one_canonical_spelling_decodes(text: str) -> None:
     try:
@@ -26,6 +27,7 @@ def test_other_spellings_of_base64url_are_refused(text: str) -> None:
         encoding.decode(text)
 
 
+@pytest.mark.contract("D-05/strict-reading")
 @pytest.mark.parametrize(
     ("raw", "why"),
     [

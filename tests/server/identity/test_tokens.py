@@ -107,7 +107,17 @@ def test_an_integrators_token_is_accepted(make_token: MakeToken, secrets: Secret
         ({"name": "n" * 256}, Code.TOKEN_CLAIMS, "name"),
     ],
 )
-@pytest.mark.contract("2.4/refused", "7/binding-missing")
+@pytest.mark.contract(
+    "2.4/claims",
+    "2.4/pid",
+    "2.4/uid",
+    "2.4/type",
+    "2.4/cnf.jkt",
+    "2.4/iat",
+    "2.4/exp",
+    "7/binding-missing",
+    "D-05/custom",
+)
 def test_a_wrong_claim_is_refused_by_name(
     make_token: MakeToken, secrets: Secrets, change: dict[str, Any], code: Code, member: str
 ) -> None:
@@ -144,6 +154,7 @@ def test_an_unusual_but_honest_token_is_accepted(
     assert not (identity.profile.avatar or "").startswith("javascript")
 
 
+@pytest.mark.contract("2.4/hs256", "D-05/strict-reading")
 @pytest.mark.parametrize(
     ("header", "code"),
     [
@@ -186,6 +197,7 @@ def test_another_mac_is_refused(make_token: MakeToken, secrets: Secrets, algorit
     assert refusal.code is Code.TOKEN_ALG
 
 
+@pytest.mark.contract("2.4/hs256")
 @pytest.mark.parametrize(
     ("secret", "hint"),
     [
@@ -230,6 +242,7 @@ def test_a_payload_that_is_not_one_json_object_is_refused(secrets: Secrets, payl
     assert refusal_of(sign(payload), secrets).code in {Code.TOKEN_MALFORMED, Code.TOKEN_CLAIMS}
 
 
+@pytest.mark.contract("D-05/strict-reading")
 def test_a_repeated_claim_is_refused_though_its_signature_holds(secrets: Secrets) -> None:
     payload = json.dumps(
         {"pid": "prov_a", "uid": "a", "type": "user", "iat": int(NOW), "exp": int(NOW) + 60, "cnf": {"jkt": JKT}}
@@ -246,6 +259,7 @@ def test_size_is_bounded(make_token: MakeToken, secrets: Secrets) -> None:
     assert refusal.code is Code.TOKEN_TOO_LARGE
 
 
+@pytest.mark.contract("D-05/strict-reading")
 @pytest.mark.parametrize("shape", ["{}=", " {}", "{}\n", "Bearer {}", "{}.x", "{}."])
 def test_a_token_with_anything_around_it_is_refused(make_token: MakeToken, secrets: Secrets, shape: str) -> None:
     assert refusal_of(shape.format(make_token()), secrets).code is Code.TOKEN_MALFORMED
@@ -335,7 +349,7 @@ def identity_token(secrets: Secrets, *, jkt: str | None = JKT, sub: str = "1:2",
     )
 
 
-@pytest.mark.contract("2.5/24h", "2.5/uid-form", "2.5/hs256")
+@pytest.mark.contract("2.5/24h", "2.5/uid-form", "2.5/hs256", "8/identity-24h", "D-05/identity")
 def test_an_identity_token_names_the_social_subject_for_24_hours(secrets: Secrets) -> None:
     token = identity_token(secrets)
 
@@ -361,7 +375,7 @@ def test_a_social_members_socket_token_is_bound_and_short(secrets: Secrets) -> N
     assert refusal_of(token, secrets, NOW + 120).code is Code.TOKEN_EXPIRED
 
 
-@pytest.mark.contract("D-05/kinds-apart")
+@pytest.mark.contract("D-05/kinds-apart", "4.3/not-custom")
 def test_no_kind_of_token_is_accepted_where_another_belongs(make_token: MakeToken, secrets: Secrets) -> None:
     visitor = tokens.mint_visitor(secrets, pid="prov_a", uid=UID, now=NOW)
     custom = make_token()

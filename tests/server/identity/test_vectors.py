@@ -14,7 +14,7 @@ VECTORS: dict[str, Any] = json.loads((Path(__file__).parents[2] / "vectors" / "p
 
 
 @pytest.mark.contract("D-04/jkt", "D-04/vectors")
-@pytest.mark.parametrize("section", ["RFC 7638 3.1", "RFC 9449 6.1"])
+@pytest.mark.parametrize("section", ["RFC 7638 3.1", "RFC 9449 6.1", "RFC 7515 A.3"])
 def test_the_thumbprint_is_the_published_one(section: str) -> None:
     vector = VECTORS[section]
 

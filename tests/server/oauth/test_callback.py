@@ -50,7 +50,7 @@ async def assert_nobody_came_in(delivery: Mapping[str, Any] | None, code: str, n
     assert await ChatCustomer.count() == 0
 
 
-@pytest.mark.contract("4.5/posts-token", "6/message", "D-09/message")
+@pytest.mark.contract("4.5/page", "6/post-message", "D-09/message", "D-07/nonce-returned")
 async def test_a_completed_login_hands_the_identity_token_to_the_registered_origin(
     client: ServerClient, start: Start, github: respx.MockRouter, delivered: Delivered
 ) -> None:
@@ -70,7 +70,7 @@ async def test_a_completed_login_hands_the_identity_token_to_the_registered_orig
     assert "window.close()" in answer.text
 
 
-@pytest.mark.contract("2.5/identity-token", "2.5/uid-form", "8/identity-24h")
+@pytest.mark.contract("2.5/24h", "2.5/uid-form", "8/identity-24h", "D-05/identity")
 async def test_the_identity_token_lives_a_day_and_says_who_it_is(
     client: ServerClient, start: Start, github: respx.MockRouter, delivered: Delivered
 ) -> None:
@@ -83,7 +83,7 @@ async def test_the_identity_token_lives_a_day_and_says_who_it_is(
     assert identity.jkt is None
 
 
-@pytest.mark.contract("D-07/bound", "4.3/exchange")
+@pytest.mark.contract("D-07/bound-identity", "4.3/exchange", "D-05/identity")
 async def test_a_login_started_with_a_key_is_worthless_with_another(
     client: ServerClient, start: Start, github: respx.MockRouter, delivered: Delivered
 ) -> None:
@@ -98,7 +98,7 @@ async def test_a_login_started_with_a_key_is_worthless_with_another(
     assert (await client.get(exchange, params={"auth": auth, "jkt": OTHER_JKT})).status_code == 401
 
 
-@pytest.mark.contract("4/oauth-callback", "4.5/get-and-post")
+@pytest.mark.contract("4.5/get-and-post")
 async def test_a_posted_form_is_answered_with_200_too(
     client: ServerClient, start: Start, github: respx.MockRouter, delivered: Delivered
 ) -> None:
@@ -108,7 +108,7 @@ async def test_a_posted_form_is_answered_with_200_too(
     assert (await identity_in(client, delivered(answer))).uid == "github:5830217"
 
 
-@pytest.mark.contract("4.5/member", "2.7/record", "D-11/key")
+@pytest.mark.contract("4.5/steps", "2.7/social-record", "3/social-click")
 async def test_the_member_is_recorded_with_its_social_provider(
     client: ServerClient, start: Start, github: respx.MockRouter
 ) -> None:
@@ -124,7 +124,7 @@ async def test_the_member_is_recorded_with_its_social_provider(
     )
 
 
-@pytest.mark.contract("2.7/later-logins")
+@pytest.mark.contract("2.7/same-record", "4.5/steps")
 async def test_a_second_login_updates_the_same_record(
     client: ServerClient, start: Start, github: respx.MockRouter
 ) -> None:
@@ -148,7 +148,7 @@ async def test_two_callbacks_of_a_new_member_at_once_make_one_record(
     assert await ChatCustomer.count() == 1
 
 
-@pytest.mark.contract("D-11/tenants")
+@pytest.mark.contract("D-11/keyed")
 async def test_the_same_person_at_two_providers_is_two_members(
     client: ServerClient, start: Start, boutique: str, github: respx.MockRouter, delivered: Delivered
 ) -> None:
@@ -160,7 +160,7 @@ async def test_the_same_person_at_two_providers_is_two_members(
     assert {member.provider for member in await ChatCustomer.objects()} == {"shop", "boutique"}
 
 
-@pytest.mark.contract("D-11/email-joins-nothing")
+@pytest.mark.contract("D-11/keyed")
 async def test_the_same_email_at_two_social_providers_is_two_members(
     client: ServerClient, start: Start, github: respx.MockRouter
 ) -> None:
@@ -179,7 +179,7 @@ async def test_the_same_email_at_two_social_providers_is_two_members(
     }
 
 
-@pytest.mark.contract("1/mode-3", "1/mode-4")
+@pytest.mark.contract("1/mode-service-keys", "1/mode-own-keys")
 async def test_the_code_is_exchanged_with_the_keys_of_the_key_source(
     client: ServerClient, start: Start, boutique: str, github: respx.MockRouter
 ) -> None:
@@ -194,7 +194,7 @@ async def test_the_code_is_exchanged_with_the_keys_of_the_key_source(
 # the state
 
 
-@pytest.mark.contract("D-07/single-use")
+@pytest.mark.contract("D-07/single-use", "D-03/state-400")
 async def test_a_state_is_good_once(
     client: ServerClient, start: Start, github: respx.MockRouter, delivered: Delivered
 ) -> None:
@@ -220,7 +220,7 @@ async def test_of_two_callbacks_with_one_state_a_single_one_gets_in(
     assert sorted(answer.status_code for answer in answers) == [200, 400, 400, 400, 400]
 
 
-@pytest.mark.contract("8/state-10min", "5.7/state")
+@pytest.mark.contract("8/state-validity", "5.7/ten-minutes", "D-03/state-400")
 @pytest.mark.parametrize("age", [0, 599, 600, 601])
 async def test_a_state_lives_ten_minutes(
     client: ServerClient, clock: Clock, start: Start, github: respx.MockRouter, age: int
@@ -234,7 +234,7 @@ async def test_a_state_lives_ten_minutes(
     assert ("state_expired" in answer.text) == (age >= 600)
 
 
-@pytest.mark.contract("4.5/verify-state", "D-03/state-400")
+@pytest.mark.contract("4.5/steps", "5.7/state", "D-03/state-400")
 @pytest.mark.parametrize(
     "case",
     [
@@ -277,6 +277,7 @@ async def test_a_state_of_another_social_provider_is_400(
     assert delivered(answer) is None
 
 
+@pytest.mark.contract("D-05/state-key")
 async def test_a_state_signed_with_a_providers_secret_is_400(client: ServerClient, start: Start) -> None:
     services = client.services
     genuine = oauth_state.read(await start(), services.vault.state_keys, social="github", now=services.clock())
@@ -301,7 +302,7 @@ async def test_head_does_not_use_the_state_up(client: ServerClient, start: Start
 # what changed meanwhile
 
 
-@pytest.mark.contract("4.5/still-enabled")
+@pytest.mark.contract("4.4/enabled-only", "D-07/still-allowed")
 async def test_a_social_login_that_was_switched_off_meanwhile_is_404(
     client: ServerClient, start: Start, github: respx.MockRouter, delivered: Delivered
 ) -> None:
@@ -316,7 +317,7 @@ async def test_a_social_login_that_was_switched_off_meanwhile_is_404(
     assert github["token"].call_count == 0
 
 
-@pytest.mark.contract("5.7/verified-origin-only")
+@pytest.mark.contract("5.7/verified-origin", "D-07/still-allowed")
 async def test_an_origin_that_is_no_longer_registered_is_told_nothing(
     client: ServerClient, start: Start, github: respx.MockRouter, delivered: Delivered
 ) -> None:
@@ -332,6 +333,7 @@ async def test_an_origin_that_is_no_longer_registered_is_told_nothing(
     assert await ChatCustomer.count() == 0
 
 
+@pytest.mark.contract("D-03/provider-off", "D-07/still-allowed")
 async def test_a_provider_that_was_switched_off_meanwhile_is_403(
     client: ServerClient, start: Start, github: respx.MockRouter, delivered: Delivered
 ) -> None:
@@ -348,7 +350,7 @@ async def test_a_provider_that_was_switched_off_meanwhile_is_403(
 # what the social provider says
 
 
-@pytest.mark.contract("D-09/denied")
+@pytest.mark.contract("D-09/error")
 @pytest.mark.parametrize(
     "said",
     [
@@ -410,7 +412,7 @@ async def test_an_error_without_a_state_is_a_400_page(client: ServerClient, deli
     assert delivered(answer) is None
 
 
-@pytest.mark.contract("4.5/iss")
+@pytest.mark.contract("D-07/issuer")
 @pytest.mark.parametrize(
     ("iss", "status"),
     [
@@ -432,6 +434,7 @@ async def test_an_issuer_in_the_answer_must_be_the_providers(
     assert github["token"].call_count == (1 if status == 200 else 0)
 
 
+@pytest.mark.contract("D-07/issuer")
 async def test_an_issuer_is_ignored_where_the_provider_has_none(
     client: ServerClient, start: Start, github: respx.MockRouter
 ) -> None:
@@ -488,7 +491,7 @@ async def test_parameters_that_only_some_providers_send_are_ignored(
     assert answer.status_code == 200
 
 
-@pytest.mark.contract("4.5/back-channel-failure")
+@pytest.mark.contract("D-09/error")
 @pytest.mark.parametrize(
     "failure",
     [
@@ -520,6 +523,7 @@ async def test_a_failure_behind_the_scenes_is_a_502_page_and_leaves_nothing(
 # how it may be asked
 
 
+@pytest.mark.contract("D-03/parameter-400")
 @pytest.mark.parametrize("name", ["state", "code", "iss", "error"])
 async def test_a_parameter_given_twice_is_400(client: ServerClient, start: Start, name: str) -> None:
     query = httpx.QueryParams([("state", await start()), ("code", CODE), (name, "x"), (name, "x")])
@@ -588,6 +592,7 @@ async def test_other_methods_are_405(client: ServerClient, method: str) -> None:
     assert {"GET", "POST"} <= set(answer.headers["allow"].replace(" ", "").split(","))
 
 
+@pytest.mark.contract("D-03/social-unknown")
 @pytest.mark.parametrize("social", ["apple", "myspace", "GITHUB"])
 async def test_the_callback_of_an_unknown_social_is_404(
     client: ServerClient, delivered: Delivered, social: str
@@ -598,7 +603,7 @@ async def test_the_callback_of_an_unknown_social_is_404(
     assert delivered(answer) is None
 
 
-@pytest.mark.contract("D-02/no-secret")
+@pytest.mark.contract("D-02/no-secret-in-errors")
 async def test_nothing_secret_reaches_the_log(
     client: ServerClient, start: Start, github: respx.MockRouter, delivered: Delivered
 ) -> None:

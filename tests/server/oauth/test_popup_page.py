@@ -59,7 +59,7 @@ def headers_of(page: Answer) -> dict[str, str]:
     return {name.decode(): value.decode() for name, value in page.headers}
 
 
-@pytest.mark.contract("D-09/page-headers")
+@pytest.mark.contract("D-09/page", "D-02/no-store")
 @pytest.mark.parametrize(
     "page",
     [
@@ -98,7 +98,7 @@ def test_the_nonce_is_another_one_each_time() -> None:
     assert len(policies) == 5
 
 
-@pytest.mark.contract("D-09/text-only")
+@pytest.mark.contract("D-09/page")
 @pytest.mark.parametrize("name", NASTY_NAMES)
 def test_a_name_is_shown_as_text_and_nothing_else(name: str) -> None:
     plain = Reader(popup_page.signed_in(OPENER, TOKEN, "Rhea"))
@@ -130,7 +130,7 @@ def test_whatever_is_posted_survives_the_script_and_cannot_end_it(text: str) -> 
     assert not set(delivery[1]) & set("<>&\u2028\u2029")
 
 
-@pytest.mark.contract("D-09/no-token-shown")
+@pytest.mark.contract("D-09/page")
 def test_the_token_stands_in_the_script_only() -> None:
     page = popup_page.signed_in(OPENER, TOKEN, "Rhea")
 
@@ -138,7 +138,7 @@ def test_the_token_stands_in_the_script_only() -> None:
     assert TOKEN not in Reader(page).visible
 
 
-@pytest.mark.contract("6/verified-origin-only", "D-08/registered-literal")
+@pytest.mark.contract("6/post-message", "5.7/verified-origin", "4.5/page")
 def test_the_message_goes_to_the_origin_and_to_nobody_else() -> None:
     (script,) = Reader(popup_page.signed_in(OPENER, TOKEN, None)).scripts
 
@@ -147,6 +147,7 @@ def test_the_message_goes_to_the_origin_and_to_nobody_else() -> None:
     assert '"origin": "https://shop.example"' in script
 
 
+@pytest.mark.contract("D-09/page")
 def test_there_is_something_to_read_without_an_opener_and_without_javascript() -> None:
     page = Reader(popup_page.signed_in(OPENER, TOKEN, None))
 

@@ -33,7 +33,7 @@ def sent_to(answer: httpx.Response) -> dict[str, str]:
     return {name: values[0] for name, values in parse_qs(urlsplit(answer.headers["location"]).query).items()}
 
 
-@pytest.mark.contract("4.4/redirect", "4/oauth-start", "4.6/popup")
+@pytest.mark.contract("4.4/redirect", "4/paths")
 @pytest.mark.parametrize("social", AVAILABLE_SOCIALS)
 async def test_it_redirects_to_the_consent_page_of_the_social_provider(
     client: ServerClient, shop: str, social: str
@@ -51,7 +51,7 @@ async def test_it_redirects_to_the_consent_page_of_the_social_provider(
     assert "secret" not in answer.headers["location"]
 
 
-@pytest.mark.contract("1/mode-3", "1/mode-4")
+@pytest.mark.contract("1/mode-service-keys", "1/mode-own-keys")
 @pytest.mark.parametrize("social", AVAILABLE_SOCIALS)
 async def test_the_key_source_decides_whose_application_asks(
     client: ServerClient, shop: str, boutique: str, social: str
@@ -63,7 +63,7 @@ async def test_the_key_source_decides_whose_application_asks(
     assert sent_to(own)["client_id"] == f"boutique-{social}-client"
 
 
-@pytest.mark.contract("4.4/state", "5.7/state", "D-07/jkt-nonce")
+@pytest.mark.contract("4.4/redirect", "5.7/state", "4.5/provider-in-state")
 async def test_the_state_is_signed_by_the_server_and_says_who_asked(client: ServerClient, start: Start) -> None:
     text = await start(jkt=JKT, nonce="widgets-nonce")
 
@@ -72,7 +72,7 @@ async def test_the_state_is_signed_by_the_server_and_says_who_asked(client: Serv
     assert (state.nonce, state.jkt, state.iat) == ("widgets-nonce", JKT, int(client.services.clock()))
 
 
-@pytest.mark.contract("D-05/state-server-key")
+@pytest.mark.contract("D-05/state-key")
 async def test_the_providers_secret_does_not_verify_the_state(client: ServerClient, start: Start) -> None:
     text = await start()
     provider = await client.services.providers.get("shop")
@@ -81,7 +81,7 @@ async def test_the_providers_secret_does_not_verify_the_state(client: ServerClie
         oauth_state.read(text, [provider.secrets.current], social="github", now=client.services.clock())
 
 
-@pytest.mark.contract("D-07/pkce-in-database")
+@pytest.mark.contract("D-07/pkce")
 async def test_the_verifier_stays_in_the_database_under_the_states_id(client: ServerClient, shop: str) -> None:
     answer = await client.get(PATH, params={"origin": ORIGIN})
 
@@ -112,6 +112,7 @@ async def test_head_answers_like_get_but_leaves_no_record(client: ServerClient, 
     assert await OAuthFlow.count() == 1
 
 
+@pytest.mark.contract("4.5/one-callback")
 @pytest.mark.parametrize("name", ["Host", "X-Forwarded-Host", "Forwarded"])
 async def test_the_redirect_uri_is_the_configured_one_whatever_the_request_says(
     client: ServerClient, shop: str, name: str
@@ -123,13 +124,13 @@ async def test_the_redirect_uri_is_the_configured_one_whatever_the_request_says(
     assert sent_to(answer)["redirect_uri"] == "http://localhost:8800/v1/public/oauth/google/callback"
 
 
-@pytest.mark.contract("4.4/validates-origin", "2.1/registered-domain")
+@pytest.mark.contract("4.4/origin-checked", "2.1/domain")
 @pytest.mark.parametrize("origin", [ORIGIN, "https://shop.example:8443"])
 async def test_a_registered_origin_stands(client: ServerClient, shop: str, origin: str) -> None:
     assert (await client.get(PATH, params={"origin": origin})).status_code == 302
 
 
-@pytest.mark.contract("4.4/validates-origin", "D-03/origin-403", "D-08/exact")
+@pytest.mark.contract("4.4/origin-checked", "D-03/start-pages", "D-08/exact")
 @pytest.mark.parametrize(
     "origin",
     [
@@ -175,7 +176,7 @@ async def test_any_other_origin_is_403_and_nobody_is_told(
     assert await OAuthFlow.count() == 0
 
 
-@pytest.mark.contract("D-03/origin-400")
+@pytest.mark.contract("D-03/start-pages", "D-03/parameter-400")
 @pytest.mark.parametrize(
     ("query", "code"),
     [
@@ -199,7 +200,7 @@ async def test_a_missing_long_or_repeated_parameter_is_400(
     assert delivered(answer) is None
 
 
-@pytest.mark.contract("7/oauth-start-404", "4.4/enabled", "D-03/told-to-opener")
+@pytest.mark.contract("7/not-enabled-404", "4.4/enabled-only", "D-03/start-pages")
 async def test_a_social_that_is_not_enabled_is_404_and_the_opener_is_told(
     client: ServerClient, shop: str, delivered: Delivered
 ) -> None:
@@ -221,7 +222,7 @@ async def test_a_social_that_is_not_enabled_is_404_and_the_opener_is_told(
     assert await OAuthFlow.count() == 0
 
 
-@pytest.mark.contract("D-03/social-404", "4.4/announced")
+@pytest.mark.contract("D-03/social-unknown", "4.4/names")
 @pytest.mark.parametrize("social", [*ANNOUNCED_SOCIALS, "myspace", "GOOGLE", "token"])
 async def test_an_unknown_or_announced_social_is_404(
     client: ServerClient, shop: str, delivered: Delivered, social: str
@@ -235,7 +236,7 @@ async def test_an_unknown_or_announced_social_is_404(
     assert delivery["message"]["social"] == social
 
 
-@pytest.mark.contract("D-03/origin-first")
+@pytest.mark.contract("D-03/start-pages")
 @pytest.mark.parametrize("social", ["google", "myspace"])
 async def test_the_origin_is_judged_before_the_social_provider(client: ServerClient, shop: str, social: str) -> None:
     answer = await client.get(f"/v1/public/provider/shop/oauth/{social}", params={"origin": "https://evil.example"})
@@ -262,7 +263,7 @@ async def test_a_provider_that_is_switched_off_starts_nothing(client: ServerClie
     assert "provider_off" in answer.text
 
 
-@pytest.mark.contract("D-07/jkt-nonce")
+@pytest.mark.contract("D-03/parameter-400")
 @pytest.mark.parametrize(
     ("member", "value"),
     [
@@ -289,6 +290,7 @@ async def test_a_malformed_jkt_or_nonce_is_400_and_not_echoed(
     assert f"parameter {member} " in error["message"]
 
 
+@pytest.mark.contract("D-03/methods")
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH"])
 async def test_other_methods_are_405(client: ServerClient, shop: str, method: str) -> None:
     answer = await client.request(method, PATH, params={"origin": ORIGIN})
@@ -297,6 +299,7 @@ async def test_other_methods_are_405(client: ServerClient, shop: str, method: st
     assert "GET" in answer.headers["allow"]
 
 
+@pytest.mark.contract("D-03/rate-limit")
 async def test_too_many_starts_of_one_client_are_429_with_a_time_to_come_back(make_client: MakeClient) -> None:
     async with make_client(master_key=(MASTER_KEY,), limits=Limits(oauth_rate=2)) as client:
         statuses = [(await client.get(PATH)).status_code for _ in range(3)]

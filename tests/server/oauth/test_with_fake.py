@@ -116,7 +116,7 @@ async def identity_in(client: ServerClient, delivery: dict[str, Any] | None, pro
     return read_identity_token(token, secrets, pid=provider, now=client.services.clock())
 
 
-@pytest.mark.contract("1/mode-3", "1/mode-4", "4.6/flow")
+@pytest.mark.contract("1/mode-service-keys", "1/mode-own-keys", "4.5/steps")
 @pytest.mark.parametrize("provider", HOLDERS)
 @pytest.mark.parametrize("social", AVAILABLE_SOCIALS)
 async def test_a_login_comes_to_its_end_with_the_keys_of_its_key_source(
@@ -133,7 +133,7 @@ async def test_a_login_comes_to_its_end_with_the_keys_of_its_key_source(
     assert (member.name, member.email) == ("Rhea Quill", "rhea@example.com")
 
 
-@pytest.mark.contract("2.7/later-logins")
+@pytest.mark.contract("2.7/same-record")
 @pytest.mark.parametrize("social", AVAILABLE_SOCIALS)
 async def test_the_same_person_comes_back_as_the_same_member(
     client: ServerClient, browser: httpx.AsyncClient, delivered: Delivered, social: str
@@ -148,7 +148,7 @@ async def test_the_same_person_comes_back_as_the_same_member(
     assert await ChatCustomer.count() == 1
 
 
-@pytest.mark.contract("D-09/denied")
+@pytest.mark.contract("D-09/error")
 @pytest.mark.parametrize("social", AVAILABLE_SOCIALS)
 async def test_a_denied_consent_comes_back_as_denied(
     client: ServerClient, browser: httpx.AsyncClient, delivered: Delivered, social: str

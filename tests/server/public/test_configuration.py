@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 PATH = "/v1/public/provider/shop"
 
 
-@pytest.mark.contract("4/configuration", "2.2/blocks", "1/data")
+@pytest.mark.contract("2.2/members", "4.1/content", "1/data")
 async def test_it_returns_socket_address_channels_appearance_and_social_providers(
     client: ServerClient, shop: str
 ) -> None:
@@ -41,7 +41,7 @@ async def test_it_holds_no_token_and_no_secret(client: ServerClient, shop: str) 
         assert secret not in answer.text
 
 
-@pytest.mark.contract("4.1/edge-cache", "D-02/configuration-cache")
+@pytest.mark.contract("4.1/edge-cache", "8/edge-60", "D-02/configuration-caching")
 async def test_edges_keep_it_for_60_seconds_and_browsers_revalidate(client: ServerClient, shop: str) -> None:
     answer = await client.get(PATH)
 
@@ -49,7 +49,7 @@ async def test_edges_keep_it_for_60_seconds_and_browsers_revalidate(client: Serv
     assert answer.headers["etag"].startswith('"')
 
 
-@pytest.mark.contract("D-02/configuration-cache")
+@pytest.mark.contract("D-02/configuration-caching")
 @pytest.mark.parametrize("sent", ["{}", "W/{}", '"other", {}', "*"])
 async def test_a_browser_that_has_this_version_is_told_so(client: ServerClient, shop: str, sent: str) -> None:
     etag = (await client.get(PATH)).headers["etag"]
@@ -69,7 +69,7 @@ async def test_a_browser_that_has_another_version_gets_this_one(client: ServerCl
     assert "data" in answer.json()
 
 
-@pytest.mark.contract("4.1/one-minute")
+@pytest.mark.contract("4.1/edge-cache", "D-02/settings-cache")
 async def test_what_an_administrator_changes_is_seen_after_at_most_60_seconds(client: ServerClient, shop: str) -> None:
     before = await client.get(PATH)
     await admin.set_social(shop, "github", now=client.services.clock(), enabled=False)

@@ -26,6 +26,7 @@ async def test_it_describes_the_public_endpoints_and_nothing_else(document: dict
     assert all(set(operations) == {"get", "head"} for operations in document["paths"].values())
 
 
+@pytest.mark.contract("4/paths")
 async def test_it_names_the_parameters_as_the_contract_does(document: dict[str, Any]) -> None:
     described = {
         path: [(parameter["name"], parameter["in"], parameter["required"]) for parameter in item["get"]["parameters"]]

@@ -110,6 +110,7 @@ async def test_the_token_endpoints_answer_429_with_retry_after(make_client: Make
         assert (answer.status_code, answer.json()["error"]["code"]) == (429, "rate_limited")
         assert answer.headers["retry-after"] == "30"
         assert answer.headers["access-control-allow-origin"] == "*"
+        assert answer.headers["access-control-expose-headers"] == "Retry-After"
 
 
 async def test_the_configuration_is_not_limited(make_client: MakeClient) -> None:

@@ -24,7 +24,9 @@ def claims_of(token: str) -> dict[str, object]:
     return jwt.decode(token, options={"verify_signature": False})
 
 
-@pytest.mark.contract("4/member-token", "4.3/exchange", "2.6/member-fields", "5.4/key-bound")
+@pytest.mark.contract(
+    "4.3/exchange", "4.3/binding", "2.6/answer", "2.6/member-token", "5.4/social-exchange", "D-02/no-store"
+)
 async def test_an_identity_token_is_exchanged_for_a_socket_token_bound_to_the_key(
     client: ServerClient, shop: str, jkt: str, make_identity_token: Callable[..., str]
 ) -> None:
@@ -40,7 +42,7 @@ async def test_an_identity_token_is_exchanged_for_a_socket_token_bound_to_the_ke
     assert claims["data"] == {"auth_provider": "google", "avatar": "https://people.example/ada.png"}
 
 
-@pytest.mark.contract("7/member-400")
+@pytest.mark.contract("7/missing-400")
 @pytest.mark.parametrize("missing", ["auth", "jkt"])
 async def test_without_auth_or_jkt_it_is_400_naming_the_missing_one(
     client: ServerClient, shop: str, jkt: str, make_identity_token: Callable[..., str], missing: str
@@ -57,6 +59,7 @@ async def test_without_auth_or_jkt_it_is_400_naming_the_missing_one(
         assert f"The parameter {missing} is missing" in error["message"]
 
 
+@pytest.mark.contract("D-03/parameter-400")
 async def test_a_jkt_that_is_no_thumbprint_is_400(
     client: ServerClient, shop: str, make_identity_token: Callable[..., str]
 ) -> None:
@@ -67,6 +70,7 @@ async def test_a_jkt_that_is_no_thumbprint_is_400(
         assert "jkt" in answer.json()["error"]["message"]
 
 
+@pytest.mark.contract("D-03/parameter-400")
 @pytest.mark.parametrize("repeated", ["auth", "jkt"])
 async def test_a_repeated_parameter_is_400(
     client: ServerClient, shop: str, jkt: str, make_identity_token: Callable[..., str], repeated: str
@@ -79,7 +83,7 @@ async def test_a_repeated_parameter_is_400(
     assert repeated in answer.json()["error"]["message"]
 
 
-@pytest.mark.contract("7/member-401")
+@pytest.mark.contract("7/auth-401", "4.3/verifies")
 async def test_an_expired_identity_token_is_401(
     client: ServerClient, shop: str, jkt: str, make_identity_token: Callable[..., str]
 ) -> None:
@@ -92,7 +96,7 @@ async def test_an_expired_identity_token_is_401(
     assert answer.headers["www-authenticate"] == "Bearer"
 
 
-@pytest.mark.contract("7/member-401")
+@pytest.mark.contract("7/auth-401", "4.3/verifies")
 async def test_a_token_that_was_not_made_here_or_for_this_is_401(
     client: ServerClient, shop: str, jkt: str, make_identity_token: Callable[..., str]
 ) -> None:
@@ -113,7 +117,7 @@ async def test_a_token_that_was_not_made_here_or_for_this_is_401(
         assert auth not in answer.text or len(auth) == 1
 
 
-@pytest.mark.contract("D-07/bound-identity-token")
+@pytest.mark.contract("D-07/bound-identity")
 async def test_an_identity_token_bound_to_another_key_is_401(
     client: ServerClient, shop: str, jkt: str, make_identity_token: Callable[..., str]
 ) -> None:
@@ -122,7 +126,7 @@ async def test_an_identity_token_bound_to_another_key_is_401(
     assert (answer.status_code, answer.json()["error"]["code"]) == (401, "token_key_mismatch")
 
 
-@pytest.mark.contract("D-07/bound-identity-token")
+@pytest.mark.contract("D-07/bound-identity")
 async def test_an_identity_token_bound_to_no_key_is_exchanged_for_any(
     client: ServerClient, shop: str, make_identity_token: Callable[..., str]
 ) -> None:

@@ -60,6 +60,7 @@ def is_error(answer: httpx.Response, status: int, code: str) -> bool:
     return (answer.status_code, body["data"], body["error"]["code"]) == (status, None, code)
 
 
+@pytest.mark.contract("D-03/methods")
 @pytest.mark.parametrize("path", JSON_PATHS)
 async def test_head_answers_as_get_does_without_a_body(client: ServerClient, shop: str, path: str) -> None:
     get = await client.get(path)
@@ -70,6 +71,7 @@ async def test_head_answers_as_get_does_without_a_body(client: ServerClient, sho
     assert head.headers == get.headers
 
 
+@pytest.mark.contract("D-02/envelope", "D-03/methods")
 @pytest.mark.parametrize("path", JSON_PATHS)
 async def test_other_methods_are_405_with_allow(client: ServerClient, shop: str, path: str) -> None:
     for method in ("POST", "PUT", "PATCH", "DELETE", "TRACE", "PROPFIND", "FOO"):
@@ -88,6 +90,7 @@ async def test_no_header_overrides_the_method(client: ServerClient, shop: str) -
     assert answer.status_code == 200
 
 
+@pytest.mark.contract("5.1/no-credentials")
 @pytest.mark.parametrize("path", JSON_PATHS)
 async def test_pages_anywhere_may_read_without_credentials(client: ServerClient, shop: str, path: str) -> None:
     answer = await client.get(path, headers={"Origin": "https://anywhere.example"})
@@ -97,6 +100,7 @@ async def test_pages_anywhere_may_read_without_credentials(client: ServerClient,
     assert "vary" not in answer.headers
 
 
+@pytest.mark.contract("D-03/methods", "5.1/no-credentials")
 @pytest.mark.parametrize("path", JSON_PATHS)
 async def test_a_preflight_is_answered(client: ServerClient, shop: str, path: str) -> None:
     asked = {"Origin": "https://anywhere.example", "Access-Control-Request-Method": "GET"}
@@ -133,7 +137,7 @@ async def test_every_answer_has_the_protecting_headers_and_names_no_software(
     assert "litestar" not in answer.text.lower()
 
 
-@pytest.mark.contract("D-03/unknown-provider")
+@pytest.mark.contract("D-03/provider-unknown")
 @pytest.mark.parametrize("provider", ["none", "Shop", "service", "-", "a" * 65])
 async def test_an_unknown_provider_is_404_everywhere(client: ServerClient, shop: str, provider: str) -> None:
     for rest in ("", f"/token?uid={UID}", "/token", "/member/token?auth=x&jkt=x", "/member/token"):
@@ -142,6 +146,7 @@ async def test_an_unknown_provider_is_404_everywhere(client: ServerClient, shop:
         assert is_error(answer, 404, "provider_unknown")
 
 
+@pytest.mark.contract("D-03/provider-off")
 @pytest.mark.parametrize("path", JSON_PATHS)
 async def test_a_provider_that_is_switched_off_is_403(client: ServerClient, shop: str, path: str) -> None:
     await admin.update_provider(shop, now=client.services.clock(), enabled=False)
@@ -184,7 +189,7 @@ async def test_no_header_of_a_request_changes_an_address_in_the_answer(client: S
     assert answer.json()["data"]["socket_uri"] == "ws://localhost:8800/v1/socket"
 
 
-@pytest.mark.contract("D-03/database-away")
+@pytest.mark.contract("D-03/unavailable")
 @pytest.mark.parametrize("path", JSON_PATHS)
 async def test_without_a_database_it_is_503(
     client: ServerClient, shop: str, path: str, monkeypatch: pytest.MonkeyPatch
@@ -197,6 +202,7 @@ async def test_without_a_database_it_is_503(
     assert is_error(answer, 503, "unavailable")
 
 
+@pytest.mark.contract("D-02/envelope", "D-02/no-secret-in-errors")
 async def test_a_failure_of_our_own_is_500_without_a_word_of_its_cause(
     client: ServerClient, shop: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -209,7 +215,7 @@ async def test_a_failure_of_our_own_is_500_without_a_word_of_its_cause(
     assert "Traceback" not in answer.text
 
 
-@pytest.mark.contract("D-14/absent")
+@pytest.mark.contract("D-14/lab")
 async def test_without_the_lab_there_is_no_lab(client: ServerClient) -> None:
     answers = [
         await client.request(method, path)

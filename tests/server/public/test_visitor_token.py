@@ -37,7 +37,7 @@ WRONG_QUERIES = [
 SECRETS = Secrets(b"the-secret-key-of-the-shop-0123456789abcdef")
 
 
-@pytest.mark.contract("4/visitor-token", "4.2/visitor", "2.6/with-socket-uri", "1/data")
+@pytest.mark.contract("4.2/visitor", "2.6/answer", "1/data", "D-02/no-store")
 async def test_a_visitor_gets_a_socket_token_for_its_uid(client: ServerClient, shop: str) -> None:
     answer = await client.get(PATH, params={"uid": UID})
 
@@ -51,7 +51,7 @@ async def test_a_visitor_gets_a_socket_token_for_its_uid(client: ServerClient, s
     assert (identity.login, identity.uid, identity.jkt) == ("visitor", UID, JKT)
 
 
-@pytest.mark.contract("D-03/parameters", "2.3/derived")
+@pytest.mark.contract("D-03/parameter-400", "4.2/not-for-members")
 async def test_a_uid_that_is_missing_repeated_or_not_derived_from_a_key_is_refused(
     client: ServerClient, shop: str
 ) -> None:
@@ -75,7 +75,7 @@ async def test_fifty_requests_at_once_for_one_uid_are_all_answered(client: Serve
     assert {answer.status_code for answer in answers} == {200}
 
 
-@pytest.mark.contract("2.6/visitor-time-based")
+@pytest.mark.contract("2.6/visitor-time")
 async def test_the_token_is_of_this_minute(client: ServerClient, shop: str) -> None:
     async def token() -> str:
         text = (await client.get(PATH, params={"uid": UID})).json()["data"]["auth_token"]

@@ -42,7 +42,7 @@ def consent_url(social: str, address: SocialAddress = REAL) -> str:
     )
 
 
-@pytest.mark.contract("4.4/redirect")
+@pytest.mark.contract("4.4/redirect", "D-07/pkce")
 @pytest.mark.parametrize("social", AVAILABLE_SOCIALS)
 def test_the_authorization_request_holds_what_each_provider_wants_and_no_secret(social: str) -> None:
     page, _, query = consent_url(social).partition("?")
@@ -78,6 +78,7 @@ def test_a_relocated_provider_keeps_its_paths_under_the_browsers_address() -> No
     assert f"{url.scheme}://{url.netloc}{url.path}" == "https://idp.localhost:9443/google/o/oauth2/v2/auth"
 
 
+@pytest.mark.contract("D-16/two-addresses")
 def test_the_server_has_an_address_of_its_own_for_the_back_channel() -> None:
     url = addresses.for_server("https://oauth2.googleapis.com/token", FOLDED)
 
@@ -116,7 +117,7 @@ def test_the_available_providers_are_those_of_the_contract_in_their_order() -> N
     assert tuple(registry.PROVIDERS) == AVAILABLE_SOCIALS
 
 
-@pytest.mark.contract("4.4/announced")
+@pytest.mark.contract("4.4/names")
 @pytest.mark.parametrize("name", ANNOUNCED_SOCIALS)
 def test_an_announced_provider_is_not_available_yet(name: str) -> None:
     with pytest.raises(Refused, match="not available yet") as refusal:

@@ -39,7 +39,7 @@ MakeWorld = Callable[[str], respx.MockRouter]
 LogIn = Callable[[str], Awaitable[Person]]
 
 
-@pytest.mark.contract("4.5/obtain-identity")
+@pytest.mark.contract("4.5/steps")
 @pytest.mark.parametrize("social", AVAILABLE_SOCIALS)
 async def test_each_provider_says_who_has_logged_in(social: str, make_world: MakeWorld, log_in: LogIn) -> None:
     make_world(social)
@@ -47,6 +47,7 @@ async def test_each_provider_says_who_has_logged_in(social: str, make_world: Mak
     assert await log_in(social) == PEOPLE[social]
 
 
+@pytest.mark.contract("D-07/pkce")
 @pytest.mark.parametrize("social", AVAILABLE_SOCIALS)
 async def test_the_code_is_posted_with_its_verifier_and_the_applications_keys(
     social: str, make_world: MakeWorld, log_in: LogIn, grant: Grant

@@ -46,6 +46,7 @@ async def test_a_provider_is_made_with_what_was_given(database: engine.Database,
     assert (view.enabled, view.restrict_socket_origins, view.socials) == (True, False, {})
 
 
+@pytest.mark.contract("2.1/id")
 async def test_a_provider_gets_an_id_and_a_secret_of_our_own(
     database: engine.Database, vault: Vault, clock: Clock
 ) -> None:
@@ -58,7 +59,7 @@ async def test_a_provider_gets_an_id_and_a_secret_of_our_own(
     assert one.secret_key not in repr(one)
 
 
-@pytest.mark.contract("D-15/sealed-at-rest")
+@pytest.mark.contract("D-15/sealed")
 async def test_no_secret_is_stored_in_the_clear(database: engine.Database, vault: Vault, clock: Clock) -> None:
     await admin.add_provider(vault, id="p", secret_key=SECRET, now=clock())
     await admin.rotate_secret(vault, "p", secret_key="t" * 32, overlap_seconds=60, now=clock())
@@ -183,7 +184,7 @@ async def test_domains_are_replaced(database: engine.Database, vault: Vault, clo
     assert (await _view(vault, "p")).origins == ("https://new.example", "https://new.example:8443")
 
 
-@pytest.mark.contract("1/key-source")
+@pytest.mark.contract("1/mode-service-keys", "1/mode-own-keys", "2.1/socials")
 async def test_the_key_source_says_whose_application_is_used(
     database: engine.Database, vault: Vault, clock: Clock
 ) -> None:
@@ -261,7 +262,7 @@ async def test_apple_takes_team_id_key_id_and_a_p8_key(database: engine.Database
     assert vault.open(row["sealed_p8"]) == p8.decode()
 
 
-@pytest.mark.contract("D-05/secret-rotation")
+@pytest.mark.contract("D-05/rotation")
 async def test_after_a_rotation_both_secrets_count_until_the_overlap_ends(
     database: engine.Database, vault: Vault, clock: Clock
 ) -> None:

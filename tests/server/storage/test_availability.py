@@ -39,7 +39,7 @@ def _emptied(path: Path) -> None:
         connection.execute("SELECT 1 FROM provider")
 
 
-@pytest.mark.contract("D-03/database-away")
+@pytest.mark.contract("D-03/unavailable")
 @pytest.mark.parametrize("accident", [_full_disk, _not_a_database, _read_only, _emptied])
 def test_an_sqlite_file_that_cannot_be_used_is_unavailable(accident: object, tmp_path: Path) -> None:
     assert callable(accident)
@@ -52,6 +52,7 @@ def test_an_sqlite_file_that_cannot_be_used_is_unavailable(accident: object, tmp
     assert isinstance(refused.value.__cause__, sqlite3.DatabaseError)
 
 
+@pytest.mark.contract("D-03/unavailable", "D-15/both-databases")
 @pytest.mark.parametrize(
     "error",
     [

@@ -32,6 +32,7 @@ async def _names() -> list[str]:
     return [str(row["username"]) for row in await Agent.select(Agent.username).order_by(Agent.username)]
 
 
+@pytest.mark.contract("D-15/both-databases")
 async def test_a_transaction_keeps_all_that_was_written(database: engine.Database) -> None:
     async with engine.transaction():
         await _add("ada")
@@ -270,7 +271,7 @@ asyncio.run(main())
 """
 
 
-@pytest.mark.contract("D-15/kill-safe")
+@pytest.mark.contract("D-15/durable")
 def test_what_was_committed_survives_the_death_of_the_process(sqlite_url: str) -> None:
     writer = subprocess.Popen([sys.executable, "-c", WRITER, sqlite_url], stdout=subprocess.PIPE, text=True)
     assert writer.stdout is not None

@@ -31,7 +31,7 @@ async def _upsert(**changes: Any) -> ChatCustomer:
     return await members.upsert(**ada)
 
 
-@pytest.mark.contract("2.7/member-record", "2.7/auth-provider")
+@pytest.mark.contract("2.7/social-record")
 async def test_the_first_login_makes_the_record(database: engine.Database) -> None:
     record = await _upsert()
 
@@ -40,7 +40,7 @@ async def test_the_first_login_makes_the_record(database: engine.Database) -> No
     assert (record.avatar, record.created_at, record.updated_at) == ("https://img.example/a.png", NOW, NOW)
 
 
-@pytest.mark.contract("2.7/later-logins-update")
+@pytest.mark.contract("2.7/same-record")
 async def test_a_later_login_updates_the_same_record(database: engine.Database) -> None:
     first = await _upsert()
 
@@ -56,7 +56,7 @@ async def test_a_later_login_updates_the_same_record(database: engine.Database) 
     assert await ChatCustomer.count() == 1
 
 
-@pytest.mark.contract("D-11/member-key", "D-11/email-joins-nothing")
+@pytest.mark.contract("D-11/keyed")
 @pytest.mark.parametrize(
     "other", [{"provider": "q"}, {"login": "custom", "auth_provider": None}, {"uid": "google:2"}, {"uid": "Google:1"}]
 )

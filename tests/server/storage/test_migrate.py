@@ -73,6 +73,7 @@ async def _schema(database: engine.Database) -> Schema:
     return {name: value for name, value in everything.items() if not name.startswith("migration")}
 
 
+@pytest.mark.contract("D-15/both-databases")
 async def test_the_migrations_end_in_the_tables_of_today(
     database: engine.Database, empty_database: engine.Database
 ) -> None:
@@ -97,7 +98,7 @@ async def test_the_migrations_end_in_the_tables_of_today(
     }
 
 
-@pytest.mark.contract("D-11/composite-keys")
+@pytest.mark.contract("D-11/keyed")
 @pytest.mark.parametrize("table", UNIQUE, ids=lambda table: str(table.__name__))
 async def test_every_composite_key_is_a_unique_index(table: type[Table], database: engine.Database) -> None:
     indexes = [str(definition).replace('"', "") for definition in (await _schema(database)).values()]
@@ -164,7 +165,7 @@ async def test_the_migrations_can_be_taken_back(empty_database: engine.Database)
     assert await _schema(empty_database) == {}
 
 
-@pytest.mark.contract("D-15/embedded-migrates-itself")
+@pytest.mark.contract("D-15/migrations")
 async def test_the_embedded_database_is_migrated_at_the_start(tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path)
 
@@ -187,6 +188,7 @@ async def test_a_database_sealed_with_another_master_key_is_refused_at_the_start
             await migrate.ensure(settings)
 
 
+@pytest.mark.contract("D-15/migrations")
 async def test_any_other_database_must_be_migrated_by_hand(empty_database: engine.Database) -> None:
     settings = Settings(database_url="postgresql://elsewhere/x")
 

@@ -18,7 +18,7 @@ async def _start(flow_id: str, now: float = NOW) -> None:
     await oauth_flows.start(flow_id, provider="p", social="google", verifier="v" * 128, oidc_nonce="n", now=now)
 
 
-@pytest.mark.contract("D-07/verifier-in-the-database")
+@pytest.mark.contract("D-07/pkce")
 async def test_the_callback_gets_what_the_start_left(database: engine.Database) -> None:
     await _start("one")
 
@@ -28,7 +28,7 @@ async def test_the_callback_gets_what_the_start_left(database: engine.Database) 
     assert "v" * 128 not in repr(flow)
 
 
-@pytest.mark.contract("D-07/state-single-use")
+@pytest.mark.contract("D-07/single-use")
 async def test_a_second_callback_is_refused(database: engine.Database) -> None:
     await _start("one")
     await oauth_flows.take("one", now=NOW)
@@ -55,7 +55,7 @@ async def test_one_that_was_never_started_is_refused(database: engine.Database) 
     assert (refused.value.code, refused.value.member) == (Code.STATE_INVALID, "state")
 
 
-@pytest.mark.contract("5.7/state-ten-minutes")
+@pytest.mark.contract("5.7/ten-minutes")
 async def test_after_ten_minutes_it_is_too_late(database: engine.Database) -> None:
     await _start("one")
 
@@ -74,6 +74,7 @@ async def test_starting_another_sweeps_those_whose_time_is_over(database: engine
     assert sorted([str(row["id"]) for row in await OAuthFlow.select(OAuthFlow.id)]) == ["new", "young"]
 
 
+@pytest.mark.contract("D-07/bounded")
 async def test_there_is_an_end_to_how_many_may_be_under_way(
     database: engine.Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:

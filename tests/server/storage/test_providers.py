@@ -38,7 +38,7 @@ def queries(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return asked
 
 
-@pytest.mark.contract("2.2/configuration", "D-02/configuration-blocks")
+@pytest.mark.contract("2.2/members", "D-02/blocks")
 async def test_the_configuration_has_the_blocks_of_the_contract(
     database: engine.Database, vault: Vault, clock: Clock, cache: Providers
 ) -> None:
@@ -91,7 +91,7 @@ async def test_the_etag_changes_with_the_configuration_and_only_then(
     assert first.endswith('"')
 
 
-@pytest.mark.contract("4.1/within-a-minute", "D-02/settings-cache")
+@pytest.mark.contract("D-02/settings-cache")
 async def test_a_change_is_seen_after_60_seconds_and_not_asked_for_before(
     database: engine.Database, vault: Vault, clock: Clock, cache: Providers, queries: list[str]
 ) -> None:

@@ -13,7 +13,7 @@ from chatkey_server.storage.vault import KEY_FILE, Vault
 OLD, NEW = "o" * 32, "n" * 32
 
 
-@pytest.mark.contract("D-15/sealed-at-rest")
+@pytest.mark.contract("D-15/sealed")
 def test_what_is_sealed_does_not_show_the_secret_and_opens_again() -> None:
     vault = Vault([OLD])
 
@@ -23,7 +23,7 @@ def test_what_is_sealed_does_not_show_the_secret_and_opens_again() -> None:
     assert vault.open(sealed) == "the secret"
 
 
-@pytest.mark.contract("D-15/old-master-keys")
+@pytest.mark.contract("D-15/sealed")
 def test_an_old_master_key_still_opens_and_the_new_one_seals() -> None:
     sealed = Vault([OLD]).seal("the secret")
     both = Vault([NEW, OLD])
@@ -44,7 +44,7 @@ def test_a_secret_of_an_unknown_master_key_is_refused_naming_the_variable(act: o
     assert NEW not in str(refused.value)
 
 
-@pytest.mark.contract("D-15/derived-keys")
+@pytest.mark.contract("D-15/sealed")
 def test_each_purpose_and_each_master_key_has_a_key_of_its_own() -> None:
     vault = Vault([NEW, OLD])
 
@@ -55,7 +55,7 @@ def test_each_purpose_and_each_master_key_has_a_key_of_its_own() -> None:
     assert vault.state_keys[1:] == Vault([OLD]).state_keys
 
 
-@pytest.mark.contract("D-15/embedded-master-key")
+@pytest.mark.contract("D-15/embedded-key")
 def test_the_embedded_server_keeps_a_master_key_that_only_its_owner_can_read(tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path / "new")
 

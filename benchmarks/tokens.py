@@ -1,0 +1,271 @@
+"""How fast tokens are made: our token endpoints against a bare Litestar handler that only makes one HS256 token.
+
+Both run as `chatkey serve` runs: one uvicorn process with httptools and uvloop, no access log. Ours runs without rate
+limits, which would stop a benchmark after 600 requests a minute. The rounds of the three endpoints are interleaved, so
+that what else the machine does hits all of them; a ratio is the median of the ratios of each round. On Linux both
+servers stay on one processor and the client on the others, and the requests per second of the server's processor time
+are given too: on an idle machine the two ratios agree, on a busy one only the second means something.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from typing import Final, NamedTuple
+from urllib.parse import urlencode
+
+import jwt
+import uvicorn
+from litestar import Litestar, get
+
+from chatkey_protocol.names import MEMBER_TOKEN_PATH, VISITOR_TOKEN_PATH
+from chatkey_server.commands.serve import uvicorn_config
+from chatkey_server.identity.keys import visitor_uid
+from chatkey_server.identity.tokens import Profile, Secrets, mint_identity
+from chatkey_server.settings import Settings, load
+from chatkey_server.storage import admin, engine, migrate
+from chatkey_server.storage.providers import Application
+from chatkey_server.storage.vault import Vault
+
+ROUNDS: Final = 40
+ROUND_SECONDS: Final = 0.25
+CONNECTIONS: Final = 16
+TARGET: Final = 0.8
+PROCESSORS: Final = sorted(os.sched_getaffinity(0)) if sys.platform == "linux" else []
+
+PROVIDER: Final = "bench"
+SECRET: Final = "only-for-the-benchmark-0123456789abcdef"
+JKT: Final = "NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs"
+BARE_PATH: Final = "/token"
+
+
+def main() -> None:
+    """Run the benchmark, or with `--bare` only the server it compares with."""
+    if sys.argv[1:2] == ["--bare"]:
+        run_bare(int(sys.argv[2]))
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        ours, bare = free_port(), free_port()
+        environ = {"CHATKEY_DATA_DIR": folder, "CHATKEY_PORT": str(ours), "CHATKEY_LIMIT_TOKEN_RATE": "0"}
+        identity_token = asyncio.run(prepare(load(environ)))
+        serve = [sys.executable, "-c", "from chatkey_server.commands.serve import serve; serve()"]
+        bare_serve = [sys.executable, __file__, "--bare", str(bare)]
+        with running(serve, ours, environ) as ours_pid, running(bare_serve, bare, {}) as bare_pid:
+            visitor = f"{VISITOR_TOKEN_PATH.format(id=PROVIDER)}?{urlencode({'uid': visitor_uid(JKT)})}"
+            member = f"{MEMBER_TOKEN_PATH.format(id=PROVIDER)}?{urlencode({'auth': identity_token, 'jkt': JKT})}"
+            targets = {
+                "bare": Target(bare, bare_pid, BARE_PATH),
+                "visitor": Target(ours, ours_pid, visitor),
+                "member": Target(ours, ours_pid, member),
+            }
+            report(asyncio.run(measure(targets)))
+
+
+class Target(NamedTuple):
+    """What is asked for, and of which process."""
+
+    port: int
+    pid: int
+    path: str
+
+
+class Round(NamedTuple):
+    """How much was answered, in how many seconds, and in how many of the server's processor (0 where unknown)."""
+
+    answered: int
+    seconds: float
+    processor_seconds: float
+
+
+async def prepare(settings: Settings) -> str:
+    """Make a provider with social login, and return an identity token of it."""
+    now, vault = time.time(), Vault.of(settings)
+    async with engine.opened(settings.database):
+        await migrate.migrate()
+        await admin.add_provider(vault, now=now, id=PROVIDER, secret_key=SECRET, domains=["shop.example"])
+        await admin.set_application(vault, PROVIDER, "google", Application("client", "secret"), now=now)
+        await admin.set_social(PROVIDER, "google", now=now, key_source="own")
+    person = Profile(name="Ada Lovelace", email="ada@example.com", avatar="https://people.example/ada.png")
+    secrets = Secrets(SECRET.encode())
+    return mint_identity(secrets, pid=PROVIDER, social="google", sub="1234567890", profile=person, jkt=JKT, now=now)
+
+
+def run_bare(port: int) -> None:
+    """Serve the handler that ours are compared with: claims of the same size, PyJWT, Litestar's defaults."""
+
+    @get(BARE_PATH)
+    async def token() -> dict[str, str]:
+        now = int(time.time())
+        claims = {"pid": PROVIDER, "uid": visitor_uid(JKT), "type": "visitor", "iat": now, "exp": now + 120}
+        return {"auth_token": jwt.encode(claims, SECRET, algorithm="HS256")}
+
+    settings = Settings(port=port)
+    config = uvicorn_config(Litestar([token], logging_config=None, openapi_config=None), settings)
+    config.host, config.port = settings.host, settings.port
+    uvicorn.Server(config).run()
+
+
+async def measure(targets: dict[str, Target]) -> dict[str, list[Round]]:
+    """Ask each target for a while, in turns, after a warm-up."""
+    for target in targets.values():
+        await load_for(target, ROUND_SECONDS)
+    rounds: dict[str, list[Round]] = {name: [] for name in targets}
+    for number in range(ROUNDS):
+        for name in sorted(targets, reverse=bool(number % 2)):
+            rounds[name].append(await load_for(targets[name], ROUND_SECONDS))
+    return rounds
+
+
+class Client(asyncio.Protocol):
+    """One connection that asks again as soon as it has been answered."""
+
+    def __init__(self, request: bytes) -> None:
+        self._request = request
+        self._received = b""
+        self.answered = 0
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Ask for the first time."""
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        transport.write(self._request)
+
+    def data_received(self, data: bytes) -> None:
+        """Count a whole answer, and ask again."""
+        self._received += data
+        head, _, body = self._received.partition(b"\r\n\r\n")
+        if not head.startswith(b"HTTP/1.1 200 "):
+            raise RuntimeError(f"Not an answer of 200: {self._received[:300]!r}")
+        length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0] or b"-1")
+        if len(body) == length:
+            self.answered += 1
+            self._received = b""
+            self._transport.write(self._request)
+
+    def stop(self) -> None:
+        """Leave."""
+        self._transport.abort()
+
+
+async def load_for(target: Target, seconds: float) -> Round:
+    """Keep a server busy for a while."""
+    host = f"localhost:{target.port}"
+    request = f"GET {target.path} HTTP/1.1\r\nHost: {host}\r\nAccept: application/json\r\n\r\n".encode()
+    loop = asyncio.get_running_loop()
+    made = [await loop.create_connection(lambda: Client(request), "127.0.0.1", target.port) for _ in range(CONNECTIONS)]
+    clients = [client for _, client in made]
+    answered, processor, started = sum(c.answered for c in clients), processor_seconds(target.pid), time.perf_counter()
+    await asyncio.sleep(seconds)
+    took = Round(
+        sum(client.answered for client in clients) - answered,
+        time.perf_counter() - started,
+        processor_seconds(target.pid) - processor,
+    )
+    for client in clients:
+        client.stop()
+    return took
+
+
+def processor_seconds(pid: int) -> float:
+    """Return the processor time a process has used, where Linux says it."""
+    try:
+        running_nanoseconds = Path(f"/proc/{pid}/schedstat").read_text().split()[0]
+    except OSError:
+        return 0.0
+    return int(running_nanoseconds) / 1e9
+
+
+def report(rounds: dict[str, list[Round]]) -> None:
+    """Print the figures for people, and one line for machines."""
+    ratios = {name: wall_ratio(rounds[name], rounds["bare"]) for name in ("visitor", "member")}
+    cpu_ratios = {name: processor_ratio(rounds[name], rounds["bare"]) for name in ("visitor", "member")}
+    per_second = {name: round(median(one.answered / one.seconds for one in each)) for name, each in rounds.items()}
+    print("Token endpoints, rate limits off, one worker, requests per second (median of rounds)")
+    print(f"  {'bare':<8} {per_second['bare']:>7}   one PyJWT HS256 token, nothing else")
+    for name, ratio in ratios.items():
+        print(f"  {name:<8} {per_second[name]:>7}   {ratio:.2f} of bare; by processor time {cpu_ratios[name]:.2f}")
+    least = min(ratios.values())
+    print(f"  the lower ratio is {least:.2f}; to reach: {TARGET}")
+    figures = {
+        "bench": "tokens",
+        "ratio": round(least, 3),
+        "cpu_ratio": round(min(cpu_ratios.values()), 3),
+        "visitor_ratio": round(ratios["visitor"], 3),
+        "member_ratio": round(ratios["member"], 3),
+        "per_second": per_second,
+    }
+    print(json.dumps(figures))
+
+
+def wall_ratio(ours: list[Round], bare: list[Round]) -> float:
+    """Return the median over the rounds of requests answered per second, ours to bare."""
+    return median(
+        (mine.answered / mine.seconds) / (other.answered / other.seconds)
+        for mine, other in zip(ours, bare, strict=True)
+        if other.answered  # a machine that is very busy may give a whole round to others
+    )
+
+
+def processor_ratio(ours: list[Round], bare: list[Round]) -> float:
+    """Return the ratio of requests answered per second of processor time, over all rounds; 0 where it is unknown."""
+    spent = [sum(one.processor_seconds for one in each) for each in (ours, bare)]
+    answered = [sum(one.answered for one in each) for each in (ours, bare)]
+    return (answered[0] / spent[0]) / (answered[1] / spent[1]) if all(spent) else 0.0
+
+
+@contextmanager
+def running(command: list[str], port: int, environ: dict[str, str]) -> Iterator[int]:
+    """Run a server until the context ends, and return its process id; fails with the server's output if it must."""
+    with tempfile.TemporaryFile() as output:
+        process = subprocess.Popen(command, env={**os.environ, **environ}, stdout=output, stderr=output)
+        share_processors(process.pid)
+        try:
+            wait_for(process, port)
+        except TimeoutError:
+            output.seek(0)
+            raise SystemExit(f"{command} did not come up:\n{output.read().decode()}") from None
+        try:
+            yield process.pid
+        finally:
+            process.terminate()
+            process.wait(10)
+
+
+def share_processors(server: int) -> None:
+    """Put a server on the last processor, and this process, the client, on the others."""
+    if sys.platform == "linux" and len(PROCESSORS) > 1:
+        os.sched_setaffinity(server, PROCESSORS[-1:])
+        os.sched_setaffinity(0, PROCESSORS[:-1])
+
+
+def wait_for(process: subprocess.Popen[bytes], port: int) -> None:
+    """Return when something listens on the port. Raises TimeoutError when the process ends or takes too long."""
+    deadline = time.monotonic() + 20
+    while process.poll() is None and time.monotonic() < deadline:
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.05)
+    raise TimeoutError
+
+
+def free_port() -> int:
+    """Return a port that nothing listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,114 @@
+"""What each path under `/assets` answers, in every encoding it is there in."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from mmap import ACCESS_READ, mmap
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+import msgspec
+
+from chatkey_server.assets.encoding import IDENTITY
+from chatkey_server.assets.manifest import Manifest
+from chatkey_server.public.answers import ANY_ORIGIN, Header
+from chatkey_server.settings import Settings
+
+SDK: Final = "sdk.js"
+SERVED: Final = "/* served */ null"
+"""What `sdk.js` holds in place of the addresses, which only the running server knows."""
+
+ENCODED: Final = {".zst": "zstd", ".gz": "gzip"}
+TYPES: Final = {
+    ".js": b"text/javascript; charset=utf-8",
+    ".mjs": b"text/javascript; charset=utf-8",
+    ".json": b"application/json",
+    ".wasm": b"application/wasm",
+    ".zip": b"application/zip",
+    ".snapshot": b"application/octet-stream",
+}
+"""Ours rather than `mimetypes`', which asks the machine: a wrong type stops modules and streaming compilation."""
+
+MINUTE: Final = (b"cache-control", b"public, max-age=60")
+FOREVER: Final = (b"cache-control", b"public, max-age=31536000, immutable")
+FOR_EVERY_PAGE: Final = (
+    ANY_ORIGIN,
+    (b"cross-origin-resource-policy", b"cross-origin"),
+    (b"timing-allow-origin", b"*"),
+    (b"vary", b"accept-encoding"),
+)
+"""Any page may load these files, even an isolated one (CORP), and see how long they took."""
+
+
+class Form:
+    """One encoding of a file, as it was when the server started: a later build or upgrade may replace the file.
+
+    Its content is read when it is first asked for, since most browsers ask for the same encoding.
+    """
+
+    def __init__(self, path: Path) -> None:
+        with path.open("rb") as file:
+            self._mapped = mmap(file.fileno(), 0, access=ACCESS_READ)
+
+    @cached_property
+    def content(self) -> bytes:
+        """The bytes to send."""
+        return bytes(self._mapped)
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """One encoding of a text that was made when the server started."""
+
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """What one path answers: its forms by encoding, and the headers of all of them."""
+
+    forms: dict[str, Form | Text]
+    headers: tuple[Header, ...]
+    etag: str | None = None
+
+
+def hashed_files(built: Path, manifest: Manifest) -> dict[str, File]:
+    """Every file with a hash in its name, by path below `/assets`; it never changes, so it is never asked for twice."""
+    compressed = {name for name in manifest.sizes if PurePosixPath(name).suffix in ENCODED}
+    plain = manifest.sizes.keys() - compressed - {SDK}
+    return {name: File(dict(_forms(built, name, compressed)), _headers(name, FOREVER)) for name in plain}
+
+
+def sdk_file(built: Path, manifest: Manifest, settings: Settings) -> File:
+    """`sdk.js` with the addresses of this server and the names of the built files written in.
+
+    Browsers keep it for a minute and then ask whether it has changed.
+    """
+    served = {
+        "baseUrl": settings.base_url,
+        "pyodide": f"{settings.assets}/{manifest.pyodide}/",
+        "snapshot": f"{settings.assets}/{manifest.snapshot}",
+        "sources": f"{settings.assets}/{manifest.sources}",
+        "memory": manifest.memory,
+        "lock": manifest.lock,
+    }
+    content = (built / SDK).read_bytes().replace(SERVED.encode(), msgspec.json.encode(served))
+    # Weak, because one version has several encodings (RFC 9110 8.8.1).
+    etag = f'W/"{hashlib.sha256(content).hexdigest()[:16]}"'
+    forms: dict[str, Form | Text] = {IDENTITY: Text(content), "gzip": Text(gzip.compress(content, 9, mtime=0))}
+    return File(forms, (*_headers(SDK, MINUTE), (b"etag", etag.encode())), etag)
+
+
+def _forms(built: Path, name: str, compressed: Iterable[str]) -> Iterable[tuple[str, Form]]:
+    yield IDENTITY, Form(built / name)
+    for suffix, encoding in ENCODED.items():
+        if name + suffix in compressed:
+            yield encoding, Form(built / (name + suffix))
+
+
+def _headers(name: str, caching: Header) -> tuple[Header, ...]:
+    return ((b"content-type", TYPES[PurePosixPath(name).suffix]), caching, *FOR_EVERY_PAGE)

@@ -1,0 +1,50 @@
+"""GET /assets/…: the widget's script and what it loads, for pages anywhere (contract 4.8, D-17)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from litestar import Router, route
+from litestar.types import ASGIApp, Scope
+
+from chatkey_protocol.codes import Code
+from chatkey_server.assets.encoding import IDENTITY, choose
+from chatkey_server.assets.files import SDK, File, hashed_files, sdk_file
+from chatkey_server.assets.manifest import BUILT, read_manifest
+from chatkey_server.public.answers import ANY_ORIGIN, JSON, NO_STORE, Answer, error_body
+from chatkey_server.public.paths import READ
+from chatkey_server.settings import Settings
+
+MISSING: Final = Answer(
+    error_body(Code.NOT_FOUND, "There is no such file; a page that asks for it runs an outdated sdk.js."),
+    (JSON, NO_STORE, ANY_ORIGIN),
+    404,
+)
+"""Readable from any page, so that the widget there can tell a missing file from a broken line."""
+
+
+def router(settings: Settings, built: Path = BUILT) -> Router:
+    """Serve what the build made. Raises `AssetsError`, naming the remedy, when it is not there."""
+    manifest = read_manifest(built)
+    files = hashed_files(built, manifest) | {SDK: sdk_file(built, manifest, settings)}
+
+    # A path is answered only if it is the name of a known file, so none can lead out of the folder.
+    @route("/assets/{name:path}", http_method=READ, include_in_schema=False)
+    async def asset(scope: Scope) -> ASGIApp:
+        file = files.get(scope["path_params"]["name"].removeprefix("/"))
+        return _answer(file, scope) if file else MISSING
+
+    return Router("/", route_handlers=[asset])
+
+
+def _answer(file: File, scope: Scope) -> Answer:
+    if file.etag and file.etag in _header(scope, b"if-none-match"):
+        return Answer(b"", file.headers, 304)
+    encoding = choose(_header(scope, b"accept-encoding"), file.forms)
+    headers = file.headers if encoding == IDENTITY else (*file.headers, (b"content-encoding", encoding.encode()))
+    return Answer(file.forms[encoding].content, headers)
+
+
+def _header(scope: Scope, name: bytes) -> str:
+    return b",".join(value for key, value in scope["headers"] if key == name).decode("latin-1")

@@ -1,0 +1,51 @@
+"""The member record behind a conversation (contract 2.7, D-11)."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from chatkey_server.identity.tokens import SocketIdentity
+from chatkey_server.storage import members
+from chatkey_server.storage.tables import ChatCustomer
+
+
+async def customer_of(identity: SocketIdentity, name: str | None, now: float) -> UUID | None:
+    """Return the id of the member's record, made or brought up to date for a custom login; a visitor has none.
+
+    A social member's record is the callback's: it is only looked up. `name` is what the widget's header says.
+    """
+    if identity.login == "visitor":
+        return None
+    known = await _known(identity)
+    if identity.login == "social":
+        return _id(known) if known is not None else None
+    profile = identity.profile
+    told = {"name": name or profile.name, "email": profile.email, "avatar": profile.avatar}
+    if known is not None and all(value in {None, getattr(known, member)} for member, value in told.items()):
+        return _id(known)
+    record = await members.upsert(
+        provider=identity.pid,
+        login=identity.login,
+        uid=identity.uid,
+        auth_provider=None,
+        now=now,
+        **told,
+    )
+    return _id(record)
+
+
+def _id(record: ChatCustomer) -> UUID:
+    primary_key: UUID = record.id
+    return primary_key
+
+
+async def _known(identity: SocketIdentity) -> ChatCustomer | None:
+    return (
+        await ChatCustomer.objects()
+        .where(
+            ChatCustomer.provider == identity.pid,
+            ChatCustomer.login == identity.login,
+            ChatCustomer.uid == identity.uid,
+        )
+        .first()
+    )

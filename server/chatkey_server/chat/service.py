@@ -1,0 +1,159 @@
+"""The chat: what a person and the agents can do in a conversation, and who hears of it. The same in every mode."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+from uuid import UUID
+
+import structlog
+
+from chatkey_protocol.codes import Code
+from chatkey_protocol.frames import CallEvent, Entry, MessageEvent
+from chatkey_server.chat import calls, conversations
+from chatkey_server.chat.conversations import Draft, Locked, Stored
+from chatkey_server.chat.customers import customer_of
+from chatkey_server.chat.events import AGENTS, customer_channel, publish
+from chatkey_server.identity.errors import Refused
+from chatkey_server.storage.engine import snapshot, transaction
+
+if TYPE_CHECKING:
+    from chatkey_server.chat.hub import Hub
+    from chatkey_server.clock import Now
+    from chatkey_server.identity.tokens import SocketIdentity
+    from chatkey_server.settings import Limits
+
+SYSTEM: Final = ""
+"""The source of an event that no socket caused."""
+
+log = structlog.get_logger("chatkey.chat")
+
+
+class Chat:
+    """Stores first, then tells everyone else; `source` is the socket that acts and is answered directly."""
+
+    def __init__(self, hub: Hub, limits: Limits, *, now: Now) -> None:
+        self._hub = hub
+        self._limits = limits
+        self._now = now
+        self._callers: set[str] = set()
+
+    async def post(
+        self, identity: SocketIdentity, message_id: str, body: str, *, name: str | None, source: str
+    ) -> Entry:
+        """Store a person's message once per id, and return it with its number."""
+        self._check_body(body)
+        shown = self._shown_name(identity, name)
+        async with transaction():
+            conversation = await self._own(identity, name)
+            draft = Draft(message_id, "customer", shown, body)
+            stored = await conversations.append(conversation, draft, self._now())
+        self._tell_message(conversation, stored, source)
+        return stored.entry
+
+    async def answer(self, conversation: UUID, message_id: str, body: str, *, agent: str) -> Entry:
+        """Store an agent's message once per id, and return it with its number."""
+        self._check_body(body)
+        async with transaction():
+            held = await conversations.lock(conversation)
+            stored = await conversations.append(held, Draft(message_id, "agent", agent, body), self._now())
+        self._tell_message(held, stored, SYSTEM)
+        return stored.entry
+
+    async def history(self, identity: SocketIdentity, before: int | None, limit: int) -> tuple[list[Entry], bool]:
+        """Return the person's newest messages below `before`, in order, and whether older ones exist."""
+        async with snapshot():
+            return await conversations.own_page(identity, before, limit)
+
+    async def search(self, identity: SocketIdentity, query: str) -> list[Entry]:
+        """Return the person's newest messages that contain the text."""
+        if not query.strip():
+            raise Refused(Code.PARAMETER_INVALID, "Write what to search for.", member="query")
+        self._check_text(query, "query", self._limits.message_chars)
+        async with snapshot():
+            return await conversations.find(identity, query)
+
+    async def call(self, identity: SocketIdentity, *, name: str | None, source: str) -> CallEvent:
+        """Start a call, or say where the one stands that is on."""
+        self._shown_name(identity, name)
+        async with transaction():
+            conversation = await self._own(identity, name)
+            changed = await calls.ring(conversation.id, self._now())
+        self._callers.add(_channel(conversation))
+        self._tell_call(conversation, changed, source)
+        return changed.event
+
+    async def hang_up(self, identity: SocketIdentity, *, source: str) -> CallEvent:
+        """End the person's call; refuses with `call_unknown`."""
+        async with transaction():
+            conversation = await conversations.lock_begun(identity)
+            if conversation is None:
+                raise calls.unknown()
+            changed = await calls.end(conversation.id, self._now())
+        self._tell_call(conversation, changed, source)
+        return changed.event
+
+    async def take_call(self, conversation: UUID) -> CallEvent:
+        """Accept the call of a conversation, as an agent; refuses with `call_unknown`."""
+        async with transaction():
+            held = await conversations.lock(conversation)
+            changed = await calls.accept(held.id, self._now())
+        self._tell_call(held, changed, SYSTEM)
+        return changed.event
+
+    async def end_call(self, conversation: UUID) -> CallEvent:
+        """End the call of a conversation, as an agent; refuses with `call_unknown`."""
+        async with transaction():
+            held = await conversations.lock(conversation)
+            changed = await calls.end(held.id, self._now())
+        self._tell_call(held, changed, SYSTEM)
+        return changed.event
+
+    async def gone(self, identity: SocketIdentity) -> None:
+        """End the call that this process saw start, now that the person's last socket here is gone."""
+        if customer_channel(identity.pid, identity.login, identity.uid) not in self._callers:
+            return
+        try:
+            await self.hang_up(identity, source=SYSTEM)
+        except Refused as refused:
+            # An agent may have ended it in another process; a database that is away leaves it ringing.
+            log.info("call.left", code=refused.code, provider=identity.pid)
+
+    async def _own(self, identity: SocketIdentity, name: str | None) -> Locked:
+        now = self._now()
+        return await conversations.lock_own(identity, await customer_of(identity, name, now), now)
+
+    def _tell_message(self, conversation: Locked, stored: Stored, source: str) -> None:
+        if not stored.fresh:
+            return
+        entry = stored.entry
+        publish(self._hub, _channel(conversation), MessageEvent(type="message", **entry), source)
+        told = {"type": "message", "conversation": str(conversation.id), "message": entry}
+        publish(self._hub, AGENTS, told)
+
+    def _tell_call(self, conversation: Locked, changed: calls.Changed, source: str) -> None:
+        if changed.event["state"] == "ended":
+            self._callers.discard(_channel(conversation))
+        if not changed.fresh:
+            return
+        publish(self._hub, _channel(conversation), changed.event, source)
+        publish(self._hub, AGENTS, {**changed.event, "conversation": str(conversation.id)})
+
+    def _shown_name(self, identity: SocketIdentity, name: str | None) -> str | None:
+        if name is not None:
+            self._check_text(name, "headers.name", self._limits.name_chars)
+        return name or identity.profile.name
+
+    def _check_body(self, body: str) -> None:
+        if not body.strip():
+            raise Refused(Code.PARAMETER_INVALID, "The message is empty.", member="body")
+        self._check_text(body, "body", self._limits.message_chars)
+
+    def _check_text(self, text: str, member: str, most: int) -> None:
+        if len(text) > most:
+            raise Refused(Code.TOO_LARGE, f"It has {len(text)} characters, at most {most} are taken.", member=member)
+        if "\0" in text:
+            raise Refused(Code.PARAMETER_INVALID, "It holds a NUL character.", member=member)
+
+
+def _channel(conversation: Locked) -> str:
+    return customer_channel(conversation.provider, conversation.login, conversation.uid)

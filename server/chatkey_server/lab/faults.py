@@ -1,0 +1,95 @@
+"""Fault rules of the lab: what goes wrong on purpose, where, how often."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import count
+from typing import Annotated, Final, Literal
+
+import msgspec
+import structlog
+
+from chatkey_protocol.codes import Close, Code
+from chatkey_server.identity.errors import Refused
+
+log = structlog.stdlib.get_logger()
+
+LONGEST_DELAY: Final = 60
+
+
+class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is to go wrong.
+
+    `where` is the beginning of a path (`/v1/public/provider/shop/token`; `/v1/socket` is the handshake), or the kind
+    of a socket frame, sent by either end (`ready`, `refresh`). `times` None means until it is removed.
+    """
+
+    where: Annotated[str, msgspec.Meta(min_length=1, max_length=256)]
+    action: Literal["status", "delay", "drop", "close"]
+    status: Annotated[int, msgspec.Meta(ge=400, le=599)] = 503
+    seconds: Annotated[float, msgspec.Meta(ge=0, le=LONGEST_DELAY)] = 1.0
+    code: Annotated[int, msgspec.Meta(ge=1000, le=4999)] = int(Close.TRY_LATER)
+    times: Annotated[int, msgspec.Meta(ge=1)] | None = 1
+
+    @property
+    def is_about_path(self) -> bool:
+        """Tell whether it is about requests; if not, it is about frames."""
+        return self.where.startswith("/")
+
+
+class Armed(msgspec.Struct):
+    """A rule that was set, and how often it has been hit."""
+
+    id: int
+    rule: Rule
+    hits: int = 0
+
+    @property
+    def is_spent(self) -> bool:
+        """Tell whether it has been hit as often as it was to be."""
+        return self.rule.times is not None and self.hits >= self.rule.times
+
+
+class _Frame(msgspec.Struct):
+    type: str = ""
+
+
+_read_frame: Final = msgspec.json.Decoder(_Frame)
+
+
+class Faults:
+    """The rules that are set. The first that fits and is not spent is hit."""
+
+    def __init__(self) -> None:
+        self._ids = count(1)
+        self.armed: dict[int, Armed] = {}
+
+    def arm(self, rule: Rule) -> Armed:
+        """Set a rule. Raises `Refused(parameter_invalid)` for one that can never happen."""
+        if rule.action == "status" and not rule.is_about_path:
+            raise Refused(Code.PARAMETER_INVALID, "A frame has no status; use close, delay or drop.", member="action")
+        armed = Armed(next(self._ids), rule)
+        self.armed[armed.id] = armed
+        return armed
+
+    def hit_path(self, path: str) -> Rule | None:
+        """Return what is to go wrong with a request to this path."""
+        return self._hit(lambda rule: rule.is_about_path and path.startswith(rule.where))
+
+    def hit_frame(self, text: str | bytes | None) -> Rule | None:
+        """Return what is to go wrong with this frame."""
+        if not text or all(armed.rule.is_about_path for armed in self.armed.values()):
+            return None
+        try:
+            kind = _read_frame.decode(text).type
+        except (msgspec.DecodeError, UnicodeError, RecursionError):
+            return None
+        return self._hit(lambda rule: rule.where == kind)
+
+    def _hit(self, fits: Callable[[Rule], bool]) -> Rule | None:
+        for armed in self.armed.values():
+            if fits(armed.rule) and not armed.is_spent:
+                armed.hits += 1
+                log.info("lab.fault", where=armed.rule.where, action=armed.rule.action, hits=armed.hits)
+                return armed.rule
+        return None

@@ -1,0 +1,119 @@
+"""Where the lab's fault rules meet what passes between browser and server."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, cast
+
+import structlog
+from litestar.enums import ScopeType
+
+from chatkey_protocol.names import SUBPROTOCOL
+from chatkey_server.public.answers import ANY_ORIGIN, JSON, NO_STORE, Answer, error_body
+
+if TYPE_CHECKING:
+    from litestar.types import ASGIApp, Message, Receive, ReceiveMessage, Scope, Send
+
+    from chatkey_server.lab.faults import Faults, Rule
+
+log = structlog.stdlib.get_logger()
+
+
+class FaultyApp:
+    """An ASGI application that lets the rules spoil what passes through it, and tells the feed of each answer."""
+
+    def __init__(self, app: ASGIApp, faults: Faults) -> None:
+        self._app = app
+        self._faults = faults
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, or do what a rule says. The lab itself is spared."""
+        if scope["path"].startswith("/lab/"):
+            await self._app(scope, receive, send)
+            return
+        is_socket = scope["type"] == ScopeType.WEBSOCKET
+        rule = self._faults.hit_path(scope["path"])
+        if rule is not None and rule.action == "delay":
+            await asyncio.sleep(rule.seconds)
+        elif rule is not None:
+            if is_socket:
+                await _spoil_handshake(rule, receive, send)
+            else:
+                await _spoil_request(rule, scope, receive, send)
+            return
+        if is_socket:
+            socket = FaultySocket(self._faults, receive, send)
+            await self._app(scope, socket.receive, socket.send)
+        else:
+            await self._app(scope, receive, _telling(scope, send))
+
+
+class FaultySocket:
+    """The two ends of a socket, with the rules for frames between them."""
+
+    def __init__(self, faults: Faults, receive: Receive, send: Send) -> None:
+        self._faults = faults
+        self._receive = receive
+        self._send = send
+        self._is_closed = False
+
+    async def receive(self) -> ReceiveMessage:
+        """Return the next message from the peer that no rule drops."""
+        while True:
+            message = await self._receive()
+            if not await self._is_swallowed(message):
+                return message
+
+    async def send(self, message: Message) -> None:
+        """Send the message unless a rule drops it."""
+        if not self._is_closed and not await self._is_swallowed(message):
+            await self._send(message)
+
+    async def _is_swallowed(self, message: Message | ReceiveMessage) -> bool:
+        rule = self._faults.hit_frame(cast("str | None", message.get("text")))
+        if rule is None:
+            return False
+        if rule.action == "delay":
+            await asyncio.sleep(rule.seconds)
+            return False
+        if rule.action == "close":
+            self._is_closed = True
+            await self._send({"type": "websocket.close", "code": rule.code, "reason": "lab"})
+        return True
+
+
+async def _spoil_request(rule: Rule, scope: Scope, receive: Receive, send: Send) -> None:
+    if rule.action == "status":
+        body = error_body("lab_fault", f"The lab was told to answer {rule.status} here.")
+        await Answer(body, (JSON, NO_STORE, ANY_ORIGIN), rule.status)(scope, receive, _telling(scope, send))
+    else:
+        await _cut(receive)
+
+
+async def _spoil_handshake(rule: Rule, receive: Receive, send: Send) -> None:
+    if rule.action == "drop":
+        await _cut(receive)
+        return
+    await receive()
+    if rule.action == "close":
+        await send({"type": "websocket.accept", "subprotocol": SUBPROTOCOL, "headers": []})
+        await send({"type": "websocket.close", "code": rule.code, "reason": "lab"})
+    else:
+        await send({"type": "websocket.http.response.start", "status": rule.status, "headers": []})
+        await send({"type": "websocket.http.response.body", "body": b"", "more_body": False})
+
+
+async def _cut(receive: Receive) -> None:
+    """Break the connection without a word. ASGI has none for it, so uvicorn is asked beneath it."""
+    receive.__self__.transport.abort()  # type: ignore[attr-defined]
+    while (await receive())["type"] not in {"http.disconnect", "websocket.disconnect"}:
+        pass
+
+
+def _telling(scope: Scope, send: Send) -> Send:
+    async def telling(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            log.debug("http.answered", method=scope.get("method"), path=scope["path"], status=message["status"])
+        await send(message)
+
+    return telling

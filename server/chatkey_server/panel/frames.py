@@ -1,0 +1,44 @@
+"""What the agent panel's page asks for over its socket."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal, TypeAlias
+from uuid import UUID
+
+import msgspec
+
+from chatkey_server.socket.frames import FrameId, Seq
+from chatkey_server.socket.reader import Reader
+
+
+class AskList(msgspec.Struct, frozen=True, tag_field="type", tag="list"):
+    """The conversations of one provider, or of all."""
+
+    provider: Annotated[str, msgspec.Meta(max_length=64)] | None = None
+
+
+class AskThread(msgspec.Struct, frozen=True, tag_field="type", tag="thread"):
+    """The newest messages of a conversation, or those before a `seq`."""
+
+    conversation: UUID
+    before: Seq | None = None
+
+
+class Answer(msgspec.Struct, frozen=True, tag_field="type", tag="answer"):
+    """A message to the person, stored once under its `id`."""
+
+    conversation: UUID
+    id: FrameId
+    body: str
+
+
+class HandleCall(msgspec.Struct, frozen=True, tag_field="type", tag="call"):
+    """Take the call of a conversation, or end it."""
+
+    conversation: UUID
+    action: Literal["accept", "end"]
+
+
+Frame: TypeAlias = AskList | AskThread | Answer | HandleCall
+
+READER: Final[Reader[Frame]] = Reader(AskList, AskThread, Answer, HandleCall)

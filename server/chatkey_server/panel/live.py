@@ -1,0 +1,118 @@
+"""The agent panel's socket: lists, threads, answers and calls, and everything new as it happens."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import structlog
+
+from chatkey_protocol.codes import Code
+from chatkey_server.chat import desk
+from chatkey_server.chat.events import AGENTS, read_event
+from chatkey_server.identity.errors import Refused
+from chatkey_server.panel import frames, sessions
+from chatkey_server.socket.frames import encode, error
+from chatkey_server.socket.outbox import GONE, Outbox, send
+from chatkey_server.socket.session import PATIENCE_SECONDS
+
+if TYPE_CHECKING:
+    from litestar import WebSocket
+
+    from chatkey_server.chat.service import Chat
+    from chatkey_server.services import Services
+
+log = structlog.get_logger("chatkey.panel")
+
+
+class AgentSession:
+    """Serves one page of the panel until it goes."""
+
+    def __init__(self, socket: WebSocket[Any, Any, Any], services: Services, chat: Chat) -> None:
+        self._socket = socket
+        self._services = services
+        self._chat = chat
+        self._outbox = Outbox(socket)
+        self._closed = False
+        self._closing: asyncio.Task[None] | None = None
+
+    async def run(self) -> None:
+        """Serve the page until it goes or something is refused."""
+        try:
+            agent = await self._agent()
+            with self._services.hub.listen(AGENTS, self.deliver):
+                await send(self._socket, encode({"type": "ready", "agent": agent}))
+                while (text := await self._text()) is not None:
+                    await self._answer(text, agent)
+        except Refused as refused:
+            await self.refuse(refused)
+        except GONE:
+            pass  # the page has gone: nobody is there to be told
+        except Exception:
+            log.exception("panel.failed")
+            await self.refuse(Refused(Code.INTERNAL, "Something went wrong here; reload the page."))
+        finally:
+            self._closed = True
+            self._outbox.close()
+
+    async def refuse(self, refused: Refused) -> None:
+        """Say why, and close with the code that belongs to it."""
+        if self._closed:
+            return
+        self._closed = True
+        self._outbox.close()
+        with suppress(*GONE, TimeoutError):
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                await send(self._socket, encode(error(refused)))
+                await self._socket.close(refused.meaning.close, refused.code)
+
+    def deliver(self, payload: bytes) -> None:
+        """Queue what happened in some conversation."""
+        if not self._closed and not self._outbox.put(bytes(read_event(payload).frame)):
+            slow = Refused(Code.UNAVAILABLE, "This page reads too slowly; reload it.")
+            self._closing = asyncio.create_task(self.refuse(slow))
+
+    async def _agent(self) -> str:
+        settings = self._services.settings
+        sessions.check_origin(self._socket, settings)
+        agent = await sessions.signed_in(self._socket, settings)
+        if agent is None:
+            raise Refused(Code.SIGN_IN_REQUIRED, "Nobody is signed in; reload the page and sign in.")
+        return agent
+
+    async def _text(self) -> str | None:
+        event = await self._socket.receive()
+        if event["type"] != "websocket.receive" or self._closed:
+            return None
+        text = event.get("text")
+        if text is None:
+            raise Refused(Code.FRAME_INVALID, "Frames are text messages; a binary one came.")
+        return text
+
+    async def _answer(self, text: str, agent: str) -> None:
+        frame = frames.READER.read(text, max_bytes=self._services.settings.limits.frame_bytes)
+        try:
+            answer = await self._do(frame, agent)
+        except Refused as refused:
+            answer = error(refused, frame.id if isinstance(frame, frames.Answer) else None)
+        if answer is not None and not self._closed:
+            await send(self._socket, encode(answer))
+
+    async def _do(self, frame: frames.Frame, agent: str) -> Mapping[str, object] | None:
+        match frame:
+            case frames.AskList(provider=provider):
+                listed = await desk.overview(provider)
+                return {"type": "conversations", "items": listed, "providers": await desk.providers()}
+            case frames.AskThread(conversation=conversation, before=before):
+                thread = await desk.thread(conversation, before)
+                return {"type": "thread", "conversation": conversation, "before": before, **thread}
+            case frames.Answer(conversation=conversation, id=message_id, body=body):
+                entry = await self._chat.answer(conversation, message_id, body, agent=agent)
+                return {"type": "ack", "id": message_id, "seq": entry["seq"]}
+            case frames.HandleCall(conversation=conversation, action="accept"):
+                await self._chat.take_call(conversation)
+            case frames.HandleCall(conversation=conversation):
+                await self._chat.end_call(conversation)
+        return None

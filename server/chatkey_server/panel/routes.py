@@ -1,0 +1,111 @@
+"""The agent panel under `/agent`: sign in, sign out, the page and its live socket."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import structlog
+from litestar import Request, Response, Router, WebSocket, get, post, websocket
+from litestar.response import Redirect
+
+from chatkey_server.chat.service import Chat
+from chatkey_server.identity.errors import Refused
+from chatkey_server.panel import pages, sessions
+from chatkey_server.panel.live import AgentSession
+from chatkey_server.panel.sessions import LAB_AGENT, PATH, check_origin
+from chatkey_server.public.limits import RateLimit
+from chatkey_server.storage.agents import check_agent
+
+if TYPE_CHECKING:
+    from litestar.types import ControllerRouterHandler
+
+    from chatkey_server.services import Services
+
+SIGN_INS_PER_MINUTE: Final = 10
+
+log = structlog.get_logger("chatkey.panel")
+
+PanelRequest = Request[Any, Any, Any]
+
+
+def router(services: Services) -> Router:
+    """Return the panel's routes."""
+    handlers: list[ControllerRouterHandler] = [*_pages(services), *_static(), _socket(services)]
+    if services.settings.lab:
+        handlers.append(_lab_sign_in(services))
+    return Router(PATH, route_handlers=handlers, middleware=[sessions.middleware(services)])
+
+
+def _pages(services: Services) -> list[ControllerRouterHandler]:
+    settings = services.settings
+    limit = RateLimit(SIGN_INS_PER_MINUTE, services.clock)
+
+    def sign_in_page(error: str = "", *, status_code: int = 200) -> Response[str]:
+        return pages.page("sign_in.html", settings, status_code=status_code, error=error, lab=settings.lab)
+
+    @get("/")
+    async def panel(request: PanelRequest) -> Response[str]:
+        agent = await sessions.signed_in(request, settings)
+        if agent is None:
+            return sign_in_page()
+        return pages.page("panel.html", settings, agent=agent, message_chars=settings.limits.message_chars)
+
+    @post("/sign-in")
+    async def sign_in(request: PanelRequest) -> Response[Any]:
+        try:
+            check_origin(request, settings)
+            limit.check(request.scope)
+        except Refused as refused:
+            return sign_in_page(refused.message, status_code=refused.meaning.status)
+        form = await request.form()
+        username, password = form.get("username"), form.get("password")
+        agent = await check_agent(username, password) if username and password else None
+        if agent is None:
+            log.info("agent.refused")
+            return sign_in_page("This name and password do not belong together.", status_code=401)
+        request.set_session({"agent": agent.username})
+        log.info("agent.signed_in", agent=agent.username)
+        return Redirect(PATH, status_code=303)
+
+    @post("/sign-out")
+    async def sign_out(request: PanelRequest) -> Response[Any]:
+        check_origin(request, settings)
+        request.clear_session()
+        return Redirect(PATH, status_code=303)
+
+    return [panel, sign_in, sign_out]
+
+
+def _lab_sign_in(services: Services) -> ControllerRouterHandler:
+    @post("/lab")
+    async def lab_sign_in(request: PanelRequest) -> Redirect:
+        check_origin(request, services.settings)
+        request.set_session({"agent": LAB_AGENT})
+        return Redirect(PATH, status_code=303)
+
+    return lab_sign_in
+
+
+def _static() -> list[ControllerRouterHandler]:
+    @get("/panel.css", sync_to_thread=False)
+    def stylesheet() -> Response[bytes]:
+        return pages.static("panel.css", "text/css")
+
+    @get("/panel.js", sync_to_thread=False)
+    def script() -> Response[bytes]:
+        return pages.static("panel.js", "text/javascript")
+
+    return [stylesheet, script]
+
+
+def _socket(services: Services) -> ControllerRouterHandler:
+    chat = Chat(services.hub, services.settings.limits, now=services.clock)
+
+    @websocket("/socket")
+    async def agent_socket(socket: WebSocket[Any, Any, Any]) -> None:
+        await socket.accept()
+        session = AgentSession(socket, services, chat)
+        with services.sockets.opened(session):
+            await session.run()
+
+    return agent_socket

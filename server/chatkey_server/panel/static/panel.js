@@ -1,0 +1,301 @@
+// The agent panel: shows what its socket says, and says what the agent does. Text goes into the page as text only.
+
+const $ = (id) => document.getElementById(id);
+const conversations = new Map();
+const pending = new Map();
+const SEEN = "chatkey_agent_seen";
+
+let socket = null;
+let attempts = 0;
+let current = null;
+let messages = new Map();
+
+// what was seen, on this machine only
+
+function seen() {
+  try {
+    return JSON.parse(localStorage.getItem(SEEN)) ?? {};
+  } catch {
+    return {};
+  }
+}
+
+function markSeen(id, seq) {
+  const all = seen();
+  if ((all[id] ?? 0) >= seq) return;
+  all[id] = seq;
+  try {
+    localStorage.setItem(SEEN, JSON.stringify(Object.fromEntries(Object.entries(all).slice(-500))));
+  } catch {
+    // Without storage everything looks unread after a reload; nothing else depends on it.
+  }
+}
+
+function isUnread(item, all) {
+  return item.last?.sender === "customer" && item.last.seq > (all[item.id] ?? 0);
+}
+
+// the socket
+
+function connect() {
+  const url = new URL("/agent/socket", location.href);
+  url.protocol = url.protocol.replace("http", "ws");
+  socket = new WebSocket(url);
+  socket.addEventListener("message", (event) => handle(JSON.parse(event.data)));
+  socket.addEventListener("close", (event) => {
+    if (event.code === 4401) return location.reload();
+    showConnection("lost", "Connection lost, trying again…");
+    const wait = Math.min(30_000, 500 * 2 ** attempts++) * (0.5 + Math.random() / 2);
+    setTimeout(connect, wait);
+  });
+}
+
+function send(frame) {
+  if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify(frame));
+}
+
+function askForList() {
+  const provider = $("provider").value;
+  send({ type: "list", ...(provider && { provider }) });
+}
+
+const handlers = {
+  ready() {
+    attempts = 0;
+    showConnection("live", "Live");
+    askForList();
+    if (current) send({ type: "thread", conversation: current });
+    for (const frame of pending.values()) send(frame);
+  },
+  conversations({ items, providers }) {
+    showProviders(providers);
+    conversations.clear();
+    for (const item of items) conversations.set(item.id, item);
+    showList();
+    showPerson();
+  },
+  thread({ conversation, messages: entries, more, before }) {
+    if (conversation !== current) return;
+    for (const entry of entries) messages.set(entry.seq, entry);
+    $("older").hidden = !more;
+    showMessages({ keepPlace: before !== null });
+    showList();
+  },
+  message({ conversation, message }) {
+    pending.delete(message.id);
+    const item = conversations.get(conversation);
+    if (!item) return askForList();
+    item.last = message;
+    item.last_at = message.sent_at;
+    if (message.sender === "customer" && message.name && item.login === "custom") item.name = message.name;
+    if (conversation === current) {
+      messages.set(message.seq, message);
+      showMessages();
+      showPerson();
+    }
+    showList();
+  },
+  call({ conversation, call_id, state }) {
+    const item = conversations.get(conversation);
+    if (!item) return askForList();
+    item.call = state === "ended" ? null : { call_id, state };
+    showList();
+    showPerson();
+  },
+  ack() {},
+  error({ id, message }) {
+    if (id) pending.delete(id);
+    showProblem(message);
+    showMessages();
+  },
+};
+
+function handle(frame) {
+  handlers[frame.type]?.(frame);
+}
+
+// the page
+
+function element(name, className, text) {
+  const made = document.createElement(name);
+  if (className) made.className = className;
+  if (text !== undefined) made.textContent = text;
+  return made;
+}
+
+function showConnection(state, text) {
+  $("connection").className = `connection ${state}`;
+  $("connection").textContent = text;
+}
+
+function showProblem(text) {
+  $("problem").textContent = text;
+  $("problem").hidden = !text;
+}
+
+function showProviders(providers) {
+  const select = $("provider");
+  const chosen = select.value;
+  select.replaceChildren(new Option("All", ""), ...providers.map(({ id, name }) => new Option(name || id, id)));
+  select.value = providers.some(({ id }) => id === chosen) ? chosen : "";
+}
+
+function titleOf(item) {
+  return item.name || (item.login === "visitor" ? `Visitor ${item.uid.slice(2, 8)}` : item.uid);
+}
+
+function loginOf(item) {
+  return item.login === "social" ? (item.auth_provider ?? item.uid.split(":")[0]) : item.login;
+}
+
+function when(seconds) {
+  const date = new Date(seconds * 1000);
+  const today = date.toDateString() === new Date().toDateString();
+  return date.toLocaleString([], today ? { timeStyle: "short" } : { dateStyle: "short", timeStyle: "short" });
+}
+
+function tag(item) {
+  return element("span", item.login === "visitor" ? "tag" : "tag member", loginOf(item));
+}
+
+function preview(item) {
+  if (item.call) return element("span", "preview ringing", item.call.state === "ringing" ? "Calling…" : "On a call");
+  const { last } = item;
+  return element("span", "preview", last ? (last.sender === "agent" ? `You: ${last.body}` : last.body) : "Called");
+}
+
+function listItem(item, all) {
+  const button = element("button", isUnread(item, all) ? "item unread" : "item");
+  button.type = "button";
+  button.dataset.conversation = item.id;
+  button.setAttribute("aria-current", String(item.id === current));
+  const avatar = element("span", "avatar", [...titleOf(item)][0].toUpperCase());
+  avatar.ariaHidden = "true";
+  const time = element("time", "", when(item.last_at));
+  time.dateTime = new Date(item.last_at * 1000).toISOString();
+  const second = element("span", "second");
+  second.append(preview(item));
+  if (isUnread(item, all)) {
+    const dot = element("span", "dot");
+    dot.append(element("span", "visually-hidden", "unread"));
+    second.append(dot);
+  }
+  second.append(tag(item));
+  button.append(avatar, element("span", "title", titleOf(item)), time, second);
+  button.addEventListener("click", () => open(item.id));
+  const row = element("li");
+  row.append(button);
+  return row;
+}
+
+function showList() {
+  const focused = document.activeElement?.dataset?.conversation;
+  const all = seen();
+  const items = [...conversations.values()].sort((a, b) => b.last_at - a.last_at);
+  $("conversations").replaceChildren(...items.map((item) => listItem(item, all)));
+  $("nothing").hidden = items.length > 0;
+  if (focused) document.querySelector(`[data-conversation="${CSS.escape(focused)}"]`)?.focus();
+  const unread = items.filter((item) => isUnread(item, all)).length;
+  document.title = `${unread ? `(${unread}) ` : ""}Conversations · Agent panel`;
+}
+
+function showPerson() {
+  const item = conversations.get(current);
+  if (!item) return;
+  $("name").textContent = titleOf(item);
+  $("details").textContent = [item.email, item.uid, item.provider].filter(Boolean).join(" · ");
+  $("details").title = $("details").textContent;
+  $("login").className = item.login === "visitor" ? "tag" : "tag member";
+  $("login").textContent = loginOf(item);
+  $("call").hidden = !item.call;
+  $("call").className = `call ${item.call?.state ?? ""}`;
+  $("call-state").textContent = item.call?.state === "active" ? "You are on a call." : "Incoming call";
+  $("accept").hidden = item.call?.state !== "ringing";
+}
+
+function messageItem(entry, isPending) {
+  const item = element("li", `message ${entry.sender}${isPending ? " pending" : ""}`);
+  const who = entry.sender === "agent" ? entry.name : (entry.name ?? "Visitor");
+  item.append(
+    element("div", "bubble", entry.body),
+    element("div", "meta", isPending ? "Sending…" : `${who} · ${when(entry.sent_at)}`),
+  );
+  item.firstChild.dir = "auto";
+  return item;
+}
+
+function showMessages({ keepPlace = false } = {}) {
+  const scroller = $("scroller");
+  const fromEnd = scroller.scrollHeight - scroller.scrollTop;
+  const entries = [...messages.values()].sort((a, b) => a.seq - b.seq);
+  const waiting = [...pending.values()].filter(({ conversation }) => conversation === current);
+  $("messages").replaceChildren(
+    ...entries.map((entry) => messageItem(entry, false)),
+    ...waiting.map(({ body }) => messageItem({ sender: "agent", body }, true)),
+  );
+  scroller.scrollTop = keepPlace ? scroller.scrollHeight - fromEnd : scroller.scrollHeight;
+  const newest = entries.at(-1);
+  if (newest && document.visibilityState === "visible") markSeen(current, newest.seq);
+}
+
+function open(id) {
+  current = id;
+  messages = new Map();
+  $("placeholder").hidden = true;
+  $("conversation").hidden = false;
+  $("columns").classList.add("open");
+  $("older").hidden = true;
+  showProblem("");
+  showPerson();
+  showMessages();
+  showList();
+  send({ type: "thread", conversation: id });
+  $("name").focus({ preventScroll: true });
+}
+
+function close() {
+  const left = current;
+  current = null;
+  $("columns").classList.remove("open");
+  $("conversation").hidden = true;
+  $("placeholder").hidden = false;
+  showList();
+  document.querySelector(`[data-conversation="${CSS.escape(left ?? "")}"]`)?.focus();
+}
+
+function answer() {
+  const body = $("body").value.trim();
+  if (!body || !current) return;
+  const frame = { type: "answer", conversation: current, id: crypto.randomUUID(), body };
+  pending.set(frame.id, frame);
+  send(frame);
+  $("body").value = "";
+  showProblem("");
+  showMessages();
+}
+
+$("composer").addEventListener("submit", (event) => {
+  event.preventDefault();
+  answer();
+});
+$("body").addEventListener("keydown", (event) => {
+  if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+  event.preventDefault();
+  answer();
+});
+$("accept").addEventListener("click", () => send({ type: "call", conversation: current, action: "accept" }));
+$("hang-up").addEventListener("click", () => send({ type: "call", conversation: current, action: "end" }));
+$("older").addEventListener("click", () => {
+  send({ type: "thread", conversation: current, before: Math.min(...messages.keys()) });
+});
+$("back").addEventListener("click", close);
+$("provider").addEventListener("change", askForList);
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape" && current) close();
+});
+document.addEventListener("visibilitychange", () => {
+  if (document.visibilityState === "visible" && current) showMessages({ keepPlace: true });
+  showList();
+});
+
+connect();

@@ -1,0 +1,172 @@
+"""One socket as a written-out state machine: what arrives, and when, decides what is sent (D-10). No I/O."""
+
+from __future__ import annotations
+
+import enum
+from typing import Final
+
+from chatkey_protocol import frames as wire
+from chatkey_protocol.codes import Code
+from chatkey_server.identity import proofs, tokens
+from chatkey_server.identity.errors import Refused
+from chatkey_server.identity.tokens import SocketIdentity
+from chatkey_server.settings import Limits
+from chatkey_server.socket import frames
+from chatkey_server.socket.handshake import Handshake
+from chatkey_server.storage.providers import ProviderView
+
+REAUTH_SECONDS: Final = 30
+"""How long before the end of a token the widget is asked for a newer one."""
+
+
+class State(enum.Enum):
+    """Where a connection stands."""
+
+    AWAITING_CONNECT = "awaiting connect"
+    READY = "ready"
+    CLOSED = "closed"
+
+
+class Connection:
+    """Reads frames and the clock, answers with frames; every refusal is a `Refused`, after which it is closed.
+
+    The driver sends `hello()`, hands each text to `receive`, each `Connect` and `Refresh` that comes out to the method
+    of that name with its provider, and calls `tick` when the clock shows `wakes_at`.
+    """
+
+    def __init__(self, handshake: Handshake, limits: Limits, *, now: float) -> None:
+        self._handshake = handshake
+        self._limits = limits
+        self._nonce: str | None = proofs.new_nonce()
+        self._allowance = float(limits.frames_per_second)
+        self._counted_at = now
+        self._asked_again = False
+        self.state = State.AWAITING_CONNECT
+        self.opened_at = now
+        self.ends_at = now + limits.auth_timeout
+        self.identity: SocketIdentity | None = None
+
+    @property
+    def wakes_at(self) -> float:
+        """When `tick` is due next."""
+        if self.state is State.READY and not self._asked_again:
+            return self.ends_at - REAUTH_SECONDS
+        return self.ends_at
+
+    def hello(self) -> wire.Hello:
+        """Give this connection's nonce, before anything else is sent."""
+        return wire.Hello(
+            type="hello",
+            nonce=self._nonce or "",
+            server_time=int(self.opened_at),
+            auth_timeout=self._limits.auth_timeout,
+            ping=self._limits.ping,
+        )
+
+    def receive(self, text: str, now: float) -> frames.Frame:
+        """Read a frame that may be sent in this state, in time and not too often."""
+        self._check_time(now)
+        self._count(now)
+        frame = frames.READER.read(text, max_bytes=self._limits.frame_bytes)
+        self._expect(State.AWAITING_CONNECT if isinstance(frame, frames.Connect) else State.READY, frame)
+        return frame
+
+    def connect(self, frame: frames.Connect, provider: ProviderView, now: float) -> wire.Ready:
+        """Judge token and proof, and say who is connected; the nonce is spent either way."""
+        self._expect(State.AWAITING_CONNECT, frame)
+        nonce, self._nonce = self._nonce, None
+        identity = self._handshake.judge(frame, provider, nonce=nonce, now=now)
+        self.state = State.READY
+        self._hold(identity)
+        return wire.Ready(
+            type="ready",
+            identity="visitor" if identity.login == "visitor" else "member",
+            uid=identity.uid,
+            expires_at=identity.expires_at,
+            server_time=int(now),
+        )
+
+    def refresh(self, frame: frames.Refresh, provider: ProviderView, now: float) -> wire.Refreshed:
+        """Take a newer token of the same person and key; an older one changes nothing."""
+        held = self._held(frame)
+        if tokens.claimed_provider(frame.token) != held.pid:
+            raise _changed("pid")
+        identity = tokens.read_socket_token(frame.token, provider.secrets, pid=held.pid, now=now)
+        self._handshake.check_provider(provider)
+        if identity.login != held.login:
+            raise _changed("type")
+        if identity.uid != held.uid:
+            raise _changed("uid")
+        if identity.jkt != held.jkt:
+            raise Refused(
+                Code.TOKEN_KEY_MISMATCH,
+                "The newer token is bound to another key than this connection's.",
+                member="cnf.jkt",
+            )
+        if identity.expires_at > held.expires_at:
+            self._hold(identity)
+        return wire.Refreshed(type="refreshed", expires_at=int(self.ends_at), server_time=int(now))
+
+    def pong(self, now: float) -> wire.Pong:
+        """Answer a `ping`."""
+        return wire.Pong(type="pong", server_time=int(now))
+
+    def tick(self, now: float) -> wire.Reauth | None:
+        """Ask for a newer token when it is time; refuses when it is too late."""
+        self._check_time(now)
+        if self.state is not State.READY or self._asked_again or now < self.wakes_at:
+            return None
+        self._asked_again = True
+        return wire.Reauth(type="reauth", deadline=int(self.ends_at))
+
+    def close(self) -> None:
+        """Nothing more will be read or sent."""
+        self.state = State.CLOSED
+
+    def _hold(self, identity: SocketIdentity) -> None:
+        self.identity = identity
+        self.ends_at = float(identity.expires_at)
+        self._asked_again = False
+
+    def _held(self, frame: frames.Frame) -> SocketIdentity:
+        self._expect(State.READY, frame)
+        if self.identity is None:
+            raise AssertionError("ready without an identity")
+        return self.identity
+
+    def _check_time(self, now: float) -> None:
+        if now < self.ends_at:
+            return
+        if self.state is State.AWAITING_CONNECT:
+            raise Refused(
+                Code.AUTH_TIMEOUT, f"No connect frame came within {self._limits.auth_timeout} s of the hello."
+            )
+        raise Refused(Code.TOKEN_EXPIRED, "The token of this connection has expired; connect with a new one.")
+
+    def _count(self, now: float) -> None:
+        most = self._limits.frames_per_second
+        if not most:
+            return
+        self._allowance = min(most, self._allowance + max(0.0, now - self._counted_at) * most)
+        self._counted_at = now
+        if self._allowance < 1:
+            raise Refused(Code.RATE_LIMITED, f"More than {most} frames came within a second.")
+        self._allowance -= 1
+
+    def _expect(self, state: State, frame: frames.Frame) -> None:
+        if self.state is state:
+            return
+        raise Refused(
+            Code.FRAME_UNEXPECTED,
+            f"A {type(frame).__struct_config__.tag} frame is for a connection that is {state.value}; "
+            f"this one is {self.state.value}.",
+            member="type",
+        )
+
+
+def _changed(member: str) -> Refused:
+    return Refused(
+        Code.IDENTITY_CHANGED,
+        f"The newer token is another identity's: its {member} differs. Open a new connection for it.",
+        member=member,
+    )

@@ -1,0 +1,59 @@
+"""Reads text messages into typed frames, strictly, and says which member is wrong without repeating its value."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final, Generic, TypeVar, Union, cast
+
+import msgspec
+
+from chatkey_protocol.codes import Code
+from chatkey_server.identity.encoding import Malformed, json_object
+from chatkey_server.identity.errors import Refused
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+_PATH: Final = re.compile(r" - at `\$\.?(?P<path>[^`]*)`\Z")
+
+
+class Reader(Generic[T]):
+    """Reads frames of these kinds: Structs told apart by the tag in `type`. Unknown members are allowed."""
+
+    def __init__(self, *frames: type[T]) -> None:
+        self.kinds = frozenset(str(frame.__struct_config__.tag) for frame in frames)
+        self._decode = cast("Callable[[bytes], T]", msgspec.json.Decoder(Union[frames]).decode)  # noqa: UP007 - built here
+
+    def read(self, text: str, *, max_bytes: int) -> T:
+        """Read one frame; refuses with `frame_too_large`, or `frame_invalid` naming the member."""
+        raw = _bytes(text)
+        if len(raw) > max_bytes:
+            raise Refused(Code.FRAME_TOO_LARGE, f"The frame has {len(raw)} bytes, at most {max_bytes} are read.")
+        try:
+            kind = json_object(raw).get("type")
+        except Malformed as wrong:
+            raise Refused(Code.FRAME_INVALID, f"The frame cannot be read: {wrong}.") from None
+        if not isinstance(kind, str) or kind not in self.kinds:
+            known = ", ".join(sorted(self.kinds))
+            raise Refused(Code.FRAME_INVALID, f"The frame's type must be one of {known}.", member="type")
+        try:
+            return self._decode(raw)
+        except (msgspec.MsgspecError, RecursionError) as wrong:
+            raise _wrong_member(wrong) from None
+
+
+def _bytes(text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        raise Refused(Code.FRAME_INVALID, "The frame is not text in UTF-8.") from None
+
+
+def _wrong_member(wrong: Exception) -> Refused:
+    message = str(wrong)
+    at = _PATH.search(message)
+    # What msgspec quotes after "Invalid … value" is what was sent: it may be anything, a token too.
+    what = "Not one of the values it may have" if message.startswith("Invalid") else _PATH.sub("", message)
+    member = at["path"] if at else None
+    where = f" at {member}" if member else ""
+    return Refused(Code.FRAME_INVALID, f"The frame is wrong{where}: {what}.", member=member)

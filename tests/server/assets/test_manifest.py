@@ -1,0 +1,36 @@
+"""A server without the browser's files does not start, and says what to do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from chatkey_server.assets import AssetsError, router
+from chatkey_server.settings import Settings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_nothing_built_names_the_command_that_builds(tmp_path: Path) -> None:
+    with pytest.raises(AssetsError, match=r"not been built.*python hatch_build\.py"):
+        router(Settings(), tmp_path)
+
+
+def test_a_missing_file_is_named(built: Path) -> None:
+    (built / "widget-1.snapshot").unlink()
+
+    with pytest.raises(AssetsError, match=r"widget-1\.snapshot is missing.*python hatch_build\.py"):
+        router(Settings(), built)
+
+
+def test_a_manifest_of_another_shape_is_named(built: Path) -> None:
+    (built / "manifest.json").write_text('{"pyodide": 1}')
+
+    with pytest.raises(AssetsError, match=r"manifest\.json cannot be read.*python hatch_build\.py"):
+        router(Settings(), built)
+
+
+def test_a_whole_build_is_served(built: Path) -> None:
+    assert router(Settings(), built).routes

@@ -1,0 +1,184 @@
+"""What `/assets` answers: contents, types, caching, encodings, and who may read it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import httpx
+    from litestar import Litestar
+    from litestar.testing import TestClient
+    from tests.server.assets.conftest import MakeClient
+
+    Client = TestClient[Litestar]
+
+WASM = "/assets/pyodide-1/pyodide.asm.wasm"
+EVERY = (WASM, "/assets/sdk.js", "/assets/widget-1.snapshot")
+
+
+def served(answer: httpx.Response) -> object:
+    """The addresses that were written into `sdk.js`."""
+    return json.loads(answer.text.removeprefix("const served = ").removesuffix(";"))
+
+
+@pytest.mark.contract("4.8/sdk", "D-17/sdk")
+def test_sdk_js_is_served_with_the_addresses_written_in(client: Client) -> None:
+    answer = client.get("/assets/sdk.js")
+
+    assert answer.status_code == 200
+    assert answer.headers["content-type"] == "text/javascript; charset=utf-8"
+    assert served(answer) == {
+        "baseUrl": "http://localhost:8800",
+        "pyodide": "http://localhost:8800/assets/pyodide-1/",
+        "snapshot": "http://localhost:8800/assets/widget-1.snapshot",
+        "sources": "http://localhost:8800/assets/widget-1.zip",
+        "memory": 64,
+        "lock": {"version": "1"},
+    }
+
+
+def test_the_assets_address_may_be_another_host_than_the_base_address(make_client: MakeClient) -> None:
+    client = make_client(base_url="https://chat.example", assets_url="https://cdn.example/w")
+
+    answer = client.get("/assets/sdk.js")
+
+    written = served(answer)
+    assert isinstance(written, dict)
+    assert written["baseUrl"] == "https://chat.example"
+    assert written["snapshot"] == "https://cdn.example/w/widget-1.snapshot"
+    assert written["pyodide"] == "https://cdn.example/w/pyodide-1/"
+
+
+@pytest.mark.contract("D-17/sdk")
+def test_sdk_js_is_kept_for_a_minute_and_then_asked_for_again(client: Client) -> None:
+    answer = client.get("/assets/sdk.js")
+
+    again = client.get("/assets/sdk.js", headers={"if-none-match": answer.headers["etag"]})
+
+    assert answer.headers["cache-control"] == "public, max-age=60"
+    assert again.status_code == 304
+    assert again.content == b""
+    assert again.headers["etag"] == answer.headers["etag"]
+
+
+def test_another_version_of_sdk_js_is_sent_anew(client: Client) -> None:
+    answer = client.get("/assets/sdk.js", headers={"if-none-match": 'W/"older"'})
+
+    assert answer.status_code == 200
+    assert answer.content
+
+
+def test_two_servers_with_other_addresses_have_other_etags(make_client: MakeClient) -> None:
+    one, two = make_client(), make_client(base_url="https://chat.example")
+
+    assert one.get("/assets/sdk.js").headers["etag"] != two.get("/assets/sdk.js").headers["etag"]
+
+
+@pytest.mark.contract("D-17/hashed-files")
+@pytest.mark.parametrize(
+    ("path", "content_type"),
+    [
+        (WASM, "application/wasm"),
+        ("/assets/pyodide-1/pyodide.mjs", "text/javascript; charset=utf-8"),
+        ("/assets/pyodide-1/pyodide-lock.json", "application/json"),
+        ("/assets/pyodide-1/python_stdlib.zip", "application/zip"),
+        ("/assets/widget-1.snapshot", "application/octet-stream"),
+        ("/assets/widget-1.zip", "application/zip"),
+    ],
+)
+def test_a_hashed_file_is_immutable_and_has_its_type(client: Client, path: str, content_type: str) -> None:
+    answer = client.get(path)
+
+    assert answer.status_code == 200
+    assert answer.headers["content-type"] == content_type
+    assert answer.headers["cache-control"] == "public, max-age=31536000, immutable"
+
+
+@pytest.mark.contract("D-17/hashed-files")
+@pytest.mark.parametrize("path", EVERY)
+def test_pages_anywhere_may_read_and_measure_the_files(client: Client, path: str) -> None:
+    answer = client.get(path, headers={"origin": "https://shop.example"})
+
+    assert answer.headers["access-control-allow-origin"] == "*"
+    assert answer.headers["cross-origin-resource-policy"] == "cross-origin"
+    assert answer.headers["timing-allow-origin"] == "*"
+    assert "access-control-allow-credentials" not in answer.headers
+
+
+@pytest.mark.contract("D-17/hashed-files")
+@pytest.mark.parametrize(
+    ("accepted", "sent", "suffix"),
+    [
+        ("gzip, deflate, br, zstd", "zstd", ".zst"),
+        ("gzip, deflate, br", "gzip", ".gz"),
+        ("br", None, ""),
+        ("", None, ""),
+    ],
+)
+def test_the_best_encoding_the_browser_reads_is_sent(
+    client: Client, built: Path, accepted: str, sent: str | None, suffix: str
+) -> None:
+    with client.stream("GET", WASM, headers={"accept-encoding": accepted}) as answer:
+        raw = b"".join(answer.iter_raw())
+
+    assert answer.headers.get("content-encoding") == sent
+    assert answer.headers["vary"] == "accept-encoding"
+    assert int(answer.headers["content-length"]) == len(raw)
+    assert raw == (built / f"pyodide-1/pyodide.asm.wasm{suffix}").read_bytes()
+
+
+def test_sdk_js_is_compressed_when_the_server_starts(client: Client) -> None:
+    with client.stream("GET", "/assets/sdk.js", headers={"accept-encoding": "gzip"}) as answer:
+        raw = b"".join(answer.iter_raw())
+
+    assert answer.headers["content-encoding"] == "gzip"
+    assert gzip.decompress(raw).startswith(b"const served = {")
+
+
+@pytest.mark.parametrize("path", EVERY)
+def test_head_answers_as_get_without_a_body(client: Client, path: str) -> None:
+    plain = {"accept-encoding": "identity"}
+
+    head, got = client.head(path, headers=plain), client.get(path, headers=plain)
+
+    assert head.status_code == 200
+    assert head.content == b""
+    assert head.headers == got.headers
+
+
+@pytest.mark.parametrize(
+    "name", ["manifest.json", "widget-0.snapshot", "pyodide-1", "pyodide-1/pyodide.asm.wasm.gz", "sdk.js%00", "SDK.JS"]
+)
+def test_whatever_is_no_built_file_is_not_found_and_any_page_may_know(client: Client, name: str) -> None:
+    answer = client.get(f"/assets/{name}", headers={"origin": "https://shop.example"})
+
+    assert answer.status_code == 404
+    assert answer.json()["error"]["code"] == "not_found"
+    assert answer.headers["access-control-allow-origin"] == "*"
+    assert answer.headers["cache-control"] == "no-store"
+
+
+@pytest.mark.parametrize("step", ["..", "%2e%2e", "..%2f.", "..%5c", "pyodide-1/..%2f.."])
+def test_no_path_leads_out_of_the_folder(client: Client, built: Path, step: str) -> None:
+    (built.parent / "outside.json").write_text("{}")
+
+    assert client.get(f"/assets/{step}/outside.json").status_code == 404
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE"])
+def test_the_files_are_only_read(client: Client, method: str) -> None:
+    assert client.request(method, WASM).status_code == 405
+
+
+def test_a_file_stays_as_it_was_when_the_server_started(client: Client, built: Path) -> None:
+    (built / "pyodide-1/pyodide.asm.wasm").unlink()
+
+    answer = client.get(WASM, headers={"accept-encoding": "identity"})
+
+    assert answer.content == b"\0asm plain"

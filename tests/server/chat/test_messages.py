@@ -1,0 +1,310 @@
+"""Messages: stored once, numbered without gaps, read and searched by their owner only, on both databases."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from chatkey_protocol.codes import Code
+from chatkey_server.identity.errors import Refused
+from chatkey_server.storage import members
+from chatkey_server.storage.tables import ChatCustomer, Conversation
+
+NOW = 1_800_000_000
+
+Fixture = Any
+
+
+async def post(chat: Fixture, person: Fixture, message_id: str, body: str = "hi", name: str | None = None) -> Any:
+    return await chat.post(person, message_id, body, name=name, source="here")
+
+
+async def bodies(chat: Fixture, person: Fixture) -> list[str]:
+    messages, _ = await chat.history(person, None, 50)
+    return [message["body"] for message in messages]
+
+
+async def conversation_of(uid: str) -> Any:
+    conversation = await Conversation.objects().where(Conversation.uid == uid).first()
+    assert conversation is not None
+    return conversation.id
+
+
+class TestPosting:
+    @pytest.mark.contract("D-10/messages")
+    async def test_a_message_is_stored_with_its_number_time_and_name(self, chat: Fixture, ann: Fixture) -> None:
+        entry = await post(chat, ann, "m1", "hello")
+
+        assert entry == {
+            "id": "m1",
+            "seq": 1,
+            "sender": "customer",
+            "name": "Ann",
+            "body": "hello",
+            "sent_at": NOW,
+        }
+        assert await chat.history(ann, None, 50) == ([entry], False)
+
+    @pytest.mark.contract("D-10/messages")
+    async def test_the_same_id_again_is_acknowledged_the_same_and_stored_once(
+        self, chat: Fixture, ann: Fixture, time: Fixture
+    ) -> None:
+        first = await post(chat, ann, "m1", "hello")
+        time.now += 60
+
+        assert await post(chat, ann, "m1", "hello, resent") == first
+        assert await bodies(chat, ann) == ["hello"]
+        assert (await post(chat, ann, "m2"))["seq"] == 2
+
+    async def test_the_same_id_of_somebody_else_is_another_message(
+        self, chat: Fixture, ann: Fixture, make_person: Fixture
+    ) -> None:
+        await post(chat, ann, "m1", "from ann")
+
+        assert (await post(chat, make_person("bob"), "m1", "from bob"))["body"] == "from bob"
+
+    async def test_numbers_have_no_gap_when_many_write_at_once(
+        self, chat: Fixture, ann: Fixture, make_person: Fixture
+    ) -> None:
+        first = await post(chat, ann, "first")
+        conversation = await conversation_of("ann")
+
+        stored = await asyncio.gather(
+            *(post(chat, ann, f"m{n}") for n in range(10)),
+            *(post(chat, ann, "resent") for _ in range(5)),
+            *(chat.answer(conversation, f"a{n}", "yes", agent="eve") for n in range(10)),
+            *(post(chat, make_person("bob"), f"m{n}") for n in range(5)),
+        )
+
+        assert first["seq"] == 1
+        assert {entry["seq"] for entry in stored[:25]} == set(range(2, 23))
+        assert sorted(entry["seq"] for entry in stored[25:]) == list(range(1, 6))
+
+    async def test_two_first_messages_at_once_begin_one_conversation(self, chat: Fixture, ann: Fixture) -> None:
+        stored = await asyncio.gather(post(chat, ann, "m1"), post(chat, ann, "m2"), post(chat, ann, "m3"))
+
+        assert sorted(entry["seq"] for entry in stored) == [1, 2, 3]
+        assert await Conversation.count() == 1
+        assert await ChatCustomer.count() == 1
+
+    @pytest.mark.parametrize(
+        ("body", "code", "member"),
+        [
+            ("", Code.PARAMETER_INVALID, "body"),
+            (" \n\t", Code.PARAMETER_INVALID, "body"),
+            ("a\0b", Code.PARAMETER_INVALID, "body"),
+            ("x" * 101, Code.TOO_LARGE, "body"),
+        ],
+    )
+    async def test_a_body_that_cannot_be_stored_is_refused(
+        self, chat: Fixture, ann: Fixture, body: str, code: Code, member: str
+    ) -> None:
+        with pytest.raises(Refused) as refusal:
+            await post(chat, ann, "m1", body)
+
+        assert (refusal.value.code, refusal.value.member) == (code, member)
+        assert await Conversation.count() == 0
+
+    @pytest.mark.parametrize("body", ["x" * 100, "😀" * 100, "<script>alert(1)</script>", "'; DROP TABLE message; --"])
+    async def test_any_other_text_comes_back_as_it_was(self, chat: Fixture, ann: Fixture, body: str) -> None:
+        await post(chat, ann, "m1", body)
+
+        assert await bodies(chat, ann) == [body]
+
+    async def test_a_name_that_is_too_long_is_refused(self, chat: Fixture, ann: Fixture) -> None:
+        with pytest.raises(Refused) as refusal:
+            await post(chat, ann, "m1", name="x" * 21)
+
+        assert (refusal.value.code, refusal.value.member) == (Code.TOO_LARGE, "headers.name")
+
+
+class TestHistory:
+    async def test_it_is_read_page_by_page_from_the_newest(self, chat: Fixture, ann: Fixture) -> None:
+        for n in range(1, 8):
+            await post(chat, ann, f"m{n}", str(n))
+
+        newest, more = await chat.history(ann, None, 3)
+        assert ([entry["seq"] for entry in newest], more) == ([5, 6, 7], True)
+        older, more = await chat.history(ann, 5, 3)
+        assert ([entry["seq"] for entry in older], more) == ([2, 3, 4], True)
+        oldest, more = await chat.history(ann, 2, 3)
+        assert ([entry["seq"] for entry in oldest], more) == ([1], False)
+
+    async def test_one_who_has_said_nothing_has_none(self, chat: Fixture, ann: Fixture) -> None:
+        assert await chat.history(ann, None, 50) == ([], False)
+        assert await Conversation.count() == 0
+
+    @pytest.mark.contract("2.7/history-apart", "D-11/keyed", "D-11/custom-not-social")
+    async def test_the_same_uid_in_another_mode_or_at_another_provider_is_somebody_else(
+        self, chat: Fixture, make_person: Fixture
+    ) -> None:
+        people = [
+            make_person("google:1", login="visitor"),
+            make_person("google:1", login="custom"),
+            make_person("google:1", login="social"),
+            make_person("google:1", login="custom", pid="other"),
+        ]
+        for n, person in enumerate(people):
+            await post(chat, person, "m1", f"from {n}")
+
+        assert [await bodies(chat, person) for person in people] == [["from 0"], ["from 1"], ["from 2"], ["from 3"]]
+
+
+class TestSearch:
+    async def find(self, chat: Fixture, person: Fixture, query: str) -> list[str]:
+        return [entry["body"] for entry in await chat.search(person, query)]
+
+    async def test_it_finds_parts_of_words_whatever_their_case(self, chat: Fixture, ann: Fixture) -> None:
+        for n, body in enumerate(["The Parcel", "is LATE", "parcels?", "Straße", "CAFE\u0301"]):
+            await post(chat, ann, f"m{n}", body)
+
+        assert await self.find(chat, ann, "PARCEL") == ["The Parcel", "parcels?"]
+        assert await self.find(chat, ann, "strasse") == ["Straße"]
+        assert await self.find(chat, ann, "caf\u00e9") == ["CAFE\u0301"]
+        assert await self.find(chat, ann, "missing") == []
+
+    @pytest.mark.parametrize("query", ["%", "_", "!", "\\", "100%", "a_b"])
+    async def test_wildcards_are_letters_like_any_other(self, chat: Fixture, ann: Fixture, query: str) -> None:
+        await post(chat, ann, "m1", "axb and 1000")
+        await post(chat, ann, "m2", "100% a_b ! \\")
+
+        assert await self.find(chat, ann, query) == ["100% a_b ! \\"]
+
+    async def test_it_searches_ones_own_conversation_only(
+        self, chat: Fixture, ann: Fixture, make_person: Fixture
+    ) -> None:
+        await post(chat, ann, "m1", "secret of ann")
+
+        assert await self.find(chat, make_person("bob"), "secret") == []
+        assert await self.find(chat, make_person("ann", login="visitor"), "secret") == []
+
+    async def test_the_newest_fifty_are_found(self, chat: Fixture, ann: Fixture) -> None:
+        for n in range(52):
+            await post(chat, ann, f"m{n}", f"no {n}")
+
+        found = await chat.search(ann, "no")
+
+        assert [entry["seq"] for entry in found] == list(range(3, 53))
+
+    @pytest.mark.parametrize(
+        ("query", "code"), [("", Code.PARAMETER_INVALID), ("  ", Code.PARAMETER_INVALID), ("x" * 101, Code.TOO_LARGE)]
+    )
+    async def test_nothing_and_too_much_cannot_be_searched_for(
+        self, chat: Fixture, ann: Fixture, query: str, code: Code
+    ) -> None:
+        with pytest.raises(Refused) as refusal:
+            await chat.search(ann, query)
+
+        assert (refusal.value.code, refusal.value.member) == (code, "query")
+
+
+class TestMemberRecords:
+    @pytest.mark.contract("2.7/custom-on-first")
+    async def test_a_custom_member_gets_a_record_with_the_first_message(self, chat: Fixture, ann: Fixture) -> None:
+        await post(chat, ann, "m1", name="Ann from the header")
+
+        record = await ChatCustomer.objects().first()
+        assert record is not None
+        assert (record.provider, record.login, record.uid) == ("prov", "custom", "ann")
+        assert (record.name, record.email) == ("Ann from the header", "ann@shop.test")
+        assert record.auth_provider is None
+        conversation = await Conversation.objects().first()
+        assert conversation is not None
+        assert conversation.customer == record.id
+
+    async def test_without_a_header_the_name_is_the_tokens(self, chat: Fixture, ann: Fixture) -> None:
+        await post(chat, ann, "m1")
+
+        record = await ChatCustomer.objects().first()
+        assert record is not None
+        assert record.name == "Ann"
+
+    async def test_a_new_name_updates_the_record_and_old_messages_keep_theirs(
+        self, chat: Fixture, ann: Fixture
+    ) -> None:
+        await post(chat, ann, "m1", name="Ann")
+        await post(chat, ann, "m2", name="Anna")
+
+        assert await ChatCustomer.select(ChatCustomer.name) == [{"name": "Anna"}]
+        messages, _ = await chat.history(ann, None, 50)
+        assert [message["name"] for message in messages] == ["Ann", "Anna"]
+
+    @pytest.mark.contract("2.7/history-apart")
+    async def test_a_visitor_gets_none(self, chat: Fixture, make_person: Fixture) -> None:
+        await post(chat, make_person("v_1", login="visitor"), "m1", name="Somebody")
+
+        assert await ChatCustomer.count() == 0
+        assert await Conversation.select(Conversation.customer) == [{"customer": None}]
+
+    @pytest.mark.contract("2.7/social-record")
+    async def test_a_social_members_record_is_the_callbacks_and_stays_as_it_is(
+        self, chat: Fixture, make_person: Fixture
+    ) -> None:
+        written = await members.upsert(
+            provider="prov",
+            login="social",
+            uid="google:7",
+            auth_provider="google",
+            name="Goo",
+            email=None,
+            avatar=None,
+            now=NOW,
+        )
+
+        await post(chat, make_person("google:7", login="social", name="Goo"), "m1", name="Somebody else")
+
+        assert await ChatCustomer.select(ChatCustomer.id, ChatCustomer.name) == [{"id": written.id, "name": "Goo"}]
+        assert await Conversation.select(Conversation.customer) == [{"customer": written.id}]
+
+
+class TestTelling:
+    async def test_a_message_is_told_to_the_persons_other_sockets_and_to_the_agents(
+        self, chat: Fixture, ann: Fixture, listen: Fixture
+    ) -> None:
+        own, agents = listen(ann), listen()
+
+        entry = await post(chat, ann, "m1", "hello")
+
+        assert await own.next() == ({"type": "message", **entry}, "here")
+        told, source = await agents.next()
+        assert told == {"type": "message", "conversation": str(await conversation_of("ann")), "message": entry}
+        assert source == ""
+
+    async def test_a_message_sent_again_is_told_once(self, chat: Fixture, ann: Fixture, listen: Fixture) -> None:
+        own = listen(ann)
+
+        await post(chat, ann, "m1")
+        await post(chat, ann, "m1")
+        await post(chat, ann, "m2")
+
+        assert [(await own.next())[0]["id"] for _ in range(2)] == ["m1", "m2"]
+
+    async def test_an_agents_answer_is_told_to_the_person(self, chat: Fixture, ann: Fixture, listen: Fixture) -> None:
+        own = listen(ann)
+        await post(chat, ann, "m1")
+        await own.next()
+
+        await chat.answer(await conversation_of("ann"), "a1", "Can I help?", agent="eve")
+
+        told, _ = await own.next()
+        assert (told["sender"], told["name"], told["body"], told["seq"]) == ("agent", "eve", "Can I help?", 2)
+
+    async def test_nobody_else_hears_of_it(
+        self, chat: Fixture, ann: Fixture, make_person: Fixture, listen: Fixture
+    ) -> None:
+        others = [listen(make_person("bob")), listen(make_person("ann", login="visitor"))]
+        own = listen(ann)
+
+        await post(chat, ann, "m1")
+        await own.next()
+
+        assert [heard.waiting for heard in others] == [0, 0]
+
+    async def test_a_conversation_that_does_not_exist_cannot_be_answered(self, chat: Fixture) -> None:
+        with pytest.raises(Refused) as refusal:
+            await chat.answer(uuid4(), "a1", "hello?", agent="eve")
+
+        assert (refusal.value.code, refusal.value.member) == (Code.NOT_FOUND, "conversation")

@@ -1,0 +1,272 @@
+"""The agent panel: who gets in, what its pages allow, and what its socket does."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from chatkey_protocol.codes import Close
+from chatkey_server.chat.service import Chat
+from chatkey_server.identity.tokens import Profile, SocketIdentity
+from chatkey_server.socket import close_all
+from chatkey_server.storage.passwords import hash_password
+from chatkey_server.storage.tables import Agent
+
+BASE = "http://localhost:8800"
+SAME_ORIGIN = {"Origin": BASE}
+PASSWORD = "correct horse battery"
+
+Fixture = Any
+
+
+@pytest.fixture(scope="module")
+def password_hash() -> str:
+    """Made once: a hash takes a tenth of a second, which is its purpose."""
+    return hash_password(PASSWORD)
+
+
+@pytest.fixture
+async def eve(client: Fixture, password_hash: str) -> Fixture:
+    """A client of the app whose agent `eve` exists and is not signed in."""
+    await Agent.insert(Agent(username="eve", password_hash=password_hash))
+    return client
+
+
+async def sign_in(client: Fixture, password: str = PASSWORD, origin: str | None = BASE, name: str = "eve") -> Any:
+    headers = {"Origin": origin} if origin is not None else {}
+    return await client.post("/agent/sign-in", data={"username": name, "password": password}, headers=headers)
+
+
+def person(uid: str = "ann") -> SocketIdentity:
+    return SocketIdentity("prov", uid, "custom", "jkt", 2_000_000_000, Profile(name="Ann", email="ann@shop.test"))
+
+
+def chat_of(client: Fixture) -> Chat:
+    services = client.services
+    return Chat(services.hub, services.settings.limits, now=services.clock)
+
+
+@pytest.fixture
+async def panel(eve: Fixture, open_socket: Fixture) -> Fixture:
+    """The socket of a panel in which eve is signed in, after `ready`."""
+    await sign_in(eve)
+    cookie = "; ".join(f"{name}={value}" for name, value in eve.cookies.items())
+    socket = await open_socket(eve, "/agent/socket", headers={**SAME_ORIGIN, "Cookie": cookie})
+    assert await socket.next() == {"type": "ready", "agent": "eve"}
+    return socket
+
+
+class TestSigningIn:
+    async def test_who_is_not_signed_in_sees_the_form_and_nothing_else(self, client: Fixture) -> None:
+        page = await client.get("/agent")
+
+        assert page.status_code == 200
+        assert 'name="password"' in page.text
+        assert "panel.js" not in page.text
+        assert "lab agent" not in page.text
+
+    async def test_with_name_and_password_one_gets_the_panel(self, eve: Fixture) -> None:
+        answer = await sign_in(eve)
+
+        assert (answer.status_code, answer.headers["location"]) == (303, "/agent")
+        assert "panel.js" in (await eve.get("/agent")).text
+
+    async def test_the_cookie_is_for_the_panel_only_and_hidden_from_scripts(self, eve: Fixture) -> None:
+        cookie = (await sign_in(eve)).headers["set-cookie"]
+
+        assert {"httponly", "path=/agent", "samesite=lax"} <= {part.strip().lower() for part in cookie.split(";")}
+        assert "eve" not in cookie
+
+    @pytest.mark.parametrize("changes", [{"base_url": "https://chat.test"}])
+    async def test_over_https_it_is_secure_and_in_a_foreign_frame_it_is_sent_too(
+        self, make_client: Fixture, password_hash: str, changes: dict[str, str]
+    ) -> None:
+        async with make_client(**changes, panel_frame_ancestors="https://demo.test") as client:
+            await Agent.insert(Agent(username="eve", password_hash=password_hash))
+            cookie = (await sign_in(client, origin="https://chat.test")).headers["set-cookie"].lower()
+
+        assert "secure" in cookie
+        assert "samesite=none" in cookie
+
+    @pytest.mark.parametrize(
+        ("name", "password"), [("eve", "wrong password"), ("adam", PASSWORD), ("eve", ""), ("", "")]
+    )
+    async def test_a_wrong_pair_is_refused_without_saying_which_half(
+        self, eve: Fixture, name: str, password: str
+    ) -> None:
+        answer = await sign_in(eve, password, name=name)
+
+        assert answer.status_code == 401
+        assert "do not belong together" in answer.text
+        assert "set-cookie" not in answer.headers
+
+    @pytest.mark.parametrize("origin", [None, "null", "https://evil.test", "http://localhost:8801"])
+    async def test_a_form_on_another_site_cannot_sign_anyone_in(self, eve: Fixture, origin: str | None) -> None:
+        answer = await sign_in(eve, origin=origin)
+
+        assert answer.status_code == 403
+        assert f"{BASE}/agent" in answer.text
+        assert "set-cookie" not in answer.headers
+
+    async def test_guessing_is_slowed_down(self, eve: Fixture, clock: Fixture) -> None:
+        guesses = [(await sign_in(eve, "")).status_code for _ in range(11)]
+
+        assert guesses == [401] * 10 + [429]
+        clock.advance(60)
+        assert (await sign_in(eve)).status_code == 303
+
+    async def test_signing_out_ends_it(self, eve: Fixture) -> None:
+        await sign_in(eve)
+
+        foreign = await eve.post("/agent/sign-out", headers={"Origin": "https://evil.test"})
+        still = (await eve.get("/agent")).text
+        own = await eve.post("/agent/sign-out", headers=SAME_ORIGIN)
+
+        assert (foreign.status_code, own.status_code) == (403, 303)
+        assert "panel.js" in still
+        assert "panel.js" not in (await eve.get("/agent")).text
+
+    async def test_an_agent_who_was_removed_is_out(self, eve: Fixture) -> None:
+        await sign_in(eve)
+        await Agent.delete().where(Agent.username == "eve")
+
+        assert "panel.js" not in (await eve.get("/agent")).text
+
+
+class TestLab:
+    @pytest.mark.contract("D-14/panel")
+    async def test_with_the_lab_one_may_come_in_without_a_password(self, lab: Fixture) -> None:
+        page = await lab.get("/agent")
+        answer = await lab.post("/agent/lab", headers=SAME_ORIGIN)
+
+        assert "Continue as lab agent" in page.text
+        assert answer.status_code == 303
+        assert "lab agent" in (await lab.get("/agent")).text
+
+    @pytest.mark.contract("D-14/lab", "D-14/panel")
+    async def test_without_it_there_is_no_such_way(self, client: Fixture) -> None:
+        assert (await client.post("/agent/lab", headers=SAME_ORIGIN)).status_code == 404
+
+
+class TestPages:
+    async def test_they_let_nothing_in_but_their_own_files(self, eve: Fixture) -> None:
+        await sign_in(eve)
+        page = await eve.get("/agent")
+
+        policy = dict(part.split(" ", 1) for part in page.headers["content-security-policy"].split("; "))
+        assert policy == {
+            "default-src": "'none'",
+            "script-src": "'self'",
+            "style-src": "'self'",
+            "connect-src": "'self' ws://localhost:8800",
+            "form-action": "'self'",
+            "base-uri": "'none'",
+            "frame-ancestors": "'none'",
+        }
+        assert page.headers["cache-control"] == "no-store"
+        assert not re.search(r"<script(?![^>]*src=)|<style|\son\w+=|\sstyle=", page.text)
+
+    async def test_who_may_frame_them_is_a_setting(self, make_client: Fixture) -> None:
+        async with make_client(panel_frame_ancestors="https://demo.test") as client:
+            page = await client.get("/agent")
+
+        assert page.headers["content-security-policy"].endswith("frame-ancestors https://demo.test")
+
+    @pytest.mark.parametrize(("name", "media_type"), [("panel.css", "text/css"), ("panel.js", "text/javascript")])
+    async def test_their_files_are_there(self, client: Fixture, name: str, media_type: str) -> None:
+        answer = await client.get(f"/agent/{name}")
+
+        assert (answer.status_code, answer.headers["content-type"].partition(";")[0]) == (200, media_type)
+
+    async def test_the_script_puts_text_into_the_page_as_text_only(self, client: Fixture) -> None:
+        script = (await client.get("/agent/panel.js")).text
+
+        assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(", script)
+
+
+class TestSocket:
+    @pytest.mark.parametrize(
+        ("headers", "code", "close"),
+        [
+            (SAME_ORIGIN, "sign_in_required", Close.TOKEN),
+            ({**SAME_ORIGIN, "Cookie": "chatkey_agent-0=forged"}, "sign_in_required", Close.TOKEN),
+            ({"Origin": "https://evil.test"}, "origin_not_allowed", Close.FORBIDDEN),
+            ({}, "origin_not_allowed", Close.FORBIDDEN),
+        ],
+    )
+    async def test_it_is_for_the_panels_own_page_with_an_agent_signed_in(
+        self, eve: Fixture, open_socket: Fixture, headers: dict[str, str], code: str, close: Close
+    ) -> None:
+        socket = await open_socket(eve, "/agent/socket", headers=headers)
+
+        assert (await socket.next())["code"] == code
+        assert await socket.next() == {"type": "closed", "code": close, "reason": code}
+
+    async def test_another_site_cannot_ride_on_the_cookie(self, eve: Fixture, open_socket: Fixture) -> None:
+        await sign_in(eve)
+        cookie = "; ".join(f"{name}={value}" for name, value in eve.cookies.items())
+
+        socket = await open_socket(eve, "/agent/socket", headers={"Origin": "https://evil.test", "Cookie": cookie})
+
+        assert (await socket.next())["code"] == "origin_not_allowed"
+
+    @pytest.mark.contract("2.7/agent-panel")
+    async def test_it_lists_shows_and_answers_conversations(self, eve: Fixture, panel: Fixture) -> None:
+        await chat_of(eve).post(person(), "m1", "Hello", name=None, source="")
+        news = await panel.next()
+        conversation = news["conversation"]
+
+        listed = await panel.ask({"type": "list"})
+        thread = await panel.ask({"type": "thread", "conversation": conversation})
+        await panel.send({"type": "answer", "conversation": conversation, "id": "a1", "body": "Good morning"})
+        answers = [await panel.next(), await panel.next()]
+
+        assert (news["type"], news["message"]["body"]) == ("message", "Hello")
+        assert [(item["name"], item["email"], item["login"]) for item in listed["items"]] == [
+            ("Ann", "ann@shop.test", "custom")
+        ]
+        assert [entry["body"] for entry in thread["messages"]] == ["Hello"]
+        assert {answer["type"] for answer in answers} == {"ack", "message"}
+        entries, _ = await chat_of(eve).history(person(), None, 50)
+        assert [(entry["sender"], entry["name"], entry["body"]) for entry in entries] == [
+            ("customer", "Ann", "Hello"),
+            ("agent", "eve", "Good morning"),
+        ]
+
+    async def test_it_takes_and_ends_calls(self, eve: Fixture, panel: Fixture) -> None:
+        await chat_of(eve).call(person(), name=None, source="")
+        ringing = await panel.next()
+        conversation = ringing["conversation"]
+
+        taken, ended = [
+            await panel.ask({"type": "call", "conversation": conversation, "action": action})
+            for action in ("accept", "end")
+        ]
+        again = await panel.ask({"type": "call", "conversation": conversation, "action": "end"})
+
+        assert [event["state"] for event in (ringing, taken, ended)] == ["ringing", "active", "ended"]
+        assert again["code"] == "call_unknown"
+
+    async def test_what_cannot_be_done_answers_and_the_page_stays(self, panel: Fixture) -> None:
+        nowhere = "00000000-0000-0000-0000-000000000000"
+
+        refused = await panel.ask({"type": "answer", "conversation": nowhere, "id": "a1", "body": "hello?"})
+
+        assert (refused["code"], refused["id"]) == ("not_found", "a1")
+        assert (await panel.ask({"type": "list"}))["items"] == []
+
+    @pytest.mark.parametrize("sent", ["{", '{"type":"nonsense"}', b"bytes", '{"type":"thread","conversation":"x"}'])
+    async def test_a_bad_frame_ends_it(self, panel: Fixture, sent: str | bytes) -> None:
+        await panel.send(sent)
+
+        assert (await panel.next())["code"] == "frame_invalid"
+        assert (await panel.next())["code"] == Close.BAD_FRAME
+
+    @pytest.mark.contract("D-16/restart-1012")
+    async def test_on_shutdown_it_is_closed_with_1012(self, eve: Fixture, panel: Fixture) -> None:
+        await close_all(eve.services)
+
+        assert (await panel.next())["code"] == "restarting"
+        assert (await panel.next())["code"] == Close.RESTART

@@ -1,0 +1,211 @@
+"""A browser's key and what it makes of it, written without any of the server's code; and a provider to connect to."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from base64 import urlsafe_b64encode
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
+from cryptography.hazmat.primitives.hashes import SHA256
+
+from chatkey_protocol.frames import Kind
+from chatkey_server.identity import tokens
+from chatkey_server.identity.tokens import IdentityToken, Profile, Secrets
+from chatkey_server.settings import Limits
+from chatkey_server.socket.connection import Connection
+from chatkey_server.socket.handshake import Handshake
+from chatkey_server.storage import admin
+from chatkey_server.storage.providers import ProviderView
+
+NOW = 1_800_000_030.0
+URI = "wss://chat.test/v1/socket"
+SECRET = b"a secret key of at least thirty-two bytes"
+
+
+def b64(raw: bytes) -> str:
+    return urlsafe_b64encode(raw).rstrip(b"=").decode()
+
+
+@dataclass
+class Browser:
+    """A P-256 key, its thumbprint, and proofs made with it."""
+
+    key: ec.EllipticCurvePrivateKey = field(default_factory=lambda: ec.generate_private_key(ec.SECP256R1()))
+
+    @property
+    def jwk(self) -> dict[str, str]:
+        numbers = self.key.public_key().public_numbers()
+        x, y = (b64(n.to_bytes(32, "big")) for n in (numbers.x, numbers.y))
+        return {"crv": "P-256", "kty": "EC", "x": x, "y": y}
+
+    @property
+    def jkt(self) -> str:
+        return b64(hashlib.sha256(json.dumps(self.jwk, separators=(",", ":"), sort_keys=True).encode()).digest())
+
+    @property
+    def uid(self) -> str:
+        return f"v_{self.jkt}"
+
+    def proof(self, token: str, nonce: str, *, uri: str = URI, now: float = NOW, **changed: object) -> str:
+        claims = {
+            "jti": "jti-1",
+            "iat": int(now),
+            "htm": "GET",
+            "htu": uri,
+            "nonce": nonce,
+            "ath": b64(hashlib.sha256(token.encode()).digest()),
+            **changed,
+        }
+        header = {"typ": "wf-proof+jwt", "alg": "ES256", "jwk": self.jwk}
+        signed = ".".join(b64(json.dumps(part).encode()) for part in (header, claims))
+        r, s = decode_dss_signature(self.key.sign(signed.encode(), ec.ECDSA(SHA256())))
+        return f"{signed}.{b64(r.to_bytes(32, 'big') + s.to_bytes(32, 'big'))}"
+
+    def visitor_token(self, *, pid: str = "prov", now: float = NOW) -> str:
+        return tokens.mint_visitor(Secrets(SECRET), pid=pid, uid=self.uid, now=now)
+
+    def custom_token(
+        self,
+        uid: str = "ann",
+        *,
+        pid: str = "prov",
+        now: float = NOW,
+        name: str | None = "Ann",
+        email: str | None = None,
+        lifetime: int = 3600,
+    ) -> str:
+        profile = Profile(name=name, email=email)
+        return tokens.mint_custom(
+            Secrets(SECRET), pid=pid, uid=uid, jkt=self.jkt, profile=profile, now=now, lifetime=lifetime
+        )
+
+    def unbound_token(self) -> str:
+        """A member token as an integrator makes it who forgot `cnf`."""
+        claims = {"pid": "prov", "uid": "ann", "type": "user", "iat": int(NOW), "exp": int(NOW) + 3600}
+        signed = ".".join(b64(json.dumps(part).encode()) for part in ({"alg": "HS256", "typ": "JWT"}, claims))
+        return f"{signed}.{b64(hmac.digest(SECRET, signed.encode(), 'sha256'))}"
+
+    def social_token(self, sub: str = "7", *, pid: str = "prov", now: float = NOW) -> str:
+        identity = IdentityToken(
+            pid, f"google:{sub}", int(now) + 80_000, self.jkt, Profile(name="Goo", auth_provider="google")
+        )
+        return tokens.mint_member(Secrets(SECRET), identity=identity, jkt=self.jkt, now=now)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Browser:
+    return Browser()
+
+
+@pytest.fixture(scope="session")
+def other_browser() -> Browser:
+    return Browser()
+
+
+MakeProvider = Callable[..., ProviderView]
+
+
+@pytest.fixture
+def make_provider() -> MakeProvider:
+    def make(**changed: Any) -> ProviderView:
+        values: dict[str, Any] = {
+            "id": "prov",
+            "enabled": True,
+            "secrets": Secrets(SECRET),
+            "origins": ("https://shop.test",),
+            "restrict_socket_origins": False,
+            "socials": {},
+            "configuration": b"",
+            "etag": "",
+        }
+        return ProviderView(**(values | changed))
+
+    return make
+
+
+@pytest.fixture
+def provider(make_provider: MakeProvider) -> ProviderView:
+    return make_provider()
+
+
+@dataclass
+class Peer:
+    """A connection of the state machine, and a browser that talks to it at a time that can be moved."""
+
+    browser: Browser
+    provider: ProviderView
+    machine: Connection
+    now: float = NOW
+
+    @property
+    def nonce(self) -> str:
+        return self.machine.hello()["nonce"]
+
+    def text(self, kind: Kind, **members: object) -> str:
+        return json.dumps({"type": kind, **members})
+
+    def connect(self, token: str, proof: str) -> Any:
+        frame: Any = self.machine.receive(self.text(Kind.CONNECT, token=token, proof=proof), self.now)
+        return self.machine.connect(frame, self.provider, self.now)
+
+    def join(self, token: str) -> Any:
+        return self.connect(token, self.browser.proof(token, self.nonce, now=self.now))
+
+    def refresh(self, token: str) -> Any:
+        frame: Any = self.machine.receive(self.text(Kind.REFRESH, token=token), self.now)
+        return self.machine.refresh(frame, self.provider, self.now)
+
+
+MakePeer = Callable[..., Peer]
+
+
+@pytest.fixture
+def make_peer(browser: Browser, provider: ProviderView) -> MakePeer:
+    def make(
+        *, limits: Limits | None = None, origin: str | None = None, provider: ProviderView = provider, uri: str = URI
+    ) -> Peer:
+        handshake = Handshake(uri)
+        handshake.arrive([origin] if origin else [], b"")
+        return Peer(browser, provider, Connection(handshake, limits or Limits(), now=NOW))
+
+    return make
+
+
+@pytest.fixture
+async def shop(client: Any) -> Any:
+    """The app in this process, with provider `prov`."""
+    await admin.add_provider(
+        client.services.vault, now=NOW, id="prov", secret_key=SECRET.decode(), domains=["shop.test"]
+    )
+    return client
+
+
+Join = Callable[..., Awaitable[Any]]
+
+
+@pytest.fixture
+def join(open_socket: Any, shop: Any, browser: Browser) -> Join:
+    """Open a socket of the app and connect with a token; returns it after `ready`."""
+
+    async def connect(token: str, *, browser: Browser = browser) -> Any:
+        socket = await open_socket(shop, "/v1/socket", subprotocols=["wf.v1"])
+        hello = await socket.next()
+        uri, now = shop.services.settings.socket_uri, shop.services.clock()
+        proof = browser.proof(token, hello["nonce"], uri=uri, now=now)
+        await socket.send({"type": "connect", "token": token, "proof": proof})
+        socket.ready = await socket.next()
+        return socket
+
+    return connect
+
+
+@pytest.fixture
+def peer(make_peer: MakePeer) -> Peer:
+    return make_peer()

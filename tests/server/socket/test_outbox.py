@@ -1,0 +1,69 @@
+"""Frames on their way to a peer: in order, and never more than a bounded number of them."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, cast
+
+from litestar import WebSocket
+
+from chatkey_server.socket.outbox import MAX_BACKLOG, Outbox
+
+
+class SlowSocket:
+    """A socket that sends nothing until it may."""
+
+    def __init__(self) -> None:
+        self.may_send = asyncio.Event()
+        self.sent: list[str] = []
+
+    async def send(self, event: dict[str, str]) -> None:
+        await self.may_send.wait()
+        self.sent.append(event["text"])
+
+
+def outbox_of(socket: SlowSocket) -> Outbox:
+    return Outbox(cast("WebSocket[Any, Any, Any]", socket))
+
+
+async def turns(count: int = 3) -> None:
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
+async def test_frames_are_sent_in_order() -> None:
+    socket = SlowSocket()
+    socket.may_send.set()
+    outbox = outbox_of(socket)
+
+    assert [outbox.put(b"%d" % n) for n in range(5)] == [True] * 5
+    await turns()
+    assert outbox.put(b"later")
+    await turns()
+
+    assert socket.sent == ["0", "1", "2", "3", "4", "later"]
+
+
+async def test_a_peer_that_does_not_read_fills_it_and_no_more() -> None:
+    outbox = outbox_of(SlowSocket())
+    outbox.put(b"on its way")
+    await turns()
+
+    taken = [outbox.put(b"x") for _ in range(MAX_BACKLOG + 10)]
+
+    assert taken == [True] * MAX_BACKLOG + [False] * 10
+    outbox.close()
+
+
+async def test_once_closed_nothing_more_is_sent() -> None:
+    socket = SlowSocket()
+    outbox = outbox_of(socket)
+    outbox.put(b"on its way")
+    outbox.put(b"waiting")
+    await turns()
+
+    outbox.close()
+    socket.may_send.set()
+    await turns()
+
+    assert socket.sent == []

@@ -1,0 +1,384 @@
+"""The socket as a client of the app sees it: accepted first, then judged, and the same chat in every mode (D-10)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+
+from chatkey_protocol.codes import Close
+from chatkey_server.chat.events import AGENTS, read_event
+from chatkey_server.socket import close_all
+from chatkey_server.socket.outbox import MAX_BACKLOG
+from chatkey_server.storage import admin
+from chatkey_server.storage.tables import Call
+
+NOW = 1_800_000_030.0
+URI = "ws://localhost:8800/v1/socket"
+MODES = ["visitor_token", "custom_token", "social_token"]
+
+Fixture = Any
+
+
+async def ending(socket: Fixture) -> tuple[str, int, str]:
+    """Return the code of the error frame, then the code and reason with which the socket was closed."""
+    error = await socket.next()
+    assert error["type"] == "error"
+    closed = await socket.next()
+    assert closed["type"] == "closed"
+    return error["code"], closed["code"], closed["reason"]
+
+
+class TestOpening:
+    @pytest.mark.contract("D-10/subprotocol")
+    @pytest.mark.parametrize(
+        ("offered", "chosen"),
+        [(["wf.v1"], "wf.v1"), (["bearer", "wf.v1"], "wf.v1"), (["bearer", "eyJ"], None), ([], None)],
+    )
+    async def test_the_profile_is_chosen_if_it_is_offered(
+        self, open_socket: Fixture, shop: Fixture, offered: list[str], chosen: str | None
+    ) -> None:
+        socket = await open_socket(shop, "/v1/socket", subprotocols=offered)
+
+        assert socket.subprotocol == chosen
+        assert (await socket.next())["type"] == "hello"
+
+    @pytest.mark.contract("5.6/secure-context", "D-10/insecure-origin", "D-10/accept-first")
+    async def test_an_insecure_origin_is_told_so_before_anything_else(
+        self, open_socket: Fixture, shop: Fixture
+    ) -> None:
+        socket = await open_socket(shop, "/v1/socket", headers={"Origin": "http://shop.test"})
+
+        assert await ending(socket) == ("insecure_origin", Close.FORBIDDEN, "insecure_origin")
+
+    async def test_a_secure_origin_is_greeted(self, open_socket: Fixture, shop: Fixture) -> None:
+        socket = await open_socket(shop, "/v1/socket", headers={"Origin": "https://shop.test"})
+
+        assert (await socket.next())["type"] == "hello"
+
+    @pytest.mark.contract("D-10/subprotocol")
+    async def test_a_token_in_the_url_is_refused(self, open_socket: Fixture, shop: Fixture) -> None:
+        socket = await open_socket(shop, "/v1/socket?token=eyJhbGciOiJIUzI1NiJ9.e30.x")
+
+        assert await ending(socket) == ("parameter_invalid", Close.BAD_FRAME, "parameter_invalid")
+
+
+class TestConnecting:
+    @pytest.mark.parametrize("make", MODES)
+    async def test_every_mode_gets_ready(self, join: Fixture, browser: Fixture, make: str) -> None:
+        socket = await join(getattr(browser, make)())
+
+        assert socket.ready["type"] == "ready"
+        assert socket.ready["identity"] == ("visitor" if make == "visitor_token" else "member")
+
+    @pytest.mark.contract("7/proof-mismatch", "D-10/close-codes")
+    async def test_a_stolen_token_is_refused_with_4403(
+        self, open_socket: Fixture, shop: Fixture, browser: Fixture, other_browser: Fixture
+    ) -> None:
+        socket = await open_socket(shop, "/v1/socket")
+        token = browser.custom_token()
+        proof = other_browser.proof(token, (await socket.next())["nonce"], uri=URI)
+
+        await socket.send({"type": "connect", "token": token, "proof": proof})
+
+        assert await ending(socket) == ("proof_key_mismatch", Close.FORBIDDEN, "proof_key_mismatch")
+
+    @pytest.mark.contract("4.9/one-time", "D-10/nonce")
+    async def test_a_replayed_connect_frame_is_refused_with_4440(
+        self, open_socket: Fixture, shop: Fixture, browser: Fixture
+    ) -> None:
+        first, second = [await open_socket(shop, "/v1/socket") for _ in range(2)]
+        token = browser.custom_token()
+        frame = {
+            "type": "connect",
+            "token": token,
+            "proof": browser.proof(token, (await first.next())["nonce"], uri=URI),
+        }
+        assert (await first.ask(frame))["type"] == "ready"
+        await second.next()
+
+        await second.send(frame)
+
+        assert await ending(second) == ("proof_nonce", Close.NONCE, "proof_nonce")
+
+    @pytest.mark.contract("7/binding-missing", "D-10/close-codes")
+    async def test_a_member_token_without_a_key_is_refused_with_4403(
+        self, open_socket: Fixture, shop: Fixture, browser: Fixture
+    ) -> None:
+        socket = await open_socket(shop, "/v1/socket")
+        token = browser.unbound_token()
+        proof = browser.proof(token, (await socket.next())["nonce"], uri=URI)
+
+        await socket.send({"type": "connect", "token": token, "proof": proof})
+
+        assert await ending(socket) == ("proof_binding_missing", Close.FORBIDDEN, "proof_binding_missing")
+
+    async def test_a_token_of_a_provider_that_is_not_there_is_refused(
+        self, open_socket: Fixture, shop: Fixture, browser: Fixture
+    ) -> None:
+        socket = await open_socket(shop, "/v1/socket")
+        token = browser.custom_token(pid="nobody")
+        proof = browser.proof(token, (await socket.next())["nonce"], uri=URI)
+
+        await socket.send({"type": "connect", "token": token, "proof": proof})
+
+        assert await ending(socket) == ("provider_unknown", Close.FORBIDDEN, "provider_unknown")
+
+    @pytest.mark.contract("D-10/origin-restriction")
+    async def test_a_provider_can_keep_its_socket_to_its_own_pages(
+        self, open_socket: Fixture, shop: Fixture, browser: Fixture
+    ) -> None:
+        await admin.update_provider("prov", now=NOW, restrict_socket_origins=True)
+        answers = {}
+        for origin in ("https://shop.test", "https://evil.test"):
+            socket = await open_socket(shop, "/v1/socket", headers={"Origin": origin})
+            token = browser.custom_token()
+            proof = browser.proof(token, (await socket.next())["nonce"], uri=URI)
+            answers[origin] = await socket.ask({"type": "connect", "token": token, "proof": proof})
+
+        assert answers["https://shop.test"]["type"] == "ready"
+        assert answers["https://evil.test"]["code"] == "origin_not_allowed"
+
+
+class TestBadFrames:
+    @pytest.mark.contract("D-10/close-codes")
+    @pytest.mark.parametrize(
+        ("sent", "code", "close"),
+        [
+            ("{", "frame_invalid", Close.BAD_FRAME),
+            (b"{}", "frame_invalid", Close.BAD_FRAME),
+            (b"", "frame_invalid", Close.BAD_FRAME),
+            ('{"type":"ping"}', "frame_unexpected", Close.BAD_FRAME),
+            (json.dumps({"type": "ping", "x": "x" * 70_000}), "frame_too_large", Close.TOO_BIG),
+            ('{"type":"connect","token":"not a token","proof":"p"}', "token_malformed", Close.TOKEN),
+        ],
+    )
+    async def test_they_end_the_connection(
+        self, open_socket: Fixture, shop: Fixture, sent: str | bytes, code: str, close: Close
+    ) -> None:
+        socket = await open_socket(shop, "/v1/socket")
+        await socket.next()
+
+        await socket.send(sent)
+
+        assert await ending(socket) == (code, close, code)
+
+    @pytest.mark.contract("D-10/rate")
+    async def test_a_flood_ends_the_connection(self, join: Fixture, browser: Fixture) -> None:
+        socket = await join(browser.custom_token())
+        for _ in range(30):
+            await socket.send({"type": "ping"})
+
+        pongs = 0
+        while (frame := await socket.next())["type"] == "pong":
+            pongs += 1
+
+        assert (frame["code"], pongs) == ("rate_limited", 19)
+        assert (await socket.next())["code"] == Close.RATE_LIMITED
+
+    async def test_what_the_chat_refuses_answers_the_frame_and_the_socket_stays(
+        self, join: Fixture, browser: Fixture
+    ) -> None:
+        socket = await join(browser.custom_token())
+
+        error = await socket.ask({"type": "message", "id": "m1", "body": " "})
+
+        assert (error["type"], error["id"], error["code"]) == ("error", "m1", "parameter_invalid")
+        assert (await socket.ask({"type": "ping"}))["type"] == "pong"
+
+
+class TestTime:
+    @pytest.mark.contract("D-10/auth-timeout", "D-13/clock")
+    async def test_a_silent_client_is_closed_with_4408(
+        self, open_socket: Fixture, shop: Fixture, clock: Fixture
+    ) -> None:
+        socket = await open_socket(shop, "/v1/socket")
+        assert (await socket.next())["auth_timeout"] == 10
+
+        clock.advance(10)
+
+        assert await ending(socket) == ("auth_timeout", Close.AUTH_TIMEOUT, "auth_timeout")
+
+    @pytest.mark.contract("D-10/reauth")
+    async def test_before_its_token_ends_it_is_warned_and_then_closed_with_4419(
+        self, join: Fixture, browser: Fixture, clock: Fixture
+    ) -> None:
+        socket = await join(browser.custom_token(lifetime=100))
+
+        clock.advance(70)
+        assert await socket.next() == {"type": "reauth", "deadline": int(NOW) + 100}
+        clock.advance(30)
+
+        assert await ending(socket) == ("token_expired", Close.TOKEN_EXPIRED, "token_expired")
+
+    @pytest.mark.contract("2.6/refresh")
+    async def test_refreshed_in_time_the_socket_stays(self, join: Fixture, browser: Fixture, clock: Fixture) -> None:
+        socket = await join(browser.visitor_token())
+
+        for _ in range(4):
+            clock.advance(50)
+            refreshed = await socket.ask({"type": "refresh", "token": browser.visitor_token(now=clock())})
+            assert refreshed["type"] == "refreshed"
+
+        assert (await socket.ask({"type": "ping"}))["server_time"] == int(NOW) + 200
+
+    async def test_a_token_shorter_than_the_wait_for_connect_still_ends_on_time(
+        self, join: Fixture, browser: Fixture, clock: Fixture
+    ) -> None:
+        socket = await join(browser.custom_token(lifetime=3))
+        assert (await socket.next())["type"] == "reauth"
+
+        clock.advance(3)
+
+        assert await ending(socket) == ("token_expired", Close.TOKEN_EXPIRED, "token_expired")
+
+    @pytest.mark.contract("D-10/refresh", "D-10/close-codes")
+    async def test_a_refresh_with_somebody_elses_token_is_closed_with_4409(
+        self, join: Fixture, browser: Fixture
+    ) -> None:
+        socket = await join(browser.custom_token("ann"))
+
+        await socket.send({"type": "refresh", "token": browser.custom_token("bob")})
+
+        assert await ending(socket) == ("identity_changed", Close.IDENTITY_CHANGED, "identity_changed")
+
+
+class TestChat:
+    @pytest.mark.contract("1/same-chat", "D-10/history-search-call")
+    @pytest.mark.parametrize("make", MODES)
+    async def test_messages_history_search_and_calls_are_the_same_in_every_mode(
+        self, join: Fixture, browser: Fixture, make: str
+    ) -> None:
+        socket = await join(getattr(browser, make)())
+        message = {"id": "m1", "seq": 1, "sender": "customer", "name": "Me", "body": "Hello", "sent_at": int(NOW)}
+
+        answers = [
+            await socket.ask({"type": "message", "id": "m1", "body": "Hello", "headers": {"name": "Me"}}),
+            await socket.ask({"type": "history", "id": "h1"}),
+            await socket.ask({"type": "search", "id": "s1", "query": "hELL"}),
+            await socket.ask({"type": "call", "id": "c1", "action": "start"}),
+            await socket.ask({"type": "call", "id": "c2", "action": "end"}),
+            await socket.ask({"type": "call", "id": "c3", "action": "end"}),
+        ]
+
+        call_id = answers[3]["call_id"]
+        assert answers[:5] == [
+            {"type": "ack", "id": "m1", "seq": 1, "sent_at": int(NOW)},
+            {"type": "history", "id": "h1", "messages": [message], "more": False},
+            {"type": "search", "id": "s1", "messages": [message]},
+            {"type": "call", "id": "c1", "call_id": call_id, "state": "ringing"},
+            {"type": "call", "id": "c2", "call_id": call_id, "state": "ended"},
+        ]
+        assert (answers[5]["type"], answers[5]["id"], answers[5]["code"]) == ("error", "c3", "call_unknown")
+
+    async def test_another_socket_of_the_same_person_hears_it_and_the_sender_does_not(
+        self, join: Fixture, browser: Fixture, other_browser: Fixture
+    ) -> None:
+        desk, phone = (
+            await join(browser.custom_token()),
+            await join(other_browser.custom_token(), browser=other_browser),
+        )
+
+        await desk.ask({"type": "message", "id": "m1", "body": "Hello"})
+
+        heard = await phone.next()
+        assert (heard["type"], heard["body"], heard["seq"]) == ("message", "Hello", 1)
+        assert (await desk.ask({"type": "ping"}))["type"] == "pong"
+
+    async def test_nobody_else_hears_it(self, join: Fixture, browser: Fixture) -> None:
+        ann, bob = await join(browser.custom_token("ann")), await join(browser.custom_token("bob"))
+
+        await ann.ask({"type": "message", "id": "m1", "body": "Hello"})
+
+        assert (await bob.ask({"type": "ping"}))["type"] == "pong"
+        assert (await bob.ask({"type": "history", "id": "h1"}))["messages"] == []
+
+    async def test_a_call_ends_when_the_last_socket_of_the_caller_is_gone(
+        self, shop: Fixture, join: Fixture, browser: Fixture
+    ) -> None:
+        ended = asyncio.Event()
+
+        def hear(payload: bytes) -> None:
+            frame: Mapping[str, object] = json.loads(bytes(read_event(payload).frame))
+            if frame.get("state") == "ended":
+                ended.set()
+
+        one, two = await join(browser.custom_token()), await join(browser.custom_token())
+        with shop.services.hub.listen(AGENTS, hear):
+            await one.ask({"type": "call", "id": "c1", "action": "start"})
+
+            await one.leave()
+            assert await Call.select(Call.state) == [{"state": "ringing"}]
+            await two.leave()
+            await asyncio.wait_for(ended.wait(), 5)
+
+        assert await Call.select(Call.state) == [{"state": "ended"}]
+
+
+class TestEnding:
+    @pytest.mark.contract("D-16/restart-1012")
+    async def test_on_shutdown_every_socket_is_closed_with_1012(
+        self, shop: Fixture, join: Fixture, open_socket: Fixture, browser: Fixture
+    ) -> None:
+        ready, waiting = await join(browser.custom_token()), await open_socket(shop, "/v1/socket")
+        await waiting.next()
+
+        await close_all(shop.services)
+
+        assert [await ending(socket) for socket in (ready, waiting)] == [
+            ("restarting", Close.RESTART, "restarting")
+        ] * 2
+
+    async def test_nothing_is_left_of_those_who_left(self, shop: Fixture, join: Fixture, browser: Fixture) -> None:
+        sockets = [await join(browser.custom_token(f"u{n}")) for n in range(5)]
+        assert len(shop.services.sockets) == 5
+
+        for socket in sockets:
+            await socket.leave()
+
+        assert len(shop.services.sockets) == 0
+        assert shop.services.sockets._parties == {}
+        assert shop.services.hub._listeners == {}
+        assert not shop.services.clock.alarms
+
+
+class TestLog:
+    async def test_it_tells_who_came_and_went_and_never_a_token(self, join: Fixture, browser: Fixture) -> None:
+        token = browser.custom_token("ann")
+        with capture_logs() as events:
+            socket = await join(token)
+            await socket.send({"type": "refresh", "token": browser.custom_token("bob")})
+            await ending(socket)
+            await socket.leave()
+
+        told = [event for event in events if event["event"].startswith("socket.")]
+        who = {"provider": "prov", "login": "custom", "uid": "ann", "log_level": "info"}
+        assert told == [
+            {"event": "socket.ready", "skew": 0.0, **who},
+            {"event": "socket.refused", "code": "identity_changed", "member": "uid", "cause": None, **who},
+            {"event": "socket.closed", "seconds": 0.0, **who},
+        ]
+        assert token.split(".")[1] not in json.dumps(events, default=str)
+
+
+class TestSlowReader:
+    async def test_a_peer_that_does_not_read_is_closed_rather_than_buffered_for(
+        self, shop: Fixture, join: Fixture, browser: Fixture
+    ) -> None:
+        socket = await join(browser.custom_token())
+        heard = shop.services.hub._listeners["customer:prov:custom:ann"]
+
+        for deliver in tuple(heard):
+            for number in range(MAX_BACKLOG + 1):
+                deliver(b'{"frame":{"type":"message","seq":%d}}' % number)
+
+        passed_on = 0
+        while (frame := await socket.next())["type"] == "message":
+            passed_on += 1
+        assert (frame["code"], frame["retryable"]) == ("unavailable", True)
+        assert passed_on <= MAX_BACKLOG
+        assert (await socket.next())["code"] == Close.TRY_LATER

@@ -1,0 +1,90 @@
+"""The server's time, and sleeping by it."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from chatkey_server.clock import Clock
+
+
+@pytest.mark.contract("D-13/clock")
+def test_it_shows_the_source_s_time_plus_what_it_was_advanced() -> None:
+    clock = Clock(lambda: 1000.0)
+
+    moved = clock.advance(86_400)
+
+    assert moved == clock() == 87_400.0
+    assert clock.reset() == clock() == 1000.0
+
+
+def alarm_of(clock: Clock, when: float) -> asyncio.Event:
+    due = asyncio.Event()
+    clock.call_at(when, due.set)
+    return due
+
+
+async def turns() -> None:
+    for _ in range(3):
+        await asyncio.sleep(0)
+
+
+async def test_an_alarm_goes_off_when_the_clock_is_moved_past_its_time_and_not_before() -> None:
+    clock = Clock(lambda: 1000.0)
+    due = alarm_of(clock, 1060.0)
+
+    clock.advance(59)
+    await turns()
+    was_due = due.is_set()
+    clock.advance(1)
+
+    assert not was_due
+    await asyncio.wait_for(due.wait(), 1)
+
+
+async def test_it_goes_off_by_itself_when_time_passes() -> None:
+    clock = Clock()
+
+    await asyncio.wait_for(alarm_of(clock, clock() + 0.01).wait(), 1)
+
+
+async def test_a_time_that_has_come_is_not_waited_for() -> None:
+    clock = Clock(lambda: 1000.0)
+
+    await asyncio.wait_for(alarm_of(clock, 999.0).wait(), 1)
+
+
+async def test_it_goes_off_once() -> None:
+    clock = Clock(lambda: 1000.0)
+    calls: list[float] = []
+    clock.call_at(1010.0, lambda: calls.append(clock()))
+
+    clock.advance(10)
+    clock.advance(10)
+    await turns()
+
+    assert calls == [1020.0]
+    assert not clock.alarms
+
+
+async def test_one_that_is_cancelled_leaves_nothing_behind() -> None:
+    clock = Clock(lambda: 1000.0)
+    calls: list[float] = []
+    alarm = clock.call_at(1010.0, lambda: calls.append(clock()))
+
+    clock.advance(10)
+    alarm.cancel()
+    await turns()
+
+    assert calls == []
+    assert not clock.alarms
+
+
+async def test_another_thread_may_move_it() -> None:
+    clock = Clock(lambda: 1000.0)
+    due = alarm_of(clock, 1060.0)
+
+    await asyncio.to_thread(clock.advance, 60)
+
+    await asyncio.wait_for(due.wait(), 1)

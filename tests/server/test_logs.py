@@ -1,0 +1,157 @@
+"""The log: one stream, nothing secret in it."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import structlog
+
+from chatkey_protocol.codes import Close, Code
+from chatkey_server import logs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+JWT = "eyJhbGciOiJIUzI1NiJ9.eyJwaWQiOiJzaG9wIn0.c2lnbmF0dXJl"
+PEM = "-----BEGIN PRIVATE KEY-----\nMIGHAgEAMBMGByqGSM49\n-----END PRIVATE KEY-----"
+
+Lines = list[dict[str, Any]]
+
+
+@pytest.fixture
+def lines_at() -> Iterator[Callable[[str], Callable[[], Lines]]]:
+    """Configure the log at a level, and return what reads its lines."""
+
+    def configure(level: str) -> Callable[[], Lines]:
+        stream = io.StringIO()
+        logs.configure(level, stream=stream)
+        return lambda: [json.loads(line) for line in stream.getvalue().splitlines()]
+
+    yield configure
+    logs.configure("debug", stream=io.StringIO())
+
+
+@pytest.fixture
+def lines(lines_at: Callable[[str], Callable[[], Lines]]) -> Callable[[], Lines]:
+    """The lines logged at level info."""
+    return lines_at("info")
+
+
+def test_an_event_is_one_json_line_with_its_word_level_and_time(lines: Callable[[], Lines]) -> None:
+    structlog.get_logger().info("socket.ready", uid="v_abc", skew=0.5)
+
+    [line] = lines()
+    assert (line["event"], line["level"], line["uid"], line["skew"]) == ("socket.ready", "info", "v_abc", 0.5)
+    assert line["timestamp"].endswith("Z")
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        *("auth", "token", "auth_token", "id_token", "tokens", "secret", "secret_key", "client_secret", "proof", "p8"),
+        *("password", "code_verifier", "client_assertion", "Authorization", "cookie", "set_cookie", "master_key"),
+    ],
+)
+def test_what_stands_under_a_secret_key_is_not_shown(lines: Callable[[], Lines], key: str) -> None:
+    structlog.get_logger().info("x", **{key: "hidden-value"}, inner=[{key: ["hidden-value"]}])
+
+    assert "hidden-value" not in json.dumps(lines())
+    assert lines()[0][key] == "[redacted]"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (f"token {JWT} refused", "token [redacted] refused"),
+        (f"{JWT[:40]} cut", "[redacted] cut"),
+        (PEM, "[redacted]"),
+        ("Authorization: Bearer abc.def", "Authorization: Bearer [redacted]"),
+        (
+            f"GET /v1/member/token?auth={JWT}&jkt=abc HTTP/1.1",
+            "GET /v1/member/token?auth=[redacted]&jkt=[redacted] HTTP/1.1",
+        ),
+        (
+            "https://a.example/callback?code=4/0AX&state=xyz#done",
+            "https://a.example/callback?code=[redacted]&state=[redacted]#done",
+        ),
+        ("nothing to hide?", "nothing to hide?"),
+    ],
+)
+def test_what_looks_secret_is_not_shown_wherever_it_stands(lines: Callable[[], Lines], text: str, shown: str) -> None:
+    structlog.get_logger().info("x", note=text, inner={"a": (text,)}, thing=ValueError(text))
+
+    [line] = lines()
+    assert (line["note"], line["inner"], line["thing"]) == (shown, {"a": [shown]}, shown)
+
+
+def test_oauth_codes_and_states_are_hidden_and_our_own_codes_and_states_are_shown(lines: Callable[[], Lines]) -> None:
+    structlog.get_logger().info("ours", code=Code.TOKEN_EXPIRED, state="ringing")
+    structlog.get_logger().info("closed", code=Close.TOKEN)
+    structlog.get_logger().info("theirs", code="4/0AX4XfWh", state="af0ifjsldkj")
+
+    ours, closed, theirs = lines()
+    assert (ours["code"], ours["state"]) == ("token_expired", "ringing")
+    assert closed["code"] == 4401
+    assert (theirs["code"], theirs["state"]) == ("[redacted]", "[redacted]")
+
+
+def test_a_traceback_is_shown_without_its_secrets(lines: Callable[[], Lines]) -> None:
+    try:
+        int(JWT)
+    except ValueError:
+        structlog.get_logger().exception("request.failed")
+
+    assert lines()[0]["exception"].endswith("with base 10: '[redacted]'")
+
+
+def test_libraries_warnings_are_in_the_same_stream_and_redacted(lines: Callable[[], Lines]) -> None:
+    logging.getLogger("uvicorn.error").info("Started")
+    logging.getLogger("uvicorn.error").warning("Odd request: %s", f"/token?auth={JWT}")
+
+    [line] = lines()
+    assert (line["event"], line["level"]) == ("Odd request: /token?auth=[redacted]", "warning")
+
+
+def test_with_level_debug_libraries_tell_their_news(lines_at: Callable[[str], Callable[[], Lines]]) -> None:
+    lines = lines_at("debug")
+
+    logging.getLogger("uvicorn.access").info("GET %s", f"/token?auth={JWT}")
+    structlog.get_logger().debug("request.refused")
+
+    assert [line["event"] for line in lines()] == ["GET /token?auth=[redacted]", "request.refused"]
+
+
+def test_below_its_level_nothing_is_shown(lines: Callable[[], Lines]) -> None:
+    structlog.get_logger().debug("request.refused")
+
+    assert lines() == []
+
+
+def test_a_listener_hears_hidden_events_too_redacted_and_only_while_it_listens(lines: Callable[[], Lines]) -> None:
+    heard: list[dict[str, Any]] = []
+
+    with logs.listening(lambda event: heard.append(dict(event))):
+        structlog.get_logger().debug("token.refused", auth="hidden-value")
+    structlog.get_logger().debug("too late")
+
+    assert [(event["event"], event["auth"]) for event in heard] == [("token.refused", "[redacted]")]
+    assert lines() == []
+
+
+def test_people_get_lines_that_are_easy_to_read() -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    terminal = Terminal()
+    logs.configure("info", stream=terminal)
+
+    structlog.get_logger().info("socket.ready", uid="v_abc")
+    logs.configure("debug", stream=io.StringIO())
+
+    assert "socket.ready" in terminal.getvalue()
+    assert not terminal.getvalue().startswith("{")
