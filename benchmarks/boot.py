@@ -1,0 +1,172 @@
+"""How fast the widget is there: from navigation to a visitor connected over WSS, against Pyodide's own start.
+
+Both pages come from one server of ours, which holds nothing but two small documents; Pyodide's files, the widget's and
+the socket come from `chatkey serve`, over TLS, in the encodings it sends to any browser. *Cold* is the first page of a
+fresh browser context, *warm* a page in a persistent context that has been there before. The two pages take turns, so
+that what else the machine does hits both; a ratio is that of the medians. The clock is the page's own.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import ssl
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from statistics import median
+from typing import Final
+
+from playwright.sync_api import BrowserContext, Playwright, sync_playwright
+
+from chatkey_demo.stack.lab import ServiceLab
+from chatkey_demo.stack.ports import LOOPBACK, free_ports
+from chatkey_demo.stack.process import Process
+from chatkey_demo.stack.tls import Certificates, issue
+from chatkey_e2e import browsers
+from chatkey_server.assets.manifest import BUILT, read_manifest
+
+ROUNDS: Final = 12
+TARGETS: Final = {"cold": 0.35, "warm": 0.45}
+
+STOCK: Final = """
+<script type="module">
+  import { loadPyodide } from "%(service)s/assets/%(pyodide)s/pyodide.mjs";
+  await loadPyodide();
+  window.arrived = performance.now();
+</script>
+"""
+WIDGET: Final = """
+<script>
+  window.ServiceConfig = { providerId: "%(provider)s" };
+  document.addEventListener("service:ready", () => { window.arrived = performance.now(); });
+</script>
+<script async src="%(service)s/assets/sdk.js"></script>
+"""
+
+Times = dict[str, list[float]]
+"""Milliseconds per round, by `cold stock`, `cold widget`, `warm stock` and `warm widget`."""
+
+
+def main() -> None:
+    """Run the benchmark."""
+    with ExitStack() as ending:
+        folder = Path(ending.enter_context(tempfile.TemporaryDirectory()))
+        certificates = issue(folder)
+        service = ending.enter_context(running_service(folder, certificates))
+        pages = ending.enter_context(running_pages(documents(service, certificates), certificates))
+        playwright = ending.enter_context(sync_playwright())
+        report(measure(pages, playwright, folder / "profile", certificates))
+
+
+@contextmanager
+def running_service(folder: Path, certificates: Certificates) -> Iterator[str]:
+    """Run `chatkey serve` over TLS and yield its address."""
+    (port,) = free_ports(1)
+    url = f"https://chat.localhost:{port}"
+    environ = os.environ | {
+        "CHATKEY_BASE_URL": url,
+        "CHATKEY_PORT": str(port),
+        "CHATKEY_DATA_DIR": str(folder / "data"),
+        "CHATKEY_TLS_CERT": str(certificates.chain),
+        "CHATKEY_TLS_KEY": str(certificates.key),
+        "CHATKEY_LAB": "1",
+        "PYTHONUNBUFFERED": "1",
+    }
+    command = (sys.executable, "-c", "from chatkey_server.commands.serve import serve; serve()")
+    with Process("service", command, environ=environ, log=folder / "service.log"):
+        yield url
+
+
+def documents(service: str, certificates: Certificates) -> dict[str, str]:
+    """Return the two pages by their path, the widget's with a provider of its own."""
+    lab = ServiceLab(service.replace("chat.localhost", LOOPBACK), certificates.ca)
+    provider = lab.add_provider(domains=[]).id
+    lab.close()
+    names = {"service": service, "pyodide": read_manifest(BUILT).pyodide, "provider": provider}
+    return {"/stock": STOCK % names, "/widget": WIDGET % names}
+
+
+@contextmanager
+def running_pages(pages: dict[str, str], certificates: Certificates) -> Iterator[str]:
+    """Serve the pages from a site of their own and yield its address."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            page = pages.get(self.path)
+            body = f"<!doctype html><title>Boot</title><body>{page}</body>".encode() if page else b""
+            self.send_response(200 if page else 404)
+            self.send_header("content-type", "text/html")
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
+            """Say nothing: the figures are the output."""
+
+    server = ThreadingHTTPServer((LOOPBACK, 0), Handler)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificates.chain, certificates.key)
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"https://shop.localhost:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def measure(pages: str, playwright: Playwright, profile: Path, certificates: Certificates) -> Times:
+    """Visit both pages cold and warm, in turns."""
+    found = browsers.find(browsers.machine(playwright))
+    options = browsers.launch_options(found, trusted_spki=certificates.spki)
+    browser = playwright.chromium.launch(**options)
+    persistent = playwright.chromium.launch_persistent_context(profile, **options)
+    for name in ("stock", "widget"):
+        visit(persistent, f"{pages}/{name}")
+    times: Times = {f"{way} {name}": [] for way in TARGETS for name in ("stock", "widget")}
+    for number in range(ROUNDS):
+        for name in ("stock", "widget") if number % 2 else ("widget", "stock"):
+            with browser.new_context() as fresh:
+                times[f"cold {name}"].append(visit(fresh, f"{pages}/{name}"))
+            times[f"warm {name}"].append(visit(persistent, f"{pages}/{name}"))
+    persistent.close()
+    browser.close()
+    return times
+
+
+def visit(context: BrowserContext, url: str) -> float:
+    """Open a page, and return the milliseconds from its navigation to its arrival."""
+    page = context.new_page()
+    page.goto(url)
+    arrived: float = page.wait_for_function("() => window.arrived").json_value()
+    page.close()
+    return arrived
+
+
+def report(times: Times) -> None:
+    """Print the figures for people, then the line for programs."""
+    ratios = {}
+    for way, target in TARGETS.items():
+        stock, widget = median(times[f"{way} stock"]), median(times[f"{way} widget"])
+        ratios[way] = widget / stock
+        verdict = "ok" if ratios[way] <= target else "too slow"
+        sys.stdout.write(
+            f"{way}: Pyodide alone {stock:.0f} ms, visitor connected {widget:.0f} ms, "
+            f"ratio {ratios[way]:.2f} (at most {target}: {verdict}); medians of {ROUNDS} rounds\n"
+        )
+    figures = {f"{way}_ratio": round(ratio, 3) for way, ratio in ratios.items()}
+    medians = {f"{name.replace(' ', '_')}_ms": round(median(values)) for name, values in times.items()}
+    sys.stdout.write(json.dumps({"bench": "boot", **figures, **medians, "rounds": ROUNDS}) + "\n")
+
+
+if __name__ == "__main__":
+    main()

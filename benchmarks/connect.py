@@ -1,0 +1,246 @@
+"""How fast sockets are accepted: ours, with token and proof checked, against a bare Litestar handler.
+
+The bare `@websocket` handler accepts, sends, receives, sends and closes, with frames of the same sizes; both run as
+`chatkey serve` runs: one uvicorn process with `websockets-sansio`. Ours logs warnings only: two lines per connection
+are what a terminal costs, not what the check costs. A proof needs the server's nonce, so the client signs while it is
+measured; it is kept thin (no WebSocket library, keys and tokens made before) so that the server is the busy one, which
+the client's own share of processor time shows. Rounds are interleaved; the ratio is the median of the rounds' ratios.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import os
+import re
+import sys
+import tempfile
+import time
+from base64 import urlsafe_b64encode
+from collections.abc import Mapping
+from functools import partial
+from itertools import cycle
+from pathlib import Path
+from statistics import median
+from typing import Any, Final, cast
+
+import uvicorn
+import uvloop
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
+from cryptography.hazmat.primitives.hashes import SHA256
+from litestar import Litestar, WebSocket, websocket
+
+from chatkey_demo.stack.ports import LOOPBACK, free_ports
+from chatkey_demo.stack.process import Process
+from chatkey_protocol.names import SOCKET_PATH, SUBPROTOCOL
+from chatkey_server.commands.serve import uvicorn_config
+from chatkey_server.identity.tokens import Profile, Secrets, mint_custom
+from chatkey_server.settings import Settings, load
+from chatkey_server.storage import admin, engine, migrate
+from chatkey_server.storage.vault import Vault
+
+ROUNDS: Final = 20
+CONNECTIONS: Final = 500
+AT_ONCE: Final = 16
+KEYS: Final = 200
+TARGET: Final = 0.6
+PATIENCE_SECONDS: Final = 60
+
+PROVIDER: Final = "bench"
+SECRET: Final = "only-for-the-benchmark-0123456789abcdef"
+BARE_HELLO: Final = json.dumps({"type": "hello", "nonce": "n" * 32, "server_time": 1, "auth_timeout": 10, "ping": 25})
+BARE_READY: Final = json.dumps({"type": "ready", "identity": "member", "uid": "u", "expires_at": 1, "server_time": 1})
+CLOSE: Final = b"\x88\x82" + bytes(4) + (1000).to_bytes(2, "big")
+NONCE: Final = re.compile(rb'"nonce": ?"([^"]+)"')
+
+
+def main() -> None:
+    """Run the benchmark, or with `--bare` only the server it compares with."""
+    if sys.argv[1:2] == ["--bare"]:
+        run_bare(int(sys.argv[2]))
+        return
+    ours, bare = free_ports(2)
+    with tempfile.TemporaryDirectory() as folder:
+        environ = {
+            "CHATKEY_DATA_DIR": folder,
+            "CHATKEY_PORT": str(ours),
+            "CHATKEY_BASE_URL": f"http://localhost:{ours}",
+            "CHATKEY_LOG_LEVEL": "warning",
+        }
+        asyncio.run(prepare(load(environ)))
+        widgets = [Widget(number, ours) for number in range(KEYS)]
+        serve = [sys.executable, "-c", "from chatkey_server.commands.serve import serve; serve()"]
+        alone = [sys.executable, __file__, "--bare", str(bare)]
+        with (
+            Process("chatkey", serve, environ=os.environ | environ, log=Path(folder) / "ours.log"),
+            Process("bare", alone, environ=os.environ, log=Path(folder) / "bare.log"),
+        ):
+            report(uvloop.run(measure(ours, bare, widgets)))
+
+
+async def prepare(settings: Settings) -> None:
+    """Make the provider whose members connect."""
+    async with engine.opened(settings.database):
+        await migrate.migrate()
+        await admin.add_provider(Vault.of(settings), now=time.time(), id=PROVIDER, secret_key=SECRET)
+
+
+def run_bare(port: int) -> None:
+    """Serve the handler that ours is compared with."""
+
+    @websocket(SOCKET_PATH)
+    async def bare(socket: WebSocket[Any, Any, Any]) -> None:
+        await socket.accept(subprotocols=SUBPROTOCOL)
+        await socket.send_text(BARE_HELLO)
+        await socket.receive_text()
+        await socket.send_text(BARE_READY)
+        await socket.close()
+
+    settings = Settings(port=port)
+    config = uvicorn_config(Litestar([bare], logging_config=None, openapi_config=None), settings)
+    config.host, config.port = settings.host, settings.port
+    print(f"ready http://{LOOPBACK}:{port}", flush=True)
+    uvicorn.Server(config).run()
+
+
+class Widget:
+    """A key and a token, both made before, and the connect frame that answers a nonce."""
+
+    def __init__(self, number: int, port: int) -> None:
+        self._key = ec.generate_private_key(ec.SECP256R1())
+        numbers = self._key.public_key().public_numbers()
+        x, y = (_b64(part.to_bytes(32, "big")) for part in (numbers.x, numbers.y))
+        jwk = {"crv": "P-256", "kty": "EC", "x": x, "y": y}
+        jkt = _b64(hashlib.sha256(_json(jwk)).digest())
+        self._token = mint_custom(
+            Secrets(SECRET.encode()),
+            pid=PROVIDER,
+            uid=f"user-{number}",
+            jkt=jkt,
+            profile=Profile(name="Ada Lovelace", email="ada@example.com"),
+            now=time.time(),
+        )
+        self._header = _b64(_json({"typ": "wf-proof+jwt", "alg": "ES256", "jwk": jwk}))
+        self._claims = {
+            "jti": f"jti-{number}",
+            "iat": int(time.time()),
+            "htm": "GET",
+            "htu": f"ws://localhost:{port}{SOCKET_PATH}",
+            "ath": _b64(hashlib.sha256(self._token.encode()).digest()),
+        }
+
+    def connect(self, nonce: str) -> bytes:
+        """Return the connect frame, ready to be sent."""
+        signed = f"{self._header}.{_b64(_json(self._claims | {'nonce': nonce}))}"
+        r, s = decode_dss_signature(self._key.sign(signed.encode(), ec.ECDSA(SHA256())))
+        proof = f"{signed}.{_b64(r.to_bytes(32, 'big') + s.to_bytes(32, 'big'))}"
+        return _text_frame(_json({"type": "connect", "token": self._token, "proof": proof}))
+
+
+class Client(asyncio.Protocol):
+    """One connection: opens, answers the hello, waits for `ready`, and closes."""
+
+    def __init__(self, port: int, widget: Widget, *, signs: bool) -> None:
+        self._widget = widget
+        self._signs = signs
+        self.received = b""
+        self._answered = False
+        self.ready = False
+        self.closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._request = (
+            f"GET {SOCKET_PATH} HTTP/1.1\r\nHost: localhost:{port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            f"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n"
+            f"Sec-WebSocket-Protocol: {SUBPROTOCOL}\r\nOrigin: http://localhost:{port}\r\n\r\n"
+        ).encode()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Ask to be upgraded."""
+        # uvloop's transports are not instances of the class they implement.
+        self._transport = cast("asyncio.Transport", transport)
+        self._transport.write(self._request)
+
+    def data_received(self, data: bytes) -> None:
+        """Answer the hello, and close once `ready` is there."""
+        self.received += data
+        if not self._answered and (hello := NONCE.search(self.received)):
+            self._answered = True
+            nonce = hello[1].decode()
+            self._transport.write(self._widget.connect(nonce) if self._signs else BARE_CONNECT)
+        elif self._answered and not self.ready and b'"ready"' in self.received:
+            self.ready = True
+            self._transport.write(CLOSE)
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - the protocol's signature
+        """Say that it is over."""
+        self.closed.set_result(None)
+
+
+async def measure(ours: int, bare: int, widgets: list[Widget]) -> dict[str, list[float]]:
+    """Return connections per second, and the client's share of processor time, one figure per round."""
+    figures: dict[str, list[float]] = {"ours": [], "bare": [], "ours_client": [], "bare_client": []}
+    for number in range(-1, ROUNDS):
+        targets = [("ours", ours), ("bare", bare)]
+        for name, port in targets if number % 2 else reversed(targets):
+            rate, busy = await one_round(port, widgets, signs=name == "ours")
+            if number >= 0:  # the first round warms up
+                figures[name].append(rate)
+                figures[f"{name}_client"].append(busy)
+    return figures
+
+
+async def one_round(port: int, widgets: list[Widget], *, signs: bool) -> tuple[float, float]:
+    """Open the connections of a round, some at once, and return their rate and how busy this process was."""
+    waiting = iter(range(CONNECTIONS))
+    turn = cycle(widgets)
+
+    async def some() -> None:
+        loop = asyncio.get_running_loop()
+        for _ in waiting:
+            client = Client(port, next(turn), signs=signs)
+            await loop.create_connection(partial(_same, client), LOOPBACK, port)
+            await client.closed
+            if not client.ready:
+                raise RuntimeError(f"A connection was not accepted: {client.received[-300:]!r}")
+
+    started, worked = time.perf_counter(), time.process_time()
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        await asyncio.gather(*(some() for _ in range(AT_ONCE)))
+    elapsed = time.perf_counter() - started
+    return CONNECTIONS / elapsed, (time.process_time() - worked) / elapsed
+
+
+def report(figures: dict[str, list[float]]) -> None:
+    """Print the figures for people, and one line for machines."""
+    ratio = median(ours / bare for ours, bare in zip(figures["ours"], figures["bare"], strict=True))
+    print(f"Accepted sockets, {CONNECTIONS} per round, {AT_ONCE} at once, {KEYS} keys (median of {ROUNDS} rounds)")
+    for name, what in (("bare", "Litestar handler, nothing checked"), ("ours", "token and proof checked")):
+        rate, busy = median(figures[name]), median(figures[f"{name}_client"])
+        print(f"  {name:<5} {rate:>7.0f}/s   {what}; the client used {busy:.0%} of a processor")
+    print(f"  ours is {ratio:.2f} of bare; to reach: {TARGET}")
+    rates = {name: round(median(figures[name])) for name in ("ours", "bare")}
+    print(json.dumps({"bench": "connect", "ratio": round(ratio, 3), "per_second": rates}))
+
+
+def _same(client: Client) -> Client:
+    return client
+
+
+def _b64(raw: bytes) -> str:
+    return urlsafe_b64encode(raw).rstrip(b"=").decode()
+
+
+def _json(value: Mapping[str, object]) -> bytes:
+    return json.dumps(value, separators=(",", ":"), sort_keys=True).encode()
+
+
+def _text_frame(payload: bytes) -> bytes:
+    # A mask of zeros is a mask: it costs this client nothing, and the server the same as any other.
+    return b"\x81" + (0x80 | 126).to_bytes(1, "big") + len(payload).to_bytes(2, "big") + bytes(4) + payload
+
+
+BARE_CONNECT: Final = _text_frame(b"x" * 1250)
+
+if __name__ == "__main__":
+    main()

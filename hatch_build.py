@@ -1,0 +1,32 @@
+"""Puts the files the browser loads into the wheel; `python hatch_build.py` rebuilds them in place."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+ROOT = Path(__file__).parent
+
+# The builder is no part of what is built, so nothing installs it.
+sys.path.insert(0, str(ROOT / "widget_sim"))
+
+from chatkey_build import build  # noqa: E402
+
+
+class BrowserFiles(BuildHookInterface[Any]):
+    """Builds the browser's files before hatchling collects them, for wheels and editable installs alike."""
+
+    PLUGIN_NAME = "custom"
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002
+        """Bring the files up to date; the source distribution carries the sources alone."""
+        if self.target_name == "wheel":
+            build(ROOT)
+
+
+if __name__ == "__main__":
+    made = build(ROOT)
+    sys.stdout.write(f"{len(made.sizes)} files, snapshot {made.snapshot}, {made.pyodide}\n")

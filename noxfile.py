@@ -1,0 +1,120 @@
+# /// script
+# dependencies = ["nox[uv]"]
+# ///
+"""Everything that is run on this project: `python -m nox` checks it all, `python -m nox -s demo` shows it.
+
+The block above lets a plain `nox` fetch uv and start itself again with it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import nox
+
+ROOT = Path(__file__).parent
+COMPONENTS = ("server", "widget_sim", "fake_oauth", "e2e", "demo")
+TYPED = (*COMPONENTS, "tests", "benchmarks", "tools", "noxfile.py", "hatch_build.py")
+BENCHES = ("boot", "tokens", "connect")
+
+nox.needs_version = ">=2025.2.9"
+nox.options.default_venv_backend = "uv"
+nox.options.reuse_existing_virtualenvs = True
+nox.options.sessions = ["lint", "typing", "tests", "e2e", "build", "docs"]
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Style and format (ruff)."""
+    _install(session, "checks")
+    session.run("ruff", "check", *session.posargs)
+    session.run("ruff", "format", "--check")
+
+
+@nox.session
+def typing(session: nox.Session) -> None:
+    """Types: mypy in strict mode, and pyright."""
+    _install(session, "dev", "checks")
+    session.run("mypy", *TYPED)
+    session.run("pyright", "--pythonpath", str(Path(session.bin) / "python"))
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """Our own tests, without a browser; on SQLite and on PostgreSQL."""
+    _install(session, "dev")
+    _install_project(session)
+    session.run("pytest", *(session.posargs or ["tests"]))
+
+
+@nox.session
+def e2e(session: nox.Session) -> None:
+    """Browser scenarios over TLS and WSS; arguments go to `chatkey e2e`."""
+    _install(session, "dev")
+    _install_project(session)
+    session.run("chatkey", "e2e", *session.posargs)
+
+
+@nox.session
+def build(session: nox.Session) -> None:
+    """Build wheel and source distribution, install the wheel in an empty environment and start what it brings."""
+    session.install("uv")
+    shutil.rmtree(ROOT / "dist", ignore_errors=True)
+    session.run("uv", "build", "--quiet", "--out-dir", "dist", str(ROOT))
+    wheel = next((ROOT / "dist").glob("chatkey-*.whl"))
+    fresh = Path(session.create_tmp()) / "fresh"
+    session.run("uv", "venv", "--quiet", "--clear", "--python", str(Path(session.bin) / "python"), str(fresh))
+    python = str(fresh / ("Scripts" if os.name == "nt" else "bin") / "python")
+    session.run("uv", "pip", "install", "--quiet", "--python", python, "-r", "requirements/run.txt", str(wheel))
+    session.run(python, "tools/check_wheel.py", str(wheel), external=True)
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """The documentation says what the code does: generated pages are current, every link and name in it exists."""
+    _install(session, "dev")
+    _install_project(session)
+    session.run("python", "tools/generate_docs.py", *(session.posargs or ["--check"]))
+    session.run("pytest", "tests/docs")
+
+
+@nox.session
+def demo(session: nox.Session) -> None:
+    """The demo: all four identity modes on this machine; arguments go to `chatkey demo`."""
+    _install(session, "run")
+    _install_project(session)
+    session.run("chatkey", "demo", *session.posargs)
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    """Benchmarks, as ratios within one run: `nox -s bench -- boot`, `tokens`, `connect`, or all of them."""
+    _install(session, "dev")
+    _install_project(session)
+    for name in session.posargs or BENCHES:
+        session.run("python", f"benchmarks/{name}.py")
+
+
+@nox.session
+def lock(session: nox.Session) -> None:
+    """Write requirements/*.txt anew: exact versions with hashes, and no addresses."""
+    session.install("uv")
+    common = ("--quiet", "--universal", "--generate-hashes", "--no-emit-index-url", "--no-annotate", "--no-header")
+    for name, sources in {
+        "run": ("pyproject.toml",),
+        "dev": ("pyproject.toml", "--group", "dev"),
+        "checks": ("--group", "checks"),
+    }.items():
+        session.run("uv", "pip", "compile", *common, "--upgrade", *sources, "-o", f"requirements/{name}.txt")
+
+
+def _install(session: nox.Session, *names: str) -> None:
+    for name in names:
+        session.install("--require-hashes", "-r", f"requirements/{name}.txt")
+
+
+def _install_project(session: nox.Session) -> None:
+    # The wheel, not the checkout: what is tested is what users get.
+    session.install("--no-deps", "--reinstall-package", "chatkey", ".")

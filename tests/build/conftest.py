@@ -1,0 +1,76 @@
+"""A checkout in miniature for the builder, and the real one's built files."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+# The builder is installed with nothing. At the end, so that an installed chatkey is still the one under test.
+sys.path.append(str(ROOT / "widget_sim"))
+
+from chatkey_build import build as chatkey_build  # noqa: E402
+from chatkey_build.builder import PYODIDE_FILES, Built, built_folder  # noqa: E402
+
+LOCK = {"packages": {"node_modules/pyodide": {"version": "1.2.3"}}}
+
+
+@dataclass
+class Checkout:
+    """A checkout whose Pyodide and snapshot are a few bytes, and a count of the slow steps that were taken."""
+
+    root: Path
+    steps: list[str] = field(default_factory=list)
+
+    @property
+    def built(self) -> Path:
+        return built_folder(self.root)
+
+    def write(self, name: str, text: str) -> None:
+        file = self.root / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+
+    def build(self) -> Built:
+        self.steps.clear()
+        return chatkey_build(self.root)
+
+    def install(self, folder: Path) -> Path:
+        self.steps.append("install")
+        return folder / "node_modules" / "pyodide"
+
+    def snapshot(self, _folder: Path, *, pyodide: Path, sources: Path, output: Path) -> None:
+        self.steps.append("snapshot")
+        output.write_bytes(pyodide.name.encode() + sources.read_bytes() + bytes(1000))
+
+
+@pytest.fixture
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checkout:
+    made = Checkout(tmp_path)
+    for package in ("chatkey_protocol", "chatkey_widget", "chatkey_build"):
+        made.write(f"widget_sim/{package}/__init__.py", f'"""{package}."""\n')
+    made.write("widget_sim/page/sdk.js", "// sdk")
+    made.write("widget_sim/pyodide/package-lock.json", json.dumps(LOCK))
+    made.write("widget_sim/pyodide/snapshot.mjs", "// snapshot")
+    for name in PYODIDE_FILES:
+        made.write(f"widget_sim/pyodide/node_modules/pyodide/{name}", json.dumps({"info": {"version": "1.2.3"}}))
+    monkeypatch.setattr("chatkey_build.builder.install_pyodide", made.install)
+    monkeypatch.setattr("chatkey_build.builder.make_snapshot", made.snapshot)
+    return made
+
+
+@pytest.fixture(scope="session")
+def built() -> Built:
+    """The real files, brought up to date if they are not."""
+    return chatkey_build(ROOT)
+
+
+@pytest.fixture(scope="session")
+def built_path() -> Callable[[str], Path]:
+    """Where a real built file is."""
+    return lambda name: built_folder(ROOT) / name

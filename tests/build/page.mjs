@@ -1,0 +1,124 @@
+// A page for sdk.js without a browser: every file, answer and clock is the test's.
+
+import { readFileSync } from "node:fs";
+import vm from "node:vm";
+
+const SOURCE = readFileSync(new URL("../../widget_sim/page/sdk.js", import.meta.url), "utf8");
+
+export const SERVED = {
+  baseUrl: "https://chat.example",
+  pyodide: "https://cdn.example/pyodide-1/",
+  snapshot: "https://cdn.example/widget-1.snapshot",
+  sources: "https://cdn.example/widget-1.zip",
+  memory: 64,
+  lock: { version: "1" },
+};
+export const CONFIG = { providerId: "shop" };
+
+/** What has been started by the time no promise is waiting any more. */
+export const settled = () => new Promise((resolve) => setTimeout(resolve, 2));
+
+export class Page {
+  requests = []; // addresses that were fetched, imported or preloaded
+  started = []; // how Python was started: "snapshot" or "sources"
+  hosts = []; // what the Python widget was handed, one per start
+  calls = []; // what the Python widget was asked to do
+  events = []; // [name, detail] of every event on the handle
+  dom = []; // types of the events on the document
+  console = []; // lines for the page's author
+  reported = []; // what the page would hear of in window.onerror
+  timers = []; // what waits for time to pass
+  seeded = 0;
+  missing = new Set(); // addresses that cannot be loaded
+
+  constructor({ secure = true, wasm = true, prerendering = false, window = {} } = {}) {
+    this.document = Object.assign(new EventTarget(), {
+      prerendering,
+      createElement: () => ({}),
+      head: { append: (link) => this.preload(link) },
+    });
+    for (const type of ["service:ready", "service:error"]) {
+      this.document.addEventListener(type, (event) => this.dom.push([type, event.detail]));
+    }
+    const say = (...words) => this.console.push(words.join(" "));
+    this.window = vm.createContext({
+      isSecureContext: secure,
+      location: { origin: "http://shop.example" },
+      document: this.document,
+      console: { warn: say, error: say },
+      performance,
+      reportError: (error) => this.reported.push(error),
+      fetch: (url, options) => this.fetch(url, options),
+      importFile: (url) => this.importFile(url),
+      setTimeout: (callback, milliseconds) => this.timers.push({ callback, milliseconds }),
+      clearTimeout: (id) => delete this.timers[id - 1],
+      CustomEvent,
+      URL,
+      ...(wasm ? {} : { WebAssembly: { Module: refuseToCompile } }),
+      ...window,
+    });
+    this.window.window = vm.runInContext("globalThis", this.window);
+  }
+
+  /** Run the script, as a tag on the page would. */
+  load() {
+    const code = SOURCE.replace("/* served */ null", JSON.stringify(SERVED)).replace(/\bimport\(/g, "importFile(");
+    vm.runInContext(code, this.window);
+    this.window.Service.on("*", (detail, name) => this.events.push([name, detail]));
+    return this.window.Service;
+  }
+
+  /** Let the timer go off that waits for this long. */
+  pass(milliseconds) {
+    this.timers.find((timer) => timer?.milliseconds === milliseconds).callback();
+  }
+
+  get codes() {
+    return this.events.filter(([name]) => name === "error").map(([, detail]) => detail.code);
+  }
+
+  preload(link) {
+    this.requests.push(link.href);
+  }
+
+  async fetch(url, { method = "GET" } = {}) {
+    this.requests.push(method === "GET" ? url : `${method} ${url}`);
+    if (this.missing.has(url)) return { ok: false, status: 404 };
+    return { ok: true, arrayBuffer: async () => Uint8Array.of(1, 2, 3).buffer };
+  }
+
+  async importFile(url) {
+    this.requests.push(url);
+    if (this.missing.has(url)) throw new Error(`${url} is not there.`);
+    return { loadPyodide: (options) => this.loadPyodide(options), default: () => this.instantiate() };
+  }
+
+  /** Without its WebAssembly, Pyodide never comes back. */
+  async instantiate() {
+    return this.missing.has(`${SERVED.pyodide}pyodide.asm.wasm`) ? new Promise(() => {}) : {};
+  }
+
+  async loadPyodide({ indexURL, _loadSnapshot, createPyodideModule }) {
+    if (createPyodideModule) await createPyodideModule({ preRun: [() => {}] });
+    else await this.importFile(`${indexURL}pyodide.asm.mjs`);
+    this.started.push(_loadSnapshot ? "snapshot" : "sources");
+    this.memory = _loadSnapshot;
+    return { pyimport: (name) => this.module(name), unpackArchive: () => {} };
+  }
+
+  module(name) {
+    if (name === "random") return { seed: () => this.seeded++ };
+    return { start: (host) => this.startWidget(name, host) };
+  }
+
+  startWidget(entry, host) {
+    this.hosts.push({ entry, ...host });
+    const method = (name) => (...values) => void this.calls.push([name, ...values]);
+    const names = ["logout", "refreshIdentity", "shutdown", "open", "close"];
+    return { ...Object.fromEntries(names.map((name) => [name, method(name)])), debug: () => ({ jkt: "thumbprint" }) };
+  }
+}
+
+function refuseToCompile() {
+  throw new Error("blocked by the page's policy");
+}

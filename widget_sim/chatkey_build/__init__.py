@@ -1,0 +1,6 @@
+"""Makes the files the browser loads: the pinned Pyodide, the widget's start-up snapshot, and their compressed forms."""
+
+from chatkey_build.builder import Built, build, is_fresh
+from chatkey_build.node import BuildError
+
+__all__ = ["BuildError", "Built", "build", "is_fresh"]

