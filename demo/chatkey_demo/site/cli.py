@@ -1,0 +1,56 @@
+"""The command that runs the site in a process of its own."""
+
+import socket
+
+import click
+import uvicorn
+
+from chatkey_demo.site.app import Addresses, create_app
+from chatkey_demo.stack.ports import LOOPBACK
+
+
+class AnnouncingServer(uvicorn.Server):
+    """Says `ready <url>` on standard output once it listens."""
+
+    def __init__(self, config: uvicorn.Config, url: str) -> None:
+        super().__init__(config)
+        self._url = url
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start listening, then say so."""
+        await super().startup(sockets)
+        if self.started:
+            click.echo(f"ready {self._url}")
+
+
+@click.command()
+@click.option(
+    "--port", "ports", type=int, required=True, multiple=True, help="Port to listen on, on 127.0.0.1 only. Repeatable."
+)
+@click.option("--browser-url", required=True, help="This site's address as browsers see it.")
+@click.option("--service-url", required=True, help="The chat service's address as browsers see it.")
+@click.option("--sdk-url", required=True, help="Where browsers find sdk.js.")
+@click.option("--tls-cert", help="Certificate chain, PEM.")
+@click.option("--tls-key", help="Private key, PEM.")
+def site(
+    *,
+    ports: tuple[int, ...],
+    browser_url: str,
+    service_url: str,
+    sdk_url: str,
+    tls_cert: str | None,
+    tls_key: str | None,
+) -> None:
+    """Run the integrator's site with its control API on loopback."""
+    listeners = [socket.create_server((LOOPBACK, port)) for port in ports]
+    config = uvicorn.Config(
+        create_app(Addresses(browser_url, service_url, sdk_url)),
+        ssl_certfile=tls_cert,
+        ssl_keyfile=tls_key,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        ws="none",
+        timeout_graceful_shutdown=1,  # an idle TLS peer would hold the end back for 30 s
+    )
+    AnnouncingServer(config, browser_url).run(sockets=listeners)

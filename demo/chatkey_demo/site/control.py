@@ -1,0 +1,66 @@
+"""The control API, for the harness and the demo: shops, and the clock by which they sign tokens."""
+
+import msgspec
+from litestar import Router, delete, get, post
+from litestar.exceptions import ClientException, NotFoundException
+from litestar.params import FromPath, JSONBody
+
+from chatkey_demo.site.shops import Shop, Shops
+
+Data = dict[str, dict[str, object]]
+
+
+class NewShop(msgspec.Struct, forbid_unknown_fields=True):
+    """A shop to open."""
+
+    slug: str
+    provider_id: str
+    secret_key: str
+    title: str = "Alder & Loam"
+    get_token: bool = True
+    spy: str | None = None
+
+
+class Advance(msgspec.Struct, forbid_unknown_fields=True):
+    """Seconds to move the clock."""
+
+    advance: float
+
+
+def control(shops: Shops) -> Router:
+    """Return the routes under `/lab`; answers are wrapped in `data` and show no secret."""
+
+    @post("/shops", sync_to_thread=False)
+    def add(data: JSONBody[NewShop]) -> Data:
+        try:
+            shop = shops.add(**msgspec.structs.asdict(data))
+        except ValueError as error:
+            raise ClientException(str(error)) from error
+        return {"data": _shown(shop)}
+
+    @get("/shops/{slug:str}", sync_to_thread=False)
+    def show(slug: FromPath[str]) -> Data:
+        shop = shops.get(slug)
+        if shop is None:
+            raise NotFoundException(f"no shop {slug!r}")
+        return {"data": _shown(shop)}
+
+    @delete("/shops/{slug:str}", sync_to_thread=False)
+    def remove(slug: FromPath[str]) -> None:
+        shops.remove(slug)
+
+    @post("/clock", status_code=200, sync_to_thread=False)
+    def clock(data: JSONBody[Advance]) -> Data:
+        shops.offset += data.advance
+        return {"data": {"now": shops.now()}}
+
+    @post("/reset", status_code=200, sync_to_thread=False)
+    def reset() -> Data:
+        shops.offset = 0.0
+        return {"data": {"now": shops.now()}}
+
+    return Router("/lab", route_handlers=[add, show, remove, clock, reset])
+
+
+def _shown(shop: Shop) -> dict[str, object]:
+    return {"slug": shop.slug, "provider_id": shop.provider_id, "token_calls": shop.token_calls}

@@ -1,0 +1,144 @@
+"""The pages people see, their sign-in, and the endpoint that the widget's `getToken` calls."""
+
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+from jinja2 import Environment, FileSystemLoader
+from litestar import MediaType, Request, Response, get, post
+from litestar.datastructures import Cookie, State
+from litestar.exceptions import ClientException, NotFoundException, SerializationException
+from litestar.handlers import HTTPRouteHandler
+from litestar.params import FromPath, FromQuery, URLEncodedBody
+from litestar.response import Redirect
+
+from chatkey_demo.site.people import avatar
+from chatkey_demo.site.shops import Shop, Shops
+from chatkey_demo.token_backend import InvalidRequestError, Person
+
+HERE = Path(__file__).parent
+TEMPLATES = Environment(loader=FileSystemLoader(HERE / "templates"), autoescape=True)
+STATIC = {"shop.css": "text/css", "shop.js": "text/javascript", "spy.js": "text/javascript"}
+Http = Request[None, None, State]
+Csp = Literal["strict", "off"]
+ConfigPlace = Literal["before", "after"]
+
+
+class SignIn(msgspec.Struct):
+    """The sign-in form."""
+
+    person: str
+
+
+def pages(
+    shops: Shops, everybody: Mapping[str, Person], site_url: str, service_url: str, sdk_url: str
+) -> list[HTTPRouteHandler]:
+    """Return the routes of all shops."""
+    static = {name: (HERE / "static" / name).read_bytes() for name in STATIC}
+    secure = site_url.startswith("https:")
+
+    def found(slug: str) -> Shop:
+        shop = shops.get(slug)
+        if shop is None:
+            raise NotFoundException(f"There is no shop {slug!r} here.")
+        return shop
+
+    @get("/", media_type=MediaType.HTML, sync_to_thread=False)
+    def front() -> str:
+        return TEMPLATES.get_template("front.html").render(shops=shops.all())
+
+    @get("/{slug:str}/", media_type=MediaType.HTML, sync_to_thread=False)
+    def shop_page(
+        request: Http,
+        slug: FromPath[str],
+        csp: FromQuery[Literal["strict", "off"]] = "off",
+        config: FromQuery[Literal["before", "after"]] = "before",
+    ) -> Response[str]:
+        shop = found(slug)
+        nonce = secrets.token_urlsafe(16)
+        page = TEMPLATES.get_template("shop.html").render(
+            shop=shop,
+            person=shop.who(request.cookies.get(shop.cookie)),
+            people=everybody.values(),
+            nonce=nonce,
+            sdk_url=sdk_url,
+            config_first=config == "before",
+        )
+        headers = {"Cache-Control": "no-store", "Referrer-Policy": "strict-origin-when-cross-origin"}
+        if csp == "strict":
+            headers["Content-Security-Policy"] = _policy(nonce, service_url, sdk_url)
+        return Response(page, headers=headers)
+
+    @post("/{slug:str}/login", sync_to_thread=False)
+    def login(slug: FromPath[str], data: URLEncodedBody[SignIn]) -> Redirect:
+        shop = found(slug)
+        person = everybody.get(data.person)
+        if person is None:
+            raise ClientException(f"There is nobody called {data.person!r} here.")
+        cookie = Cookie(
+            key=shop.cookie,
+            value=shop.sign_in(person),
+            path=f"/{slug}/",
+            httponly=True,
+            secure=secure,
+            samesite="lax",
+        )
+        return Redirect(f"/{slug}/", status_code=303, cookies=[cookie])
+
+    @post("/{slug:str}/logout", sync_to_thread=False)
+    def logout(request: Http, slug: FromPath[str]) -> Redirect:
+        shop = found(slug)
+        shop.sign_out(request.cookies.get(shop.cookie))
+        gone = Cookie(key=shop.cookie, value="", path=f"/{slug}/", max_age=0, httponly=True, secure=secure)
+        return Redirect(f"/{slug}/", status_code=303, cookies=[gone])
+
+    @post("/{slug:str}/chat/token", status_code=200)
+    async def token(request: Http, slug: FromPath[str]) -> Response[dict[str, str | None]]:
+        shop = found(slug)
+        shop.token_calls += 1
+        try:
+            answer = shop.backend.answer(await request.json(), shop.who(request.cookies.get(shop.cookie)))
+        except (InvalidRequestError, SerializationException) as error:
+            raise ClientException(str(error)) from error
+        return Response(answer, headers={"Cache-Control": "no-store"})
+
+    @get("/people/{name:str}", media_type="image/svg+xml", sync_to_thread=False)
+    def portrait(name: FromPath[str]) -> str:
+        person = everybody.get(name.removesuffix(".svg"))
+        if person is None:
+            raise NotFoundException(f"There is nobody called {name!r} here.")
+        return avatar(person)
+
+    @get("/static/{name:str}", sync_to_thread=False)
+    def file(name: FromPath[str]) -> Response[bytes]:
+        if name not in static:
+            raise NotFoundException(f"There is no file {name!r} here.")
+        return Response(static[name], media_type=STATIC[name])
+
+    return [front, shop_page, login, logout, token, portrait, file]
+
+
+def snippet(provider_id: str, sdk_url: str, *, get_token: bool) -> str:
+    """Return what an integrator puts on his page, as the shops have it on theirs."""
+    parts: Any = TEMPLATES.get_template("snippet.html").module
+    return f"{parts.config(provider_id, get_token)}\n{parts.sdk(sdk_url)}"
+
+
+def _policy(nonce: str, service_url: str, sdk_url: str) -> str:
+    """Return the strictest Content-Security-Policy a page with the widget can have."""
+    assets = sdk_url.removesuffix("/sdk.js")
+    socket = service_url.replace("http", "ws", 1)
+    return "; ".join(
+        (
+            "default-src 'none'",
+            f"script-src 'self' 'nonce-{nonce}' 'wasm-unsafe-eval' {assets}/",
+            f"connect-src 'self' {service_url} {socket} {assets}/",
+            f"style-src 'self' {assets}/",
+            "img-src 'self' data:",
+            "form-action 'self'",
+            "base-uri 'none'",
+            "frame-ancestors 'none'",
+        )
+    )

@@ -1,0 +1,86 @@
+"""The shops of the site: what each is configured with, and who is signed in there."""
+
+import re
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from chatkey_demo.token_backend import Person, TokenBackend
+
+SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
+RESERVED = ("lab", "static", "people")
+KEPT_SESSIONS = 1000
+
+
+@dataclass(slots=True)
+class Shop:
+    """One integrator: a provider, its secret, and whether his page offers `getToken`.
+
+    `spy` is the origin of a page that frames this one and may watch its widget; only the demo sets it.
+    """
+
+    slug: str
+    title: str
+    provider_id: str
+    backend: TokenBackend
+    get_token: bool
+    spy: str | None = None
+    token_calls: int = 0
+    _sessions: dict[str, Person] = field(default_factory=dict[str, Person], repr=False)
+
+    @property
+    def cookie(self) -> str:
+        """The session cookie's name, this shop's own: cookies ignore ports."""
+        return f"sid_{self.slug}"
+
+    def sign_in(self, person: Person) -> str:
+        """Start a session and return its id; the oldest goes when there are too many."""
+        while len(self._sessions) >= KEPT_SESSIONS:
+            del self._sessions[next(iter(self._sessions))]
+        session = secrets.token_urlsafe(24)
+        self._sessions[session] = person
+        return session
+
+    def who(self, session: str | None) -> Person | None:
+        """Return who is signed in with this session."""
+        return self._sessions.get(session) if session else None
+
+    def sign_out(self, session: str | None) -> None:
+        """End the session, if there is one."""
+        if session:
+            self._sessions.pop(session, None)
+
+
+class Shops:
+    """All shops by slug, and the clock by which they sign tokens."""
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self._now = now
+        self._shops: dict[str, Shop] = {}
+        self.offset = 0.0
+
+    def now(self) -> float:
+        """Seconds since the epoch, moved by `offset`."""
+        return self._now() + self.offset
+
+    def add(
+        self, *, slug: str, title: str, provider_id: str, secret_key: str, get_token: bool, spy: str | None = None
+    ) -> Shop:
+        """Open a shop, or open it anew with nobody signed in. Raises ValueError for a slug that is no path segment."""
+        if not SLUG.fullmatch(slug) or slug in RESERVED:
+            raise ValueError(f"slug {slug!r} cannot be used: letters a-z, digits and hyphens, not lab, static, people")
+        backend = TokenBackend(provider_id, secret_key, now=self.now)
+        self._shops[slug] = Shop(slug, title, provider_id, backend, get_token, spy)
+        return self._shops[slug]
+
+    def get(self, slug: str) -> Shop | None:
+        """Return the shop of that slug."""
+        return self._shops.get(slug)
+
+    def remove(self, slug: str) -> None:
+        """Close a shop, if it is open."""
+        self._shops.pop(slug, None)
+
+    def all(self) -> list[Shop]:
+        """Return the shops in the order in which they opened."""
+        return list(self._shops.values())

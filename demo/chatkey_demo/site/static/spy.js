@@ -1,0 +1,52 @@
+// Only in the demo: shows the page that frames this one what the widget is doing. No token leaves the page: the
+// widget's debug() has its claims, never the token itself.
+(() => {
+  "use strict";
+
+  const { hub } = document.currentScript.dataset;
+  const { parent } = window;
+  if (parent === window) return;
+
+  const page = `${performance.timeOrigin}`;
+  let due = false;
+
+  /** Once for everything that happens in one turn. */
+  function tell() {
+    if (due) return;
+    due = true;
+    setTimeout(() => {
+      due = false;
+      const { debug, identity } = window.Service;
+      parent.postMessage({ type: "chatkey:spy", page, identity, debug: debug() }, hub);
+    });
+  }
+
+  function watch() {
+    window.Service.on("*", tell);
+    tell();
+  }
+
+  /** Forget everything this origin holds: key, cached token, the shop's session. The next page is a new visitor. */
+  async function reset() {
+    window.Service?.shutdown();
+    localStorage.clear();
+    for (const { name } of await indexedDB.databases()) await deleted(name);
+    await fetch("logout", { method: "POST", redirect: "manual" });
+    location.replace(location.pathname);
+  }
+
+  function deleted(name) {
+    return new Promise((resolve, reject) => {
+      const request = indexedDB.deleteDatabase(name);
+      request.onsuccess = request.onblocked = () => resolve();
+      request.onerror = () => reject(request.error);
+    });
+  }
+
+  addEventListener("message", ({ origin, source, data }) => {
+    if (origin === hub && source === parent && data?.type === "chatkey:spy:reset") reset();
+  });
+
+  if (window.Service) watch();
+  else document.querySelector("script[async]").addEventListener("load", watch);
+})();

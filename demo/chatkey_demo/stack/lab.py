@@ -1,0 +1,182 @@
+"""Typed clients for the lab APIs of the service, the fake provider and the site: what a test may arrange and see."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import httpx
+
+from chatkey_demo.stack.tls import trust
+
+KeySource = Literal["service", "own"]
+
+
+class LabError(Exception):
+    """A lab refused; the message carries the request and the answer."""
+
+
+class Lab:
+    """JSON over HTTP to one process's lab. Every answer is unwrapped from `data`."""
+
+    def __init__(self, url: str, ca: Path | None) -> None:
+        self._http = httpx.Client(
+            base_url=f"{url}/lab",
+            verify=trust(ca),
+            limits=httpx.Limits(max_keepalive_connections=0),  # an idle TLS peer holds back a server that restarts
+            timeout=30,
+            trust_env=False,
+        )
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+
+    def advance(self, seconds: float) -> float:
+        """Move the process's clock and return its new time, seconds since the epoch."""
+        return float(self.ask("POST", "/clock", {"advance": seconds})["now"])
+
+    def reset(self) -> None:
+        """Put the clock and everything armed back."""
+        self.ask("POST", "/reset")
+
+    def ask(self, method: str, path: str, body: object = None, **query: str | float) -> Any:
+        """Send one request and return its `data`. Raises `LabError` for any answer but 2xx."""
+        answer = (
+            self._http.request(method, path, json=body, params=query)
+            if body is not None
+            else (self._http.request(method, path, params=query))
+        )
+        if not answer.is_success:
+            raise LabError(
+                f"{method} {answer.request.url.path} was answered {answer.status_code}: {answer.text[:2000]}"
+            )
+        return answer.json()["data"] if answer.content else None
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """A provider of the service, made for one test or one demo shop."""
+
+    id: str
+    secret_key: str
+
+
+@dataclass(frozen=True, slots=True)
+class SocialKeys:
+    """How a provider logs in with one social provider; `own` keys come with both values."""
+
+    key_source: KeySource
+    client_id: str | None = None
+    client_secret: str | None = None
+    enabled: bool = True
+
+    def wire(self) -> dict[str, object]:
+        """Return the members that are set."""
+        shown = {"key_source": self.key_source, "client_id": self.client_id, "client_secret": self.client_secret}
+        return {**{name: value for name, value in shown.items() if value is not None}, "enabled": self.enabled}
+
+
+class ServiceLab(Lab):
+    """The chat service's lab."""
+
+    def now(self) -> float:
+        """Return the service's time, seconds since the epoch."""
+        return float(self.ask("GET", "/clock")["now"])
+
+    def add_provider(
+        self, *, domains: Sequence[str], socials: dict[str, SocialKeys] | None = None, **members: object
+    ) -> Provider:
+        """Make an isolated provider."""
+        body = {"domains": list(domains), "socials": _wire(socials or {}), **members}
+        made = self.ask("POST", "/providers", body)
+        return Provider(made["id"], made["secret_key"])
+
+    def change_provider(
+        self, provider_id: str, *, socials: dict[str, SocialKeys] | None = None, **members: object
+    ) -> None:
+        """Change a provider as an admin would: the service's own cache is left to age."""
+        body = members if socials is None else {"socials": _wire(socials), **members}
+        self.ask("PATCH", f"/providers/{provider_id}", body)
+
+    def remove_provider(self, provider_id: str) -> None:
+        """Delete a provider."""
+        self.ask("DELETE", f"/providers/{provider_id}")
+
+    def set_application(self, social: str, client_id: str, client_secret: str) -> None:
+        """Give the service its own keys at one social provider."""
+        body = {"social": social, "client_id": client_id, "client_secret": client_secret}
+        self.ask("POST", "/applications", body)
+
+    def add_agent(self, username: str, password: str) -> None:
+        """Make an agent who can sign in to the agent panel."""
+        self.ask("POST", "/agents", {"username": username, "password": password})
+
+    def members(self, provider_id: str) -> list[dict[str, Any]]:
+        """Return the member records of a provider."""
+        return list(self.ask("GET", "/members", provider=provider_id))
+
+    def events(self, *, after: int = 0, kind: str = "", wait: float = 0) -> list[dict[str, Any]]:
+        """Return logged events after number `after`; with `wait`, stay up to so many seconds until there is one."""
+        return list(self.ask("GET", "/events", after=after, kind=kind, wait=wait)["events"])
+
+    def arm(self, **rule: object) -> None:
+        """Arm one fault rule."""
+        self.ask("POST", "/faults", rule)
+
+
+class ProviderLab(Lab):
+    """The fake OAuth provider's lab."""
+
+    def add_client(
+        self, social: str, *, client_id: str, client_secret: str, name: str, redirect_uris: Sequence[str]
+    ) -> None:
+        """Register an application at one provider."""
+        self.ask(
+            "POST",
+            "/clients",
+            {
+                "provider": social,
+                "client_id": client_id,
+                "client_secret": client_secret,
+                "name": name,
+                "redirect_uris": list(redirect_uris),
+            },
+        )
+
+    def requests(self, **filters: str | float) -> list[dict[str, Any]]:
+        """Return the redacted log of what was asked of the provider."""
+        return list(self.ask("GET", "/requests", **filters)["requests"])
+
+
+class SiteLab(Lab):
+    """The integrator's site's control API."""
+
+    def open_shop(
+        self, slug: str, provider: Provider, *, get_token: bool, title: str = "Alder & Loam", spy: str | None = None
+    ) -> None:
+        """Open a shop that embeds the widget of `provider`; the page at the origin `spy` may watch it."""
+        self.ask(
+            "POST",
+            "/shops",
+            {
+                "slug": slug,
+                "provider_id": provider.id,
+                "secret_key": provider.secret_key,
+                "get_token": get_token,
+                "title": title,
+                "spy": spy,
+            },
+        )
+
+    def close_shop(self, slug: str) -> None:
+        """Close a shop."""
+        self.ask("DELETE", f"/shops/{slug}")
+
+    def token_calls(self, slug: str) -> int:
+        """Return how often the shop's `getToken` endpoint was called."""
+        return int(self.ask("GET", f"/shops/{slug}")["token_calls"])
+
+
+def _wire(socials: dict[str, SocialKeys]) -> dict[str, dict[str, object]]:
+    return {name: keys.wire() for name, keys in socials.items()}

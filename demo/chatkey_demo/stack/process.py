@@ -1,0 +1,157 @@
+"""A child process that serves: started, waited for, watched, and ended with its exit awaited."""
+
+import subprocess
+import threading
+import time
+from collections import deque
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+READY = "ready "
+KEPT_LINES = 5000
+SHOWN_LINES = 40
+
+
+class ProcessError(Exception):
+    """A child that did not start, died, or would not end; the message carries the last lines it wrote."""
+
+
+class Process:
+    """Runs `command` until the `with` block ends.
+
+    The child is ready when it writes the line `ready <url>`. What it writes is kept in `log`, a file, and the last
+    lines in memory. A child that dies or is late raises `ProcessError`.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        command: Sequence[str],
+        *,
+        environ: Mapping[str, str],
+        log: Path,
+        ready_within: float = 30.0,
+        ends_within: float = 10.0,
+    ) -> None:
+        self.name = name
+        self.log = log
+        self._command = list(command)
+        self._environ = dict(environ)
+        self._ready_within = ready_within
+        self._ends_within = ends_within
+        self._lines: deque[str] = deque(maxlen=KEPT_LINES)
+        self._written = 0
+        self._said_ready = threading.Event()
+        self._closed = threading.Event()
+        self._child: subprocess.Popen[str] | None = None
+        self._reader: threading.Thread | None = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        try:
+            self.wait_ready()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    @property
+    def running(self) -> bool:
+        """Whether the child is alive."""
+        return self._child is not None and self._child.poll() is None
+
+    @property
+    def mark(self) -> int:
+        """How many lines the child has written so far, for `output(since=…)`."""
+        return self._written
+
+    def output(self, since: int = 0) -> str:
+        """Return what the child wrote after line number `since`, as far as it is still kept."""
+        lines = list(self._lines)
+        kept_from = self._written - len(lines)
+        return "".join(lines[max(0, since - kept_from) :])
+
+    def start(self) -> None:
+        """Start the child without waiting for it."""
+        if self.running:
+            raise ProcessError(f"{self.name} is running already")
+        self._said_ready.clear()
+        self._closed.clear()
+        self._child = subprocess.Popen(  # noqa: S603  (the command is ours)
+            self._command,
+            env=self._environ,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+            start_new_session=True,  # Ctrl-C reaches this program, which then ends its children in order
+        )
+        self._reader = threading.Thread(target=self._read, args=(self._child,), name=f"{self.name} output", daemon=True)
+        self._reader.start()
+
+    def wait_ready(self) -> None:
+        """Wait for the line `ready <url>`."""
+        deadline = time.monotonic() + self._ready_within
+        while not self._said_ready.wait(0.02):
+            if self._closed.is_set() and not self._said_ready.is_set():
+                raise ProcessError(self._sentence("ended before it was ready"))
+            if time.monotonic() > deadline:
+                raise ProcessError(self._sentence(f"was not ready within {self._ready_within:g} s"))
+
+    def check(self) -> None:
+        """Raise `ProcessError` if the child has died."""
+        if not self.running:
+            raise ProcessError(self._sentence("is not running"))
+
+    def stop(self) -> None:
+        """Ask the child to end and wait until it has; a child that has to be killed is an error."""
+        child = self._child
+        if child is None:
+            return
+        stubborn = False
+        if child.poll() is None:
+            child.terminate()
+            try:
+                child.wait(self._ends_within)
+            except subprocess.TimeoutExpired:
+                stubborn = True
+                child.kill()
+                child.wait()
+        if self._reader is not None:
+            self._reader.join(self._ends_within)
+        if stubborn:
+            raise ProcessError(self._sentence(f"did not end within {self._ends_within:g} s and was killed"))
+
+    def restart(self) -> None:
+        """End the child and start it again with the same command."""
+        self.stop()
+        self.start()
+        self.wait_ready()
+
+    def _read(self, child: subprocess.Popen[str]) -> None:
+        if child.stdout is None:
+            return
+        with child.stdout as lines, self.log.open("a", encoding="utf-8") as log:
+            for line in lines:
+                self._lines.append(line)
+                self._written += 1
+                log.write(line)
+                log.flush()
+                if line.startswith(READY):
+                    self._said_ready.set()
+        self._closed.set()
+
+    def _sentence(self, what: str) -> str:
+        status = self._child.poll() if self._child else None
+        ending = f" (exit status {status})" if status is not None else ""
+        tail = "".join(self.output().splitlines(keepends=True)[-SHOWN_LINES:]).rstrip() or "(nothing)"
+        return f"{self.name} {what}{ending}. Its last output, all of it in {self.log}:\n{tail}"

@@ -1,0 +1,241 @@
+"""The whole set of servers, started side by side on free ports and ended together."""
+
+import json
+import os
+import secrets
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from chatkey_demo.stack.lab import ProviderLab, ServiceLab, SiteLab
+from chatkey_demo.stack.ports import LOOPBACK, free_ports
+from chatkey_demo.stack.process import Process
+from chatkey_demo.stack.tls import Certificates, issue, trust
+from chatkey_protocol.names import AVAILABLE_SOCIALS, OAUTH_CALLBACK_PATH
+
+SERVICE_NAME = "Chat Service"
+"""What consent pages call the service's own applications."""
+
+
+class Flavour(StrEnum):
+    """How browsers reach the servers."""
+
+    PLAIN = "plain"
+    """http and ws, all on `localhost` with ports of their own; no certificates."""
+    TLS = "tls"
+    """https and wss on three sites, `shop.localhost`, `chat.localhost` and `id.localhost`."""
+    LOCAL_TLS = "local-tls"
+    """https and wss, all on `localhost` with ports of their own: one site, whose pages may frame each other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """One server: its process, its address as browsers write it, and as processes on this machine do."""
+
+    process: Process
+    browser_url: str
+    local_url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """The running servers and their labs."""
+
+    flavour: Flavour
+    certificates: Certificates | None
+    service: Server
+    provider: Server
+    site: Server
+    service_lab: ServiceLab
+    provider_lab: ProviderLab
+    site_lab: SiteLab
+
+    @property
+    def servers(self) -> tuple[Server, Server, Server]:
+        """All three, for those who watch over them."""
+        return self.service, self.provider, self.site
+
+    @property
+    def ca(self) -> Path | None:
+        """The file that makes a client trust the servers' certificates."""
+        return self.certificates.ca if self.certificates else None
+
+    def get(self, path: str) -> httpx.Response:
+        """Ask the service as a program would: no cookies, no redirect followed."""
+        return httpx.get(self.service.local_url + path, verify=trust(self.ca), trust_env=False)
+
+    def callback(self, social: str) -> str:
+        """Return the redirect URI that is registered at a social provider (contract 4.5)."""
+        return self.service.browser_url + OAUTH_CALLBACK_PATH.format(social=social)
+
+    def advance(self, seconds: float) -> float:
+        """Move the clocks of all servers and return the service's time."""
+        self.provider_lab.advance(seconds)
+        self.site_lab.advance(seconds)
+        return self.service_lab.advance(seconds)
+
+    def reset(self) -> None:
+        """Put the clocks of all servers back to the system's time and disarm every fault."""
+        for lab in (self.service_lab, self.provider_lab, self.site_lab):
+            lab.reset()
+
+
+@contextmanager
+def running(
+    flavour: Flavour = Flavour.TLS,
+    *,
+    folder: Path | None = None,
+    ports: tuple[int, int, int] | None = None,
+    settings: Mapping[str, str] | None = None,
+    certificates: Certificates | None = None,
+    more_site_ports: Sequence[int] = (),
+) -> Iterator[Stack]:
+    """Start service, fake provider and site, with the service's own keys registered at every social provider.
+
+    `folder` keeps data and logs (default: a temporary one, removed at the end), `ports` are those of service, provider
+    and site (default: free ones), `settings` are further `CHATKEY_*` of the service, `certificates` are used instead of
+    new ones, and at `more_site_ports` the site answers too, each an origin of its own. Raises `ProcessError` with the
+    output of the server that does not start.
+    """
+    with ExitStack() as ending:
+        kept = folder or Path(ending.enter_context(tempfile.TemporaryDirectory(prefix="chatkey-")))
+        kept.mkdir(parents=True, exist_ok=True)
+        if flavour is not Flavour.PLAIN and certificates is None:
+            certificates = issue(kept)
+        plan = _Plan(flavour, kept, ports or _three_ports(), certificates, tuple(more_site_ports))
+        yield _start(plan, settings or {}, ending)
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    flavour: Flavour
+    folder: Path
+    ports: tuple[int, int, int]
+    certificates: Certificates | None
+    more_site_ports: tuple[int, ...]
+
+    @property
+    def scheme(self) -> str:
+        return "http" if self.flavour is Flavour.PLAIN else "https"
+
+    def browser_url(self, name: str, port: int) -> str:
+        host = f"{name}.localhost" if self.flavour is Flavour.TLS else "localhost"
+        return f"{self.scheme}://{host}:{port}"
+
+    def local_url(self, port: int) -> str:
+        return f"{self.scheme}://{LOOPBACK}:{port}"
+
+
+def _three_ports() -> tuple[int, int, int]:
+    service, provider, site = free_ports(3)
+    return service, provider, site
+
+
+def _start(plan: _Plan, settings: Mapping[str, str], ending: ExitStack) -> Stack:
+    certificates = plan.certificates
+    service_port, provider_port, site_port = plan.ports
+    service_url = plan.browser_url("chat", service_port)
+    provider_url = plan.browser_url("id", provider_port)
+    site_url = plan.browser_url("shop", site_port)
+    tls = ("--tls-cert", str(certificates.chain), "--tls-key", str(certificates.key)) if certificates else ()
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("CHATKEY_")}
+
+    def process(name: str, *command: str, extra: Mapping[str, str] | None = None) -> Process:
+        started = Process(
+            name,
+            (sys.executable, "-m", *command),
+            environ={**environ, "PYTHONUNBUFFERED": "1", **(extra or {})},
+            log=plan.folder / f"{name}.log",
+        )
+        ending.callback(started.stop)
+        started.start()
+        return started
+
+    service = process(
+        "service",
+        "chatkey_server",
+        "serve",
+        extra={
+            "CHATKEY_BASE_URL": service_url,
+            "CHATKEY_HOST": LOOPBACK,
+            "CHATKEY_PORT": str(service_port),
+            "CHATKEY_DATA_DIR": str(plan.folder / "data"),
+            "CHATKEY_LAB": "1",
+            **_tls_settings(certificates),
+            **_social_settings(provider_url, plan.local_url(provider_port)),
+            **settings,
+        },
+    )
+    keys = _service_keys(service_url)
+    clients = plan.folder / "clients.json"
+    clients.touch(mode=0o600)
+    clients.write_text(json.dumps(keys))
+    provider = process(
+        "provider",
+        *("chatkey_server", "fake-oauth", "--lab", "--port", str(provider_port), "--clients", str(clients)),
+        *("--browser-url", provider_url, "--server-url", plan.local_url(provider_port)),
+        *tls,
+    )
+    site = process(
+        "site",
+        "chatkey_demo.site",
+        *(part for port in (site_port, *plan.more_site_ports) for part in ("--port", str(port))),
+        *("--browser-url", site_url, "--service-url", service_url),
+        *("--sdk-url", f"{service_url}/assets/sdk.js"),
+        *tls,
+    )
+    for started in (service, provider, site):
+        started.wait_ready()
+    ca = certificates.ca if certificates else None
+    service_lab = ending.enter_context(closing(ServiceLab(plan.local_url(service_port), ca)))
+    for client in keys:
+        service_lab.set_application(client["provider"], client["client_id"], client["client_secret"])
+    return Stack(
+        flavour=plan.flavour,
+        certificates=certificates,
+        service=Server(service, service_url, plan.local_url(service_port)),
+        provider=Server(provider, provider_url, plan.local_url(provider_port)),
+        site=Server(site, site_url, plan.local_url(site_port)),
+        service_lab=service_lab,
+        provider_lab=ending.enter_context(closing(ProviderLab(plan.local_url(provider_port), ca))),
+        site_lab=ending.enter_context(closing(SiteLab(plan.local_url(site_port), ca))),
+    )
+
+
+def _tls_settings(certificates: Certificates | None) -> dict[str, str]:
+    if certificates is None:
+        return {}
+    return {
+        "CHATKEY_TLS_CERT": str(certificates.chain),
+        "CHATKEY_TLS_KEY": str(certificates.key),
+        "CHATKEY_CA_FILE": str(certificates.ca),
+    }
+
+
+def _social_settings(browser_url: str, server_url: str) -> dict[str, str]:
+    settings: dict[str, str] = {}
+    for social in AVAILABLE_SOCIALS:
+        settings[f"CHATKEY_{social.upper()}_BROWSER_URL"] = f"{browser_url}/{social}"
+        settings[f"CHATKEY_{social.upper()}_SERVER_URL"] = f"{server_url}/{social}"
+    return settings
+
+
+def _service_keys(service_url: str) -> list[dict[str, Any]]:
+    """Return an application of the service's own (mode 3) at every social provider."""
+    return [
+        {
+            "provider": social,
+            "client_id": f"service-{social}",
+            "client_secret": secrets.token_urlsafe(32),
+            "name": SERVICE_NAME,
+            "redirect_uris": [service_url + OAUTH_CALLBACK_PATH.format(social=social)],
+        }
+        for social in AVAILABLE_SOCIALS
+    ]

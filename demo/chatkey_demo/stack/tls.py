@@ -1,0 +1,50 @@
+"""A throw-away certificate authority for one run, and what others need in order to trust it."""
+
+import base64
+import hashlib
+import ssl
+from dataclasses import dataclass
+from pathlib import Path
+
+import trustme
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+NAMES = ("shop.localhost", "chat.localhost", "id.localhost", "localhost", "127.0.0.1")
+
+
+@dataclass(frozen=True, slots=True)
+class Certificates:
+    """Files for the servers and their peers.
+
+    `chain` holds the leaf and the CA itself: Chromium looks for `spki`, the base64 SHA-256 of the CA's public key, in
+    the chain it is served (`--ignore-certificate-errors-spki-list`) and keeps every other check.
+    """
+
+    chain: Path
+    key: Path
+    ca: Path
+    spki: str
+
+
+def issue(folder: Path, names: tuple[str, ...] = NAMES) -> Certificates:
+    """Make a CA and one leaf for `names`, and write them to `folder`, the key readable by its owner only."""
+    authority = trustme.CA()
+    leaf = authority.issue_cert(*names)
+    made = Certificates(folder / "chain.pem", folder / "key.pem", folder / "ca.pem", _spki(authority))
+    made.chain.write_bytes(b"".join(pem.bytes() for pem in (*leaf.cert_chain_pems, authority.cert_pem)))
+    made.ca.write_bytes(authority.cert_pem.bytes())
+    made.key.touch(mode=0o600)
+    made.key.write_bytes(leaf.private_key_pem.bytes())
+    return made
+
+
+def trust(ca: Path | None) -> ssl.SSLContext:
+    """Return what a client needs to verify a server: the CA of that file, or the system's."""
+    return ssl.create_default_context(cafile=ca)
+
+
+def _spki(authority: trustme.CA) -> str:
+    certificate = x509.load_pem_x509_certificate(authority.cert_pem.bytes())
+    public = certificate.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+    return base64.b64encode(hashlib.sha256(public).digest()).decode()

@@ -1,0 +1,111 @@
+"""A business of a test's own: an isolated provider of the service, and the shop that embeds its widget."""
+
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import jwt
+
+from chatkey_demo.stack.lab import Provider, SocialKeys
+from chatkey_demo.stack.stack import Stack
+from chatkey_protocol.names import CONFIG_PATH, MEMBER_TOKEN_PATH, OAUTH_START_PATH, SOCKET_PATH, VISITOR_TOKEN_PATH
+from chatkey_protocol.storage_keys import MEMBER_TOKEN_PREFIX
+
+
+@dataclass(frozen=True, slots=True)
+class Business:
+    """One integrator: his provider, his shop, and his own keys at the social providers."""
+
+    stack: Stack
+    provider: Provider
+    slug: str
+    own_keys: dict[str, SocialKeys] = field(default_factory=dict[str, SocialKeys])
+
+    @property
+    def url(self) -> str:
+        """The shop's page."""
+        return f"{self.stack.site.browser_url}/{self.slug}/"
+
+    @property
+    def origin(self) -> str:
+        """The origin of the shop's page."""
+        return self.stack.site.browser_url
+
+    @property
+    def socket_uri(self) -> str:
+        """The service's socket, as the configuration names it."""
+        return self.stack.service.browser_url.replace("http", "ws", 1) + SOCKET_PATH
+
+    @property
+    def storage_key(self) -> str:
+        """The localStorage key of the cached member token."""
+        return MEMBER_TOKEN_PREFIX + self.provider.id
+
+    @property
+    def configuration_path(self) -> str:
+        """Path of the configuration endpoint."""
+        return CONFIG_PATH.format(id=self.provider.id)
+
+    @property
+    def visitor_token_path(self) -> str:
+        """Path of the visitor token endpoint."""
+        return VISITOR_TOKEN_PATH.format(id=self.provider.id)
+
+    @property
+    def member_token_path(self) -> str:
+        """Path of the member token endpoint."""
+        return MEMBER_TOKEN_PATH.format(id=self.provider.id)
+
+    def oauth_start_path(self, social: str) -> str:
+        """Path of the OAuth start endpoint."""
+        return OAUTH_START_PATH.format(id=self.provider.id, social=social)
+
+    @property
+    def secrets(self) -> Iterable[str]:
+        """Everything of this business that no browser, log or page may ever show."""
+        yield self.provider.secret_key
+        yield from (keys.client_secret for keys in self.own_keys.values() if keys.client_secret)
+
+    @property
+    def token_calls(self) -> int:
+        """How often the shop's `getToken` endpoint was called."""
+        return self.stack.site_lab.token_calls(self.slug)
+
+    def mint(self, *, now: float, **claims: Any) -> str:
+        """Sign a socket token as this business's backend would, with `claims` added, or left out when None."""
+        issued = int(now)
+        honest = {"pid": self.provider.id, "type": "user", "iat": issued, "exp": issued + 3600}
+        signed = {name: value for name, value in {**honest, **claims}.items() if value is not None}
+        return jwt.encode(signed, self.provider.secret_key, algorithm="HS256")
+
+
+def open_business(
+    stack: Stack, *, get_token: bool = True, service_keys: Iterable[str] = (), own_keys: Iterable[str] = ()
+) -> Business:
+    """Make a provider and its shop, with social logins by the service's keys (mode 3) or by its own (mode 4)."""
+    slug = f"shop-{secrets.token_hex(4)}"
+    own = {social: _register(stack, slug, social) for social in own_keys}
+    socials = {**{social: SocialKeys("service") for social in service_keys}, **own}
+    provider = stack.service_lab.add_provider(domains=[stack.site.browser_url.partition("://")[2]], socials=socials)
+    stack.site_lab.open_shop(slug, provider, get_token=get_token)
+    return Business(stack, provider, slug, own)
+
+
+def close_business(business: Business) -> None:
+    """Close the shop and delete the provider."""
+    business.stack.site_lab.close_shop(business.slug)
+    business.stack.service_lab.remove_provider(business.provider.id)
+
+
+def _register(stack: Stack, slug: str, social: str) -> SocialKeys:
+    """Register an application of the business's own at a social provider."""
+    keys = SocialKeys("own", f"{slug}-{social}", secrets.token_urlsafe(32))
+    stack.provider_lab.add_client(
+        social,
+        client_id=keys.client_id or "",
+        client_secret=keys.client_secret or "",
+        name="Alder & Loam",
+        redirect_uris=[stack.callback(social)],
+    )
+    return keys

@@ -1,0 +1,45 @@
+"""The harness's command-line options, and where it writes what it keeps."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+Tracing = Literal["off", "on", "retain-on-failure"]
+RESULTS = "e2e-results"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What was asked for on the command line."""
+
+    browser: str | None
+    headed: bool
+    trace: Tracing
+    results: Path
+
+
+def add(parser: pytest.Parser) -> None:
+    """Declare the options."""
+    group = parser.getgroup("chatkey", "chatkey: real browsers against a real stack")
+    group.addoption("--chatkey-browser", metavar="PATH", help="browser to drive, as CHATKEY_BROWSER")
+    group.addoption("--chatkey-headed", action="store_true", help="show the browser")
+    group.addoption(
+        "--chatkey-trace",
+        choices=("off", "on", "retain-on-failure"),
+        default="retain-on-failure",
+        help="when to keep a Playwright trace (default: %(default)s, of the steps; `on` adds pages and network)",
+    )
+    group.addoption("--chatkey-results", metavar="FOLDER", default=RESULTS, help="default: %(default)s")
+
+
+def read(config: pytest.Config) -> Options:
+    """Return the options of this run."""
+    chosen = config.option
+    return Options(
+        browser=chosen.chatkey_browser,
+        headed=chosen.chatkey_headed,
+        trace=chosen.chatkey_trace,
+        results=config.invocation_params.dir / chosen.chatkey_results,
+    )

@@ -1,0 +1,1 @@
+"""Page objects: what people see and do, found by roles and accessible names."""

@@ -1,0 +1,51 @@
+"""The integrator's shop, with the widget in its corner."""
+
+from typing import Literal
+
+from playwright.sync_api import Page
+
+from chatkey_e2e.business import Business
+from chatkey_e2e.pages.widget import WidgetPage
+
+ADA = "Ada Lindqvist"
+TOMAS = "Tomás Okafor"
+
+
+class ShopPage:
+    """One tab that shows a business's shop."""
+
+    def __init__(self, page: Page, business: Business) -> None:
+        self.page = page
+        self.business = business
+        self.widget = WidgetPage(page)
+
+    def open(
+        self, *, csp: Literal["strict", "off"] = "off", config: Literal["before", "after"] = "before"
+    ) -> WidgetPage:
+        """Open the shop and wait until its widget is connected."""
+        self.visit(csp=csp, config=config)
+        self.widget.wait_ready()
+        return self.widget
+
+    def visit(self, *, csp: Literal["strict", "off"] = "off", config: Literal["before", "after"] = "before") -> None:
+        """Open the shop without waiting for the widget."""
+        variants = {name: value for name, value in (("csp", csp), ("config", config)) if value in {"strict", "after"}}
+        query = "&".join(f"{name}={value}" for name, value in variants.items())
+        self.page.goto(self.business.url + (f"?{query}" if query else ""))
+
+    def reload(self) -> WidgetPage:
+        """Load the page again and wait until its widget is connected."""
+        self.page.reload()
+        self.widget.wait_ready()
+        return self.widget
+
+    def sign_in(self, name: str = ADA) -> WidgetPage:
+        """Sign in to the shop, and wait until the widget knows it."""
+        self.page.get_by_role("button", name=name).click()
+        self.widget.wait_for("member")
+        return self.widget
+
+    def leave(self) -> None:
+        """Sign out of the shop."""
+        with self.page.expect_navigation():
+            self.page.get_by_role("button", name="Leave the shop").click()

@@ -1,0 +1,208 @@
+"""The widget, as people see it and as its handle tells it."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from playwright.sync_api import Locator, Page, expect
+
+from chatkey_e2e.pages.consent import ConsentPage
+from chatkey_protocol.storage_keys import DATABASE, RECORD, STORE
+
+Identity = Literal["visitor", "member"]
+
+CONTINUE_WITH = "Continue with"
+CALLS = {"ringing": "Ringing…", "active": "In a call", "ended": "The call has ended"}
+
+READ_KEY = """async ([database, store, record]) => {
+  const answer = (request) => new Promise((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+  });
+  const db = await answer(indexedDB.open(database));
+  const pair = await answer(db.transaction(store).objectStore(store).get(record));
+  db.close();
+  const exported = await Promise.all(["jwk", "pkcs8", "raw"].map((format) =>
+    crypto.subtle.exportKey(format, pair.privateKey).then(() => format, () => null)));
+  return {
+    algorithm: pair.privateKey.algorithm,
+    extractable: pair.privateKey.extractable,
+    usages: pair.privateKey.usages,
+    exported: exported.filter(Boolean),
+    publicJwk: await crypto.subtle.exportKey("jwk", pair.publicKey),
+  };
+}"""
+
+CLEAR_KEY = """(database) => new Promise((resolve, reject) => {
+  const request = indexedDB.deleteDatabase(database);
+  request.onsuccess = () => resolve();
+  request.onerror = () => reject(request.error);
+})"""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredKey:
+    """The connection key as it lies in IndexedDB."""
+
+    algorithm: dict[str, str]
+    extractable: bool
+    usages: list[str]
+    exported: list[str]
+    public_jwk: dict[str, Any]
+
+
+class WidgetPage:
+    """The widget of one tab."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+
+    # what its handle tells
+
+    def wait_ready(self) -> None:
+        """Wait until the widget has connected for the first time."""
+        self.page.wait_for_function("() => window.Service?.identity")
+
+    def wait_for(self, identity: Identity) -> None:
+        """Wait until the widget is connected as a visitor, or as a member."""
+        self.page.wait_for_function("(wanted) => window.Service?.identity?.identity === wanted", arg=identity)
+
+    def wait_for_event(self, name: str, *, count: int = 1) -> dict[str, Any]:
+        """Wait until the widget has told of an event `count` times on this page, and return the last one's detail."""
+        self.page.wait_for_function(
+            "([name, count]) => (window.Service?.debug().counters?.[name] ?? 0) >= count", arg=[name, count]
+        )
+        return self.events(name)[-1]
+
+    @contextmanager
+    def expect_event(self, name: str) -> Iterator[None]:
+        """Wait, when the block ends, until the widget has told of one more event of that name."""
+        told: int = self.debug()["counters"].get(name, 0)
+        yield
+        self.wait_for_event(name, count=told + 1)
+
+    def events(self, name: str) -> list[dict[str, Any]]:
+        """Return the details of all events of one name, oldest first."""
+        return [event["detail"] for event in self.debug()["events"] if event["name"] == name]
+
+    def debug(self) -> dict[str, Any]:
+        """Return the handle's debug bundle."""
+        bundle: dict[str, Any] = self.page.evaluate("() => Service.debug()")
+        return bundle
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """Who the widget is: identity, uid, name, avatar."""
+        identity: dict[str, Any] = self.page.evaluate("() => Service.identity")
+        return identity
+
+    @property
+    def uid(self) -> str:
+        """The uid of whoever is connected."""
+        return str(self.identity["uid"])
+
+    @property
+    def jkt(self) -> str:
+        """The fingerprint of the connection key."""
+        return str(self.debug()["jkt"])
+
+    def logout(self) -> None:
+        """End the member session by the handle, as a host page does."""
+        self.page.evaluate("() => Service.logout()")
+        self.wait_for("visitor")
+
+    # what people see and do
+
+    @property
+    def panel(self) -> Locator:
+        """The open panel."""
+        return self.page.get_by_role("dialog")
+
+    def open(self) -> Locator:
+        """Open the panel unless it is open, and return it."""
+        if not self.panel.is_visible():
+            self.page.get_by_role("button", name="Open chat").click()
+        return self.panel
+
+    def send(self, text: str) -> None:
+        """Write a message and wait until the service has it."""
+        self.write(text)
+        expect(self._log.locator('li[data-state="sent"]').filter(has_text=text)).to_be_visible()
+
+    def write(self, text: str) -> None:
+        """Write a message and press Send."""
+        panel = self.open()
+        panel.get_by_role("textbox", name="Message").fill(text)
+        panel.get_by_role("button", name="Send").click()
+
+    def lines(self, count: int) -> list[str]:
+        """Wait for so many messages in the conversation and return their texts."""
+        self.open()
+        bodies = self._log.locator("li > p")
+        expect(bodies).to_have_count(count)
+        return bodies.all_inner_texts()
+
+    def search(self, query: str) -> list[str]:
+        """Search the conversation, return the texts that were found, and go back to it."""
+        panel = self.open()
+        panel.get_by_role("button", name="Search", exact=True).click()
+        panel.get_by_role("searchbox").fill(query)
+        panel.get_by_role("searchbox").press("Enter")
+        expect(panel.get_by_role("status").filter(has_text="ound")).to_be_visible()
+        found = panel.get_by_role("list", name="Search").locator("li > p").all_inner_texts()
+        panel.get_by_role("button", name="Back to the conversation").filter(visible=True).click()
+        return found
+
+    def offered_socials(self) -> list[str]:
+        """Turn to the sign-in page and return the names of the social providers it offers, in their order."""
+        panel = self.open()
+        panel.get_by_role("button", name="Sign in", exact=True).click()
+        buttons = panel.get_by_role("button", name=CONTINUE_WITH)
+        expect(buttons.first).to_be_visible()
+        return [name.rpartition(CONTINUE_WITH)[2].strip().lower() for name in buttons.all_inner_texts()]
+
+    def sign_in_with(self, social: str) -> ConsentPage:
+        """Press a social provider's button and return its consent page in the popup."""
+        panel = self.open()
+        button = panel.get_by_role("button", name=re.compile(f"{CONTINUE_WITH} {social}", re.IGNORECASE))
+        if not button.is_visible():
+            panel.get_by_role("button", name="Sign in", exact=True).click()
+        with self.page.expect_popup() as popup:
+            button.click()
+        return ConsentPage(popup.value)
+
+    def sign_out(self) -> None:
+        """Press the widget's own sign-out."""
+        self.open().get_by_role("button", name="Sign out").click()
+        self.wait_for("visitor")
+
+    def call(self) -> None:
+        """Call the business, and wait until it rings."""
+        self.open().get_by_role("button", name="Call", exact=False).first.click()
+        self.wait_for_call("ringing")
+
+    def wait_for_call(self, state: Literal["ringing", "active", "ended"]) -> None:
+        """Wait until the panel says that the call rings, is on, or is over."""
+        expect(self.panel.get_by_role("status").filter(has_text=CALLS[state])).to_be_visible()
+
+    @property
+    def _log(self) -> Locator:
+        return self.panel.get_by_role("log", name="Conversation")
+
+    # what the browser keeps
+
+    def stored_key(self) -> StoredKey:
+        """Read the key pair from IndexedDB, and try to export its private half in every format."""
+        read = self.page.evaluate(READ_KEY, [DATABASE, STORE, RECORD])
+        return StoredKey(read["algorithm"], read["extractable"], read["usages"], read["exported"], read["publicJwk"])
+
+    def clear_key(self) -> None:
+        """Delete the key, as clearing the site's data does."""
+        self.page.evaluate(CLEAR_KEY, DATABASE)
+
+    def stored(self, key: str) -> str | None:
+        """Return what localStorage has under `key`."""
+        value: str | None = self.page.evaluate("(key) => localStorage.getItem(key)", key)
+        return value

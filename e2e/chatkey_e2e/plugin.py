@@ -1,0 +1,296 @@
+"""The pytest plugin: a stack and a browser per session, a business, a context and page objects per test.
+
+Load it with `-p chatkey_e2e.plugin`, or `pytest_plugins = ["chatkey_e2e.plugin"]` in the top-most conftest.py.
+"""
+
+import os
+import re
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, Playwright, expect, sync_playwright
+
+from chatkey_demo.stack.lab import LabError
+from chatkey_demo.stack.process import ProcessError
+from chatkey_demo.stack.stack import Flavour, Stack, running
+from chatkey_e2e import browsers, options
+from chatkey_e2e.business import Business, close_business, open_business
+from chatkey_e2e.freshness import StaleError, refresh
+from chatkey_e2e.pages.agent import AgentPage
+from chatkey_e2e.pages.shop import ShopPage
+from chatkey_e2e.pages.widget import WidgetPage
+from chatkey_e2e.redaction import redact, redact_zip
+from chatkey_e2e.wire import Peer, peer
+from chatkey_e2e.witness import Witness
+
+MakeBrowser = Callable[[browsers.Profile], Browser]
+MakeBusiness = Callable[..., Business]
+MakeContext = Callable[..., BrowserContext]
+MakePeer = Callable[..., Peer]
+Advance = Callable[[float], None]
+
+STEP_MS = 10_000
+"""How long one step of a scenario may take before it has failed."""
+
+failed_key = pytest.StashKey[bool]()
+found_key = pytest.StashKey[browsers.Found]()
+witness_key = pytest.StashKey[Witness]()
+
+NOT_STARTED = 3
+"""Exit status when there is nothing to test with: no browser, or a server that does not start."""
+
+UNLIMITED = {"CHATKEY_LIMIT_TOKEN_RATE": "0", "CHATKEY_LIMIT_OAUTH_RATE": "0"}
+"""All tests come from one address; what limits do has tests of its own."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare the harness's options."""
+    options.add(parser)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare the marker that ties a test to sentences of the contract."""
+    config.addinivalue_line("markers", "contract(*ids): the entries of docs/contract.toml that this test shows")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Remember a failure for the fixtures' ends, and attach what the servers wrote meanwhile."""
+    report = yield
+    if report.failed:
+        item.stash[failed_key] = True
+        witness = item.stash.get(witness_key, None)
+        if witness is not None:
+            report.sections += [
+                (f"output of {name}", redact(text, witness.secrets)) for name, text in witness.output().items() if text
+            ]
+    return report
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say which browser was driven, and where to look after a failure."""
+    if found_key in config.stash:
+        terminalreporter.write_line(f"chatkey: drove {config.stash[found_key]}")
+        if terminalreporter.stats.keys() & {"failed", "error"}:
+            terminalreporter.write_line(f"chatkey: traces and screenshots are in {options.read(config).results}")
+
+
+@pytest.fixture(scope="session")
+def chatkey_options(pytestconfig: pytest.Config) -> options.Options:
+    """What was asked for on the command line."""
+    return options.read(pytestconfig)
+
+
+@pytest.fixture(scope="session")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """The service, the fake provider and the site, over TLS on three sites."""
+    with ExitStack() as ending:
+        try:
+            refresh()
+            folder = tmp_path_factory.mktemp("stack")
+            stack = ending.enter_context(running(Flavour.TLS, folder=folder, settings=UNLIMITED))
+        except (StaleError, ProcessError, LabError) as error:
+            pytest.exit(f"The stack does not start: {error}", returncode=NOT_STARTED)
+        yield stack
+
+
+@pytest.fixture(scope="session")
+def playwright() -> Iterator[Playwright]:
+    """Playwright's driver."""
+    expect.set_options(timeout=STEP_MS)
+    with sync_playwright() as playwright:
+        yield playwright
+
+
+@pytest.fixture(scope="session")
+def found_browser(
+    pytestconfig: pytest.Config, playwright: Playwright, chatkey_options: options.Options
+) -> browsers.Found:
+    """Which browser there is to drive."""
+    environ = {**os.environ, **({"CHATKEY_BROWSER": chatkey_options.browser} if chatkey_options.browser else {})}
+    try:
+        found = browsers.find(browsers.machine(playwright, environ))
+    except browsers.NoBrowserError as error:
+        pytest.exit(str(error), returncode=NOT_STARTED)
+    pytestconfig.stash[found_key] = found
+    return found
+
+
+@pytest.fixture(scope="session")
+def make_browser(
+    found_browser: browsers.Found, playwright: Playwright, stack: Stack, chatkey_options: options.Options
+) -> Iterator[MakeBrowser]:
+    """Start a browser in a profile; each profile once per session."""
+    spki = stack.certificates.spki if stack.certificates else None
+    with ExitStack() as ending:
+
+        @cache
+        def make(profile: browsers.Profile) -> Browser:
+            headed = chatkey_options.headed
+            started = browsers.launch(playwright, found_browser, profile=profile, headed=headed, trusted_spki=spki)
+            ending.callback(started.close)
+            return started
+
+        yield make
+
+
+@pytest.fixture(scope="session")
+def browser(make_browser: MakeBrowser) -> Browser:
+    """The browser in its default profile."""
+    return make_browser(browsers.Profile.DEFAULT)
+
+
+@pytest.fixture
+def make_business(stack: Stack, witness: Witness) -> Iterator[MakeBusiness]:
+    """Open businesses of this test's own; see `open_business` for how they may differ."""
+    with ExitStack() as ending:
+
+        def make(**members: Any) -> Business:
+            business = open_business(stack, **members)
+            ending.callback(close_business, business)
+            witness.secrets.update(business.secrets)
+            return business
+
+        yield make
+
+
+@pytest.fixture
+def business(make_business: MakeBusiness) -> Business:
+    """A business with custom login and no social login."""
+    return make_business()
+
+
+@pytest.fixture
+def witness(request: pytest.FixtureRequest, stack: Stack) -> Witness:
+    """What this test's contexts and the servers say and do."""
+    for server in stack.servers:
+        server.process.check()
+    witness = Witness(stack)
+    request.node.stash[witness_key] = witness
+    return witness
+
+
+@pytest.fixture
+def make_context(
+    request: pytest.FixtureRequest, browser: Browser, witness: Witness, chatkey_options: options.Options
+) -> Iterator[MakeContext]:
+    """Open browser contexts; at the end nothing secret may be anywhere, and a failure keeps trace and screenshots."""
+    contexts: list[BrowserContext] = []
+
+    def make(**members: Any) -> BrowserContext:
+        context: BrowserContext = members.pop("browser", browser).new_context(**members)
+        context.set_default_timeout(STEP_MS)
+        witness.watch(context)
+        if chatkey_options.trace != "off":
+            full = chatkey_options.trace == "on"  # what is in the page costs a third of a scenario's time
+            context.tracing.start(name=request.node.name, screenshots=full, snapshots=full, sources=True)
+        contexts.append(context)
+        return context
+
+    yield make
+    try:
+        leaks = witness.leaks(contexts)
+        failed = bool(leaks) or request.node.stash.get(failed_key, False)
+        _keep(contexts, failed, chatkey_options, _folder_name(request.node.nodeid), witness.secrets)
+    finally:
+        for context in contexts:
+            context.close()
+    if leaks:
+        pytest.fail("a secret is where it must not be:\n" + "\n".join(sorted(set(leaks))), pytrace=False)
+
+
+@pytest.fixture
+def context(make_context: MakeContext) -> BrowserContext:
+    """One person's browser."""
+    return make_context()
+
+
+@pytest.fixture
+def page(context: BrowserContext) -> Page:
+    """One tab."""
+    return context.new_page()
+
+
+@pytest.fixture
+def shop(page: Page, business: Business) -> ShopPage:
+    """The business's shop, not opened yet."""
+    return ShopPage(page, business)
+
+
+@pytest.fixture
+def widget(shop: ShopPage) -> WidgetPage:
+    """The widget in the opened shop, connected as a visitor."""
+    return shop.open()
+
+
+@pytest.fixture
+def make_agent(stack: Stack, make_context: MakeContext) -> Callable[[], AgentPage]:
+    """Sign agents in to the agent panel, each in a browser of their own."""
+
+    def make() -> AgentPage:
+        agent = AgentPage(make_context().new_page(), stack.service.browser_url)
+        agent.sign_in()
+        return agent
+
+    return make
+
+
+@pytest.fixture
+def agent(make_agent: Callable[[], AgentPage]) -> AgentPage:
+    """An agent who has signed in to the agent panel."""
+    return make_agent()
+
+
+@pytest.fixture
+def make_peer(stack: Stack, business: Business) -> Iterator[MakePeer]:
+    """Open sockets without a browser, from the business's origin or another."""
+    with ExitStack() as ending:
+
+        def make(origin: str = business.origin) -> Peer:
+            return ending.enter_context(peer(business.socket_uri, origin=origin, ca=stack.ca))
+
+        yield make
+
+
+@pytest.fixture
+def advance(stack: Stack, context: BrowserContext) -> Iterator[Advance]:
+    """Move every clock at once: the servers', then that of all pages of `context`.
+
+    A page's clock must be taken over before it loads: name `advance` before `widget` in a test's arguments.
+    """
+    if any(page.url != "about:blank" for page in context.pages):
+        pytest.fail("name advance before the fixture that opens a page", pytrace=False)
+    context.clock.install()
+
+    def move(seconds: float) -> None:
+        stack.advance(seconds)
+        context.clock.fast_forward(int(seconds * 1000))
+
+    yield move
+    stack.reset()
+
+
+def _keep(contexts: list[BrowserContext], failed: bool, chosen: options.Options, name: str, secrets: set[str]) -> None:
+    folder = chosen.results / name
+    for number, context in enumerate(contexts, 1):
+        if failed:
+            _screenshots(context, folder, number)
+        if chosen.trace == "on" or (chosen.trace == "retain-on-failure" and failed):
+            trace = folder / f"trace-{number}.zip"
+            context.tracing.stop(path=trace)
+            redact_zip(trace, secrets)
+        elif chosen.trace != "off":
+            context.tracing.stop()
+
+
+def _screenshots(context: BrowserContext, folder: Path, number: int) -> None:
+    for tab, page in enumerate(context.pages, 1):
+        page.screenshot(path=folder / f"context-{number}-page-{tab}.png")
+
+
+def _folder_name(node_id: str) -> str:
+    return re.sub(r"[^\w.-]+", "-", node_id.rpartition("/")[2]).strip("-")[:120]

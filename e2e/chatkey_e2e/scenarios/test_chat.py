@@ -1,0 +1,162 @@
+"""The chat itself: the same in every mode, answered by agents, and nothing is lost."""
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import BrowserContext, Page
+
+from chatkey_demo.stack.stack import Stack
+from chatkey_e2e.business import Business
+from chatkey_e2e.pages.agent import AgentPage
+from chatkey_e2e.pages.shop import ADA, ShopPage
+from chatkey_e2e.pages.widget import WidgetPage
+from chatkey_e2e.plugin import Advance, MakeBusiness
+from chatkey_e2e.witness import Witness
+from chatkey_protocol.frames import Kind
+
+Enter = Callable[[ShopPage], WidgetPage]
+
+
+def as_visitor(shop: ShopPage) -> WidgetPage:
+    return shop.open()
+
+
+def by_custom_login(shop: ShopPage) -> WidgetPage:
+    shop.open()
+    return shop.sign_in()
+
+
+def by_social_login(shop: ShopPage) -> WidgetPage:
+    widget = shop.open()
+    widget.sign_in_with("google").approve()
+    widget.wait_for("member")
+    return widget
+
+
+@pytest.mark.contract("1/same-chat", "D-10/history-search-call")
+@pytest.mark.parametrize(
+    ("enter", "members"),
+    [
+        pytest.param(as_visitor, {"get_token": False}, id="visitor"),
+        pytest.param(by_custom_login, {}, id="custom"),
+        pytest.param(by_social_login, {"get_token": False, "service_keys": ["google"]}, id="social-service-keys"),
+        pytest.param(by_social_login, {"get_token": False, "own_keys": ["google"]}, id="social-own-keys"),
+    ],
+)
+def test_chat_and_search_are_the_same_in_every_mode(
+    page: Page, make_business: MakeBusiness, enter: Enter, members: dict[str, object]
+) -> None:
+    """Messages are stored, found again, and still there after a reload, whoever writes them."""
+    shop = ShopPage(page, make_business(**members))
+    widget = enter(shop)
+    uid = widget.uid
+
+    widget.send("Is the harbour bowl dishwasher safe?")
+    widget.send("And the Moss cup?")
+    found = widget.search("MOSS")
+    shop.reload()
+
+    assert found == ["And the Moss cup?"]
+    assert widget.uid == uid
+    assert widget.lines(2) == ["Is the harbour bowl dishwasher safe?", "And the Moss cup?"]
+
+
+@pytest.mark.contract("2.7/history-apart", "3/logout")
+def test_each_identity_has_its_own_history(shop: ShopPage) -> None:
+    """The visitor's messages are not the member's; after logout they are back, and the member's are gone."""
+    widget = shop.open()
+    widget.send("as a visitor")
+    shop.sign_in()
+
+    as_member = widget.lines(0)
+    widget.send("as a member")
+    widget.logout()
+    as_visitor_again = widget.lines(1)
+
+    assert as_member == []
+    assert as_visitor_again == ["as a visitor"]
+
+
+@pytest.mark.contract("2.7/custom-on-first", "2.7/agent-panel")
+def test_the_agent_sees_who_writes_and_answers(
+    shop: ShopPage, business: Business, agent: AgentPage, stack: Stack
+) -> None:
+    """A custom member's record is made with the first message; the agent sees the member and answers live."""
+    shop.open()
+    widget = shop.sign_in()
+    before = stack.service_lab.members(business.provider.id)
+
+    widget.send("Good morning")
+    agent.open_conversation(ADA)
+    shown = agent.customer
+    agent.answer("Good morning, Ada!")
+
+    assert before == []
+    assert widget.lines(2) == ["Good morning", "Good morning, Ada!"]
+    assert "ada@example.test" in shown
+    (record,) = stack.service_lab.members(business.provider.id)
+    assert (record["uid"], record["name"]) == ("u-1001", ADA)
+
+
+def test_a_visitor_appears_in_the_agent_panel_by_uid(widget: WidgetPage, agent: AgentPage) -> None:
+    """A visitor has no name; the agent sees the uid."""
+    widget.send("Hello?")
+
+    agent.open_conversation(widget.uid)
+
+    assert agent.lines(1) == ["Hello?"]
+
+
+@pytest.mark.contract("D-10/history-search-call")
+def test_a_call_rings_is_taken_and_ends(widget: WidgetPage, agent: AgentPage) -> None:
+    """A call rings at the agent, becomes active when it is taken, and ends for both."""
+    widget.call()
+    agent.take_call(widget.uid)
+    widget.wait_for_call("active")
+
+    agent.hang_up()
+
+    widget.wait_for_call("ended")
+
+
+@pytest.mark.contract("D-12/tabs", "1/same-chat")
+def test_two_tabs_show_the_same_conversation(context: BrowserContext, shop: ShopPage, business: Business) -> None:
+    """What is written in one tab appears in the other."""
+    widget = shop.open()
+    other = ShopPage(context.new_page(), business).open()
+
+    widget.send("from the first tab")
+
+    assert other.lines(1) == ["from the first tab"]
+
+
+@pytest.mark.contract("D-16/restart-1012", "D-10/reconnect")
+def test_a_restart_of_the_service_is_survived(advance: Advance, widget: WidgetPage, stack: Stack) -> None:
+    """The service closes sockets with 1012 when it restarts; the widget comes back by itself, with its history."""
+    widget.send("before")
+
+    with widget.expect_event("socket:ready"):
+        stack.service.process.restart()
+        advance(60)  # past the widget's own waiting
+    widget.send("after")
+
+    assert widget.events("socket:closed")[0]["code"] == 1012
+    assert widget.lines(2) == ["before", "after"]
+
+
+@pytest.mark.contract("D-10/messages")
+def test_a_message_that_was_not_acknowledged_is_sent_again_and_stored_once(
+    advance: Advance, widget: WidgetPage, witness: Witness, stack: Stack
+) -> None:
+    """When the acknowledgement is lost with the connection, the message goes out again, and is there once."""
+    widget.open()
+    stack.service_lab.arm(where="ack", action="close", code=1012)
+
+    with widget.expect_event("socket:closed"):
+        widget.write("Did you get this?")
+    with widget.expect_event("message:acknowledged"):
+        advance(60)  # past the widget's own waiting
+
+    first, second = witness.frames(Kind.MESSAGE)
+    assert first == second
+    assert widget.lines(1) == ["Did you get this?"]

@@ -1,0 +1,75 @@
+"""What an admin changes, and how the page may embed the widget."""
+
+import pytest
+
+from chatkey_demo.stack.lab import SocialKeys
+from chatkey_demo.stack.stack import Stack
+from chatkey_e2e.business import Business
+from chatkey_e2e.pages.shop import ShopPage
+from chatkey_e2e.plugin import Advance
+
+
+@pytest.mark.contract("4.1/edge-cache", "8/edge-60", "2.2/oauth-providers")
+def test_an_admins_change_is_there_after_a_minute(
+    advance: Advance, shop: ShopPage, business: Business, stack: Stack
+) -> None:
+    """A social provider that is switched on in the admin panel is on the sign-in page within 60 seconds."""
+    widget = shop.open()
+    before = widget.events("configuration:loaded")[-1]["socials"]
+    stack.service_lab.change_provider(business.provider.id, socials={"gitlab": SocialKeys("service")})
+
+    advance(60)
+    after = shop.reload().events("configuration:loaded")[-1]["socials"]
+
+    assert (before, after) == ([], ["gitlab"])
+
+
+@pytest.mark.contract("4.8/sdk")
+def test_the_widget_runs_under_the_strictest_policy(shop: ShopPage) -> None:
+    """A page with nonces, without `unsafe-inline` and `unsafe-eval`, has a working widget."""
+    widget = shop.open(csp="strict")
+
+    assert widget.identity["identity"] == "visitor"
+    assert widget.debug()["boot"]["from"] == "snapshot"
+
+
+@pytest.mark.contract("4.8/config")
+def test_the_configuration_may_come_after_the_script(shop: ShopPage) -> None:
+    """`ServiceConfig` is found whether it is set before or after the script tag."""
+    widget = shop.open(config="after")
+
+    assert widget.identity["identity"] == "visitor"
+
+
+@pytest.mark.contract("4.8/config", "D-12/handle")
+def test_init_service_is_idempotent(shop: ShopPage, business: Business) -> None:
+    """Calling `initService` again returns the same handle and opens no second socket."""
+    widget = shop.open()
+
+    same = widget.page.evaluate(
+        "(providerId) => initService({ providerId }) === Service && initService({ providerId }) === Service",
+        business.provider.id,
+    )
+
+    assert same
+    assert widget.debug()["counters"]["socket:opening"] == 1
+
+
+@pytest.mark.contract("D-01/globals", "D-01/queue")
+def test_calls_made_before_the_widget_runs_are_kept_for_it(shop: ShopPage) -> None:
+    """The handle is there as soon as the script has run; listeners set at once hear everything."""
+    shop.page.add_init_script(
+        """window.heard = [];
+        let handle;
+        Object.defineProperty(window, "Service", {
+          configurable: true,
+          get: () => handle,
+          set: (value) => { handle = value; handle.on("*", (detail, name) => heard.push(name)); },
+        });"""
+    )
+
+    shop.visit()
+    shop.page.wait_for_function("() => window.heard.includes('ready')")
+
+    heard = shop.page.evaluate("() => window.heard")
+    assert heard.index("key:ready") < heard.index("socket:ready") < heard.index("ready")

@@ -1,0 +1,217 @@
+"""Mode 2: the integrator's backend says who is signed in, in a token of its own."""
+
+import json
+
+import pytest
+from playwright.sync_api import BrowserContext, Response, Route
+
+from chatkey_e2e.business import Business
+from chatkey_e2e.pages.shop import ADA, ShopPage
+from chatkey_e2e.plugin import Advance
+from chatkey_e2e.witness import Witness, claims_of
+from chatkey_protocol.frames import Kind
+
+TOKEN_URL = "**/chat/token"
+
+
+def gives_a_token(response: Response) -> bool:
+    return response.url.endswith("/chat/token") and bool(response.json()["token"])
+
+
+def short_lived(business: Business, route: Route) -> str:
+    """Answer a `getToken` call for the shop's first customer, with a token of less than three minutes."""
+    now = business.stack.service_lab.now()
+    return business.mint(now=now, uid="u-1001", cnf=json.loads(route.request.post_data or ""), exp=int(now) + 170)
+
+
+def sign_in_elsewhere(shop: ShopPage) -> None:
+    """Sign in to the shop in a tab of its own, which shares the session cookie."""
+    other = shop.page.context.new_page()
+    other.route("**/sdk.js", lambda route: route.abort())
+    other.goto(shop.business.url)
+    other.get_by_role("button", name=ADA).click()
+    other.close()
+
+
+@pytest.mark.contract("1/mode-custom", "2.4/unchanged", "2.8/member-token-key", "3/get-token", "4.7/request")
+def test_the_token_is_used_unchanged_and_cached(shop: ShopPage, business: Business, witness: Witness) -> None:
+    """What `getToken` returned opens the socket as it is, and lies in localStorage as it is."""
+    widget = shop.open()
+
+    with shop.page.expect_response(gives_a_token) as answer:
+        shop.sign_in()
+
+    token = answer.value.json()["token"]
+    assert witness.frames(Kind.CONNECT)[-1]["token"] == token
+    assert widget.stored(business.storage_key) == token
+    assert claims_of(token)["cnf"] == {"jkt": widget.jkt}
+    assert widget.identity["name"] == ADA
+
+
+@pytest.mark.contract("3/reuse-across-loads")
+def test_a_reload_reuses_the_cached_token_without_a_second_gettoken(
+    shop: ShopPage, business: Business, witness: Witness
+) -> None:
+    """A member who comes back within the hour is the member at once, and the backend is not asked."""
+    shop.open()
+    shop.sign_in()
+    calls, token = business.token_calls, witness.frames(Kind.CONNECT)[-1]["token"]
+    connections = len(witness.frames(Kind.CONNECT))
+
+    widget = shop.reload()
+
+    assert widget.identity["identity"] == "member"
+    assert [frame["token"] for frame in witness.frames(Kind.CONNECT)[connections:]] == [token]
+    assert business.token_calls == calls
+
+
+@pytest.mark.contract("3/renewal", "5.3/renews")
+def test_the_token_is_renewed_before_it_ends_on_the_same_socket(
+    advance: Advance, shop: ShopPage, business: Business, witness: Witness
+) -> None:
+    """A minute before its end `getToken` is asked for the next token, which goes over the socket that is open."""
+    shop.page.route(TOKEN_URL, lambda route: route.fulfill(json={"token": short_lived(business, route)}), times=1)
+    widget = shop.open()
+    widget.wait_for("member")
+    first, sockets = witness.frames(Kind.CONNECT)[-1]["token"], len(witness.sockets)
+    sign_in_elsewhere(shop)
+
+    with widget.expect_event("token:refreshed"):
+        advance(60)
+        advance(60)
+
+    renewed = witness.frames(Kind.REFRESH)[-1]["token"]
+    assert claims_of(renewed)["exp"] > claims_of(first)["exp"]
+    assert claims_of(renewed)["uid"] == claims_of(first)["uid"]
+    assert widget.stored(business.storage_key) == renewed
+    assert len(witness.sockets) == sockets
+
+
+@pytest.mark.contract("3/renewal", "D-10/reconnect")
+def test_a_laptop_that_slept_for_an_hour_wakes_up_as_the_same_member(
+    advance: Advance, shop: ShopPage, business: Business, witness: Witness
+) -> None:
+    """After a jump in time the widget gets a fresh token and a new socket by itself."""
+    shop.open()
+    widget = shop.sign_in()
+    first, uid = witness.frames(Kind.CONNECT)[-1]["token"], widget.uid
+
+    with widget.expect_event("token:received"), widget.expect_event("socket:ready"):
+        advance(3600)
+
+    used = witness.frames(Kind.CONNECT)[-1]["token"]
+    assert claims_of(used)["iat"] >= claims_of(first)["iat"] + 3600
+    assert widget.stored(business.storage_key) == used
+    assert widget.uid == uid
+
+
+@pytest.mark.contract("3/get-token-null")
+def test_null_leaves_the_visitor_and_is_not_asked_again(advance: Advance, shop: ShopPage, business: Business) -> None:
+    """When nobody is signed in, the widget stays a visitor and leaves the backend alone."""
+    widget = shop.open()
+    widget.wait_for_event("token:none")
+
+    with widget.expect_event("socket:ready"):
+        advance(600)
+
+    assert widget.identity["identity"] == "visitor"
+    assert widget.stored(business.storage_key) is None
+    assert business.token_calls == 1
+
+
+@pytest.mark.contract("3/get-token-failed", "D-12/get-token-bounds")
+def test_a_failing_backend_leaves_the_visitor_and_is_asked_again_later(
+    advance: Advance, shop: ShopPage, business: Business
+) -> None:
+    """When the backend fails, the visitor can chat, and `getToken` is tried again by itself."""
+    shop.page.route(TOKEN_URL, lambda route: route.fulfill(status=500, body="broken"), times=1)
+    widget = shop.open()
+    widget.wait_for_event("error")
+
+    advance(2)
+    widget.wait_for_event("token:none")
+
+    assert widget.identity["identity"] == "visitor"
+    assert widget.events("error")[0]["code"] == "gettoken_failed"
+    assert business.token_calls == 1
+
+
+@pytest.mark.contract("3/logout", "2.8/deleted-by-logout", "1/logout-visitor")
+def test_logout_goes_back_to_the_same_visitor(shop: ShopPage, business: Business) -> None:
+    """`logout()` deletes the cached token, and the visitor is the one from before."""
+    widget = shop.open()
+    visitor = widget.uid
+    shop.sign_in()
+
+    widget.logout()
+
+    assert widget.uid == visitor
+    assert widget.stored(business.storage_key) is None
+
+
+@pytest.mark.contract("3/logout")
+def test_leaving_the_shop_ends_the_member_session(shop: ShopPage, business: Business) -> None:
+    """When the shop signs its customer out, the next page knows only the visitor."""
+    visitor = shop.open().uid
+    shop.sign_in()
+
+    shop.leave()
+    shop.widget.wait_ready()
+
+    assert shop.widget.uid == visitor
+    assert shop.widget.stored(business.storage_key) is None
+
+
+@pytest.mark.contract("2.8/deleted-by-logout", "D-12/tabs")
+def test_logout_in_one_tab_is_logout_in_the_other(context: BrowserContext, shop: ShopPage, business: Business) -> None:
+    """Another tab of the same browser follows a logout."""
+    shop.open()
+    shop.sign_in()
+    other = ShopPage(context.new_page(), business)
+    other.open()
+    other.widget.wait_for("member")
+
+    shop.widget.logout()
+
+    other.widget.wait_for("visitor")
+    assert other.widget.uid == shop.widget.uid
+
+
+@pytest.mark.contract("2.8/exp-before-reuse", "D-06/dropped-before-connect")
+def test_a_cached_token_that_has_ended_is_dropped_before_anything_connects(
+    advance: Advance, shop: ShopPage, business: Business, witness: Witness
+) -> None:
+    """After the hour a reload asks for a new token instead of trying the old one."""
+    shop.open()
+    shop.sign_in()
+    old = witness.frames(Kind.CONNECT)[-1]["token"]
+    shop.page.goto("about:blank")
+    advance(3601)
+    connections = len(witness.frames(Kind.CONNECT))
+
+    shop.open()
+    shop.widget.wait_for("member")
+
+    used = [frame["token"] for frame in witness.frames(Kind.CONNECT)[connections:]]
+    assert old not in used
+    assert claims_of(used[-1])["uid"] == "u-1001"
+
+
+@pytest.mark.contract("2.4/cnf.jkt", "D-12/always-chat")
+def test_a_member_token_without_the_key_is_refused_and_the_visitor_stays(shop: ShopPage, business: Business) -> None:
+    """A token without `cnf.jkt` never connects; the page is told why, and the visitor can chat."""
+    now = business.stack.service_lab.now()
+    unbound = business.mint(now=now, uid="u-1001")
+
+    def answer(route: Route) -> None:
+        route.fulfill(json={"token": unbound})
+
+    shop.page.route(TOKEN_URL, answer)
+    widget = shop.open()
+    widget.wait_for_event("error")
+
+    error = widget.events("error")[0]
+    assert error["code"] == "token_claims"
+    assert "cnf.jkt" in error["message"] + error["remediation"]
+    assert widget.identity["identity"] == "visitor"
+    assert widget.stored(business.storage_key) is None

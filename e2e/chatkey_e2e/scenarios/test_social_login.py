@@ -1,0 +1,201 @@
+"""Modes 3 and 4: social login by popup, through the service's application keys or the integrator's own."""
+
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import pytest
+from playwright.sync_api import Page
+
+from chatkey_demo.stack.stack import Stack
+from chatkey_e2e.browsers import Profile
+from chatkey_e2e.business import Business
+from chatkey_e2e.pages.consent import ConsentPage
+from chatkey_e2e.pages.shop import ShopPage
+from chatkey_e2e.plugin import Advance, MakeBrowser, MakeBusiness, MakeContext
+from chatkey_e2e.witness import Witness, claims_of
+from chatkey_protocol.names import AVAILABLE_SOCIALS
+
+
+@pytest.fixture
+def business(make_business: MakeBusiness) -> Business:
+    """A business whose visitors may sign in with Google, through the service's keys."""
+    return make_business(get_token=False, service_keys=["google"])
+
+
+def clients_asked(witness: Witness, stack: Stack) -> set[str]:
+    """Return every `client_id` that a browser brought to the provider."""
+    asked = (urlsplit(r.url) for r in witness.requests if r.url.startswith(stack.provider.browser_url))
+    return {client for url in asked for client in parse_qs(url.query).get("client_id", [])}
+
+
+@pytest.mark.contract(
+    "1/mode-service-keys", "1/modes-optional", "3/social-click", "4.6/exchange", "2.5/uid-form", "2.7/social-record"
+)
+@pytest.mark.parametrize("social", AVAILABLE_SOCIALS)
+def test_signing_in_through_the_services_keys(
+    page: Page, make_business: MakeBusiness, witness: Witness, stack: Stack, social: str
+) -> None:
+    """Mode 3: the service's application asks, and the visitor becomes a member."""
+    business = make_business(get_token=False, service_keys=[social])
+    widget = ShopPage(page, business).open()
+
+    consent = widget.sign_in_with(social)
+    application = consent.application
+    consent.approve()
+    widget.wait_for("member")
+
+    assert application == "Chat Service"
+    assert clients_asked(witness, stack) == {f"service-{social}"}
+    assert widget.uid.startswith(f"{social}:")
+    (record,) = stack.service_lab.members(business.provider.id)
+    assert (record["uid"], record["auth_provider"]) == (widget.uid, social)
+
+
+@pytest.mark.contract("1/mode-own-keys", "1/modes-optional", "3/social-click", "4.6/exchange", "2.1/socials")
+@pytest.mark.parametrize("social", AVAILABLE_SOCIALS)
+def test_signing_in_through_the_businesss_own_keys(
+    page: Page, make_business: MakeBusiness, witness: Witness, stack: Stack, social: str
+) -> None:
+    """Mode 4: the integrator's own application asks, and the service's keys stay out of it."""
+    business = make_business(get_token=False, own_keys=[social])
+    widget = ShopPage(page, business).open()
+
+    consent = widget.sign_in_with(social)
+    application = consent.application
+    consent.approve()
+    widget.wait_for("member")
+
+    assert application == "Alder & Loam"
+    assert clients_asked(witness, stack) == {business.own_keys[social].client_id}
+    assert widget.uid.startswith(f"{social}:")
+
+
+@pytest.mark.contract("2.6/memory-only", "2.6/refresh", "2.8/member-token-key", "D-06/identity-cached")
+def test_the_identity_token_is_cached_and_the_auth_token_never_is(
+    advance: Advance, shop: ShopPage, business: Business, witness: Witness
+) -> None:
+    """A reload is the member again without a popup; socket tokens stay in memory and are refreshed."""
+    widget = shop.open()
+    widget.sign_in_with("google").approve()
+    widget.wait_for("member")
+    uid = widget.uid
+
+    shop.reload()
+    with widget.expect_event("token:refreshed"):
+        advance(51)
+
+    cached = claims_of(widget.stored(business.storage_key) or "")
+    kept = str(shop.page.context.storage_state(indexed_db=True))
+    assert widget.uid == uid == cached["uid"]
+    assert (cached["type"], cached["cnf"]) == ("identity", {"jkt": widget.jkt})
+    assert len(set(witness.identity_tokens)) == 1
+    assert len(witness.socket_tokens) >= 4
+    assert not [token for token in witness.socket_tokens if token in kept]
+    assert not [r for r in witness.requests for token in witness.socket_tokens if token in r.url]
+
+
+@pytest.mark.contract("2.8/deleted-by-logout", "3/logout")
+def test_signing_out_goes_back_to_the_visitor(shop: ShopPage, business: Business) -> None:
+    """The widget's own sign-out ends the social session."""
+    widget = shop.open()
+    visitor = widget.uid
+    widget.sign_in_with("google").approve()
+    widget.wait_for("member")
+
+    widget.sign_out()
+
+    assert widget.uid == visitor
+    assert widget.stored(business.storage_key) is None
+
+
+@pytest.mark.contract("2.7/same-record")
+def test_a_second_login_updates_the_same_record(shop: ShopPage, business: Business, stack: Stack) -> None:
+    """Somebody who comes back is the member of before, not another one."""
+    widget = shop.open()
+    for _ in range(2):
+        widget.sign_in_with("google").approve("Omar Haddad")
+        widget.wait_for("member")
+        widget.sign_out()
+
+    (record,) = stack.service_lab.members(business.provider.id)
+    assert record["updated_at"] >= record["created_at"]
+
+
+@pytest.mark.contract("D-09/error")
+def test_a_denied_consent_leaves_the_visitor_and_the_button(shop: ShopPage, stack: Stack, business: Business) -> None:
+    """Whoever declines stays a visitor, is told so, and may press the button again."""
+    widget = shop.open()
+    widget.sign_in_with("google").deny()
+    failed = widget.wait_for_event("oauth:failed")
+
+    assert failed == {"social": "google", "code": "oauth_denied"}
+    assert widget.identity["identity"] == "visitor"
+    assert stack.service_lab.members(business.provider.id) == []
+
+    widget.sign_in_with("google").approve()
+    widget.wait_for("member")
+
+
+@pytest.mark.contract("2.2/oauth-providers", "7/not-enabled-404", "4.4/enabled-only")
+def test_a_disabled_provider_is_absent_and_not_found(shop: ShopPage, business: Business, stack: Stack) -> None:
+    """The sign-in page shows the enabled providers and no other, and the others' start is a 404."""
+    widget = shop.open()
+
+    offered = widget.offered_socials()
+    query = urlencode({"origin": business.origin})
+    answers = {
+        social: stack.get(f"{business.oauth_start_path(social)}?{query}").status_code for social in AVAILABLE_SOCIALS
+    }
+
+    assert offered == ["google"]
+    assert answers == {"google": 302, "facebook": 404, "github": 404, "gitlab": 404, "discord": 404}
+
+
+@pytest.mark.contract("3/no-automatic-oauth")
+def test_nothing_starts_a_login_but_a_click(shop: ShopPage, witness: Witness, business: Business) -> None:
+    """Opening the page, the panel and the sign-in page asks nothing of the start endpoint."""
+    widget = shop.open()
+    widget.offered_socials()
+
+    assert witness.asked(business.oauth_start_path("google")) == []
+
+
+@pytest.mark.contract("4.5/page", "6/post-message", "5.7/verified-origin")
+def test_the_message_reaches_the_verified_origin_only(page: Page, business: Business, stack: Stack) -> None:
+    """A page of another origin that starts a login in the business's name hears nothing of its result."""
+    evil = stack.site.browser_url.replace("shop.localhost", "localhost")
+    page.goto(f"{evil}/")
+    page.evaluate("() => { window.heard = []; addEventListener('message', (event) => heard.push(event.data)); }")
+    query = urlencode({"origin": business.origin})
+    start = f"{stack.service.browser_url}{business.oauth_start_path('google')}?{query}"
+
+    with page.expect_popup() as opened:
+        page.evaluate("(url) => { window.open(url, 'login', 'popup'); }", start)
+    consent = ConsentPage(opened.value)
+    with opened.value.expect_event("close"):
+        consent.approve()
+
+    assert page.evaluate("() => window.heard") == []
+
+
+@pytest.mark.contract("4.6/popup")
+def test_the_popup_opens_in_a_browser_with_its_popup_blocker_on(
+    make_browser: MakeBrowser, make_context: MakeContext, business: Business
+) -> None:
+    """The popup opens within the click, so that the blocker people have lets it through."""
+    page = make_context(browser=make_browser(Profile.REALISTIC)).new_page()
+    widget = ShopPage(page, business).open()
+
+    widget.sign_in_with("google").approve()
+
+    widget.wait_for("member")
+
+
+@pytest.mark.contract("4.4/origin-checked", "D-03/start-pages")
+def test_a_foreign_origin_cannot_start_a_login(business: Business, stack: Stack) -> None:
+    """The start endpoint refuses an origin that is not the business's, and says so to people."""
+    query = urlencode({"origin": "https://evil.example"})
+
+    answer = stack.get(f"{business.oauth_start_path('google')}?{query}")
+
+    assert answer.status_code == 403
+    assert answer.headers["content-type"].startswith("text/html")

@@ -1,0 +1,130 @@
+"""A socket peer without a browser, with a key of its own: what somebody with a stolen token or proof would use."""
+
+import base64
+import hashlib
+import json
+import secrets
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import jwt
+from cryptography.hazmat.primitives.asymmetric import ec
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import ClientConnection, connect
+from websockets.typing import Origin, Subprotocol
+
+from chatkey_demo.stack.tls import trust
+from chatkey_protocol.names import PROOF_HTM, PROOF_TYP, SUBPROTOCOL
+
+ANSWER_SECONDS = 10
+
+
+class Key:
+    """A P-256 key pair outside of any browser."""
+
+    def __init__(self) -> None:
+        self._private = ec.generate_private_key(ec.SECP256R1())
+        numbers = self._private.public_key().public_numbers()
+        self.jwk = {"kty": "EC", "crv": "P-256", "x": _coordinate(numbers.x), "y": _coordinate(numbers.y)}
+
+    @property
+    def jkt(self) -> str:
+        """The RFC 7638 thumbprint."""
+        members = json.dumps({name: self.jwk[name] for name in ("crv", "kty", "x", "y")}, separators=(",", ":"))
+        return _base64url(hashlib.sha256(members.encode()).digest())
+
+    def prove(self, *, token: str, nonce: str, htu: str) -> str:
+        """Sign the one-time proof for a token and a connection's nonce (D-10)."""
+        claims = {
+            "jti": secrets.token_urlsafe(16),
+            "iat": int(time.time()),
+            "htm": PROOF_HTM,
+            "htu": htu,
+            "nonce": nonce,
+            "ath": _base64url(hashlib.sha256(token.encode()).digest()),
+        }
+        return jwt.encode(claims, self._private, algorithm="ES256", headers={"typ": PROOF_TYP, "jwk": self.jwk})
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How the service answered: the last frame before the close, and the close code (None while it is open)."""
+
+    frame: dict[str, Any]
+    close: int | None
+
+    @property
+    def code(self) -> str:
+        """The refusal's code, or the frame's kind."""
+        return str(self.frame.get("code", self.frame["type"]))
+
+
+class Peer:
+    """One open socket. The service speaks first: `hello`, or a refusal."""
+
+    def __init__(self, connection: ClientConnection, uri: str) -> None:
+        self._connection = connection
+        self._uri = uri
+
+    def connect_with(self, token: str, key: Key) -> Outcome:
+        """Await `hello`, and send an honest proof by `key` for `token`."""
+        nonce = self.receive()["nonce"]
+        return self._connect(token, key.prove(token=token, nonce=nonce, htu=self._uri))
+
+    def say_connect(self, token: str, proof: str) -> Outcome:
+        """Await `hello`, and send `connect` with a proof that was made for something else."""
+        self.receive()
+        return self._connect(token, proof)
+
+    def _connect(self, token: str, proof: str) -> Outcome:
+        self.send({"type": "connect", "token": token, "proof": proof})
+        return self.outcome()
+
+    def send(self, frame: dict[str, Any]) -> None:
+        """Send one frame."""
+        self._connection.send(json.dumps(frame))
+
+    def receive(self) -> dict[str, Any]:
+        """Return the next frame."""
+        frame: dict[str, Any] = json.loads(self._connection.recv(timeout=ANSWER_SECONDS))
+        return frame
+
+    def outcome(self) -> Outcome:
+        """Return the answer, and the close code if a refusal was followed by a close."""
+        frame = self.receive()
+        if frame["type"] != "error":
+            return Outcome(frame, None)
+        try:
+            self._connection.recv(timeout=ANSWER_SECONDS)
+        except ConnectionClosed as closed:
+            return Outcome(frame, closed.rcvd.code if closed.rcvd else None)
+        raise AssertionError(f"the socket stayed open after {frame}")
+
+
+@contextmanager
+def peer(socket_uri: str, *, origin: str | None, ca: Path | None, local_host: str = "127.0.0.1") -> Iterator[Peer]:
+    """Open a socket to `socket_uri` as `origin`, on this machine whatever the name resolves to."""
+    raw = socket.create_connection((local_host, urlsplit(socket_uri).port or 443), timeout=ANSWER_SECONDS)
+    with connect(
+        socket_uri,
+        sock=raw,
+        ssl=trust(ca) if socket_uri.startswith("wss:") else None,
+        origin=Origin(origin) if origin else None,
+        subprotocols=[Subprotocol(SUBPROTOCOL)],
+        proxy=None,
+    ) as connection:
+        yield Peer(connection, socket_uri)
+
+
+def _coordinate(number: int) -> str:
+    return _base64url(number.to_bytes(32, "big"))
+
+
+def _base64url(octets: bytes) -> str:
+    return base64.urlsafe_b64encode(octets).rstrip(b"=").decode()

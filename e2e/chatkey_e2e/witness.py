@@ -1,0 +1,164 @@
+"""Watches one browser context and the servers, and finds every secret that is where it must not be."""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import jwt
+from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request, WebSocket
+
+from chatkey_demo.stack.stack import Stack
+from chatkey_protocol.frames import Kind
+from chatkey_protocol.storage_keys import MEMBER_TOKEN_PREFIX
+
+PAGE_CONTENTS = """() => {
+  const trees = [document];
+  for (let i = 0; i < trees.length; i += 1)
+    for (const element of trees[i].querySelectorAll("*")) if (element.shadowRoot) trees.push(element.shadowRoot);
+  return {
+    localStorage: { ...localStorage },
+    elsewhere: {
+      sessionStorage: JSON.stringify({ ...sessionStorage }),
+      cookie: document.cookie,
+      text: trees.map((tree) => (tree.documentElement ?? tree).textContent).join("\\n"),
+      attributes: trees.flatMap((tree) => [...tree.querySelectorAll("*")])
+        .flatMap((element) => [...element.attributes].map((attribute) => attribute.value)).join("\\n"),
+      url: location.href,
+      name: window.name,
+    },
+  };
+}"""
+
+
+EXCHANGE = "the query of the member token endpoint"
+CACHE = "the cached member token"
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """One frame that a page sent on a socket."""
+
+    uri: str
+    frame: dict[str, Any]
+
+
+@dataclass  # without slots: Playwright notes its wrappers on the owner of a listener
+class Witness:
+    """Everything a context asked for, sent and said, since `watch`."""
+
+    stack: Stack
+    secrets: set[str] = field(default_factory=set[str], repr=False)
+    requests: list[Request] = field(default_factory=list[Request])
+    sockets: list[WebSocket] = field(default_factory=list[WebSocket])
+    sent: list[Sent] = field(default_factory=list[Sent])
+    said: list[str] = field(default_factory=list[str])
+    _marks: dict[str, int] = field(default_factory=dict[str, int])
+
+    def __post_init__(self) -> None:
+        self._marks = {server.process.name: server.process.mark for server in self.stack.servers}
+
+    def watch(self, context: BrowserContext) -> None:
+        """Record what the context's pages do from now on."""
+        context.on("request", self._note_request)
+        context.on("console", self._note_console)
+        context.on("page", self._watch_page)
+
+    def _note_request(self, request: Request) -> None:
+        self.requests.append(request)
+
+    def _note_console(self, message: ConsoleMessage) -> None:
+        self.said.append(message.text)
+
+    def _watch_page(self, page: Page) -> None:
+        page.on("websocket", self._watch_socket)
+
+    def _watch_socket(self, socket: WebSocket) -> None:
+        self.sockets.append(socket)
+        socket.on("framesent", lambda payload: self.sent.append(Sent(socket.url, json.loads(payload))))
+
+    def frames(self, kind: Kind) -> list[dict[str, Any]]:
+        """Return the frames of one kind that were sent, oldest first."""
+        return [sent.frame for sent in self.sent if sent.frame["type"] == kind]
+
+    def asked(self, path: str) -> list[Request]:
+        """Return the requests whose path is `path`, oldest first."""
+        return [request for request in self.requests if urlsplit(request.url).path == path]
+
+    @property
+    def socket_tokens(self) -> list[str]:
+        """Every token with which a socket was opened or refreshed."""
+        return [sent.frame["token"] for sent in self.sent if "token" in sent.frame]
+
+    @property
+    def identity_tokens(self) -> list[str]:
+        """Every identity token that was exchanged at the member token endpoint."""
+        exchanges = (request for request in self.requests if urlsplit(request.url).path.endswith("/member/token"))
+        queries = (parse_qs(urlsplit(request.url).query) for request in exchanges)
+        return [query["auth"][0] for query in queries if "auth" in query]
+
+    def output(self) -> dict[str, str]:
+        """Return what each server wrote since this witness came."""
+        return {s.process.name: s.process.output(self._marks[s.process.name]) for s in self.stack.servers}
+
+    def leaks(self, contexts: Iterable[BrowserContext]) -> list[str]:
+        """Return one sentence for each secret or token found where contract 2.6 and 2.8 do not put it."""
+        looked_for = {*self.secrets, *self.socket_tokens, *self.identity_tokens}
+        pages = [page for context in contexts for page in context.pages if not page.is_closed()]
+        places = [
+            *((f"{name}'s output", text) for name, text in self.output().items()),
+            *(("the console", text) for text in self.said),
+            *self._addresses(),
+            *(place for page in pages if page.url.startswith("http") for place in _contents(page)),
+        ]
+        return [
+            f"{_describe(secret)} in {place}"
+            for place, text in places
+            for secret in looked_for
+            if secret in text and not self._belongs(secret, place)
+        ]
+
+    def _belongs(self, secret: str, place: str) -> bool:
+        """Contract 4.3 puts the identity token into one query, 2.8 and D-06 put member tokens into one storage key."""
+        if place == EXCHANGE:
+            return secret in self.identity_tokens
+        return place == CACHE and may_be_cached(secret)
+
+    def _addresses(self) -> Iterator[tuple[str, str]]:
+        for request in self.requests:
+            address = request.url.partition("?")[0]
+            yield EXCHANGE if address.endswith("/member/token") else f"the address {address}", request.url
+            yield f"the referrer sent to {address}", request.headers.get("referer", "")
+        for socket in self.sockets:
+            yield f"the address {socket.url.partition('?')[0]}", socket.url
+
+
+def may_be_cached(token: str) -> bool:
+    """Tell whether this is a token that contract 2.8 and D-06 keep in localStorage."""
+    claims = claims_of(token)
+    is_custom = claims.get("type") == "user" and "auth_provider" not in claims.get("data", {})
+    return is_custom or claims.get("type") == "identity"
+
+
+def claims_of(token: str) -> dict[str, Any]:
+    """Read a token without verifying it; no claims for what is not a token."""
+    try:
+        claims: dict[str, Any] = jwt.decode(token, options={"verify_signature": False})
+    except jwt.DecodeError:
+        return {}
+    return claims
+
+
+def _describe(secret: str) -> str:
+    claims = claims_of(secret)
+    return f"a token of type {claims.get('type')!r}" if claims else "a secret of the business"
+
+
+def _contents(page: Page) -> Iterator[tuple[str, str]]:
+    """Return everything a script of the page could read, by place."""
+    contents = page.evaluate(PAGE_CONTENTS)
+    for key, value in contents["localStorage"].items():
+        yield CACHE if key.startswith(MEMBER_TOKEN_PREFIX) else f"localStorage[{key!r}]", value
+    for place, text in contents["elsewhere"].items():
+        yield f"{place} of {page.url}", text

@@ -1,0 +1,148 @@
+"""The command `chatkey demo`: what it offers, what it says, and how it ends."""
+
+import io
+import signal
+import socket
+import subprocess
+import sys
+from importlib.metadata import entry_points
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import httpx
+import pytest
+from click.testing import CliRunner
+from rich.console import Console
+
+from chatkey_demo.cli import demo
+from chatkey_demo.hub import terminal, window
+from chatkey_demo.stack.ports import LOOPBACK
+
+installed = pytest.mark.skipif(
+    not entry_points(group="chatkey.commands"), reason="chatkey is not installed here, so it has no commands"
+)
+
+
+def test_the_options_are_explained() -> None:
+    shown = " ".join(CliRunner().invoke(demo, ["--help"]).output.split())
+
+    for option in ("--tls", "--port", "--no-browser"):
+        assert option in shown
+    assert "[default: 8800;" in shown
+    assert "+11 to +14" in shown
+
+
+def test_a_busy_port_is_one_sentence_and_no_traceback() -> None:
+    with socket.create_server((LOOPBACK, 0)) as listener:
+        port = listener.getsockname()[1]
+
+        result = CliRunner().invoke(demo, ["--no-browser", "--port", str(port)])
+
+    assert result.exit_code == 1
+    assert result.output.startswith(f"Error: Port {port} is in use")
+    assert "--port" in result.output
+    assert result.output.count("\n") == 1
+
+
+def test_a_port_whose_shops_would_not_fit_is_refused() -> None:
+    result = CliRunner().invoke(demo, ["--port", "65530"])
+
+    assert result.exit_code == 2
+    assert "65530 is not in the range" in result.output
+
+
+@pytest.mark.parametrize(
+    ("message", "sentence"),
+    [
+        (
+            "service ended before it was ready (exit status 1). Its last output:\nError: The widget's files are gone.\n",
+            "The widget's files are gone.",
+        ),
+        ("service was not ready within 30 s.", "service was not ready within 30 s."),
+    ],
+    ids=["a sentence of its own", "none"],
+)
+def test_a_server_that_does_not_start_is_heard_in_its_own_words(message: str, sentence: str) -> None:
+    assert terminal.last_words(message) == sentence
+
+
+def running(**members: Any) -> Any:
+    modes = [SimpleNamespace(mode=SimpleNamespace(label="Visitor", hint="no sign-in"), url="http://localhost:8811/v/")]
+    return SimpleNamespace(
+        url="http://localhost:8800",
+        demo=SimpleNamespace(agent_url="http://localhost:8801/agent", modes=modes),
+        agent=SimpleNamespace(name="demo", password="a-password"),
+        stack=SimpleNamespace(certificates=members.get("certificates")),
+    )
+
+
+def said(*args: Any, is_terminal: bool = False) -> str:
+    written = io.StringIO()
+    terminal.welcome(*args, console=Console(file=written, force_terminal=is_terminal, width=100, color_system=None))
+    return written.getvalue()
+
+
+def test_the_terminal_shows_addresses_the_agents_password_and_how_to_stop() -> None:
+    shown = said(running(), is_terminal=True)
+
+    for words in ("http://localhost:8800", "http://localhost:8801/agent", "demo  /  a-password", "Visitor, no sign-in"):
+        assert words in shown
+    assert "Ctrl-C ends it" in shown
+    assert "ready" not in shown
+
+
+def test_a_pipe_gets_the_line_every_server_says() -> None:
+    assert said(running()).startswith("ready http://localhost:8800\n")
+
+
+def test_over_tls_the_terminal_says_how_to_trust_the_certificates() -> None:
+    certificates = SimpleNamespace(ca=Path("/tmp/run/ca.pem"), spki="c3BraQ==")
+
+    shown = said(running(certificates=certificates))
+
+    assert "--ignore-certificate-errors-spki-list=c3BraQ==\n" in shown
+    assert "/tmp/run/ca.pem\n" in shown
+
+
+def test_without_a_screen_no_browser_is_tried_and_people_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(window, "has_screen", lambda: False)
+
+    chosen = window.choose(wanted=True, tls=False)
+
+    assert chosen == window.Window(note=window.NO_SCREEN)
+    assert window.NO_SCREEN.split(":")[0] in said(running(), chosen.note).replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    ("environ", "platform", "expected"),
+    [
+        ({}, "linux", False),
+        ({"DISPLAY": ":0"}, "linux", True),
+        ({"WAYLAND_DISPLAY": "wayland-0"}, "linux", True),
+        ({}, "darwin", True),
+        ({}, "win32", True),
+    ],
+)
+def test_a_screen_is_where_windows_can_open(environ: dict[str, str], platform: str, *, expected: bool) -> None:
+    assert window.has_screen(environ, platform) is expected
+
+
+def test_nobody_is_told_anything_who_wanted_no_browser() -> None:
+    assert window.choose(wanted=False, tls=False) == window.Window()
+
+
+@installed
+def test_it_starts_says_so_and_ends_cleanly_at_ctrl_c() -> None:
+    command = (sys.executable, "-m", "chatkey_server", "demo", "--no-browser", "--port", "0")
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    with child, child.stdout or io.StringIO() as output:
+        url = output.readline().strip().removeprefix("ready ")
+        page = httpx.get(url, trust_env=False).text
+        child.send_signal(signal.SIGINT)
+        rest = output.read()
+
+    assert "tab-own-keys" in page
+    assert child.returncode == 0
+    assert "Ctrl-C ends it" in rest
+    assert "Traceback" not in rest

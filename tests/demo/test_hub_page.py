@@ -1,0 +1,125 @@
+"""The hub's page: four modes with their shops, the code behind them, and nothing from elsewhere."""
+
+import json
+import re
+from collections.abc import Iterator
+
+import pytest
+from litestar import Litestar
+from litestar.testing import TestClient
+
+from chatkey_demo.hub.app import create_app
+from chatkey_demo.hub.curtain import Curtain, Demo
+from chatkey_demo.hub.modes import MODES, OpenMode, backend
+from chatkey_demo.site.pages import snippet
+
+Client = TestClient[Litestar]
+
+AGENT = "http://localhost:8801/agent"
+SDK = "http://localhost:8801/assets/sdk.js"
+ORIGINS = [f"http://localhost:{port}" for port in (8811, 8812, 8813, 8814)]
+
+
+def demo() -> Demo:
+    modes = [
+        OpenMode(mode, f"{origin}/{mode.key}/", snippet(mode.provider_id, SDK, get_token=mode.get_token))
+        for mode, origin in zip(MODES, ORIGINS, strict=True)
+    ]
+    return Demo(modes, AGENT)
+
+
+@pytest.fixture
+def client() -> Iterator[Client]:
+    with TestClient(create_app(Curtain(demo()))) as client:
+        yield client
+
+
+@pytest.fixture
+def page(client: Client) -> str:
+    return client.get("/").text
+
+
+def test_until_the_servers_are_up_the_page_says_so_and_then_shows_the_demo() -> None:
+    curtain = Curtain()
+    with TestClient(create_app(curtain)) as client:
+        before, answer = client.get("/").text, client.get("/ready").status_code
+        curtain.demo = demo()
+
+        assert (answer, client.get("/ready").status_code) == (204, 200)
+        assert "Starting the shops" in before
+        assert "Starting the shops" not in client.get("/").text
+
+
+@pytest.mark.contract("1/mode-visitor", "1/mode-custom", "1/mode-service-keys", "1/mode-own-keys")
+def test_there_is_a_tab_for_each_of_the_four_modes(page: str) -> None:
+    tabs = re.findall(r'role="tab" id="tab-([\w-]+)" aria-controls="mode-([\w-]+)"', page)
+
+    assert tabs == [(key, key) for key in ("visitor", "custom", "social", "own-keys")]
+
+
+def test_every_shop_has_an_origin_of_its_own(page: str) -> None:
+    shown = json.loads(page.split('id="modes">')[1].split("</script>")[0])
+
+    assert [mode["origin"] for mode in shown] == ORIGINS
+    assert [mode["url"] for mode in shown] == [f"{o}/{m.key}/" for o, m in zip(ORIGINS, MODES, strict=True)]
+
+
+def test_a_shop_is_loaded_when_its_tab_is_opened_and_the_agent_panel_at_once(page: str) -> None:
+    assert re.findall(r'<iframe title="[^"]+" (data-src|src)=', page) == ["data-src"] * 4 + ["src"]
+
+
+def test_the_shown_snippet_is_the_one_the_shops_use(page: str) -> None:
+    assert page.count("providerId: &#34;demo-custom&#34;") == 1
+    assert page.count("getToken: async ({ jkt, signal })") == 1
+    assert page.count("&lt;script async src=&#34;http://localhost:8801/assets/sdk.js&#34;&gt;") == 4
+
+
+@pytest.mark.contract("4.7/response")
+def test_the_shown_backend_is_the_one_the_shops_run(page: str) -> None:
+    shown = backend()
+
+    assert shown.startswith("def answer(self, body: object")
+    assert 'return jwt.encode(claims, self._secret_key, algorithm="HS256")' in shown
+    assert page.count("def token_for(self, person: Person, jkt: str)") == 1
+
+
+def test_the_policy_admits_the_hubs_own_files_and_the_framed_origins_only(client: Client) -> None:
+    answer = client.get("/")
+
+    policy = dict(part.split(" ", 1) for part in answer.headers["content-security-policy"].split("; "))
+    assert policy.pop("frame-src").split() == [*ORIGINS, "http://localhost:8801"]
+    assert policy == {
+        "default-src": "'none'",
+        "script-src": "'self'",
+        "style-src": "'self'",
+        "connect-src": "'self'",
+        "img-src": "data:",
+        "form-action": "'none'",
+        "base-uri": "'none'",
+        "frame-ancestors": "'none'",
+    }
+    assert answer.headers["cache-control"] == "no-store"
+
+
+@pytest.mark.parametrize("path", ["/", "/static/hub.css", "/static/hub.js", "/static/sections.js", "/static/tile.js"])
+def test_nothing_on_the_page_comes_from_elsewhere(client: Client, path: str) -> None:
+    text = client.get(path).text
+
+    elsewhere = [url for url in re.findall(r"https?://[^\s\"'<>&)]+", text) if not url.startswith("http://localhost:")]
+    assert [url for url in elsewhere if not url.startswith("http://www.w3.org/")] == []  # the namespace of SVG
+    assert "innerHTML" not in text
+    assert not re.search(r"<[^>]+ (style|on\w+)=", text)
+
+
+def test_every_file_the_page_names_is_there(client: Client, page: str) -> None:
+    names = set(re.findall(r'"/static/([^"]+)"', page))
+    for name in ("hub.js", "inspector.js", "sections.js", "tile.js"):
+        names |= set(re.findall(r'from "\./([^"]+)"', client.get(f"/static/{name}").text))
+
+    assert {"hub.css", "hub.js", "watch.js", "dom.js"} <= names
+    assert {name: client.get(f"/static/{name}").status_code for name in names} == dict.fromkeys(names, 200)
+
+
+@pytest.mark.parametrize("name", ["app.py", "..%2Fapp.py", "nothing.js"])
+def test_no_other_file_is_given_away(client: Client, name: str) -> None:
+    assert client.get(f"/static/{name}").status_code == 404

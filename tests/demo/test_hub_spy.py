@@ -1,0 +1,44 @@
+"""The script by which the hub watches a shop's widget: only where the demo asked for it."""
+
+from collections.abc import Iterator
+
+import pytest
+from litestar import Litestar
+from litestar.testing import TestClient
+
+from chatkey_demo.site.app import Addresses, create_app
+
+Client = TestClient[Litestar]
+
+HUB = "http://localhost:8800"
+SHOP = {"slug": "alder", "provider_id": "prov_1", "secret_key": "a-secret-key-of-at-least-32-bytes-0123"}
+
+
+@pytest.fixture
+def client() -> Iterator[Client]:
+    with TestClient(create_app(Addresses("http://localhost:8811", "http://localhost:8801", "/sdk.js"))) as client:
+        yield client
+
+
+def page(client: Client, **members: str) -> str:
+    assert client.post("/lab/shops", json={**SHOP, **members}).status_code == 201
+    return client.get("/alder/").text
+
+
+def test_a_watched_shop_loads_the_script_and_names_the_hub_to_it(client: Client) -> None:
+    shown = page(client, spy=HUB)
+
+    assert f'src="/static/spy.js" data-hub="{HUB}"' in shown
+    assert client.get("/static/spy.js").status_code == 200
+
+
+def test_any_other_shop_has_nothing_of_it(client: Client) -> None:
+    assert "spy" not in page(client)
+
+
+def test_it_speaks_to_the_hubs_exact_origin_and_listens_to_no_other(client: Client) -> None:
+    script = client.get("/static/spy.js").text
+
+    assert script.count("postMessage(") == 1
+    assert "debug: debug() }, hub)" in script
+    assert "origin === hub && source === parent" in script

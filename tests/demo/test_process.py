@@ -1,0 +1,106 @@
+"""A child process is ready, dies, is late or will not end: each is told with its own output."""
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from chatkey_demo.stack.process import Process, ProcessError
+
+MakeProcess = Callable[..., Process]
+
+SERVES = "import signal; print('one'); print('ready http://x', flush=True); signal.pause()"
+STUBBORN = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {SERVES.removeprefix('import signal; ')}"
+
+
+@pytest.fixture
+def make_process(tmp_path: Path) -> MakeProcess:
+    def make(code: str, **options: float) -> Process:
+        return Process("child", (sys.executable, "-c", code), environ=os.environ, log=tmp_path / "child.log", **options)
+
+    return make
+
+
+def test_a_child_that_says_ready_runs_until_the_block_ends(make_process: MakeProcess, tmp_path: Path) -> None:
+    child = make_process(SERVES)
+
+    with child:
+        running = child.running
+
+    assert running
+    assert not child.running
+    assert child.output() == "one\nready http://x\n" == (tmp_path / "child.log").read_text()
+
+
+def test_output_can_be_read_from_a_mark_on(make_process: MakeProcess) -> None:
+    child = make_process(SERVES)
+
+    with child:
+        mark = child.mark
+
+    assert mark == 2
+    assert child.output(since=1) == "ready http://x\n"
+    assert not child.output(since=mark)
+
+
+def test_a_child_that_dies_before_it_is_ready_fails_with_its_output(make_process: MakeProcess) -> None:
+    child = make_process("import sys; sys.exit('the port is taken')")
+
+    with pytest.raises(ProcessError, match=r"child ended before it was ready \(exit status 1\)") as failure, child:
+        pass
+
+    assert "the port is taken" in str(failure.value)
+    assert "child.log" in str(failure.value)
+
+
+def test_a_child_that_is_late_fails_and_is_ended(make_process: MakeProcess) -> None:
+    child = make_process("import signal; print('still thinking', flush=True); signal.pause()", ready_within=0.3)
+
+    with pytest.raises(ProcessError, match=r"child was not ready within 0\.3 s"), child:
+        pass
+
+    assert not child.running
+
+
+def test_a_child_that_ignores_the_request_to_end_is_killed_and_that_is_an_error(make_process: MakeProcess) -> None:
+    child = make_process(STUBBORN, ends_within=0.1)
+
+    with pytest.raises(ProcessError, match=r"child did not end within 0\.1 s and was killed"), child:
+        pass
+
+    assert not child.running
+
+
+def test_a_restarted_child_is_a_new_one_that_is_ready(make_process: MakeProcess) -> None:
+    child = make_process(SERVES)
+
+    with child:
+        child.restart()
+        running = child.running
+
+    assert running
+    assert child.output().count("ready http://x") == 2
+
+
+def test_check_tells_that_a_child_died_while_nobody_looked(make_process: MakeProcess) -> None:
+    child = make_process("import sys; print('ready http://x', flush=True); sys.stdin.read()")
+
+    with child:
+        child.stop()
+
+        with pytest.raises(ProcessError, match="child is not running"):
+            child.check()
+
+
+def test_only_the_last_lines_stay_in_memory_and_all_of_them_in_the_log(
+    make_process: MakeProcess, tmp_path: Path
+) -> None:
+    child = make_process("print(*range(6000), sep='\\n'); " + SERVES)
+
+    with child:
+        pass
+
+    assert child.output().startswith("1002\n")
+    assert (tmp_path / "child.log").read_text().startswith("0\n1\n")

@@ -1,0 +1,71 @@
+"""The throw-away CA: clients that were given its file trust the leaf, others do not."""
+
+import base64
+import hashlib
+import ssl
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+from chatkey_demo.stack.tls import NAMES, issue
+
+
+def handshake(server: ssl.SSLContext, client: ssl.SSLContext, name: str) -> None:
+    """Shake hands in memory, as both ends."""
+    to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
+    ends = [
+        client.wrap_bio(to_client, to_server, server_hostname=name),
+        server.wrap_bio(to_server, to_client, server_side=True),
+    ]
+    while ends:
+        for end in list(ends):
+            try:
+                end.do_handshake()
+            except ssl.SSLWantReadError:
+                continue
+            ends.remove(end)
+
+
+def server_context(folder: Path) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / "chain.pem", folder / "key.pem")
+    return context
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_client_with_the_ca_file_trusts_every_name(tmp_path: Path, name: str) -> None:
+    made = issue(tmp_path)
+
+    handshake(server_context(tmp_path), ssl.create_default_context(cafile=made.ca), name)
+
+
+def test_a_client_without_the_ca_file_refuses(tmp_path: Path) -> None:
+    issue(tmp_path)
+
+    with pytest.raises(ssl.SSLCertVerificationError):
+        handshake(server_context(tmp_path), ssl.create_default_context(), "localhost")
+
+
+def test_another_name_is_refused(tmp_path: Path) -> None:
+    made = issue(tmp_path)
+
+    with pytest.raises(ssl.SSLCertVerificationError, match="Hostname mismatch"):
+        handshake(server_context(tmp_path), ssl.create_default_context(cafile=made.ca), "evil.localhost")
+
+
+def test_the_chain_ends_in_the_ca_whose_key_the_spki_names(tmp_path: Path) -> None:
+    made = issue(tmp_path)
+
+    last = x509.load_pem_x509_certificates(made.chain.read_bytes())[-1]
+
+    public = last.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+    assert made.spki == base64.b64encode(hashlib.sha256(public).digest()).decode()
+    assert last.public_bytes(Encoding.PEM).strip() == made.ca.read_bytes().strip()
+
+
+def test_the_private_key_is_its_owners_only(tmp_path: Path) -> None:
+    made = issue(tmp_path)
+
+    assert made.key.stat().st_mode & 0o777 == 0o600

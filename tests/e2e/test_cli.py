@@ -1,0 +1,54 @@
+"""The command `chatkey e2e`."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from chatkey_e2e.cli import SCENARIOS, e2e
+
+WHERE = ["-c", str(SCENARIOS / "pytest.ini"), "--rootdir", str(SCENARIOS), str(SCENARIOS)]
+
+
+@pytest.mark.parametrize(
+    ("asked", "passed_on"),
+    [
+        ([], []),
+        (["-k", "logout"], ["-k", "logout"]),
+        (["--list"], ["--collect-only", "-q"]),
+        (["--headed"], ["--chatkey-headed"]),
+        (["--browser", "/usr/bin/chromium"], ["--chatkey-browser", "/usr/bin/chromium"]),
+        (["--trace"], ["--chatkey-trace", "on"]),
+        (["--results", "kept"], ["--chatkey-results", "kept"]),
+        (["-x", "--durations=3"], ["-x", "--durations=3"]),
+    ],
+    ids=lambda value: " ".join(value) or "nothing",
+)
+def test_what_is_asked_for_reaches_pytest_whose_status_is_returned(
+    monkeypatch: pytest.MonkeyPatch, asked: list[str], passed_on: list[str]
+) -> None:
+    calls: list[list[str]] = []
+
+    def run(args: list[str]) -> int:
+        calls.append(args)
+        return 5
+
+    monkeypatch.setattr(pytest, "main", run)
+
+    result = CliRunner().invoke(e2e, asked)
+
+    assert calls == [[*WHERE, *passed_on]]
+    assert result.exit_code == 5
+
+
+def test_it_runs_anywhere_and_says_in_a_sentence_what_to_do_without_a_browser(tmp_path: Path) -> None:
+    run = "from chatkey_e2e.cli import e2e; e2e()"
+    command = [sys.executable, "-c", run, "-k", "cleared_key", "--browser", "/no/such/browser"]
+
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 3
+    assert "CHATKEY_BROWSER is '/no/such/browser', which is neither a file nor a command" in done.stdout
+    assert list(tmp_path.iterdir()) == []
