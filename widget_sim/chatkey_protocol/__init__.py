@@ -1,1 +1,1 @@
-"""The words that the server, the widget and the harness share: names, storage keys, frame kinds, codes. No behaviour."""
+"""The words that server, widget and harness share: names, storage keys, frame kinds, codes. No behaviour."""

@@ -4,7 +4,7 @@ from enum import IntEnum, StrEnum
 
 
 class Close(IntEnum):
-    """Close codes of the socket profile (D-10). 1006 is the browser's own and never read as an answer about identity."""
+    """Close codes of the socket profile (D-10). 1006 is the browser's own, never an answer about identity."""
 
     LOGOUT = 1000
     TOO_BIG = 1009

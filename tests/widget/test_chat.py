@@ -1,0 +1,238 @@
+"""The conversation, the same for every identity."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from chatkey_protocol.frames import Kind
+from chatkey_widget import effects, events
+from chatkey_widget.errors import Fault
+
+if TYPE_CHECKING:
+    from tests.widget.conftest import Driver
+
+
+def entry(seq: int, body: str, sender: str = "customer", **more: object) -> dict[str, object]:
+    return {"id": f"m{seq}", "seq": seq, "sender": sender, "name": None, "body": body, "sent_at": 100 + seq, **more}
+
+
+def bodies(widget: Driver) -> list[tuple[str, str]]:
+    return [(line.body, line.state) for line in widget.view.lines]
+
+
+@pytest.fixture(params=["visitor", "member"])
+def anyone(request: pytest.FixtureRequest) -> Driver:
+    """A connected widget, as the visitor and as a member."""
+    driver: Driver = request.getfixturevalue(request.param)
+    return driver
+
+
+@pytest.mark.contract("D-10/messages")
+def test_a_message_is_shown_at_once_and_acknowledged(anyone: Driver) -> None:
+    """Sent, shown as under way, and shown as sent when the server has it."""
+    anyone.feed(events.MessageWritten("  Hello  "))
+    sent = anyone.frames(Kind.MESSAGE)[0]
+    assert bodies(anyone) == [("Hello", "sending")]
+
+    anyone.frame(type="ack", id=sent["id"], seq=1, sent_at=200)
+
+    assert bodies(anyone) == [("Hello", "sent")]
+    assert sent["body"] == "Hello"
+
+
+@pytest.mark.contract("2.7/custom-on-first")
+def test_the_members_name_travels_in_a_header(member: Driver, visitor: Driver) -> None:
+    """A visitor has no name to send."""
+    for widget in (member, visitor):
+        widget.feed(events.MessageWritten("Hello"), events.CallAsked("start"))
+
+    assert member.frames(Kind.MESSAGE)[0]["headers"] == {"name": "Ada Lovelace"}
+    assert member.frames(Kind.CALL)[0]["headers"] == {"name": "Ada Lovelace"}
+    assert "headers" not in visitor.frames(Kind.MESSAGE)[0]
+
+
+@pytest.mark.parametrize("body", ["", "   ", "\n"])
+def test_nothing_is_not_sent(visitor: Driver, body: str) -> None:
+    """An empty message is no message."""
+    visitor.feed(events.MessageWritten(body))
+
+    assert visitor.frames(Kind.MESSAGE) == []
+
+
+@pytest.mark.contract("D-10/messages")
+def test_what_was_not_acknowledged_is_sent_again_with_its_id(anyone: Driver) -> None:
+    """And what was acknowledged is not."""
+    anyone.feed(events.MessageWritten("one"), events.MessageWritten("two"))
+    first, second = anyone.frames(Kind.MESSAGE)
+    anyone.frame(type="ack", id=first["id"], seq=1, sent_at=200)
+
+    anyone.close(1006)
+    anyone.advance(2)
+
+    assert anyone.frames(Kind.MESSAGE)[2:] == [second]
+
+
+def test_a_message_written_offline_is_sent_when_the_connection_is_back(visitor: Driver) -> None:
+    """It waits on the screen meanwhile."""
+    visitor.close(1006)
+    visitor.feed(events.MessageWritten("later"))
+    assert visitor.frames(Kind.MESSAGE) == []
+
+    visitor.advance(2)
+
+    assert [frame["body"] for frame in visitor.frames(Kind.MESSAGE)] == ["later"]
+
+
+def test_a_message_that_the_server_refuses_is_marked(visitor: Driver) -> None:
+    """The person sees which one, and why in plain words; it is not sent again."""
+    visitor.feed(events.MessageWritten("x" * 4000))
+    sent = visitor.frames(Kind.MESSAGE)[0]
+
+    visitor.frame(type="error", id=sent["id"], code="too_large", message="At most 2000.", retryable=False)
+    visitor.close(1006)
+    visitor.advance(2)
+
+    assert visitor.view.lines[0].state == "refused"
+    assert visitor.errors() == [Fault.MESSAGE_REFUSED]
+    assert "too_large" in str(visitor.emitted("error")[0]["message"])
+    assert len(visitor.frames(Kind.MESSAGE)) == 1
+
+
+def test_the_history_is_shown_in_the_servers_order(anyone: Driver) -> None:
+    """By `seq`, whatever came first; messages under way stand last."""
+    ask = anyone.frames(Kind.HISTORY)[-1]
+    anyone.feed(events.MessageWritten("new"))
+
+    anyone.frame(type="message", **entry(3, "three", "agent"))
+    anyone.frame(type="history", id=ask["id"], messages=[entry(1, "one"), entry(2, "two")], more=True)
+
+    assert [body for body, _ in bodies(anyone)] == ["one", "two", "three", "new"]
+    assert anyone.view.more
+
+
+def test_older_messages_are_asked_for_before_the_oldest(visitor: Driver) -> None:
+    """Paging backwards until there is no more."""
+    ask = visitor.frames(Kind.HISTORY)[-1]
+    visitor.frame(type="history", id=ask["id"], messages=[entry(7, "seven")], more=True)
+
+    visitor.feed(events.OlderAsked())
+    older = visitor.frames(Kind.HISTORY)[-1]
+    visitor.frame(type="history", id=older["id"], messages=[entry(6, "six")], more=False)
+    visitor.feed(events.OlderAsked())
+
+    assert older["before"] == 7
+    assert [body for body, _ in bodies(visitor)] == ["six", "seven"]
+    assert visitor.frames(Kind.HISTORY)[-1] == older
+
+
+def test_a_history_nobody_asked_for_is_ignored(visitor: Driver) -> None:
+    """Answers are known by their id."""
+    visitor.frame(type="history", id="other", messages=[entry(1, "not mine")], more=False)
+
+    assert visitor.view.lines == ()
+
+
+def test_unread_messages_of_agents_are_counted_while_the_panel_is_closed(visitor: Driver) -> None:
+    """Once each; one's own from another tab are not news; opening the panel reads them."""
+    visitor.frame(type="message", **entry(1, "hi", "agent"))
+    visitor.frame(type="message", **entry(1, "hi", "agent"))
+    visitor.frame(type="message", **entry(2, "me, elsewhere"))
+    assert visitor.view.unread == 1
+
+    visitor.feed(events.PanelToggled(open=True))
+    visitor.frame(type="message", **entry(3, "still there?", "agent"))
+
+    assert visitor.view.unread == 0
+
+
+def test_a_search_shows_what_was_found(anyone: Driver) -> None:
+    """The answer to the newest question only; an empty question ends the search."""
+    anyone.feed(events.PageChosen("search"), events.SearchAsked("tea"), events.SearchAsked(" teapot "))
+    first, second = anyone.frames(Kind.SEARCH)
+
+    found = []
+    anyone.frame(type="search", id=first["id"], messages=[entry(1, "tea")])
+    found.append(anyone.view.found)
+    anyone.frame(type="search", id=second["id"], messages=[entry(2, "teapot")])
+    found.append(anyone.view.found)
+    anyone.feed(events.PageChosen("chat"))
+    found.append(anyone.view.found)
+
+    assert second["query"] == "teapot"
+    assert [lines and [line.body for line in lines] for lines in found] == [None, ["teapot"], None]
+
+
+def test_a_call_rings_is_answered_and_ends(anyone: Driver) -> None:
+    """Every state is on the screen; the end leaves it after a while."""
+    states = []
+    anyone.feed(events.CallAsked("start"))
+    states.append(anyone.view.call)
+    for state in ("ringing", "active"):
+        anyone.frame(type="call", call_id="c1", state=state)
+        states.append(anyone.view.call)
+
+    anyone.feed(events.CallAsked("end"))
+    anyone.frame(type="call", call_id="c1", state="ended")
+    states.append(anyone.view.call)
+    anyone.advance(5)
+
+    assert [*states, anyone.view.call] == ["calling", "ringing", "active", "ended", "none"]
+    assert [frame["action"] for frame in anyone.frames(Kind.CALL)] == ["start", "end"]
+
+
+def test_a_call_that_is_refused_is_over(visitor: Driver) -> None:
+    """The button works again."""
+    visitor.feed(events.CallAsked("start"))
+    sent = visitor.frames(Kind.CALL)[0]
+
+    visitor.frame(type="error", id=sent["id"], code="call_unknown", message="There is no call.", retryable=False)
+
+    assert visitor.view.call == "none"
+
+
+def test_nothing_is_sent_while_there_is_no_connection(visitor: Driver) -> None:
+    """Search, call and paging need the server now, not later."""
+    visitor.close(1006)
+    before = visitor.counts()["Send"]
+
+    visitor.feed(events.SearchAsked("tea"), events.CallAsked("start"), events.OlderAsked())
+
+    assert visitor.counts()["Send"] == before
+    assert visitor.view.call == "none"
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        {"type": "message", "id": "m", "seq": "1", "sender": "agent", "body": "b", "sent_at": 1},
+        {"type": "message", "seq": 1},
+        {"type": "ack", "id": 5},
+        {"type": "call", "call_id": "c", "state": "lost"},
+    ],
+)
+def test_a_chat_frame_that_cannot_be_read_is_named(visitor: Driver, frame: dict[str, object]) -> None:
+    """One error with the member's name, then a new connection."""
+    visitor.feed(events.FrameReceived(visitor.socket or 0, frame))
+
+    assert visitor.errors() == [Fault.FRAME_UNREADABLE]
+    visitor.advance(2)
+    assert visitor.view.link == "online"
+
+
+def test_frames_of_kinds_to_come_are_passed_over(visitor: Driver) -> None:
+    """The profile may grow."""
+    visitor.frame(type="typing", who="agent")
+
+    assert visitor.errors() == []
+    assert visitor.counts()["OpenSocket"] == 1
+
+
+def test_the_screen_is_drawn_only_when_something_changed(visitor: Driver) -> None:
+    """A heartbeat is no reason to draw."""
+    shown = len(visitor.all(effects.Show))
+
+    visitor.advance(200)
+
+    assert len(visitor.all(effects.Show)) == shown

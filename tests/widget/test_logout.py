@@ -1,0 +1,144 @@
+"""Logging out: here, in another tab, in the middle of things."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.widget.conftest import KEY
+
+from chatkey_protocol.codes import Close
+from chatkey_widget import effects, events
+
+if TYPE_CHECKING:
+    from tests.widget.conftest import Driver, MakeWidget
+
+VISITOR = ("visitor", KEY.uid)
+
+
+@pytest.mark.contract("3/logout", "2.8/deleted-by-logout", "4.8/logout", "1/logout-visitor")
+def test_logout_makes_the_same_visitor_again(member: Driver) -> None:
+    """F189: token deleted, socket closed with 1000, the visitor of the same key connected."""
+    member.feed(events.LogoutAsked())
+
+    assert member.stored is None
+    assert member.last(effects.CloseSocket).code == Close.LOGOUT
+    assert member.identity == VISITOR
+    assert member.last(effects.LoadVisitorToken).uid == KEY.uid
+    assert member.emitted("logout") == [{"heard": False}]
+    assert member.counts()["AnnounceLogout"] == 1
+
+
+def test_after_a_logout_the_page_is_not_asked_on_its_own(member: Driver) -> None:
+    """The widget does not log the person in again behind their back."""
+    asked = member.counts()["CallGetToken"]
+
+    member.feed(events.LogoutAsked())
+    member.advance(4000)
+
+    assert member.counts()["CallGetToken"] == asked
+    assert member.identity == VISITOR
+
+
+@pytest.mark.contract("2.7/history-apart")
+def test_the_members_history_leaves_the_screen_and_the_visitors_comes_back(make_widget: MakeWidget) -> None:
+    """F189, F198: each identity sees its own conversation, from the moment of the switch."""
+    widget = make_widget(custom_login=True).start()
+    widget.feed(events.MessageWritten("from the visitor"))
+    widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom())
+    seen = []
+    for event in (events.RefreshAsked(), events.LogoutAsked(), events.RefreshAsked()):
+        widget.feed(event)
+        seen.append([line.body for line in widget.view.lines])
+        widget.feed(events.MessageWritten("from ada"))
+
+    assert seen == [[], ["from the visitor"], []]
+
+
+@pytest.mark.parametrize("how", ["heard", "storage", "both", "both-reversed"])
+@pytest.mark.contract("D-12/tabs")
+def test_a_logout_in_another_tab_is_followed_once(member: Driver, how: str) -> None:
+    """F190: by the channel, by the storage event, or by both in either order; nothing is announced back."""
+    channel, storage = events.LogoutAsked(heard=True), events.StoredTokenChanged(None)
+    given: dict[str, list[events.Event]] = {
+        "heard": [channel],
+        "storage": [storage],
+        "both": [channel, storage],
+        "both-reversed": [storage, channel],
+    }
+
+    member.stored = None
+    member.feed(*given[how])
+
+    assert member.identity == VISITOR
+    assert member.emitted("logout") == [{"heard": True}]
+    assert member.all(effects.AnnounceLogout) == []
+
+
+def test_a_login_in_another_tab_is_followed(visitor: Driver) -> None:
+    """One identity at a time in one browser."""
+    visitor.feed(events.StoredTokenChanged(visitor.identity_token()))
+
+    assert visitor.identity == ("member", "google:42")
+    assert visitor.all(effects.StoreToken) == []
+
+
+def test_garbage_written_by_someone_else_is_no_login(visitor: Driver) -> None:
+    """F017 while the page is open."""
+    visitor.feed(events.StoredTokenChanged("{"))
+
+    assert visitor.identity == VISITOR
+    assert visitor.counts()["OpenSocket"] == 1
+
+
+def test_a_token_that_comes_after_the_logout_is_dropped(make_widget: MakeWidget) -> None:
+    """F191: the call is aborted and its answer ignored."""
+    widget = make_widget(custom_login=True, page=lambda _: None).start()
+    ref = widget.last(effects.CallGetToken).ref
+
+    widget.feed(events.LogoutAsked(), events.GetTokenReturned(ref, widget.custom()))
+
+    assert widget.last(effects.AbortGetToken).ref == ref
+    assert widget.identity == VISITOR
+    assert widget.all(effects.StoreToken) == []
+
+
+def test_a_logout_ends_a_sign_in_under_way(visitor: Driver) -> None:
+    """F192: the popup is closed, its message ignored."""
+    visitor.feed(events.SocialClicked("google"))
+
+    visitor.feed(events.LogoutAsked())
+
+    assert visitor.last(effects.ClosePopup).ref == visitor.last(effects.OpenPopup).ref
+    assert visitor.view.signing_in is None
+
+
+def test_a_logout_before_the_key_is_ready_counts(make_widget: MakeWidget) -> None:
+    """Calls that were queued before the widget ran are kept: the cached member never comes up."""
+    widget = make_widget()
+    widget.stored = widget.custom()
+
+    widget.feed(events.LogoutAsked(), events.Started(secure=True))
+
+    assert widget.stored is None
+    assert widget.identity == VISITOR
+    assert [detail["identity"] for detail in widget.emitted("identity:changed")] == ["visitor"]
+
+
+def test_a_logout_offline_is_remembered(member: Driver) -> None:
+    """F193: the token is gone at once; the page is told at once; the connection follows when it can."""
+    member.answers_tokens = False
+
+    member.feed(events.LogoutAsked())
+
+    assert member.stored is None
+    assert member.identity == VISITOR
+    assert not member.view.person.member
+
+
+def test_a_visitor_who_logs_out_stays_connected(visitor: Driver) -> None:
+    """Nothing to leave: the socket stays."""
+    visitor.feed(events.LogoutAsked())
+
+    assert visitor.counts()["OpenSocket"] == 1
+    assert visitor.all(effects.CloseSocket) == []

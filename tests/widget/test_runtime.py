@@ -1,0 +1,440 @@
+"""The runtime: effects become calls on the ports, and what comes of them becomes events."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.widget.conftest import KEY, NOW, PID, Driver, FixedChance, claims_of, jwt
+
+from chatkey_widget import events, runtime
+from chatkey_widget.context import Settings
+from chatkey_widget.errors import Fault
+from chatkey_widget.machine import Machine
+from chatkey_widget.ports import Answer, HostFailed, KeyUnavailable, Ports, Prepared, Unreachable, WireListener
+from chatkey_widget.runtime import Runtime
+
+if TYPE_CHECKING:
+    from chatkey_widget.effects import Reason
+    from chatkey_widget.view import View
+
+URI = "wss://chat.test/v1/socket"
+SETTINGS = Settings("https://chat.test", "https://chat.test", "https://shop.test", PID, custom_login=True)
+TOKEN = Driver(SETTINGS).custom()
+
+
+@dataclass
+class World:
+    """All ports in one, with what they were asked and what they answer."""
+
+    page: Callable[[], object] = lambda: None
+    refuse: Exception | None = None
+    stored: str | None = None
+    other_tab: str | None = None
+    answer: Answer | None = None
+    asked: list[str] = field(default_factory=list)
+    told: list[tuple[str, Mapping[str, object]]] = field(default_factory=list)
+    sent: list[dict[str, object]] = field(default_factory=list)
+    closed: list[int] = field(default_factory=list)
+    held: list[str] = field(default_factory=list)
+    popup_opens: bool = True
+    listener: WireListener | None = None
+    removed: int = 0
+    news: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def ports(self) -> Ports:
+        return Ports(
+            keys=self,
+            store=self,
+            http=self,
+            locks=self,
+            wires=self,
+            popups=Popups(self),
+            host=self,
+            screen=self,
+            now=lambda: NOW,
+            release=lambda: self.closed.append(0),
+        )
+
+    async def until(self, fact: Callable[[], object]) -> None:
+        """Wait until something is so; the loop's own events drive it."""
+        async with asyncio.timeout(5):
+            while not fact():
+                self.news.clear()
+                await self.news.wait()
+
+    # keys, store, locks
+
+    async def prepare(self) -> Prepared:
+        if self.refuse is not None:
+            raise self.refuse
+        return Prepared(KEY)
+
+    async def sign(self, data: bytes) -> bytes:
+        return bytes(64)
+
+    def read(self) -> str | None:
+        return self.stored
+
+    def write(self, token: str) -> None:
+        self.stored = token
+
+    def drop(self) -> None:
+        self.stored = None
+
+    def announce_logout(self) -> None:
+        self.asked.append("announce")
+
+    @asynccontextmanager
+    async def hold(self, name: str) -> AsyncIterator[None]:
+        self.held.append(name)
+        self.stored = self.stored or self.other_tab
+        yield
+        self.held.append("released")
+        self.news.set()
+
+    # http
+
+    async def get(self, url: str) -> Answer:
+        self.asked.append(url)
+        if isinstance(self.refuse, Unreachable):
+            raise self.refuse
+        if self.answer is not None:
+            return self.answer
+        if url.endswith(PID):
+            return Answer(200, {"data": {"socket_uri": URI}})
+        token = jwt(pid=PID, uid=KEY.uid, type="visitor", iat=int(NOW), exp=int(NOW) + 90)
+        return Answer(200, {"data": {"socket_uri": URI, "auth_token": token}})
+
+    # the socket: greets and accepts
+
+    def open(self, uri: str, listener: WireListener) -> World:
+        self.listener = listener
+        loop = asyncio.get_running_loop()
+        loop.call_soon(listener.opened)
+        loop.call_soon(
+            self._receive, {"type": "hello", "nonce": "n", "server_time": NOW, "auth_timeout": 9, "ping": 25}
+        )
+        return self
+
+    def send(self, text: str) -> None:
+        frame = json.loads(text)
+        self.sent.append(frame)
+        if frame["type"] == "connect":
+            claims = claims_of(frame["token"])
+            identity = "visitor" if claims["type"] == "visitor" else "member"
+            ready = {"type": "ready", "identity": identity, "uid": claims["uid"], "expires_at": claims["exp"]}
+            asyncio.get_running_loop().call_soon(self._receive, ready | {"server_time": NOW})
+
+    def close(self, code: int) -> None:
+        self.closed.append(code)
+
+    def _receive(self, frame: Mapping[str, object]) -> None:
+        assert self.listener is not None
+        self.listener.received(json.dumps(frame))
+
+    # the page
+
+    async def get_token(self, jkt: str, reason: Reason, attempt: int) -> str | events.Unusable | None:
+        self.asked.append(f"getToken {reason}")
+        answer = self.page()
+        if isinstance(answer, Exception):
+            raise answer
+        if isinstance(answer, asyncio.Future):
+            answer = await answer
+        assert answer is None or isinstance(answer, str)
+        return answer
+
+    def emit(self, name: str, detail: Mapping[str, object]) -> None:
+        self.told.append((name, detail))
+        self.news.set()
+
+    def names(self) -> list[str]:
+        return [name for name, _ in self.told]
+
+    def errors(self) -> list[object]:
+        return [detail["code"] for name, detail in self.told if name == "error"]
+
+    # the screen
+
+    def show(self, view: View) -> None:
+        self.news.set()
+
+    def remove(self) -> None:
+        self.removed += 1
+
+
+@dataclass
+class Popups:
+    """The popup port of a world."""
+
+    world: World
+    opened: list[str] = field(default_factory=list)
+
+    def open(self, url: str, closed: Callable[[], None]) -> bool:
+        self.world.asked.append("popup")
+        return self.world.popup_opens
+
+    def close(self) -> None:
+        self.world.asked.append("popup closed")
+
+
+def run(world: World) -> Runtime:
+    driven = Runtime(Machine(SETTINGS, FixedChance()), SETTINGS, world.ports())
+    driven.feed(events.Started(secure=True))
+    return driven
+
+
+@pytest.fixture
+def world() -> World:
+    """A world whose page has no user."""
+    return World()
+
+
+@pytest.mark.contract("4/paths", "4.9/proof", "5.2/visitor")
+async def test_a_visitor_is_connected_through_the_ports(world: World) -> None:
+    """Configuration, token, socket, proof: the addresses are the contract's, and the proof goes in the first frame."""
+    driven = run(world)
+
+    await world.until(lambda: "ready" in world.names())
+
+    assert world.asked[0] == f"https://chat.test/v1/public/provider/{PID}"
+    assert f"https://chat.test/v1/public/provider/{PID}/token?uid={KEY.uid}" in world.asked
+    connect = world.sent[0]
+    assert connect["type"] == "connect"
+    assert str(connect["proof"]).count(".") == 2
+    assert str(connect["proof"]).endswith("A" * 86)
+    driven.feed(events.ShutdownAsked())
+
+
+@pytest.mark.contract("D-12/tabs")
+async def test_get_token_is_called_under_the_browsers_lock_and_stored_before_it_is_let_go(world: World) -> None:
+    """The next tab in line finds the token."""
+    stored_at_release: list[str | None] = []
+    world.page = lambda: TOKEN
+    driven = run(world)
+
+    await world.until(lambda: "released" in world.held)
+    stored_at_release.append(world.stored)
+
+    assert world.held == [f"wf_get_token:{PID}", "released"]
+    assert stored_at_release == [TOKEN]
+    driven.feed(events.ShutdownAsked())
+
+
+async def test_a_token_that_another_tab_stored_spares_the_call(world: World) -> None:
+    """F043: it is read again once the lock is held."""
+    world.other_tab = TOKEN
+    driven = run(world)
+
+    await world.until(lambda: "token:adopted" in world.names() and "ready" in world.names())
+
+    assert "token:adopted" in world.names()
+    assert "getToken load" not in world.asked
+    driven.feed(events.ShutdownAsked())
+
+
+async def test_a_renewal_asks_the_page_although_the_old_token_is_stored(world: World) -> None:
+    """Only a token that this tab does not know yet spares the call."""
+    world.page = lambda: TOKEN
+    driven = run(world)
+    await world.until(lambda: world.names().count("socket:ready") and world.stored == TOKEN)
+    await world.until(lambda: driven.machine.debug()["stage"] == "ready")
+
+    assert world.listener is not None
+    world.listener.received(json.dumps({"type": "reauth", "deadline": NOW + 30}))
+    await world.until(lambda: world.held.count("released") == 2)
+
+    assert "getToken renew" in world.asked
+    driven.feed(events.ShutdownAsked())
+
+
+async def test_a_refresh_asks_the_page_whatever_another_tab_stored(world: World) -> None:
+    """The page itself says that its user may be another one now (F196)."""
+    driven = run(world)
+    await world.until(lambda: "ready" in world.names() and "released" in world.held)
+    world.stored = TOKEN
+
+    driven.feed(events.RefreshAsked())
+    await world.until(lambda: world.held.count("released") == 2)
+
+    assert "getToken refresh" in world.asked
+    driven.feed(events.ShutdownAsked())
+
+
+@pytest.mark.contract("D-12/get-token-bounds")
+async def test_a_get_token_that_never_settles_times_out_and_is_cancelled(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F038: the page's promise is let go of, which fires its signal."""
+    monkeypatch.setattr(runtime, "GET_TOKEN_SECONDS", 0.0)
+    never = asyncio.get_running_loop().create_future()
+    world.page = lambda: never
+    driven = run(world)
+
+    await world.until(lambda: Fault.GETTOKEN_TIMEOUT in world.errors())
+
+    assert never.cancelled()
+    driven.feed(events.ShutdownAsked())
+
+
+async def test_an_aborted_get_token_is_cancelled(world: World) -> None:
+    """F191: a logout does not leave the page's call running."""
+    never = asyncio.get_running_loop().create_future()
+    world.page = lambda: never
+    driven = run(world)
+    await world.until(lambda: "getToken load" in world.asked and "ready" in world.names())
+
+    driven.feed(events.LogoutAsked())
+    await asyncio.wait([never])
+
+    assert never.cancelled()
+    assert "announce" in world.asked
+    driven.feed(events.ShutdownAsked())
+
+
+async def test_a_get_token_that_throws_is_told_with_its_reason(world: World) -> None:
+    """F036, F037."""
+    world.page = lambda: HostFailed("Error: 500")
+    driven = run(world)
+
+    await world.until(world.errors)
+
+    detail = next(detail for name, detail in world.told if name == "error")
+    assert detail["code"] == Fault.GETTOKEN_FAILED
+    assert detail["message"] == "getToken failed: Error: 500"
+    assert detail["retryable"] is True
+    driven.feed(events.ShutdownAsked())
+
+
+@pytest.mark.parametrize(
+    ("refuse", "code"),
+    [
+        (KeyUnavailable("crypto.subtle is missing."), Fault.KEY_UNAVAILABLE),
+        (RuntimeError("a bug"), Fault.WIDGET_FAILED),
+    ],
+)
+async def test_what_goes_wrong_with_the_key_is_told(world: World, refuse: Exception, code: Fault) -> None:
+    """A fault of the widget's own is told to the page too, besides its traceback in the console."""
+    shown: list[dict[str, object]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: shown.append(context))
+    world.refuse = refuse
+    driven = run(world)
+
+    await world.until(world.errors)
+
+    assert world.errors() == [code]
+    assert len(shown) == (code is Fault.WIDGET_FAILED)
+    driven.feed(events.ShutdownAsked())
+
+
+@pytest.mark.parametrize(
+    ("answer", "status", "code"),
+    [
+        (Answer(404, {"data": None, "error": {"code": "provider_unknown", "message": "No."}}), 404, "provider_unknown"),
+        (Answer(200, None), 200, None),
+        (Answer(200, {"data": {"auth_token": 5}}), 200, None),
+        (Answer(502, "<html>"), 502, None),
+        (Answer(500, {"error": {"code": 5}}), 500, None),
+    ],
+)
+async def test_an_answer_without_a_token_is_a_failure(
+    world: World, answer: Answer, status: int, code: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F086, F087: whatever a proxy or a captive portal sends."""
+    fed: list[events.Event] = []
+    driven = Runtime(Machine(SETTINGS, FixedChance()), SETTINGS, world.ports())
+    monkeypatch.setattr(driven, "feed", fed.append)
+    world.answer = answer
+
+    await driven._load_token(7, "/v1/public/provider/{id}/token", {"uid": "v"})
+    await driven._load_configuration()
+
+    token, configuration = fed
+    assert isinstance(token, events.TokenFailed)
+    assert (token.ref, token.status, token.code) == (7, status, code)
+    if answer.status != 200 or answer.body is None:
+        assert isinstance(configuration, events.ConfigurationFailed)
+        assert (configuration.status, configuration.code) == (status, code)
+
+
+async def test_a_service_that_does_not_answer_is_unreachable(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F091: told as such; the status is 0."""
+    world.refuse = Unreachable("https://chat.test could not be reached.")
+    fed: list[events.Event] = []
+    driven = Runtime(Machine(SETTINGS, FixedChance()), SETTINGS, world.ports())
+    monkeypatch.setattr(driven, "feed", fed.append)
+
+    await driven._load_configuration()
+    await driven._load_token(1, "/v1/public/provider/{id}/token", {})
+
+    message = "https://chat.test could not be reached."
+    assert fed == [events.ConfigurationFailed(0, message=message), events.TokenFailed(1, 0, message=message)]
+
+
+async def test_events_that_effects_cause_keep_their_order(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A listener that calls back into the handle does not get between the effects of one event."""
+    driven = run(world)
+    await world.until(lambda: "ready" in world.names())
+    emit = world.emit
+
+    def meddling(name: str, detail: Mapping[str, object]) -> None:
+        emit(name, detail)
+        if name == "message:sent":
+            driven.feed(events.PanelToggled(open=True))
+
+    monkeypatch.setattr(world, "emit", meddling)
+    driven.feed(events.MessageWritten("one"))
+
+    assert world.sent[-1]["body"] == "one"
+    driven.feed(events.ShutdownAsked())
+
+
+async def test_a_blocked_popup_is_known_within_the_click(world: World) -> None:
+    """`feed` returns only after the browser was asked."""
+    driven = run(world)
+    await world.until(lambda: "ready" in world.names())
+    world.popup_opens = False
+    driven.machine._appearance = driven.machine._shown.appearance.__class__(socials=("google",))
+
+    driven.feed(events.SocialClicked("google"))
+
+    assert "popup" in world.asked
+    assert world.errors() == [Fault.POPUP_BLOCKED]
+    driven.feed(events.ShutdownAsked())
+
+
+async def test_shutdown_ends_everything_it_started(world: World) -> None:
+    """F073: socket, timers, tasks, screen, the page's own events."""
+    before = asyncio.all_tasks()
+    never = asyncio.get_running_loop().create_future()
+    world.page = lambda: never
+    driven = run(world)
+    await world.until(lambda: "ready" in world.names())
+
+    driven.feed(events.ShutdownAsked())
+    await asyncio.gather(*(asyncio.all_tasks() - before), return_exceptions=True)
+
+    assert 1000 in world.closed
+    assert world.removed == 1
+    assert driven._timers == {}
+    assert driven._tasks == set()
+    assert never.cancelled()
+
+
+async def test_a_timer_never_exceeds_what_browsers_can_wait(world: World) -> None:
+    """Browsers fire timers beyond 2^31 ms at once."""
+    driven = Runtime(Machine(SETTINGS, FixedChance()), SETTINGS, world.ports())
+    loop = asyncio.get_running_loop()
+
+    driven._set_timer("renew", 1e9)
+    driven._set_timer("past", -5)
+
+    assert driven._timers["renew"].when() - loop.time() <= 86_400
+    assert driven._timers["past"].when() - loop.time() <= 0.1
+    driven._tear_down()

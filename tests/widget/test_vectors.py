@@ -1,0 +1,95 @@
+"""The widget's own code against published vectors, the same file as the server's; the name of each says its section."""
+
+from __future__ import annotations
+
+import json
+from base64 import urlsafe_b64decode
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chatkey_protocol.names import PROOF_TYP
+from chatkey_widget.keys import PublicKey, base64url
+from chatkey_widget.proof import access_token_hash, build, compact
+
+VECTORS: dict[str, Any] = json.loads((Path(__file__).parents[1] / "vectors" / "published.json").read_text())
+
+
+def octets(text: str) -> bytes:
+    return urlsafe_b64decode(text + "=" * (-len(text) % 4))
+
+
+@pytest.mark.contract("2.3/uid-derived", "D-04/jkt", "D-04/uid", "D-04/vectors")
+@pytest.mark.parametrize("section", ["RFC 9449 6.1", "RFC 7515 A.3"])
+def test_the_thumbprint_is_the_published_one(section: str) -> None:
+    """And the visitor's uid is made of it."""
+    vector = VECTORS[section]
+    key = PublicKey(vector["jwk"]["x"], vector["jwk"]["y"])
+
+    assert key.jkt == vector["jkt"]
+    assert key.uid == f"v_{vector['jkt']}"
+
+
+def test_rfc_7638_3_2_hashes_exactly_the_required_members_in_order() -> None:
+    """Only `crv`, `kty`, `x`, `y`, sorted, without white space; that is what the proof's header holds."""
+    key = PublicKey("x" * 43, "y" * 43)
+
+    assert json.dumps(key.jwk, separators=(",", ":")) == (
+        f'{{"crv":"P-256","kty":"EC","x":"{"x" * 43}","y":"{"y" * 43}"}}'
+    )
+
+
+@pytest.mark.contract("D-04/vectors")
+def test_rfc_9449_7_1_access_token_hash() -> None:
+    vector = VECTORS["RFC 9449 7.1"]
+
+    assert access_token_hash(vector["access_token"]) == vector["ath"]
+
+
+@pytest.mark.parametrize(
+    ("raw", "text"),
+    [(b"", ""), (b"\x00", "AA"), (b"\xfb\xff", "-_8"), (bytes([3, 236, 255, 224, 193]), "A-z_4ME")],
+)
+def test_rfc_7515_c_base64url(raw: bytes, text: str) -> None:
+    """The url-safe alphabet, no padding."""
+    assert base64url(raw) == text
+
+
+@pytest.mark.contract("D-04/vectors")
+@pytest.mark.parametrize(("section", "member"), [("RFC 9449 5", "proof"), ("RFC 7515 A.3", "jws")])
+def test_published_segments_are_spelt_and_put_together_the_same_way(section: str, member: str) -> None:
+    """Decoded and encoded again by the widget, the published text comes back byte for byte."""
+    header, payload, signature = VECTORS[section][member].split(".")
+
+    assert [base64url(octets(segment)) for segment in (header, payload)] == [header, payload]
+    assert compact(f"{header}.{payload}", octets(signature)) == VECTORS[section][member]
+
+
+@pytest.mark.contract("4.9/proof", "D-10/proof")
+def test_a_proof_says_key_token_nonce_and_address() -> None:
+    """The proof has the profile's `typ`, the public key, and the claims of D-10; `htu` is without the query."""
+    key = PublicKey("x" * 43, "y" * 43)
+
+    proof = build(key, token="a.b.c", nonce="n", htu="wss://chat.test/v1/socket?x=1", jti="j", now=12.9)
+
+    assert proof.header == {"typ": PROOF_TYP, "alg": "ES256", "jwk": key.jwk}
+    assert proof.claims == {
+        "jti": "j",
+        "iat": 12,
+        "htm": "GET",
+        "htu": "wss://chat.test/v1/socket",
+        "nonce": "n",
+        "ath": access_token_hash("a.b.c"),
+    }
+
+
+def test_a_compact_proof_is_its_signing_input_and_the_raw_signature() -> None:
+    """What is signed is what is sent (RFC 7515 7.1)."""
+    proof = build(PublicKey("x", "y"), token="a.b.c", nonce="n", htu="wss://h/", jti="j", now=0)
+
+    header, claims, signature = compact(proof.signing_input, bytes(64)).split(".")
+
+    assert f"{header}.{claims}" == proof.signing_input
+    assert json.loads(octets(header)) == proof.header
+    assert signature == "A" * 86

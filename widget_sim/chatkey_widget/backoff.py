@@ -1,0 +1,16 @@
+"""How long to wait before trying again: exponential, with jitter so that a crowd does not return at once."""
+
+from typing import Final
+
+SOCKET_CAP: Final = 30.0
+GET_TOKEN_CAP: Final = 60.0
+
+
+def full_jitter(attempt: int, *, fraction: float, cap: float = SOCKET_CAP) -> float:
+    """Return seconds before retry number `attempt` (from 1): anything between nothing and 1, 2, 4, … `cap`."""
+    return fraction * min(cap, 2.0 ** min(attempt - 1, 10))
+
+
+def equal_jitter(attempt: int, *, fraction: float, cap: float = GET_TOKEN_CAP) -> float:
+    """Return seconds before retry number `attempt` (from 1): between half of and all of 1, 2, 4, … `cap`."""
+    return (0.5 + 0.5 * fraction) * min(cap, 2.0 ** min(attempt - 1, 10))

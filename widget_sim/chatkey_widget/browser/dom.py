@@ -1,0 +1,61 @@
+"""Making elements. Data enters the page as text and attributes only, never as markup."""
+
+from typing import Any, Final
+
+import js
+
+SVG: Final = "http://www.w3.org/2000/svg"
+
+ICONS: Final = {
+    "chat": "M5 4h14a3 3 0 0 1 3 3v8a3 3 0 0 1-3 3h-7l-5 4v-4H5a3 3 0 0 1-3-3V7a3 3 0 0 1 3-3z",
+    "close": "M6 6l12 12M18 6L6 18",
+    "search": "M11 4a7 7 0 1 1 0 14 7 7 0 0 1 0-14zM16.2 16.2L21 21",
+    "call": (
+        "M6.5 3h3L11 7.5 9 9a12 12 0 0 0 6 6l1.5-2 4.5 1.5v3a2.5 2.5 0 0 1-2.7 2.5"
+        "A17 17 0 0 1 4 5.7 2.5 2.5 0 0 1 6.5 3z"
+    ),
+    "send": "M4 12l16-8-5 16-3.5-6.5L4 12zM11.5 13.5L20 4",
+    "back": "M15 5l-7 7 7 7",
+    "person": "M12 4a4 4 0 1 1 0 8 4 4 0 0 1 0-8zM4.5 20.5c.8-4 3.8-5.5 7.5-5.5s6.7 1.5 7.5 5.5",
+}
+"""Outlines on a 24 by 24 grid."""
+
+
+def element(tag: str, *children: Any, text: str | None = None, **attributes: str | None) -> Any:
+    """Make an element. Attribute names take `_` for `-`; a trailing `_` is dropped; None leaves an attribute out."""
+    made = js.document.createElement(tag)
+    for name, value in attributes.items():
+        set_attribute(made, name.rstrip("_").replace("_", "-"), value)
+    if text is not None:
+        made.textContent = text
+    made.append(*children)
+    return made
+
+
+def set_attribute(target: Any, name: str, value: str | None) -> None:
+    """Set an attribute, or remove it."""
+    if value is None:
+        target.removeAttribute(name)
+    else:
+        target.setAttribute(name, value)
+
+
+def icon(name: str) -> Any:
+    """Draw an icon; the button it sits in carries the name."""
+    drawing = js.document.createElementNS(SVG, "svg")
+    for attribute, value in (("viewBox", "0 0 24 24"), ("aria-hidden", "true"), ("class", "icon")):
+        drawing.setAttribute(attribute, value)
+    path = js.document.createElementNS(SVG, "path")
+    path.setAttribute("d", ICONS[name])
+    drawing.append(path)
+    return drawing
+
+
+def icon_button(name: str, label: str, **attributes: str | None) -> Any:
+    """Make a button that shows an icon and is called `label`."""
+    return element("button", icon(name), type="button", aria_label=label, title=label, **attributes)
+
+
+def replace(parent: Any, *children: Any) -> None:
+    """Put these children in place of all others."""
+    parent.replaceChildren(*children)

@@ -1,0 +1,77 @@
+"""The embedding page: its configuration, its `getToken`, its listeners."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any, Final
+
+import js
+from pyodide.ffi import JsException, JsProxy, jsnull
+
+from chatkey_widget.browser.js_values import call, member, thrown, to_object, to_plain
+from chatkey_widget.effects import Reason
+from chatkey_widget.errors import Fault, WidgetError
+from chatkey_widget.events import Unusable
+from chatkey_widget.ports import HostFailed
+
+REASON_CHARS: Final = 200
+"""So much of the page's own error is quoted."""
+
+
+class BrowserHost:
+    """The page by way of the object that `sdk.js` hands over."""
+
+    def __init__(self, host: Any) -> None:
+        self._host = host
+        self._config = member(host, "config")
+
+    @property
+    def provider_id(self) -> str:
+        """The provider id of the configuration, or an empty text."""
+        value = member(self._config, "providerId")
+        return value if isinstance(value, str) else ""
+
+    @property
+    def has_get_token(self) -> bool:
+        """Whether the configuration has a `getToken` that can be called."""
+        return callable(member(self._config, "getToken"))
+
+    @property
+    def fault(self) -> WidgetError | None:
+        """What is wrong with the configuration (contract 4.8)."""
+        if not self.provider_id:
+            return WidgetError(Fault.CONFIG_INVALID, "providerId must be a text that is not empty.")
+        if member(self._config, "getToken") and not self.has_get_token:
+            return WidgetError(Fault.CONFIG_INVALID, "getToken must be a function.")
+        return None
+
+    async def get_token(self, jkt: str, reason: Reason, attempt: int) -> str | Unusable | None:
+        """Call the page's `getToken`; cancelled, it fires the page's signal. Raises `HostFailed`."""
+        controller = js.AbortController.new()
+        argument = {"jkt": jkt, "reason": reason, "attempt": attempt, "signal": controller.signal}
+        try:
+            fulfilled, value = await call(self._config.getToken, self._config, to_object(argument))
+        except JsException as error:
+            raise HostFailed(thrown(error)[:REASON_CHARS]) from None
+        except asyncio.CancelledError:
+            controller.abort()
+            raise
+        if not fulfilled:
+            raise HostFailed(js.String(value)[:REASON_CHARS])
+        return _usable(value)
+
+    def emit(self, name: str, detail: Mapping[str, object]) -> None:
+        """Tell the page's listeners."""
+        self._host.emit(name, to_plain(detail))
+
+
+def _usable(value: Any) -> str | Unusable | None:
+    if value is jsnull:
+        return None
+    if isinstance(value, str):
+        return value
+    if isinstance(value, JsProxy):
+        hint = " with a member 'token' (return data.token)" if isinstance(member(value, "token"), str) else ""
+        return Unusable(f"an object{hint}")
+    if value is None:
+        return Unusable("undefined (is a return missing?)")
+    return Unusable("a boolean" if isinstance(value, bool) else "a number")

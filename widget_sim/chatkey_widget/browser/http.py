@@ -1,0 +1,53 @@
+"""GET requests by the browser's `fetch`: no cookies, no referrer."""
+
+import json
+from typing import Any
+
+import js
+from pyodide.ffi import JsException
+
+from chatkey_widget.browser.js_values import member, to_object
+from chatkey_widget.ports import Answer, Unreachable
+
+
+class BrowserHttp:
+    """`fetch`, and the answers that `sdk.js` asked for before Python ran."""
+
+    def __init__(self, prefetched: Any) -> None:
+        self._prefetched = prefetched
+
+    async def get(self, url: str) -> Answer:
+        """Ask. Raises `Unreachable`."""
+        controller = js.AbortController.new()
+        try:
+            response = await (self._take_prefetched(url) or _fetch(url, controller.signal))
+            text = await response.text()
+        except (JsException, OSError) as error:
+            address = url.partition("?")[0]
+            raise Unreachable(f"{address} could not be reached ({error}).") from None
+        finally:
+            controller.abort()  # ends a request that is no longer waited for
+        return Answer(response.status, _json(text), _seconds(response.headers.get("retry-after")))
+
+    def _take_prefetched(self, url: str) -> Any:
+        promise = member(self._prefetched, url)
+        if promise:
+            js.Reflect.deleteProperty(self._prefetched, url)
+        return promise
+
+
+def _fetch(url: str, signal: Any) -> Any:
+    options = {"credentials": "omit", "referrerPolicy": "no-referrer", "signal": signal}
+    return js.fetch(url, to_object(options))
+
+
+def _json(text: str) -> object:
+    try:
+        value: object = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value
+
+
+def _seconds(header: object) -> float | None:
+    return float(header) if isinstance(header, str) and header.isascii() and header.isdigit() else None

@@ -1,0 +1,75 @@
+"""Values across the border: plain Python to plain JavaScript and back, leaving no proxies behind."""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import js
+from pyodide.ffi import JsException, create_proxy, to_js
+
+
+def to_object(members: Mapping[str, Any]) -> Any:
+    """Make a JS object with these members; functions and JS values among them stay what they are."""
+    return to_js(members, dict_converter=js.Object.fromEntries)
+
+
+def to_plain(value: object) -> Any:
+    """Make a JS copy of a JSON value."""
+    return js.JSON.parse(json.dumps(value))
+
+
+def from_plain(value: Any) -> object:
+    """Return a Python copy of a JS value as far as JSON can carry it, else None."""
+    try:
+        text = js.JSON.stringify(value)
+    except JsException:
+        return None
+    return json.loads(text) if isinstance(text, str) else None
+
+
+def member(value: Any, name: str) -> Any:
+    """Return a member of a JS object, or None: also for what is no object, and where reading it throws."""
+    try:
+        return getattr(value, name, None)
+    except JsException:
+        return None
+
+
+def thrown(error: JsException) -> str:
+    """Return what was thrown, as JavaScript writes it; Python wraps whatever is no `Error` in many words."""
+    quoted = re.search('"""(.*?)"""', str(error), re.DOTALL)
+    return quoted[1] if quoted else str(error)
+
+
+async def call(function: Any, this: Any, *arguments: Any) -> tuple[bool, Any]:
+    """Call a JS function; return whether its promise was fulfilled, and its value or reason of whatever type.
+
+    Raises `JsException` when the call itself throws. It happens inside JavaScript: Pyodide awaits the promise of a call
+    made from Python by itself, and fails for a reason that is no `Error`.
+    """
+    applied = js.Reflect.apply.bind(None, function, this, js.Array.of(*arguments))
+    outcomes = await js.Promise.allSettled(js.Array.from_(js.Array.of(None), applied))
+    outcome = outcomes[0]
+    fulfilled = outcome.status == "fulfilled"
+    return fulfilled, outcome.value if fulfilled else outcome.reason
+
+
+class Listeners:
+    """Listeners on JS event targets, taken off together."""
+
+    def __init__(self) -> None:
+        self._all: list[tuple[Any, str, Any]] = []
+
+    def add(self, target: Any, name: str, handler: Callable[[Any], object]) -> None:
+        """Call `handler` with the events of this name."""
+        proxy = create_proxy(handler)
+        target.addEventListener(name, proxy)
+        self._all.append((target, name, proxy))
+
+    def remove_all(self) -> None:
+        """Take all of them off."""
+        for target, name, proxy in self._all:
+            target.removeEventListener(name, proxy)
+            proxy.destroy()
+        self._all.clear()

@@ -1,0 +1,123 @@
+"""Where the page's `sdk.js` hands over to Python.
+
+The bridge is one call, `start(host)`, made once per widget (again after `shutdown()`), with a JS object from `sdk.js`:
+
+- `baseUrl`: address of the service, without a trailing slash
+- `config`: the page's own `{providerId, getToken?}`, untouched: its mistakes are judged and named here
+- `emit(name, detail)`: called for every event. `sdk.js` tells the listeners of `on()`, keeps the detail of
+  `identity:changed` as the handle's `identity`, resolves `ready` and fires `service:ready` when the name is `ready`,
+  and fires `service:error` when it is `error`, whose detail is `{code, phase, message, remediation, retryable}`
+- `prefetched`: object of URL to `Promise<Response>`, for what `sdk.js` asked for while Python was loading; each is
+  taken once, and it may be empty
+
+`start` returns at once an object with `logout()`, `refreshIdentity(options?)`, `shutdown()`, `debug()`, and `open()`
+and `close()` for the panel; everything else comes by events.
+"""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import js
+from pyodide.ffi import create_proxy
+
+from chatkey_protocol.names import OAUTH_MESSAGE
+from chatkey_widget import events
+from chatkey_widget.browser.chance import SystemChance
+from chatkey_widget.browser.host import BrowserHost
+from chatkey_widget.browser.http import BrowserHttp
+from chatkey_widget.browser.js_values import Listeners, from_plain, member, to_object, to_plain
+from chatkey_widget.browser.keys import BrowserKeys
+from chatkey_widget.browser.locks import WebLocks
+from chatkey_widget.browser.popups import BrowserPopups
+from chatkey_widget.browser.screen import BrowserScreen
+from chatkey_widget.browser.store import BrowserStore
+from chatkey_widget.browser.wires import BrowserWires
+from chatkey_widget.context import Settings
+from chatkey_widget.machine import Machine
+from chatkey_widget.ports import Ports
+from chatkey_widget.runtime import Runtime
+
+
+def start(host: Any) -> Any:
+    """Start a widget on this page; see above for what comes in and goes out."""
+    page = BrowserHost(host)
+    settings = Settings(
+        base_url=host.baseUrl,
+        service_origin=js.URL.new(host.baseUrl).origin,
+        page_origin=js.location.origin,
+        provider_id=page.provider_id,
+        custom_login=page.has_get_token,
+    )
+    locks, listeners = WebLocks(), Listeners()
+    store, popups = BrowserStore(settings.provider_id), BrowserPopups()
+
+    def feed(event: events.Event) -> None:
+        runtime.feed(event)
+
+    ports = Ports(
+        keys=BrowserKeys(locks),
+        store=store,
+        http=BrowserHttp(host.prefetched),
+        locks=locks,
+        wires=BrowserWires(),
+        popups=popups,
+        host=page,
+        screen=BrowserScreen(feed),
+        now=time.time,
+        release=lambda: _release(listeners, store),
+    )
+    runtime = Runtime(Machine(settings, SystemChance()), settings, ports)
+    _listen(listeners, feed, store, popups)
+    feed(events.Started(secure=js.isSecureContext, fault=page.fault))
+    return _controls(runtime)
+
+
+def _controls(runtime: Runtime) -> Any:
+    """The functions behind the page's handle."""
+    functions: dict[str, Callable[..., object]] = {
+        "logout": lambda *_: runtime.feed(events.LogoutAsked()),
+        "refreshIdentity": lambda *_: runtime.feed(events.RefreshAsked()),
+        "shutdown": lambda *_: runtime.feed(events.ShutdownAsked()),
+        "open": lambda *_: runtime.feed(events.PanelToggled(open=True)),
+        "close": lambda *_: runtime.feed(events.PanelToggled(open=False)),
+        "debug": lambda *_: to_plain(runtime.machine.debug()),
+    }
+    return to_object({name: create_proxy(function) for name, function in functions.items()})
+
+
+def _listen(
+    listeners: Listeners, feed: Callable[[events.Event], None], store: BrowserStore, popups: BrowserPopups
+) -> None:
+    """Pass on what the browser tells the page."""
+
+    def stored(event: Any) -> None:
+        if not event.key or event.key == store.key:  # no key: everything was cleared
+            feed(events.StoredTokenChanged(store.read()))
+
+    def shown(event: Any) -> None:
+        if event.persisted:
+            feed(events.StoredTokenChanged(store.read()))
+            feed(events.Woken("pageshow"))
+
+    def visible(_event: Any) -> None:
+        if js.document.visibilityState == "visible":
+            feed(events.Woken("visible"))
+
+    def message(event: Any) -> None:
+        if member(event.data, "type") == OAUTH_MESSAGE:
+            feed(events.PopupMessage(event.origin, popups.is_source(event), from_plain(event.data)))
+
+    listeners.add(js.window, "storage", stored)
+    listeners.add(js.window, "pageshow", shown)
+    listeners.add(js.window, "message", message)
+    listeners.add(js.window, "online", lambda _event: feed(events.Woken("online")))
+    listeners.add(js.document, "visibilitychange", visible)
+    if store.channel is not None:
+        listeners.add(store.channel, "message", lambda _event: feed(events.LogoutAsked(heard=True)))
+
+
+def _release(listeners: Listeners, store: BrowserStore) -> None:
+    listeners.remove_all()
+    if store.channel is not None:
+        store.channel.close()

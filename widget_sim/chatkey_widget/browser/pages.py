@@ -1,0 +1,178 @@
+"""The pages of the panel: the conversation, searching it, signing in."""
+
+from collections.abc import Callable
+from typing import Any
+
+import js
+
+from chatkey_widget import events, texts
+from chatkey_widget.browser.dom import element, icon_button, replace, set_attribute
+from chatkey_widget.browser.js_values import Listeners
+from chatkey_widget.chat import MESSAGE_CHARS
+from chatkey_widget.view import Line, View
+
+Feed = Callable[[events.Event], None]
+
+
+class ChatPage:
+    """Messages and the composer."""
+
+    def __init__(self, feed: Feed, listeners: Listeners) -> None:
+        self._feed = feed
+        self._greeting = element("p", class_="greeting")
+        self._older = element("button", type="button", class_="link older", text=texts.OLDER, hidden="")
+        self._list = element("ol", role="log", aria_label=texts.CONVERSATION, aria_live="polite", tabindex="0")
+        self._input = element(
+            "textarea", rows="1", aria_label=texts.MESSAGE, placeholder=texts.WRITE, maxlength=str(MESSAGE_CHARS)
+        )
+        self._send = icon_button("send", texts.SEND, class_="send")
+        self._form = element("form", self._input, self._send, class_="composer")
+        self._scroller = element("div", self._greeting, self._older, self._list, class_="scroller")
+        self._drawn: dict[str, tuple[Line, Any]] = {}
+        self.element = element("div", self._scroller, self._form, class_="page")
+        listeners.add(self._form, "submit", self._submitted)
+        listeners.add(self._send, "click", self._submitted)
+        listeners.add(self._input, "keydown", self._key_pressed)
+        listeners.add(self._input, "input", lambda _event: self._grow())
+        listeners.add(self._older, "click", lambda _event: feed(events.OlderAsked()))
+
+    def show(self, view: View, old: View) -> None:
+        """Draw what is new."""
+        self._greeting.textContent = view.appearance.greeting
+        set_attribute(self._greeting, "hidden", None if view.appearance.greeting and not view.more else "")
+        set_attribute(self._older, "hidden", None if view.more else "")
+        set_attribute(self._form, "hidden", None if view.appearance.can_chat else "")
+        if view.lines != old.lines:
+            self._draw_lines(view.lines)
+        if view.lines[-1:] != old.lines[-1:] or (view.open and not old.open):
+            self._scroller.scrollTop = self._scroller.scrollHeight
+
+    def focus(self) -> None:
+        """Go to the composer."""
+        self._input.focus()
+
+    def _draw_lines(self, lines: tuple[Line, ...]) -> None:
+        drawn: dict[str, tuple[Line, Any]] = {}
+        for line in lines:
+            known = self._drawn.get(line.id)
+            drawn[line.id] = known if known is not None and known[0] == line else (line, message(line))
+        items = [item for _, item in drawn.values()]
+        for at, item in enumerate(items):
+            there = self._list.children.item(at)
+            if not there or not item.isSameNode(there):
+                self._list.insertBefore(item, there or None)
+        while self._list.children.length > len(items):
+            self._list.lastElementChild.remove()
+        self._drawn = drawn
+
+    def _submitted(self, event: Any) -> None:
+        event.preventDefault()
+        body = self._input.value
+        if body.strip():
+            self._input.value = ""
+            self._grow()
+            self._feed(events.MessageWritten(body))
+        self._input.focus()
+
+    def _key_pressed(self, event: Any) -> None:
+        if event.key == "Enter" and not event.shiftKey and not event.isComposing:
+            self._submitted(event)
+
+    def _grow(self) -> None:
+        """Let the composer be as high as what is written in it; the style sheet sets the most."""
+        self._input.style.height = "auto"
+        self._input.style.height = f"{self._input.scrollHeight}px"
+
+
+class SearchPage:
+    """A search field and what it found."""
+
+    def __init__(self, feed: Feed, listeners: Listeners) -> None:
+        self._feed = feed
+        self._back = icon_button("back", texts.BACK, class_="quiet")
+        self._input = element("input", type="search", aria_label=texts.SEARCH_THIS, placeholder=texts.SEARCH_THIS)
+        self._form = element("form", self._back, self._input, class_="search", role="search")
+        self._count = element("p", role="status", class_="count")
+        self._list = element("ol", aria_label=texts.SEARCH)
+        self.element = element(
+            "div", self._form, element("div", self._count, self._list, class_="scroller"), class_="page"
+        )
+        listeners.add(self._back, "click", lambda _event: feed(events.PageChosen("chat")))
+        listeners.add(self._form, "submit", self._submitted)
+        listeners.add(self._input, "search", self._submitted)
+
+    def show(self, view: View, old: View) -> None:
+        """Draw what is new."""
+        if not view.query:
+            self._input.value = "" if old.query else self._input.value
+        if view.found is None:
+            self._count.textContent = ""
+        elif view.found:
+            self._count.textContent = texts.FOUND.format(count=len(view.found))
+        else:
+            self._count.textContent = texts.NOTHING_FOUND
+        if view.found != old.found:
+            replace(self._list, *map(message, view.found or ()))
+
+    def focus(self) -> None:
+        """Go to the search field."""
+        self._input.focus()
+
+    def _submitted(self, event: Any) -> None:
+        event.preventDefault()
+        self._feed(events.SearchAsked(self._input.value))
+
+
+class SignInPage:
+    """One button for each social provider that the business enabled (contract 2.2, 4.4)."""
+
+    def __init__(self, feed: Feed, listeners: Listeners) -> None:
+        self._feed = feed
+        self._heading = element("h3", text=texts.SIGN_IN, tabindex="-1")
+        self._buttons = element("div", class_="socials")
+        self._waiting = element("p", role="status", class_="count")
+        self._back = element("button", type="button", class_="link", text=texts.BACK)
+        intro = element("p", text=texts.SIGN_IN_INTRO)
+        self.element = element(
+            "div", self._heading, intro, self._buttons, self._waiting, self._back, class_="page sign-in"
+        )
+        listeners.add(self._back, "click", lambda _event: feed(events.PageChosen("chat")))
+        listeners.add(self._buttons, "click", self._clicked)
+
+    def show(self, view: View, old: View) -> None:
+        """Draw what is new."""
+        if view.appearance.socials != old.appearance.socials or not self._buttons.children.length:
+            replace(self._buttons, *map(_social_button, view.appearance.socials))
+        self._waiting.textContent = texts.WAITING_FOR if view.signing_in else ""
+
+    def focus(self) -> None:
+        """Go to the heading, so that the page is read from its beginning."""
+        self._heading.focus()
+
+    def _clicked(self, event: Any) -> None:
+        """Start the sign-in within the click, or the browser blocks the popup."""
+        button = event.target.closest("button")
+        if button:
+            self._feed(events.SocialClicked(button.dataset.social))
+
+
+def message(line: Line) -> Any:
+    """Make one message."""
+    who = texts.YOU if line.sender == "customer" else line.name or texts.AGENT
+    state = texts.STATES[line.state]
+    time = js.Date.new(int(line.sent_at * 1000))
+    clock = element("time", datetime=time.toISOString(), text=_clock(time))
+    meta = element("span", clock, class_="meta")
+    if state:
+        meta.append(f" · {state}")
+    sender = element("span", text=who, class_="sender")
+    return element("li", sender, element("p", text=line.body), meta, class_=line.sender, data_state=line.state)
+
+
+def _clock(time: Any) -> str:
+    return f"{time.getHours():02d}:{time.getMinutes():02d}"
+
+
+def _social_button(social: str) -> Any:
+    label = texts.CONTINUE_WITH.format(social=texts.social_name(social))
+    return element("button", text=label, type="button", class_="social", data_social=social)

@@ -1,0 +1,128 @@
+"""The open panel: who and how connected, the notice, the call, and one of three pages."""
+
+from collections.abc import Callable
+from typing import Any
+
+from chatkey_widget import events, texts
+from chatkey_widget.browser.dom import element, icon_button, replace, set_attribute
+from chatkey_widget.browser.js_values import Listeners
+from chatkey_widget.browser.pages import ChatPage, SearchPage, SignInPage
+from chatkey_widget.view import Page, View
+
+Feed = Callable[[events.Event], None]
+
+
+class Panel:
+    """Built when it is first opened, then kept."""
+
+    def __init__(self, feed: Feed) -> None:
+        self._feed = feed
+        self.listeners = Listeners()
+        self._title = element("h2", id="title")
+        self._status = element("p", role="status", class_="status")
+        self._search = icon_button("search", texts.SEARCH, class_="quiet")
+        self._call = icon_button("call", "", class_="quiet")
+        self._close = icon_button("close", texts.CLOSE, class_="quiet")
+        self._avatar = element("span", class_="avatar", aria_hidden="true")
+        self._who = element("span", class_="name")
+        self._sign = element("button", type="button", class_="link")
+        self._notice_text = element("p")
+        self._dismiss = icon_button("close", texts.DISMISS, class_="quiet small")
+        self._notice = element("div", self._notice_text, self._dismiss, class_="notice", role="alert", hidden="")
+        self._call_text = element("span", role="status")
+        self._hang_up = element("button", type="button", class_="hang-up", text=texts.HANG_UP)
+        self._call_bar = element("div", self._call_text, self._hang_up, class_="call-bar", hidden="")
+        self._pages: dict[Page, ChatPage | SearchPage | SignInPage] = {
+            "chat": ChatPage(feed, self.listeners),
+            "search": SearchPage(feed, self.listeners),
+            "sign-in": SignInPage(feed, self.listeners),
+        }
+        self._view = View()
+        self.element = self._assemble()
+        self._listen()
+
+    def show(self, view: View, old: View) -> None:
+        """Draw what is new."""
+        self._view = view
+        set_attribute(self.element, "hidden", None if view.open else "")
+        self._draw_header(view)
+        self._draw_identity(view)
+        self._draw_bars(view)
+        for name, page in self._pages.items():
+            set_attribute(page.element, "hidden", None if name == view.page else "")
+            page.show(view, old)
+        if view.open and view.page != old.page:
+            self.focus()
+
+    def focus(self) -> None:
+        """Put the keyboard where the person will want it."""
+        self._pages[self._view.page].focus()
+
+    def _assemble(self) -> Any:
+        heading = element("div", self._title, self._status, class_="heading")
+        header = element("header", heading, self._call, self._search, self._close)
+        identity = element("div", self._avatar, self._who, self._sign, class_="identity")
+        pages = [page.element for page in self._pages.values()]
+        return element(
+            "section",
+            header,
+            identity,
+            self._notice,
+            self._call_bar,
+            *pages,
+            class_="panel",
+            role="dialog",
+            aria_labelledby="title",
+        )
+
+    def _listen(self) -> None:
+        on = self.listeners.add
+        on(self._close, "click", lambda _event: self._feed(events.PanelToggled(open=False)))
+        on(self._search, "click", lambda _event: self._turn_to("search"))
+        on(self._sign, "click", lambda _event: self._sign_in_or_out())
+        on(self._dismiss, "click", lambda _event: self._feed(events.NoticeDismissed()))
+        on(self._call, "click", lambda _event: self._feed(events.CallAsked("start")))
+        on(self._hang_up, "click", lambda _event: self._feed(events.CallAsked("end")))
+
+    def _turn_to(self, page: Page) -> None:
+        self._feed(events.PageChosen("chat" if self._view.page == page else page))
+
+    def _sign_in_or_out(self) -> None:
+        if self._view.person.member:
+            self._feed(events.LogoutAsked())
+        else:
+            self._turn_to("sign-in")
+
+    def _draw_header(self, view: View) -> None:
+        appearance = view.appearance
+        busy = view.call in {"calling", "ringing", "active"}
+        self._title.textContent = appearance.title
+        self._status.textContent = texts.LINKS[view.link]
+        self._status.dataset.link = view.link
+        self._search.setAttribute("aria-pressed", str(view.page == "search").lower())
+        set_attribute(self._call, "hidden", None if appearance.can_call else "")
+        self._call.setAttribute("aria-label", appearance.call_title)
+        self._call.title = appearance.call_title
+        self._call.disabled = busy or view.link != "online"
+
+    def _draw_identity(self, view: View) -> None:
+        person = view.person
+        name = person.name or ""
+        self._who.textContent = texts.MEMBER.format(name=name) if person.member else texts.VISITOR
+        self._sign.textContent = texts.SIGN_OUT if person.member else texts.SIGN_IN
+        offered = person.member or bool(view.appearance.socials)
+        set_attribute(self._sign, "hidden", None if offered else "")
+        picture = person.avatar if person.avatar and person.avatar.startswith("https://") else None
+        if picture is not None:
+            replace(self._avatar, element("img", src=picture, alt="", referrerpolicy="no-referrer"))
+        else:
+            self._avatar.textContent = texts.initials(name) if person.member else ""
+        set_attribute(self._avatar, "hidden", None if person.member else "")
+
+    def _draw_bars(self, view: View) -> None:
+        self._notice_text.textContent = view.notice or ""
+        set_attribute(self._notice, "hidden", "" if view.notice is None else None)
+        self._call_text.textContent = texts.CALLS[view.call]
+        self._call_bar.dataset.state = view.call
+        set_attribute(self._call_bar, "hidden", "" if view.call == "none" else None)
+        set_attribute(self._hang_up, "hidden", "" if view.call == "ended" else None)

@@ -1,0 +1,104 @@
+"""The widget on the screen: a launcher and a panel in a shadow root, redrawn where the view changed."""
+
+from collections.abc import Callable
+from importlib.resources import files
+from typing import Any, Final
+
+import js
+
+from chatkey_widget import events, texts
+from chatkey_widget.browser.dom import element, icon, set_attribute
+from chatkey_widget.browser.js_values import Listeners
+from chatkey_widget.browser.panel import Panel
+from chatkey_widget.colour import text_on
+from chatkey_widget.view import Appearance, View
+
+STYLE: Final = files("chatkey_widget.browser").joinpath("widget.css").read_text(encoding="utf-8")
+
+
+class BrowserScreen:
+    """Draws views; what the person does becomes events. The page stays as it is until there is something to show."""
+
+    def __init__(self, feed: Callable[[events.Event], None]) -> None:
+        self._feed = feed
+        self._listeners = Listeners()
+        self._view = View()
+        self._host: Any = None
+        self._root: Any = None
+        self._launcher: Any = None
+        self._badge: Any = None
+        self._panel: Panel | None = None
+
+    def show(self, view: View) -> None:
+        """Draw what is new."""
+        if view.visible and self._host is None:
+            self._build()
+        if self._host is not None:
+            self._draw(view)
+        self._view = view
+
+    def remove(self) -> None:
+        """Leave the page as it was."""
+        self._listeners.remove_all()
+        if self._panel is not None:
+            self._panel.listeners.remove_all()
+        if self._host is not None:
+            self._host.remove()
+
+    def _build(self) -> None:
+        self._badge = element("span", class_="badge", hidden="")
+        self._launcher = element(
+            "button", icon("chat"), icon("close"), self._badge, class_="launcher", type="button", aria_expanded="false"
+        )
+        self._root = element("div", self._launcher, class_="root")
+        self._host = element("chatkey-widget")
+        shadow = self._host.attachShadow(js.JSON.parse('{"mode": "open"}'))
+        sheet = js.CSSStyleSheet.new()
+        sheet.replaceSync(STYLE)
+        shadow.adoptedStyleSheets.push(sheet)
+        shadow.append(self._root)
+        self._listeners.add(self._launcher, "click", lambda _event: self._toggle())
+        self._listeners.add(self._root, "keydown", self._key_pressed)
+        js.document.body.append(self._host)
+
+    def _draw(self, view: View) -> None:
+        old, fresh = self._view, self._panel is None
+        if view.appearance != old.appearance or not old.visible:
+            self._dress(view.appearance)
+        if (view.open, view.unread) != (old.open, old.unread) or not old.visible:
+            self._draw_launcher(view)
+        if view.open and self._panel is None:
+            self._panel = Panel(self._feed)
+            self._root.prepend(self._panel.element)
+        if self._panel is None:
+            return
+        self._panel.show(view, View() if fresh else old)
+        if view.open != old.open:
+            self._move_focus(view)
+
+    def _dress(self, appearance: Appearance) -> None:
+        self._root.style.setProperty("--accent", appearance.colour)
+        self._root.style.setProperty("--on-accent", text_on(appearance.colour))
+        self._root.dataset.position = appearance.position
+        self._root.lang = appearance.locale
+
+    def _draw_launcher(self, view: View) -> None:
+        unread = f" ({texts.UNREAD.format(count=view.unread)})" if view.unread else ""
+        self._launcher.setAttribute("aria-label", texts.CLOSE if view.open else texts.OPEN + unread)
+        self._launcher.setAttribute("aria-expanded", str(view.open).lower())
+        self._badge.textContent = str(min(view.unread, 99))
+        set_attribute(self._badge, "hidden", None if view.unread else "")
+
+    def _move_focus(self, view: View) -> None:
+        if view.open and self._panel is not None:
+            self._panel.focus()
+        else:
+            self._launcher.focus()
+
+    def _toggle(self) -> None:
+        self._feed(events.PanelToggled(open=not self._view.open))
+
+    def _key_pressed(self, event: Any) -> None:
+        if event.key == "Escape" and self._view.open:
+            event.stopPropagation()
+            self._feed(events.PanelToggled(open=False))

@@ -1,0 +1,56 @@
+"""WebSockets of the browser."""
+
+from typing import Any
+
+import js
+from pyodide.ffi import JsException, create_once_callable
+
+from chatkey_protocol.names import SUBPROTOCOL
+from chatkey_widget.browser.js_values import Listeners
+from chatkey_widget.ports import Unreachable, WireListener
+
+
+class BrowserWire:
+    """One WebSocket."""
+
+    def __init__(self, socket: Any, listener: WireListener) -> None:
+        self._socket = socket
+        self._listener = listener
+        self._listeners = Listeners()
+        self._listeners.add(socket, "open", lambda _event: listener.opened())
+        self._listeners.add(socket, "message", self._received)
+        self._listeners.add(socket, "close", self._closed)
+
+    def send(self, text: str) -> None:
+        """Send a text message; a socket that is closing takes none, and says so by its close event."""
+        if self._socket.readyState == js.WebSocket.OPEN:
+            self._socket.send(text)
+
+    def close(self, code: int) -> None:
+        """Close it; nothing more is heard of it. One that is still opening is closed when it is open.
+
+        Browsers print an error into the page's console when a socket is closed before.
+        """
+        self._listeners.remove_all()
+        if self._socket.readyState == js.WebSocket.CONNECTING:
+            self._socket.onopen = create_once_callable(lambda _event: self._socket.close(code))
+        else:
+            self._socket.close(code)
+
+    def _received(self, event: Any) -> None:
+        self._listener.received(event.data if isinstance(event.data, str) else None)
+
+    def _closed(self, event: Any) -> None:
+        self._listeners.remove_all()
+        self._listener.closed(event.code)
+
+
+class BrowserWires:
+    """Opens them."""
+
+    def open(self, uri: str, listener: WireListener) -> BrowserWire:
+        """Begin to open one. Raises `Unreachable` where the page may not."""
+        try:
+            return BrowserWire(js.WebSocket.new(uri, SUBPROTOCOL), listener)
+        except JsException as error:
+            raise Unreachable(f"{uri} may not be opened ({error}).") from None

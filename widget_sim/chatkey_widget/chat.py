@@ -1,0 +1,222 @@
+"""The conversation: messages out and in, history, search, a call. The same for visitors and members."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from chatkey_protocol.frames import CallAction, Kind
+from chatkey_widget.context import Context
+from chatkey_widget.errors import Fault, WidgetError
+from chatkey_widget.frames import UnreadableFrame, number, objects, text
+from chatkey_widget.principal import Principal, Visitor, person
+from chatkey_widget.session import Session, Stage
+from chatkey_widget.view import CallShown, Line, View
+
+MESSAGE_CHARS: Final = 4000
+"""The composer takes no more; the server's own limit is the same unless it is set otherwise."""
+
+CALL_ENDED_SECONDS: Final = 5.0
+"""How long the end of a call stays on the screen."""
+
+_LAST: Final = 1 << 60
+_CALLS: Final[dict[str, CallShown]] = {"ringing": "ringing", "active": "active", "ended": "ended"}
+
+
+@dataclass(slots=True)
+class Conversation:
+    """What one identity wrote and read in this page."""
+
+    lines: dict[str, Line] = field(default_factory=dict)
+    more: bool = False
+    loaded: bool = False
+    unread: int = 0
+    query: str = ""
+    found: tuple[Line, ...] | None = None
+    call: CallShown = "none"
+    history_id: str = ""
+    search_id: str = ""
+    call_id: str = ""
+
+    def in_order(self) -> tuple[Line, ...]:
+        """Return the messages as the server numbered them, those under way last."""
+        return tuple(sorted(self.lines.values(), key=lambda line: _LAST if line.seq is None else line.seq))
+
+
+class Chat:
+    """Shows the conversation of whoever the widget is, and no other."""
+
+    def __init__(self, ctx: Context, session: Session) -> None:
+        self._ctx = ctx
+        self._session = session
+        self._conversations: dict[tuple[str, str], Conversation] = {}
+        self._principal: Principal | None = None
+        self._conversation = Conversation()
+
+    def enter(self, principal: Principal) -> None:
+        """Turn to this identity's conversation. A member's own is forgotten when the member leaves."""
+        if self._principal is not None and not isinstance(self._principal, Visitor):
+            self._conversations.pop(_name(self._principal), None)
+        self._principal = principal
+        self._conversation = self._conversations.setdefault(_name(principal), Conversation())
+
+    def connected(self) -> None:
+        """Load the history, and send again what was not acknowledged: same ids, so it is stored once."""
+        self._ask_history()
+        self._conversation.call = "none"
+        for line in self._conversation.in_order():
+            if line.state == "sending":
+                self._post(line)
+
+    def write(self, body: str) -> None:
+        """Send a message, now or when the connection is back."""
+        body = body.strip()[:MESSAGE_CHARS]
+        if not body:
+            return
+        line = Line(self._ctx.chance.token(), "customer", body, self._ctx.server_now, state="sending")
+        self._conversation.lines[line.id] = line
+        if self._online:
+            self._post(line)
+
+    def older(self) -> None:
+        """Ask for the messages before the oldest one shown."""
+        numbers = [line.seq for line in self._conversation.lines.values() if line.seq is not None]
+        if self._online and self._conversation.more and numbers:
+            self._ask_history(before=min(numbers))
+
+    def search(self, query: str) -> None:
+        """Search one's own conversation; an empty query ends the search."""
+        conversation = self._conversation
+        conversation.query = query.strip()
+        conversation.found = None
+        if conversation.query and self._online:
+            conversation.search_id = self._ctx.chance.token()
+            self._session.send({"type": Kind.SEARCH, "id": conversation.search_id, "query": conversation.query})
+
+    def call(self, action: CallAction) -> None:
+        """Call, or hang up."""
+        if not self._online:
+            return
+        if action == "start":
+            self._conversation.call = "calling"
+        self._conversation.call_id = self._ctx.chance.token()
+        self._session.send({"type": Kind.CALL, "id": self._conversation.call_id, "action": action, **self._headers()})
+
+    def call_over(self) -> None:
+        """Take the ended call off the screen."""
+        if self._conversation.call == "ended":
+            self._conversation.call = "none"
+
+    def read(self) -> None:
+        """The person has seen what is there."""
+        self._conversation.unread = 0
+
+    def frame(self, frame: Mapping[str, object], *, panel_open: bool) -> None:
+        """Follow a frame of the chat; those of the connection are not for here."""
+        match frame.get("type"):
+            case Kind.MESSAGE:
+                self._received(frame, panel_open=panel_open)
+            case Kind.ACK:
+                self._acknowledged(frame)
+            case Kind.HISTORY if frame.get("id") == self._conversation.history_id:
+                self._history(frame)
+            case Kind.SEARCH if frame.get("id") == self._conversation.search_id:
+                self._conversation.found = tuple(map(_line, objects(frame, "messages")))
+            case Kind.CALL:
+                self._call_changed(frame)
+            case Kind.ERROR if "id" in frame:
+                self._refused(frame)
+            case _:
+                pass
+
+    def show(self, view: View) -> View:
+        """Add the conversation to the view."""
+        conversation = self._conversation
+        return replace(
+            view,
+            lines=conversation.in_order(),
+            more=conversation.more,
+            loaded=conversation.loaded,
+            unread=conversation.unread,
+            query=conversation.query,
+            found=conversation.found,
+            call=conversation.call,
+        )
+
+    @property
+    def _online(self) -> bool:
+        return self._session.stage is Stage.READY
+
+    def _headers(self) -> Mapping[str, object]:
+        name = person(self._principal).name
+        return {"headers": {"name": name}} if name else {}
+
+    def _post(self, line: Line) -> None:
+        self._ctx.emit("message:sent", id=line.id)
+        self._session.send({"type": Kind.MESSAGE, "id": line.id, **self._headers(), "body": line.body})
+
+    def _ask_history(self, before: int | None = None) -> None:
+        self._conversation.history_id = self._ctx.chance.token()
+        older = {} if before is None else {"before": before}
+        self._session.send({"type": Kind.HISTORY, "id": self._conversation.history_id, **older})
+
+    def _history(self, frame: Mapping[str, object]) -> None:
+        conversation = self._conversation
+        for line in map(_line, objects(frame, "messages")):
+            conversation.lines[line.id] = line
+        conversation.more = frame.get("more") is True
+        conversation.loaded = True
+        self._ctx.emit("message:history", count=len(conversation.lines))
+
+    def _received(self, frame: Mapping[str, object], *, panel_open: bool) -> None:
+        line = _line(frame)
+        known = line.id in self._conversation.lines
+        self._conversation.lines[line.id] = line
+        self._ctx.emit("message:received", id=line.id, sender=line.sender)
+        if line.sender == "agent" and not known and not panel_open:
+            self._conversation.unread += 1
+
+    def _acknowledged(self, frame: Mapping[str, object]) -> None:
+        line = self._conversation.lines.get(text(frame, "id"))
+        if line is None:
+            return
+        self._conversation.lines[line.id] = replace(
+            line, seq=int(number(frame, "seq")), sent_at=number(frame, "sent_at"), state="sent"
+        )
+        self._ctx.emit("message:acknowledged", id=line.id)
+
+    def _call_changed(self, frame: Mapping[str, object]) -> None:
+        state = _CALLS.get(text(frame, "state"))
+        if state is None:
+            raise UnreadableFrame("state")
+        self._conversation.call = state
+        self._ctx.emit("call:changed", state=state)
+        if state == "ended":
+            self._ctx.set_timer("call", CALL_ENDED_SECONDS)
+
+    def _refused(self, frame: Mapping[str, object]) -> None:
+        frame_id, conversation = text(frame, "id"), self._conversation
+        line = conversation.lines.get(frame_id)
+        if line is not None and line.state == "sending":
+            conversation.lines[frame_id] = replace(line, state="refused")
+        if frame_id == conversation.call_id:
+            conversation.call = "none"
+        if frame_id == conversation.search_id:
+            conversation.found = ()
+        message = f"{text(frame, 'code')}: {text(frame, 'message')}"
+        self._ctx.report(WidgetError(Fault.MESSAGE_REFUSED, message))
+
+
+def _name(principal: Principal) -> tuple[str, str]:
+    return type(principal).__name__, principal.uid
+
+
+def _line(entry: Mapping[str, object]) -> Line:
+    name = entry.get("name")
+    return Line(
+        id=text(entry, "id"),
+        sender="agent" if text(entry, "sender") == "agent" else "customer",
+        body=text(entry, "body"),
+        sent_at=number(entry, "sent_at"),
+        name=name if isinstance(name, str) else None,
+        seq=int(number(entry, "seq")),
+    )

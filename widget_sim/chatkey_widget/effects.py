@@ -1,0 +1,179 @@
+"""What the widget wants done. All values; `runtime.py` does it and reports back with the events that name the `ref`."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from chatkey_widget.view import View
+
+Reason = Literal["load", "renew", "refresh", "rejected"]
+"""Why `getToken` is called: no token yet, the token ends soon, the page asked, or the last one was refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class PrepareKey:
+    """Read or make the connection key, and read the cached token beside it."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadConfiguration:
+    """Ask the configuration endpoint."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadVisitorToken:
+    """Ask the visitor token endpoint."""
+
+    ref: int
+    uid: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangeIdentityToken:
+    """Ask the member token endpoint (contract 4.3)."""
+
+    ref: int
+    token: str = field(repr=False)
+    jkt: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallGetToken:
+    """Call the page's `getToken`, one flight per browser; `cached` is the token this tab already knows."""
+
+    ref: int
+    jkt: str
+    reason: Reason
+    attempt: int
+    cached: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class AbortGetToken:
+    """Tell the page's `getToken` that its result is no longer wanted."""
+
+    ref: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoreToken:
+    """Cache the member's token (contract 2.8, D-06)."""
+
+    token: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class DropToken:
+    """Delete the cached token."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnnounceLogout:
+    """Tell the other tabs."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenSocket:
+    """Open the WebSocket."""
+
+    ref: int
+    uri: str
+
+
+@dataclass(frozen=True, slots=True)
+class SendConnect:
+    """Sign the proof's signing input and send the `connect` frame."""
+
+    ref: int
+    token: str = field(repr=False)
+    signing_input: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """Send a frame."""
+
+    ref: int
+    frame: Mapping[str, object] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class CloseSocket:
+    """Close the WebSocket."""
+
+    ref: int
+    code: int
+
+
+@dataclass(frozen=True, slots=True)
+class SetTimer:
+    """Fire `TimerFired(name)` once, after so many seconds; replaces a timer of the same name."""
+
+    name: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class CancelTimer:
+    """Forget the timer of this name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class OpenPopup:
+    """Open the popup, at once: the browser allows it only within the click."""
+
+    ref: int
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class ClosePopup:
+    """Close the popup, or forget it."""
+
+    ref: int
+
+
+@dataclass(frozen=True, slots=True)
+class Emit:
+    """Tell the page's listeners."""
+
+    name: str
+    detail: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Show:
+    """Show this on the screen."""
+
+    view: View
+
+
+@dataclass(frozen=True, slots=True)
+class TearDown:
+    """Remove everything from the page: the widget is shut down."""
+
+
+Effect = (
+    PrepareKey
+    | LoadConfiguration
+    | LoadVisitorToken
+    | ExchangeIdentityToken
+    | CallGetToken
+    | AbortGetToken
+    | StoreToken
+    | DropToken
+    | AnnounceLogout
+    | OpenSocket
+    | SendConnect
+    | Send
+    | CloseSocket
+    | SetTimer
+    | CancelTimer
+    | OpenPopup
+    | ClosePopup
+    | Emit
+    | Show
+    | TearDown
+)

@@ -1,0 +1,189 @@
+"""What can go wrong in the widget: one exception, and one table of what each code means to a person."""
+
+# ruff: noqa: S105 (codes, not secrets)
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, Literal
+
+from chatkey_protocol.codes import Code
+
+Phase = Literal["start", "key", "configuration", "token", "getToken", "socket", "oauth", "chat"]
+
+
+class Fault(StrEnum):
+    """The widget's own error codes. Codes of the server (`chatkey_protocol.codes.Code`) are passed on unchanged."""
+
+    INSECURE_CONTEXT = "insecure_context"
+    CONFIG_INVALID = "config_invalid"
+    KEY_UNAVAILABLE = "key_unavailable"
+    CONFIGURATION_UNREACHABLE = "configuration_unreachable"
+    TOKEN_UNREACHABLE = "token_unreachable"
+    TOKEN_WRONG_TYPE = "token_wrong_type"
+    TOKEN_EMPTY = "token_empty"
+    TOKEN_MALFORMED = "token_malformed"
+    TOKEN_TOO_LARGE = "token_too_large"
+    TOKEN_CLAIMS = "token_claims"
+    TOKEN_EXPIRED = "token_expired"
+    TOKEN_KEY_MISMATCH = "token_key_mismatch"
+    GETTOKEN_FAILED = "gettoken_failed"
+    GETTOKEN_TIMEOUT = "gettoken_timeout"
+    SOCKET_UNREACHABLE = "socket_unreachable"
+    SOCKET_REFUSED = "socket_refused"
+    FRAME_UNREADABLE = "frame_unreadable"
+    MESSAGE_REFUSED = "message_refused"
+    POPUP_BLOCKED = "popup_blocked"
+    POPUP_CLOSED = "popup_closed"
+    POPUP_LOST = "popup_lost"
+    OAUTH_FAILED = "oauth_failed"
+    WIDGET_FAILED = "widget_failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What a code means: where it arises, what the integrator does about it, what the visitor is told of it."""
+
+    phase: Phase
+    remediation: str
+    retryable: bool = False
+    said: str | None = None
+
+
+_SIGN_IN_AGAIN: Final = "Signing in did not work. Please try again."
+_GETTOKEN: Final = "Return from getToken the token of your backend's answer as it is (data.token), or null."
+
+MEANINGS: Final[dict[str, Meaning]] = {
+    Fault.INSECURE_CONTEXT: Meaning(
+        "start",
+        "Serve the page over https, or from localhost: browsers give keys to secure pages only.",
+        said="Chat needs a secure (https) page.",
+    ),
+    Fault.CONFIG_INVALID: Meaning(
+        "start", "Set ServiceConfig to {providerId: '…', getToken: async ({jkt}) => …}; getToken may be left out."
+    ),
+    Fault.KEY_UNAVAILABLE: Meaning(
+        "key",
+        "The page has no crypto.subtle. Check what overrides it, or try a current browser.",
+        said="Chat is not available in this browser.",
+    ),
+    Fault.CONFIGURATION_UNREACHABLE: Meaning(
+        "configuration",
+        "Check that the service's address is reachable and allowed by the page's connect-src.",
+        retryable=True,
+    ),
+    Fault.TOKEN_UNREACHABLE: Meaning(
+        "token",
+        "Check that the service's address is reachable and allowed by the page's connect-src.",
+        retryable=True,
+        said="We cannot reach the chat right now. Trying again…",
+    ),
+    Fault.TOKEN_WRONG_TYPE: Meaning("getToken", _GETTOKEN),
+    Fault.TOKEN_EMPTY: Meaning("getToken", "Return null, not an empty text, when nobody is logged in."),
+    Fault.TOKEN_MALFORMED: Meaning("getToken", _GETTOKEN),
+    Fault.TOKEN_TOO_LARGE: Meaning("getToken", "Keep the token under 8 KB: leave out claims the chat does not need."),
+    Fault.TOKEN_CLAIMS: Meaning("getToken", "Correct the named claim where your backend signs the token."),
+    Fault.TOKEN_EXPIRED: Meaning(
+        "getToken",
+        "Sign a new token for every call, with exp about one hour ahead in UTC seconds; cache none.",
+    ),
+    Fault.TOKEN_KEY_MISMATCH: Meaning(
+        "getToken", "Put the jkt that getToken was called with into cnf.jkt of a token signed for this very call."
+    ),
+    Fault.GETTOKEN_FAILED: Meaning(
+        "getToken", "Return null when nobody is logged in; let getToken throw only when your backend failed.", True
+    ),
+    Fault.GETTOKEN_TIMEOUT: Meaning("getToken", "Settle getToken's promise within 10 seconds.", retryable=True),
+    Fault.SOCKET_UNREACHABLE: Meaning(
+        "socket",
+        "Check that wss: to the service is allowed by connect-src and passed on by proxies.",
+        retryable=True,
+        said="The connection was lost. Reconnecting…",
+    ),
+    Fault.SOCKET_REFUSED: Meaning(
+        "socket", "Look up the server's code; reload the page once it is put right.", said="Chat is not available."
+    ),
+    Fault.FRAME_UNREADABLE: Meaning(
+        "socket", "Report this: server and widget disagree on the protocol.", retryable=True
+    ),
+    Fault.MESSAGE_REFUSED: Meaning("chat", "Shorten or change the message.", said="Your message was not accepted."),
+    Fault.POPUP_BLOCKED: Meaning(
+        "oauth",
+        "Let the person press the button again; ask to allow pop-ups for the page.",
+        retryable=True,
+        said="Your browser blocked the sign-in window. Allow pop-ups for this page and press the button again.",
+    ),
+    Fault.POPUP_CLOSED: Meaning(
+        "oauth", "Nothing to do: the person may press the button again.", True, "The sign-in window was closed."
+    ),
+    Fault.POPUP_LOST: Meaning(
+        "oauth",
+        "Serve the page with Cross-Origin-Opener-Policy: same-origin-allow-popups, or without that header.",
+        said="This page lost sight of the sign-in window, so signing in cannot finish here.",
+    ),
+    Fault.OAUTH_FAILED: Meaning("oauth", "Look at the server's log for the stage that failed.", True, _SIGN_IN_AGAIN),
+    Fault.WIDGET_FAILED: Meaning("start", "Report this with the handle's debug(): the widget itself is at fault."),
+    Code.PROVIDER_UNKNOWN: Meaning(
+        "configuration", "Check providerId: the service knows no such provider.", said="Chat is not available here."
+    ),
+    Code.PROVIDER_OFF: Meaning(
+        "socket", "Switch the provider on in the admin panel.", said="Chat is switched off at the moment."
+    ),
+    Code.ORIGIN_NOT_ALLOWED: Meaning(
+        "socket",
+        "Add the page's host to the registered domains of the provider.",
+        said="Chat is not available here.",
+    ),
+    Code.INSECURE_ORIGIN: Meaning("socket", "Serve the page over https.", said="Chat needs a secure (https) page."),
+    Code.TOKEN_SIGNATURE: Meaning("getToken", "Sign with the provider's current secret_key, HS256, the text as it is."),
+    Code.TOKEN_ALG: Meaning("getToken", "Sign with HS256."),
+    Code.TOKEN_TYPE: Meaning("getToken", "Set the claim type to 'user'."),
+    Code.TOKEN_PROVIDER: Meaning("getToken", "Set the claim pid to the provider id of this widget."),
+    Code.TOKEN_NOT_YET_VALID: Meaning("getToken", "Set the clock of your backend: its token begins in the future."),
+    Code.PROOF_BINDING_MISSING: Meaning("getToken", "Put the jkt of getToken's argument into cnf.jkt of the token."),
+    Code.RATE_LIMITED: Meaning("socket", "Ask less often.", retryable=True, said="That was a bit fast. Please wait."),
+    Code.OAUTH_DENIED: Meaning("oauth", "Nothing to do: the person declined.", True, "Signing in was cancelled."),
+    Code.SOCIAL_DISABLED: Meaning(
+        "oauth",
+        "Enable the social provider in the admin panel (Member Login).",
+        said="This way of signing in is not available any more.",
+    ),
+    Code.STATE_EXPIRED: Meaning("oauth", "Start again: a sign-in may take ten minutes.", True, _SIGN_IN_AGAIN),
+}
+
+
+class WidgetError(Exception):
+    """Something the page should know of, as `{code, phase, message, remediation, retryable}` (D-12).
+
+    `message` names the value or member at fault, and never carries a token.
+    """
+
+    def __init__(
+        self,
+        code: Fault | str,
+        message: str,
+        *,
+        phase: Phase | None = None,
+        remediation: str | None = None,
+        retryable: bool | None = None,
+    ) -> None:
+        super().__init__(message)
+        meaning = MEANINGS.get(code, Meaning(phase or "socket", "Look up this code in the service's documentation."))
+        self.code = str(code)
+        self.message = message
+        self.phase: Phase = phase or meaning.phase
+        self.remediation = remediation or meaning.remediation
+        self.retryable = meaning.retryable if retryable is None else retryable
+        self.said = meaning.said
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.message}"
+
+    def detail(self) -> dict[str, object]:
+        """Return the error as the page's listeners get it."""
+        return {
+            "code": self.code,
+            "phase": self.phase,
+            "message": self.message,
+            "remediation": self.remediation,
+            "retryable": self.retryable,
+        }

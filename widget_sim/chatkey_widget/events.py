@@ -1,0 +1,284 @@
+"""What the widget is told: by the page, the browser, the network and the person. All values, no behaviour.
+
+`ref` names the effect that an event answers; an answer that nobody awaits any more is known by it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from chatkey_protocol.frames import CallAction
+from chatkey_widget.errors import WidgetError
+from chatkey_widget.keys import PublicKey
+from chatkey_widget.view import Page
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """The page asked for the widget. `fault` is what is wrong with the page or its configuration, if anything."""
+
+    secure: bool
+    fault: WidgetError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KeyReady:
+    """The connection key is there. `degraded` says why it is in memory only; `lost` why an old one was replaced."""
+
+    key: PublicKey
+    cached_token: str | None = field(default=None, repr=False)
+    degraded: str | None = None
+    lost: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KeyFailed:
+    """No key can be had in this browser."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigurationLoaded:
+    """The `data` of the configuration endpoint (contract 2.2)."""
+
+    data: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigurationFailed:
+    """The configuration could not be had. `status` is 0 when nothing answered."""
+
+    status: int
+    code: str | None = None
+    message: str = ""
+    retry_after: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TokenLoaded:
+    """A token endpoint answered (contract 2.6)."""
+
+    ref: int
+    token: str = field(repr=False)
+    socket_uri: str
+
+
+@dataclass(frozen=True, slots=True)
+class TokenFailed:
+    """A token endpoint refused, or did not answer (`status` 0)."""
+
+    ref: int
+    status: int
+    code: str | None = None
+    message: str = ""
+    retry_after: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unusable:
+    """A value from the page that is neither text nor null; `what` describes it for people."""
+
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class GetTokenReturned:
+    """The page's `getToken` settled."""
+
+    ref: int
+    value: str | Unusable | None = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class GetTokenFailed:
+    """The page's `getToken` threw or rejected."""
+
+    ref: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class GetTokenTimedOut:
+    """The page's `getToken` did not settle in time."""
+
+    ref: int
+
+
+@dataclass(frozen=True, slots=True)
+class TokenFound:
+    """Another tab got a new token while this one waited for its turn to ask (D-12)."""
+
+    ref: int
+    token: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTokenChanged:
+    """The cached token is now another one, or gone: another tab logged in or out, or bfcache."""
+
+    token: str | None = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SocketOpened:
+    """The WebSocket is open; the server's `hello` is awaited."""
+
+    ref: int
+
+
+@dataclass(frozen=True, slots=True)
+class FrameReceived:
+    """A frame of the server; None when it was no JSON object."""
+
+    ref: int
+    frame: Mapping[str, object] | None = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SocketClosed:
+    """The WebSocket is closed, by code."""
+
+    ref: int
+    code: int
+
+
+@dataclass(frozen=True, slots=True)
+class TimerFired:
+    """A timer of this name came due."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Woken:
+    """The page is visible, online or back again: look whether everything still stands."""
+
+    reason: Literal["online", "visible", "pageshow"]
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshAsked:
+    """The page's user may have changed: ask `getToken` again."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogoutAsked:
+    """The member logs out, here or (`heard`) in another tab."""
+
+    heard: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ShutdownAsked:
+    """The page takes the widget away."""
+
+
+@dataclass(frozen=True, slots=True)
+class SocialClicked:
+    """The person pressed a social button (contract 3, rule 1)."""
+
+    social: str
+
+
+@dataclass(frozen=True, slots=True)
+class PopupBlocked:
+    """The browser opened no popup."""
+
+    ref: int
+
+
+@dataclass(frozen=True, slots=True)
+class PopupClosed:
+    """The popup is gone, as far as the page can see."""
+
+    ref: int
+
+
+@dataclass(frozen=True, slots=True)
+class PopupMessage:
+    """A `message` event: where it came from, and whether its source is the popup that was opened."""
+
+    origin: str
+    from_popup: bool
+    data: object = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class PanelToggled:
+    """The person opened or closed the panel."""
+
+    open: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PageChosen:
+    """The person turned to another page of the panel."""
+
+    page: Page
+
+
+@dataclass(frozen=True, slots=True)
+class MessageWritten:
+    """The person sent a message."""
+
+    body: str
+
+
+@dataclass(frozen=True, slots=True)
+class SearchAsked:
+    """The person searches the conversation; an empty query ends the search."""
+
+    query: str
+
+
+@dataclass(frozen=True, slots=True)
+class OlderAsked:
+    """The person wants to see older messages."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallAsked:
+    """The person calls, or hangs up."""
+
+    action: CallAction
+
+
+@dataclass(frozen=True, slots=True)
+class NoticeDismissed:
+    """The person has read the notice."""
+
+
+Event = (
+    Started
+    | KeyReady
+    | KeyFailed
+    | ConfigurationLoaded
+    | ConfigurationFailed
+    | TokenLoaded
+    | TokenFailed
+    | GetTokenReturned
+    | GetTokenFailed
+    | GetTokenTimedOut
+    | TokenFound
+    | StoredTokenChanged
+    | SocketOpened
+    | FrameReceived
+    | SocketClosed
+    | TimerFired
+    | Woken
+    | RefreshAsked
+    | LogoutAsked
+    | ShutdownAsked
+    | SocialClicked
+    | PopupBlocked
+    | PopupClosed
+    | PopupMessage
+    | PanelToggled
+    | PageChosen
+    | MessageWritten
+    | SearchAsked
+    | OlderAsked
+    | CallAsked
+    | NoticeDismissed
+)

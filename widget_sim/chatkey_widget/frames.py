@@ -1,0 +1,35 @@
+"""Members of the server's frames, read strictly: a frame that is not what the profile says is unreadable as a whole."""
+
+from collections.abc import Mapping, Sequence
+
+
+class UnreadableFrame(Exception):
+    """A frame without a usable member of this name."""
+
+    def __init__(self, member: str) -> None:
+        super().__init__(member)
+        self.member = member
+
+
+def text(frame: Mapping[str, object], member: str) -> str:
+    """Return a text member. Raises `UnreadableFrame` naming the member."""
+    value = frame.get(member)
+    if not isinstance(value, str):
+        raise UnreadableFrame(member)
+    return value
+
+
+def number(frame: Mapping[str, object], member: str) -> float:
+    """Return a number member. Raises `UnreadableFrame` naming the member."""
+    value = frame.get(member)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise UnreadableFrame(member)
+    return value
+
+
+def objects(frame: Mapping[str, object], member: str) -> Sequence[Mapping[str, object]]:
+    """Return a member that is an array of objects. Raises `UnreadableFrame` naming the member."""
+    value = frame.get(member)
+    if not isinstance(value, list) or not all(isinstance(item, Mapping) for item in value):
+        raise UnreadableFrame(member)
+    return value

@@ -1,0 +1,130 @@
+"""Custom login: when the page's `getToken` is asked, what of its answers is believed, and when it is asked again."""
+
+from typing import Final
+
+from chatkey_widget import tokens
+from chatkey_widget.backoff import equal_jitter
+from chatkey_widget.context import Context
+from chatkey_widget.effects import AbortGetToken, CallGetToken, Reason
+from chatkey_widget.errors import Fault, WidgetError
+from chatkey_widget.events import Unusable
+from chatkey_widget.principal import Custom, Member, Social
+
+MARGIN_SECONDS: Final = 60.0
+"""A member's token is renewed this long before its end."""
+
+LEAST_SECONDS: Final = 10.0
+"""Tokens are not renewed more often than this, and a cached one must last at least as long."""
+
+TOKENS_BORNE: Final = 2
+"""Tokens in a row that may turn out useless before `getToken` is left alone."""
+
+
+class Login:
+    """Asks `getToken`, one flight at a time."""
+
+    def __init__(self, ctx: Context) -> None:
+        self._ctx = ctx
+        self._flight: int | None = None
+        self._reason: Reason = "load"
+        self._failures = 0
+        self._useless = 0
+        self._warned = False
+
+    @property
+    def busy(self) -> bool:
+        """Whether an answer is awaited."""
+        return self._flight is not None
+
+    @property
+    def failing(self) -> bool:
+        """Whether `getToken` failed last time and is to be tried again."""
+        return self._failures > 0
+
+    def awaits(self, ref: int) -> bool:
+        """Tell whether this answer is the one awaited; then it is no longer."""
+        if ref != self._flight:
+            return False
+        self._flight = None
+        return True
+
+    def ask(self, reason: Reason, cached: str | None) -> bool:
+        """Call `getToken` unless it is being called; tell whether an answer will come."""
+        if not self._ctx.settings.custom_login:
+            return False
+        if self._flight is None:
+            self._call(reason, cached)
+        return True
+
+    def ask_afresh(self, cached: str | None) -> bool:
+        """Call `getToken` because the page says that its user may have changed; what was under way is dropped."""
+        self.cancel()
+        return self.ask("refresh", cached)
+
+    def again(self, cached: str | None) -> None:
+        """Call once more after a failure."""
+        self.ask(self._reason, cached)
+
+    def cancel(self) -> None:
+        """Drop the call under way and whatever was planned."""
+        if self._flight is not None:
+            self._ctx.do(AbortGetToken(self._flight))
+        self._flight = None
+        self._failures = self._useless = 0
+        for name in ("getToken", "renew"):
+            self._ctx.cancel_timer(name)
+
+    def settled(self) -> None:
+        """The member has been connected for a while: earlier useless tokens are forgotten."""
+        self._useless = 0
+
+    def answered(self) -> None:
+        """`getToken` answered, whatever it said."""
+        self._failures = 0
+
+    def failed(self, error: WidgetError) -> None:
+        """Report, and try again later."""
+        self._failures += 1
+        self._ctx.report(error)
+        self._ctx.set_timer("getToken", equal_jitter(self._failures, fraction=self._ctx.chance.fraction()))
+
+    def useless(self) -> bool:
+        """Count a token that cannot be used; tell whether another is worth asking for."""
+        self._useless += 1
+        return self._useless < TOKENS_BORNE
+
+    def plan_renewal(self, member: Custom) -> None:
+        """Set the timer for the token's renewal before its end (contract 3)."""
+        left = member.claims.expires_at - self._ctx.server_now
+        if left <= MARGIN_SECONDS and not self._warned:
+            self._warned = True
+            self._ctx.emit("warning", code="short_lifetime", seconds=round(left))
+        self._ctx.set_timer(
+            "renew", max(LEAST_SECONDS, left - MARGIN_SECONDS if left > 2 * MARGIN_SECONDS else left / 2)
+        )
+
+    def read(self, value: str | Unusable) -> Custom:
+        """Check what `getToken` returned as the server would. Raises `WidgetError`; time is judged apart."""
+        if isinstance(value, Unusable):
+            raise WidgetError(Fault.TOKEN_WRONG_TYPE, f"getToken returned {value.what} instead of a text or null.")
+        member = read_member(value, self._ctx)
+        if isinstance(member, Social):
+            raise WidgetError(Fault.TOKEN_CLAIMS, "type must be 'user', but it is 'identity'.")
+        return member
+
+    def _call(self, reason: Reason, cached: str | None) -> None:
+        self._ctx.cancel_timer("getToken")
+        self._flight = self._ctx.new_ref()
+        self._reason = reason
+        attempt = self._failures + 1
+        self._ctx.emit("token:requested", reason=reason, attempt=attempt)
+        self._ctx.do(CallGetToken(self._flight, self._ctx.connection_key.jkt, reason, attempt, cached))
+
+
+def read_member(token: str, ctx: Context) -> Member:
+    """Read a member's token as it is cached, of either kind (D-06). Raises `WidgetError`; time is judged apart."""
+    claims = tokens.read(token)
+    if claims.type not in {"user", "identity"}:
+        raise WidgetError(Fault.TOKEN_CLAIMS, f"type must be 'user', but it is {claims.type!r}.")
+    tokens.check_binding(claims, pid=ctx.settings.provider_id, jkt=ctx.connection_key.jkt)
+    return Custom(token, claims) if claims.type == "user" else Social(token, claims)

@@ -1,0 +1,582 @@
+"""The widget's state machine: events in, effects out. It decides who the widget is; its parts do the rest (D-12)."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+from chatkey_widget import configuration, events, tokens
+from chatkey_widget.backoff import full_jitter
+from chatkey_widget.chat import Chat
+from chatkey_widget.context import Chance, Context, Settings
+from chatkey_widget.effects import (
+    AnnounceLogout,
+    DropToken,
+    Effect,
+    LoadConfiguration,
+    PrepareKey,
+    Reason,
+    Show,
+    StoreToken,
+    TearDown,
+)
+from chatkey_widget.errors import Fault, WidgetError
+from chatkey_widget.frames import UnreadableFrame
+from chatkey_widget.login import LEAST_SECONDS, Login, read_member
+from chatkey_widget.principal import Custom, Member, Principal, Social, Visitor, identity, person, same_person
+from chatkey_widget.session import TERMINAL, Established, Outcome, Reauth, Refused, Session, Stage
+from chatkey_widget.social import SocialFlow
+from chatkey_widget.view import Appearance, Link, Page, View
+
+CONFIGURATION_SECONDS: Final = 60.0
+"""Contract 4.1: an admin's change reaches an open panel within about this time."""
+
+_LINKS: Final[Mapping[Stage, Link]] = {
+    Stage.READY: "online",
+    Stage.WAITING: "offline",
+    Stage.STOPPED: "stopped",
+}
+
+
+class Machine:
+    """One widget on one page, without the page: feed it events, do its effects."""
+
+    def __init__(self, settings: Settings, chance: Chance) -> None:
+        self._ctx = Context(settings, chance)
+        self._session = Session(self._ctx)
+        self._login = Login(self._ctx)
+        self._flow = SocialFlow(self._ctx)
+        self._chat = Chat(self._ctx, self._session)
+        self._appearance: Appearance | None = None
+        self._configured_at = 0.0
+        self._configuration_failures = 0
+        self._cached: str | None = None
+        self._held: Member | None = None
+        self._told: tuple[str, str] | None = None
+        self._open = False
+        self._page: Page = "chat"
+        self._early: list[events.Event] = []
+        self._over = False
+        self._shown = View()
+
+    def handle(self, event: events.Event, now: float) -> list[Effect]:
+        """Take one event at the page's time `now` (seconds since the epoch); return what is to be done, in order."""
+        if self._over:
+            return []
+        self._ctx.now = now
+        self._dispatch(event)
+        self._show()
+        return self._ctx.take_effects()
+
+    def debug(self) -> dict[str, object]:
+        """Return the state for people who look inside: no token, no proof, nothing secret."""
+        ctx, session = self._ctx, self._session
+        return {
+            "provider_id": ctx.settings.provider_id,
+            "stage": session.stage.value,
+            "identity": identity(session.principal) if session.principal else None,
+            "uid": session.principal.uid if session.principal else None,
+            "visitor_uid": ctx.key.uid if ctx.key else None,
+            "jkt": ctx.key.jkt if ctx.key else None,
+            "claims": session.claims,
+            "proof": None
+            if session.last_proof is None
+            else {"header": session.last_proof.header, "claims": session.last_proof.claims},
+            "cached_token": self._cached is not None,
+            "signing_in": self._flow.social,
+            "clock_offset": ctx.offset,
+            "timers": ctx.seconds_left(),
+            "counters": dict(ctx.counters),
+            "events": list(ctx.journal),
+        }
+
+    # dispatch
+
+    def _dispatch(self, event: events.Event) -> None:  # noqa: PLR0912 (one line per event)
+        match event:
+            case events.Started():
+                self._start(event)
+            case events.KeyReady():
+                self._key_ready(event)
+            case events.KeyFailed(reason):
+                self._stop(WidgetError(Fault.KEY_UNAVAILABLE, reason))
+            case events.ConfigurationLoaded(data):
+                self._configured(data)
+            case events.ConfigurationFailed():
+                self._configuration_failed(event)
+            case events.TokenLoaded():
+                self._token_loaded(event)
+            case events.TokenFailed() if self._session.awaits(event.ref):
+                self._follow(self._session.token_failed(event))
+            case events.GetTokenReturned(ref, value) if self._login.awaits(ref):
+                self._get_token_returned(value)
+            case events.GetTokenFailed(ref, reason) if self._login.awaits(ref):
+                self._get_token_failed(WidgetError(Fault.GETTOKEN_FAILED, f"getToken failed: {reason}"))
+            case events.GetTokenTimedOut(ref) if self._login.awaits(ref):
+                self._get_token_failed(WidgetError(Fault.GETTOKEN_TIMEOUT, "getToken took more than 10 seconds."))
+            case events.TokenFound(ref, token) if self._login.awaits(ref):
+                self._adopt_stored(token)
+            case events.StoredTokenChanged(token):
+                self._stored_token_changed(token)
+            case events.SocketOpened(ref) if self._session.awaits(ref):
+                self._session.opened()
+            case events.FrameReceived(ref, frame) if self._session.awaits(ref):
+                self._frame(frame)
+            case events.SocketClosed(ref, code) if self._session.awaits(ref):
+                self._follow(self._session.closed(code))
+            case events.TimerFired(name) if name in self._ctx.timers:
+                del self._ctx.timers[name]
+                self._timer(name)
+            case _:
+                self._dispatch_acts(event)
+
+    def _dispatch_acts(self, event: events.Event) -> None:
+        """Events that a person or the page causes, rather than the machinery."""
+        match event:
+            case events.Woken():
+                self._follow(self._session.wake())
+            case events.RefreshAsked() | events.LogoutAsked() if self._ctx.key is None:
+                self._early.append(event)
+            case events.RefreshAsked():
+                self._refresh_asked()
+            case events.LogoutAsked(heard):
+                self._logout(heard=heard)
+            case events.ShutdownAsked():
+                self._shut_down()
+            case events.SocialClicked(social) if self._ctx.key is not None:
+                self._social_clicked(social)
+            case events.PopupBlocked(ref):
+                self._flow.blocked(ref)
+            case events.PopupClosed(ref):
+                self._flow.closed(ref)
+            case events.PopupMessage():
+                self._popup_message(event)
+            case _:
+                self._dispatch_panel(event)
+
+    def _dispatch_panel(self, event: events.Event) -> None:
+        match event:
+            case events.PanelToggled(is_open):
+                self._toggle(is_open=is_open)
+            case events.PageChosen(page):
+                self._turn_to(page)
+            case events.MessageWritten(body) if self._session.principal is not None:
+                self._chat.write(body)
+            case events.SearchAsked(query):
+                self._chat.search(query)
+            case events.OlderAsked():
+                self._chat.older()
+            case events.CallAsked(action):
+                self._chat.call(action)
+            case events.NoticeDismissed():
+                self._ctx.notice = None
+            case _:
+                pass
+
+    # starting
+
+    def _start(self, event: events.Started) -> None:
+        if not event.secure:
+            message = f"{self._ctx.settings.page_origin} is no secure context, so the browser gives the page no key."
+            self._stop(WidgetError(Fault.INSECURE_CONTEXT, message))
+            return
+        if event.fault is not None and not self._ctx.settings.provider_id:
+            self._stop(event.fault)
+            return
+        if event.fault is not None:
+            self._ctx.report(event.fault)
+        self._ctx.do(LoadConfiguration())
+        self._ctx.do(PrepareKey())
+
+    def _key_ready(self, event: events.KeyReady) -> None:
+        self._ctx.key = event.key
+        if event.lost is not None:
+            self._ctx.emit("key:lost", reason=event.lost)
+        if event.degraded is not None:
+            self._ctx.emit("storage:degraded", reason=event.degraded)
+        self._ctx.emit("key:ready", jkt=event.key.jkt, uid=event.key.uid)
+        self._cached = event.cached_token
+        self._judge_cached()
+        early, self._early = self._early, []
+        for act in early:
+            self._dispatch_acts(act)
+
+    def _judge_cached(self) -> None:
+        """Reuse a good cached token; drop a useless one before anything connects (contract 2.8, D-06)."""
+        member = None if self._cached is None else self._readable(self._cached)
+        if member is None:
+            self._drop_token()
+            self._begin_as_visitor()
+        elif self._lasts(member):
+            self._ctx.emit("token:reused", uid=member.uid, expires_at=member.claims.expires_at)
+            self._become(member)
+        elif self._ctx.offset is None:
+            # The page's clock may be wrong: the first answer of the service tells the time.
+            self._held = member
+            self._become(self._visitor)
+        else:
+            self._drop_token("expired")
+            self._begin_as_visitor()
+
+    def _begin_as_visitor(self) -> None:
+        self._become(self._visitor)
+        self._ask("load")
+
+    def _judge_held(self) -> bool:
+        """Judge the cached token now that the server's time is known; tell whether it was taken."""
+        held, self._held = self._held, None
+        if held is None:
+            return False
+        if self._lasts(held):
+            self._take(held)
+            return True
+        self._drop_token("expired")
+        self._ask("load")
+        return False
+
+    def _readable(self, token: str) -> Member | None:
+        try:
+            return read_member(token, self._ctx)
+        except WidgetError as error:
+            self._ctx.emit("token:unusable", code=error.code, message=error.message)
+            return None
+
+    def _lasts(self, member: Member) -> bool:
+        return member.claims.expires_at - self._ctx.server_now > LEAST_SECONDS
+
+    # the configuration
+
+    def _configured(self, data: Mapping[str, object]) -> None:
+        self._appearance = configuration.appearance(data)
+        self._configured_at = self._ctx.now
+        self._configuration_failures = 0
+        self._ctx.emit("configuration:loaded", socials=list(self._appearance.socials))
+        uri = data.get("socket_uri")
+        if isinstance(uri, str):
+            self._session.configured(uri)
+
+    def _configuration_failed(self, event: events.ConfigurationFailed) -> None:
+        code = event.code or Fault.CONFIGURATION_UNREACHABLE
+        if code in TERMINAL:
+            self._stop(WidgetError(code, event.message))
+            return
+        self._configuration_failures += 1
+        if self._configuration_failures == 1:
+            message = event.message or f"The configuration endpoint answered {event.status}."
+            self._ctx.report(WidgetError(Fault.CONFIGURATION_UNREACHABLE, message))
+        fraction = self._ctx.chance.fraction()
+        delay = full_jitter(self._configuration_failures, fraction=fraction, cap=CONFIGURATION_SECONDS)
+        self._ctx.set_timer("configuration", max(event.retry_after or 0.0, 0.5 + delay))
+
+    def _keep_configuration_fresh(self) -> None:
+        old = self._ctx.now - self._configured_at >= CONFIGURATION_SECONDS
+        if self._open and old and self._appearance is not None and "configuration" not in self._ctx.timers:
+            self._configured_at = self._ctx.now
+            self._ctx.do(LoadConfiguration())
+
+    # who the widget is
+
+    @property
+    def _visitor(self) -> Visitor:
+        return Visitor(self._ctx.connection_key.uid)
+
+    @property
+    def _member(self) -> Member | None:
+        principal = self._session.principal
+        return None if isinstance(principal, Visitor) else principal
+
+    def _become(self, principal: Principal) -> None:
+        """Be this person from now on: another's history leaves the screen before anything else (D-10)."""
+        if not same_person(principal, self._session.principal):
+            self._chat.enter(principal)
+        self._session.begin(principal)
+        if isinstance(principal, Visitor):
+            if self._told is not None:
+                self._tell_identity(principal)
+        elif isinstance(principal, Custom):
+            self._login.plan_renewal(principal)
+
+    def _take(self, member: Member) -> None:
+        """A member's token came: renew the member who is there, or become this one."""
+        if same_person(member, self._session.principal) and isinstance(member, Custom):
+            self._session.renew(member)
+            self._login.plan_renewal(member)
+            if self._session.stage in {Stage.IDLE, Stage.STOPPED}:
+                self._session.begin(member)
+        else:
+            self._become(member)
+
+    def _keep(self, member: Member) -> None:
+        self._cached = member.token
+        self._ctx.do(StoreToken(member.token))
+
+    def _drop_token(self, reason: str = "unusable") -> None:
+        if self._cached is not None:
+            self._cached = None
+            self._ctx.emit("token:dropped", reason=reason)
+            self._ctx.do(DropToken())
+
+    def _leave_member(self, reason: str) -> None:
+        self._drop_token(reason)
+        self._ctx.cancel_timer("renew")
+        self._become(self._visitor)
+
+    def _tell_identity(self, principal: Principal) -> None:
+        now = identity(principal), principal.uid
+        if now != self._told:
+            self._told = now
+            someone = person(principal)
+            self._ctx.emit("identity:changed", identity=now[0], uid=now[1], name=someone.name, avatar=someone.avatar)
+
+    # what the connection says
+
+    def _token_loaded(self, event: events.TokenLoaded) -> None:
+        if not self._session.awaits(event.ref):
+            return
+        self._learn_time_from(event.token)
+        if not self._judge_held():
+            self._session.token_loaded(event)
+
+    def _learn_time_from(self, token: str) -> None:
+        try:
+            issued_at = tokens.read(token).issued_at
+        except WidgetError:
+            return  # the session reports it when it uses the token
+        if issued_at is not None:
+            self._ctx.learn_time(issued_at)
+
+    def _frame(self, frame: Mapping[str, object] | None) -> None:
+        try:
+            if frame is None:
+                raise UnreadableFrame("type")  # noqa: TRY301 (one way out for every frame that cannot be read)
+            outcome = self._session.frame(frame)
+            if self._session.stage is Stage.READY:
+                self._chat.frame(frame, panel_open=self._open)
+        except UnreadableFrame as error:
+            message = f"A frame of the server has no usable member {error.member!r}."
+            self._ctx.report(WidgetError(Fault.FRAME_UNREADABLE, message))
+            self._session.unreadable()
+        else:
+            self._follow(outcome)
+
+    def _follow(self, outcome: Outcome) -> None:
+        match outcome:
+            case Established():
+                self._established()
+            case Reauth():
+                self._ask("renew")
+            case Refused() if outcome.terminal:
+                self._stop(WidgetError(outcome.code, outcome.message, phase="socket"))
+            case Refused():
+                self._refused(outcome)
+            case _:
+                pass
+
+    def _established(self) -> None:
+        principal = self._session.principal
+        if principal is None:
+            return
+        if self._ctx.notice_phase in {"socket", "token", "configuration"}:
+            self._ctx.notice = None
+        first = self._told is None
+        self._tell_identity(principal)
+        self._chat.connected()
+        if first:
+            self._ctx.emit("ready", identity=identity(principal), uid=principal.uid)
+
+    def _refused(self, refused: Refused) -> None:
+        match self._session.principal:
+            case Custom():
+                self._custom_refused(refused)
+            case Social():
+                self._tell_refusal(refused)
+                self._leave_member(refused.code)
+            case _:
+                self._tell_refusal(refused)
+                self._session.halt(Stage.STOPPED)
+
+    def _custom_refused(self, refused: Refused) -> None:
+        """Ask for another token once, then be a visitor: a backend that is wrong is not hammered (D-12)."""
+        self._drop_token(refused.code)
+        self._ctx.cancel_timer("renew")
+        another = self._login.useless() and not self._login.failing
+        if not refused.expired:
+            self._tell_refusal(refused)
+        if not (another and self._ask("renew" if refused.expired else "rejected")):
+            self._leave_member(refused.code)
+
+    def _tell_refusal(self, refused: Refused) -> None:
+        message = refused.message or "The server refused the token."
+        self._ctx.report(WidgetError(refused.code, message, phase="socket"))
+
+    def _stop(self, error: WidgetError) -> None:
+        self._login.cancel()
+        self._session.halt(Stage.STOPPED)
+        self._ctx.report(error)
+
+    # getToken
+
+    def _ask(self, reason: Reason) -> bool:
+        return self._login.ask(reason, self._cached)
+
+    def _get_token_returned(self, value: str | events.Unusable | None) -> None:
+        self._login.answered()
+        if value is None:
+            self._nobody_logged_in()
+            return
+        try:
+            member = self._login.read(value)
+            tokens.check_time(member.claims, now=self._time_for(member))
+        except WidgetError as error:
+            self._useless_token(error)
+            return
+        self._ctx.emit("token:received", uid=member.uid, expires_at=member.claims.expires_at)
+        self._held = None
+        self._keep(member)
+        self._take(member)
+
+    def _time_for(self, member: Custom) -> float:
+        """While the server's time is unknown, a new token's own `iat` is the better clock."""
+        if self._ctx.offset is None and member.claims.issued_at is not None:
+            return member.claims.issued_at
+        return self._ctx.server_now
+
+    def _nobody_logged_in(self) -> None:
+        self._ctx.emit("token:none")
+        if isinstance(self._session.principal, Custom):
+            self._leave_member("logged_out")
+
+    def _useless_token(self, error: WidgetError) -> None:
+        self._ctx.report(error)
+        worth_it = error.code in {Fault.TOKEN_KEY_MISMATCH, Fault.TOKEN_EXPIRED}
+        if not (worth_it and self._login.useless() and self._ask("rejected")):
+            self._go_on_without()
+
+    def _get_token_failed(self, error: WidgetError) -> None:
+        self._login.failed(error)
+        self._go_on_without()
+
+    def _go_on_without(self) -> None:
+        """A member who is connected stays until the token ends; else chat as the visitor."""
+        if self._session.stage is Stage.IDLE:
+            self._leave_member("not_renewed")
+
+    def _refresh_asked(self) -> None:
+        stopped = self._session.stage is Stage.STOPPED
+        self._session.forgive()
+        self._login.ask_afresh(self._cached)
+        if stopped:
+            self._become(self._visitor)
+
+    def _timer(self, name: str) -> None:
+        match name:
+            case "renew":
+                self._ask("renew")
+            case "getToken":
+                self._login.again(self._cached)
+            case "configuration":
+                self._ctx.do(LoadConfiguration())
+            case "call":
+                self._chat.call_over()
+            case "stable":
+                self._login.settled()
+                self._session.timer(name)
+            case _:
+                self._follow(self._session.timer(name))
+                self._keep_configuration_fresh()
+
+    # login and logout by the person, here and in other tabs
+
+    def _social_clicked(self, social: str) -> None:
+        if self._appearance is not None and social in self._appearance.socials:
+            self._ctx.notice = None
+            self._flow.start(social)
+
+    def _popup_message(self, event: events.PopupMessage) -> None:
+        member = self._flow.message(event)
+        if member is None:
+            return
+        self._login.cancel()
+        self._held = None
+        self._page = "chat"
+        self._session.forgive()
+        self._keep(member)
+        self._become(member)
+
+    def _logout(self, *, heard: bool) -> None:
+        if heard and self._member is None:
+            return
+        self._login.cancel()
+        self._flow.cancel()
+        self._held = None
+        self._drop_token("logout")
+        if not heard:
+            self._ctx.do(AnnounceLogout())
+        self._ctx.emit("logout", heard=heard)
+        if self._member is not None:
+            self._leave_member("logout")
+
+    def _stored_token_changed(self, token: str | None) -> None:
+        if token == self._cached or self._ctx.key is None:
+            return
+        if token is None:
+            self._cached = None
+            self._logout(heard=True)
+        else:
+            self._adopt_stored(token)
+
+    def _adopt_stored(self, token: str) -> None:
+        """Another tab logged in or renewed: be the same member here."""
+        member = self._readable(token)
+        if member is None or not self._lasts(member):
+            self._go_on_without()
+            return
+        self._login.cancel()
+        self._cached = token
+        self._ctx.emit("token:adopted", uid=member.uid, expires_at=member.claims.expires_at)
+        self._take(member)
+
+    def _shut_down(self) -> None:
+        self._login.cancel()
+        self._flow.cancel()
+        self._session.halt(Stage.STOPPED)
+        for name in list(self._ctx.timers):
+            self._ctx.cancel_timer(name)
+        self._ctx.emit("shutdown")
+        self._ctx.do(TearDown())
+        self._over = True
+
+    # the screen
+
+    def _toggle(self, *, is_open: bool) -> None:
+        self._open = is_open
+        if is_open:
+            self._chat.read()
+            self._keep_configuration_fresh()
+
+    def _turn_to(self, page: Page) -> None:
+        self._page = page
+        if page != "search":
+            self._chat.search("")
+        self._keep_configuration_fresh()
+
+    def _show(self) -> None:
+        if self._over:
+            return
+        if self._member is not None and self._page == "sign-in":
+            self._page = "chat"
+        view = self._chat.show(
+            replace(
+                self._shown,
+                visible=self._appearance is not None or self._ctx.notice is not None,
+                open=self._open,
+                page=self._page,
+                appearance=self._appearance or Appearance(),
+                link=_LINKS.get(self._session.stage, "connecting"),
+                person=person(self._session.principal),
+                signing_in=self._flow.social,
+                notice=self._ctx.notice,
+            )
+        )
+        if view != self._shown:
+            self._shown = view
+            self._ctx.do(Show(view))

@@ -1,0 +1,49 @@
+"""The one-time proof that opens a socket (contract 4.9, D-10), all but its signature, which WebCrypto makes."""
+
+import hashlib
+import json
+from dataclasses import dataclass
+
+from chatkey_protocol.names import PROOF_HTM, PROOF_TYP
+from chatkey_widget.keys import PublicKey, base64url
+
+
+def access_token_hash(token: str) -> str:
+    """Return `ath`: base64url SHA-256 of the token's ASCII (RFC 9449 section 4.2)."""
+    return base64url(hashlib.sha256(token.encode("ascii")).digest())
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """A proof before it is signed."""
+
+    header: dict[str, object]
+    claims: dict[str, object]
+
+    @property
+    def signing_input(self) -> str:
+        """The text whose ASCII is signed (RFC 7515 section 5.1)."""
+        return f"{_segment(self.header)}.{_segment(self.claims)}"
+
+
+def build(key: PublicKey, *, token: str, nonce: str, htu: str, jti: str, now: float) -> Proof:
+    """Say what is proved: this key, this token, this connection's nonce, this address (without its query)."""
+    header: dict[str, object] = {"typ": PROOF_TYP, "alg": "ES256", "jwk": key.jwk}
+    claims: dict[str, object] = {
+        "jti": jti,
+        "iat": int(now),
+        "htm": PROOF_HTM,
+        "htu": htu.partition("?")[0],
+        "nonce": nonce,
+        "ath": access_token_hash(token),
+    }
+    return Proof(header, claims)
+
+
+def compact(signing_input: str, signature: bytes) -> str:
+    """Join the signed text and its raw r‖s signature (RFC 7518 section 3.4) into a compact JWS."""
+    return f"{signing_input}.{base64url(signature)}"
+
+
+def _segment(value: dict[str, object]) -> str:
+    return base64url(json.dumps(value, separators=(",", ":")).encode("utf-8"))

@@ -1,0 +1,271 @@
+"""Drives the machine: does its effects through the ports, and feeds it what comes of them."""
+
+import asyncio
+import json
+from collections import deque
+from collections.abc import Coroutine, Mapping
+from typing import Final
+from urllib.parse import quote, urlencode
+
+from chatkey_protocol.frames import Kind
+from chatkey_protocol.names import CONFIG_PATH, MEMBER_TOKEN_PATH, VISITOR_TOKEN_PATH
+from chatkey_protocol.storage_keys import TOKEN_LOCK_PREFIX
+from chatkey_widget import effects, events
+from chatkey_widget.context import Settings
+from chatkey_widget.errors import Fault, WidgetError
+from chatkey_widget.machine import Machine
+from chatkey_widget.ports import Answer, HostFailed, KeyUnavailable, Ports, Unreachable, Wire, WireListener
+from chatkey_widget.proof import compact
+
+GET_TOKEN_SECONDS: Final = 10.0
+HTTP_SECONDS: Final = 15.0
+LONGEST_TIMER: Final = 86_400.0
+"""Browsers fire timers of more than 2^31 ms at once; a timer that fires early does no harm here."""
+
+
+class Runtime:
+    """One running widget."""
+
+    def __init__(self, machine: Machine, settings: Settings, ports: Ports) -> None:
+        self.machine = machine
+        self._settings = settings
+        self._ports = ports
+        self._waiting: deque[events.Event] = deque()
+        self._busy = False
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._flights: dict[int, asyncio.Task[None]] = {}
+        self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._wires: dict[int, Wire] = {}
+
+    def feed(self, event: events.Event) -> None:
+        """Give the machine an event and do what it wants; events that this causes follow in order."""
+        self._waiting.append(event)
+        if self._busy:
+            return
+        self._busy = True
+        try:
+            while self._waiting:
+                for effect in self.machine.handle(self._waiting.popleft(), self._ports.now()):
+                    self._do(effect)
+        finally:
+            self._busy = False
+
+    def _do(self, effect: effects.Effect) -> None:  # noqa: PLR0912 (one line per effect)
+        ports = self._ports
+        match effect:
+            case effects.PrepareKey():
+                self._spawn(self._prepare_key())
+            case effects.LoadConfiguration():
+                self._spawn(self._load_configuration())
+            case effects.LoadVisitorToken(ref, uid):
+                self._spawn(self._load_token(ref, VISITOR_TOKEN_PATH, {"uid": uid}))
+            case effects.ExchangeIdentityToken(ref, token, jkt):
+                self._spawn(self._load_token(ref, MEMBER_TOKEN_PATH, {"auth": token, "jkt": jkt}))
+            case effects.CallGetToken():
+                self._flights[effect.ref] = self._spawn(self._call_get_token(effect))
+            case effects.AbortGetToken(ref):
+                self._flights.pop(ref).cancel()
+            case effects.StoreToken(token):
+                ports.store.write(token)
+            case effects.DropToken():
+                ports.store.drop()
+            case effects.AnnounceLogout():
+                ports.store.announce_logout()
+            case effects.SetTimer(name, seconds):
+                self._set_timer(name, seconds)
+            case effects.CancelTimer(name):
+                self._cancel_timer(name)
+            case effects.Emit(name, detail):
+                ports.host.emit(name, detail)
+            case effects.Show(view):
+                ports.screen.show(view)
+            case effects.OpenPopup(ref, url):
+                self._open_popup(ref, url)
+            case effects.ClosePopup():
+                ports.popups.close()
+            case effects.TearDown():
+                self._tear_down()
+            case _:
+                self._do_on_wire(effect)
+
+    def _do_on_wire(self, effect: effects.Effect) -> None:
+        match effect:
+            case effects.OpenSocket(ref, uri):
+                self._open_wire(ref, uri)
+            case effects.SendConnect():
+                self._spawn(self._send_connect(effect))
+            case effects.Send(ref, frame):
+                self._send(ref, frame)
+            case effects.CloseSocket(ref, code):
+                self._close_wire(ref, code)
+            case _:
+                raise AssertionError(effect)
+
+    # asking the service
+
+    async def _prepare_key(self) -> None:
+        try:
+            prepared = await self._ports.keys.prepare()
+        except KeyUnavailable as error:
+            self.feed(events.KeyFailed(str(error)))
+            return
+        cached = self._ports.store.read()
+        self.feed(events.KeyReady(prepared.key, cached, prepared.degraded, prepared.lost))
+
+    async def _load_configuration(self) -> None:
+        try:
+            answer = await self._get(CONFIG_PATH)
+        except Unreachable as error:
+            self.feed(events.ConfigurationFailed(0, message=str(error)))
+            return
+        data = _data(answer)
+        if data is None:
+            code, message = _refusal(answer)
+            self.feed(events.ConfigurationFailed(answer.status, code, message, answer.retry_after))
+        else:
+            self.feed(events.ConfigurationLoaded(data))
+
+    async def _load_token(self, ref: int, path: str, query: Mapping[str, str]) -> None:
+        try:
+            answer = await self._get(path, query)
+        except Unreachable as error:
+            self.feed(events.TokenFailed(ref, 0, message=str(error)))
+            return
+        data = _data(answer) or {}
+        token, socket_uri = data.get("auth_token"), data.get("socket_uri")
+        if isinstance(token, str) and isinstance(socket_uri, str):
+            self.feed(events.TokenLoaded(ref, token, socket_uri))
+        else:
+            code, message = _refusal(answer)
+            self.feed(events.TokenFailed(ref, answer.status, code, message, answer.retry_after))
+
+    async def _get(self, path: str, query: Mapping[str, str] | None = None) -> Answer:
+        address = self._settings.base_url + path.format(id=quote(self._settings.provider_id, safe=""))
+        try:
+            async with asyncio.timeout(HTTP_SECONDS):
+                return await self._ports.http.get(f"{address}?{urlencode(query)}" if query else address)
+        except TimeoutError:
+            raise Unreachable(f"{address} did not answer within {HTTP_SECONDS:.0f} s.") from None
+
+    # asking the page
+
+    async def _call_get_token(self, effect: effects.CallGetToken) -> None:
+        """Call `getToken` while no other tab does, unless one of them has brought a token meanwhile (D-12)."""
+        try:
+            async with self._ports.locks.hold(TOKEN_LOCK_PREFIX + self._settings.provider_id):
+                stored = self._ports.store.read()
+                if effect.reason != "refresh" and stored is not None and stored != effect.cached:
+                    self.feed(events.TokenFound(effect.ref, stored))
+                else:
+                    self.feed(await self._answer_of_page(effect))
+        finally:
+            self._flights.pop(effect.ref, None)
+
+    async def _answer_of_page(self, effect: effects.CallGetToken) -> events.Event:
+        try:
+            async with asyncio.timeout(GET_TOKEN_SECONDS):
+                value = await self._ports.host.get_token(effect.jkt, effect.reason, effect.attempt)
+        except TimeoutError:
+            return events.GetTokenTimedOut(effect.ref)
+        except HostFailed as error:
+            return events.GetTokenFailed(effect.ref, str(error))
+        return events.GetTokenReturned(effect.ref, value)
+
+    # the socket
+
+    def _open_wire(self, ref: int, uri: str) -> None:
+        listener = WireListener(
+            opened=lambda: self.feed(events.SocketOpened(ref)),
+            received=lambda text: self.feed(events.FrameReceived(ref, _frame(text))),
+            closed=lambda code: self._wire_closed(ref, code),
+        )
+        try:
+            self._wires[ref] = self._ports.wires.open(uri, listener)
+        except Unreachable:
+            self.feed(events.SocketClosed(ref, 1006))
+
+    def _wire_closed(self, ref: int, code: int) -> None:
+        self._wires.pop(ref, None)
+        self.feed(events.SocketClosed(ref, code))
+
+    def _close_wire(self, ref: int, code: int) -> None:
+        wire = self._wires.pop(ref, None)
+        if wire is not None:
+            wire.close(code)
+
+    async def _send_connect(self, effect: effects.SendConnect) -> None:
+        signature = await self._ports.keys.sign(effect.signing_input.encode("ascii"))
+        proof = compact(effect.signing_input, signature)
+        self._send(effect.ref, {"type": Kind.CONNECT, "token": effect.token, "proof": proof})
+
+    def _send(self, ref: int, frame: Mapping[str, object]) -> None:
+        wire = self._wires.get(ref)
+        if wire is not None:
+            wire.send(json.dumps(frame))
+
+    # popup, timers, tasks
+
+    def _open_popup(self, ref: int, url: str) -> None:
+        if not self._ports.popups.open(url, lambda: self.feed(events.PopupClosed(ref))):
+            self.feed(events.PopupBlocked(ref))
+
+    def _set_timer(self, name: str, seconds: float) -> None:
+        self._cancel_timer(name)
+        loop = asyncio.get_running_loop()
+        self._timers[name] = loop.call_later(min(max(0.0, seconds), LONGEST_TIMER), self._timer_fired, name)
+
+    def _cancel_timer(self, name: str) -> None:
+        timer = self._timers.pop(name, None)
+        if timer is not None:
+            timer.cancel()
+
+    def _timer_fired(self, name: str) -> None:
+        del self._timers[name]
+        self.feed(events.TimerFired(name))
+
+    def _spawn(self, work: Coroutine[object, object, None]) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._finished)
+        return task
+
+    def _finished(self, task: asyncio.Task[None]) -> None:
+        """A fault of the widget itself is told to the page, and shown with its traceback in the console."""
+        self._tasks.discard(task)
+        fault = None if task.cancelled() else task.exception()
+        if fault is not None:
+            error = WidgetError(Fault.WIDGET_FAILED, f"{type(fault).__name__} in the widget: {fault}")
+            self._ports.host.emit("error", error.detail())
+            raise fault
+
+    def _tear_down(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        for timer in self._timers.values():
+            timer.cancel()
+        self._timers.clear()
+        self._ports.screen.remove()
+        self._ports.release()
+
+
+def _data(answer: Answer) -> Mapping[str, object] | None:
+    """Return what stands in `data` of a good answer (contract 1)."""
+    data = answer.body.get("data") if isinstance(answer.body, Mapping) else None
+    return data if 200 <= answer.status < 300 and isinstance(data, Mapping) else None
+
+
+def _refusal(answer: Answer) -> tuple[str | None, str]:
+    """Return code and message of an error answer (D-02)."""
+    error = answer.body.get("error") if isinstance(answer.body, Mapping) else None
+    if not isinstance(error, Mapping):
+        return None, f"The service answered {answer.status} without the expected JSON."
+    code, message = error.get("code"), error.get("message")
+    return code if isinstance(code, str) else None, message if isinstance(message, str) else ""
+
+
+def _frame(text: str | None) -> Mapping[str, object] | None:
+    try:
+        frame: object = json.loads(text or "")
+    except (ValueError, RecursionError):
+        return None
+    return frame if isinstance(frame, dict) else None

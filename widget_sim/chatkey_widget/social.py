@@ -1,0 +1,117 @@
+"""Social login as the page sees it: a popup, a message, a nonce (contract 4.6, D-07, D-09)."""
+
+from collections.abc import Mapping
+from typing import Final
+from urllib.parse import quote, urlencode
+
+from chatkey_protocol.names import OAUTH_MESSAGE, OAUTH_START_PATH
+from chatkey_widget.context import Context
+from chatkey_widget.effects import ClosePopup, OpenPopup
+from chatkey_widget.errors import Fault, WidgetError
+from chatkey_widget.events import PopupMessage
+from chatkey_widget.login import read_member
+from chatkey_widget.principal import Social
+
+LOST_SECONDS: Final = 1.0
+"""No person closes a window this fast: the browser cut it off from the page (Cross-Origin-Opener-Policy)."""
+
+
+class SocialFlow:
+    """At most one sign-in under way; a new click replaces the one before."""
+
+    def __init__(self, ctx: Context) -> None:
+        self._ctx = ctx
+        self.social: str | None = None
+        self._ref = 0
+        self._nonce = ""
+        self._opened_at = 0.0
+
+    def start(self, social: str) -> None:
+        """Open the popup; the browser allows it because this happens within the click."""
+        self.cancel()
+        self.social = social
+        self._ref = self._ctx.new_ref()
+        self._nonce = self._ctx.chance.token()
+        self._opened_at = self._ctx.now
+        self._ctx.emit("oauth:started", social=social)
+        self._ctx.do(OpenPopup(self._ref, self._url(social)))
+
+    def cancel(self) -> None:
+        """Forget the sign-in under way; what it still says is ignored."""
+        if self.social is not None:
+            self.social = None
+            self._ctx.do(ClosePopup(self._ref))
+
+    def blocked(self, ref: int) -> None:
+        """The browser opened nothing."""
+        if self._awaits(ref):
+            self._fail(WidgetError(Fault.POPUP_BLOCKED, "window.open returned nothing."))
+
+    def closed(self, ref: int) -> None:
+        """The popup is gone without a word."""
+        if not self._awaits(ref):
+            return
+        if self._ctx.now - self._opened_at < LOST_SECONDS:
+            self._fail(WidgetError(Fault.POPUP_LOST, "The popup was cut off from the page as soon as it opened."))
+        else:
+            self._fail(WidgetError(Fault.POPUP_CLOSED, "The popup was closed before it reported a result."))
+
+    def message(self, event: PopupMessage) -> Social | None:
+        """Judge a message; returns the member it makes, or None. Whatever is not the popup's own is ignored (D-09)."""
+        data = event.data
+        if not (self._is_ours(event) and isinstance(data, Mapping) and self._matches(data)):
+            return None
+        try:
+            return self._result(data)
+        except WidgetError as error:
+            self._fail(error)
+            return None
+
+    def _awaits(self, ref: int) -> bool:
+        return self.social is not None and ref == self._ref
+
+    def _is_ours(self, event: PopupMessage) -> bool:
+        return self.social is not None and event.from_popup and event.origin == self._ctx.settings.service_origin
+
+    def _matches(self, data: Mapping[object, object]) -> bool:
+        expected = {
+            "type": OAUTH_MESSAGE,
+            "providerId": self._ctx.settings.provider_id,
+            "social": self.social,
+            "nonce": self._nonce,
+        }
+        return all(data.get(member) == value for member, value in expected.items())
+
+    def _result(self, data: Mapping[object, object]) -> Social:
+        token = data.get("token")
+        if not isinstance(token, str):
+            raise _refusal(data.get("error"))
+        try:
+            member = read_member(token, self._ctx)
+        except WidgetError as error:
+            raise WidgetError(Fault.OAUTH_FAILED, f"The identity token is of no use: {error.message}") from error
+        if not isinstance(member, Social):
+            raise WidgetError(Fault.OAUTH_FAILED, "The callback page sent a token that is no identity token.")
+        self._ctx.emit("oauth:completed", social=self.social, uid=member.uid)
+        self.cancel()
+        return member
+
+    def _fail(self, error: WidgetError) -> None:
+        self._ctx.emit("oauth:failed", social=self.social, code=error.code)
+        self._ctx.report(error)
+        self.cancel()
+
+    def _url(self, social: str) -> str:
+        settings = self._ctx.settings
+        path = OAUTH_START_PATH.format(id=quote(settings.provider_id, safe=""), social=quote(social, safe=""))
+        query = {"origin": settings.page_origin, "jkt": self._ctx.connection_key.jkt, "nonce": self._nonce}
+        return f"{settings.base_url}{path}?{urlencode(query)}"
+
+
+def _refusal(error: object) -> WidgetError:
+    """Turn the callback page's error into the widget's."""
+    members = error if isinstance(error, Mapping) else {}
+    code, message = members.get("code"), members.get("message")
+    if not isinstance(code, str):
+        return WidgetError(Fault.OAUTH_FAILED, "The callback page sent neither a token nor an error.")
+    return WidgetError(code, message if isinstance(message, str) else "Signing in failed.", phase="oauth")

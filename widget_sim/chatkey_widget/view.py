@@ -1,0 +1,69 @@
+"""What is on the screen, as one value: the browser's side only draws it."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from chatkey_protocol.frames import CallState, Sender
+
+Page = Literal["chat", "search", "sign-in"]
+Link = Literal["connecting", "online", "offline", "stopped"]
+CallShown = CallState | Literal["none", "calling"]
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Who the widget is. A visitor has no name."""
+
+    member: bool = False
+    name: str | None = None
+    email: str | None = None
+    avatar: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One message. `state` is `sent` once the server has it."""
+
+    id: str
+    sender: Sender
+    body: str
+    sent_at: float
+    name: str | None = None
+    seq: int | None = None
+    state: Literal["sending", "sent", "refused"] = "sent"
+
+
+@dataclass(frozen=True, slots=True)
+class Appearance:
+    """What the business chose in the admin panel (contract 2.2, D-02)."""
+
+    title: str = "Chat with us"
+    greeting: str = ""
+    call_title: str = "Call us"
+    colour: str = "#4f46e5"
+    position: Literal["left", "right"] = "right"
+    locale: str = "en"
+    can_chat: bool = True
+    can_call: bool = False
+    socials: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The whole screen."""
+
+    visible: bool = False
+    open: bool = False
+    page: Page = "chat"
+    appearance: Appearance = Appearance()
+    link: Link = "connecting"
+    person: Person = Person()
+    lines: tuple[Line, ...] = ()
+    more: bool = False
+    loaded: bool = False
+    unread: int = 0
+    query: str = ""
+    found: tuple[Line, ...] | None = None
+    call: CallShown = "none"
+    signing_in: str | None = None
+    notice: str | None = None
