@@ -23,11 +23,11 @@ from typing import Final
 
 from playwright.sync_api import BrowserContext, Playwright, sync_playwright
 
+from chatkey_demo import browsers
 from chatkey_demo.stack.lab import ServiceLab
 from chatkey_demo.stack.ports import LOOPBACK, free_ports
 from chatkey_demo.stack.process import Process
 from chatkey_demo.stack.tls import Certificates, issue
-from chatkey_e2e import browsers
 from chatkey_server.assets.manifest import BUILT, read_manifest
 
 ROUNDS: Final = 12

@@ -14,10 +14,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Playwright, expect, sync_playwright
 
+from chatkey_demo import browsers
 from chatkey_demo.stack.lab import LabError
 from chatkey_demo.stack.process import ProcessError
 from chatkey_demo.stack.stack import Flavour, Stack, running
-from chatkey_e2e import browsers, options
+from chatkey_e2e import options
 from chatkey_e2e.business import Business, close_business, open_business
 from chatkey_e2e.freshness import StaleError, refresh
 from chatkey_e2e.pages.agent import AgentPage

@@ -1,10 +1,12 @@
 """The command `chatkey demo`: what it offers, what it says, and how it ends."""
 
 import io
+import os
 import signal
 import socket
 import subprocess
 import sys
+import webbrowser
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,6 +20,7 @@ from rich.console import Console
 from chatkey_demo.cli import demo
 from chatkey_demo.hub import terminal, window
 from chatkey_demo.stack.ports import LOOPBACK
+from chatkey_demo.stack.tls import Certificates, trust
 
 installed = pytest.mark.skipif(
     not entry_points(group="chatkey.commands"), reason="chatkey is not installed here, so it has no commands"
@@ -56,8 +59,8 @@ def test_a_port_whose_shops_would_not_fit_is_refused() -> None:
     ("message", "sentence"),
     [
         (
-            "service ended before it was ready (exit status 1). Its last output:\nError: The widget's files are gone.\n",
-            "The widget's files are gone.",
+            "service ended before it was ready (exit status 1). Its last output:\nError: The files are gone.\n",
+            "The files are gone.",
         ),
         ("service was not ready within 30 s.", "service was not ready within 30 s."),
     ],
@@ -77,9 +80,11 @@ def running(**members: Any) -> Any:
     )
 
 
-def said(*args: Any, is_terminal: bool = False) -> str:
+def said(running: Any, note: str | None = None, *, is_terminal: bool = False) -> str:
     written = io.StringIO()
-    terminal.welcome(*args, console=Console(file=written, force_terminal=is_terminal, width=100, color_system=None))
+    terminal.welcome(
+        running, note, console=Console(file=written, force_terminal=is_terminal, width=100, color_system=None)
+    )
     return written.getvalue()
 
 
@@ -108,10 +113,55 @@ def test_over_tls_the_terminal_says_how_to_trust_the_certificates() -> None:
 def test_without_a_screen_no_browser_is_tried_and_people_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(window, "has_screen", lambda: False)
 
-    chosen = window.choose(wanted=True, tls=False)
+    with window.window(wanted=True, tls=True) as shown:
+        note = shown.note
 
-    assert chosen == window.Window(note=window.NO_SCREEN)
-    assert window.NO_SCREEN.split(":")[0] in said(running(), chosen.note).replace("\n", " ")
+    assert shown.start is None
+    assert note == window.NO_SCREEN
+    assert note.split(":")[0] in said(running(), note).replace("\n", " ")
+
+
+def test_the_persons_own_browser_opens_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr(window, "has_screen", lambda: True)
+    monkeypatch.setattr(webbrowser, "get", lambda: SimpleNamespace(open=opened.append))
+
+    with window.window(wanted=True, tls=False) as shown:
+        shown.open("http://localhost:8800", None)
+
+    assert opened == ["http://localhost:8800"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the stand-in for a browser is a shell script")
+def test_over_tls_a_chromium_that_trusts_the_ca_by_key_is_opened_and_closed_at_the_end(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    chromium, told = tmp_path / "chromium", tmp_path / "told"
+    os.mkfifo(told)
+    chromium.write_text(f'#!/bin/sh\necho "$@" > {told}\nexec sleep 60\n')
+    chromium.chmod(0o700)
+    monkeypatch.setattr(window, "has_screen", lambda: True)
+    monkeypatch.setenv("CHATKEY_BROWSER", str(chromium))
+    certificates = Certificates(tmp_path, tmp_path, tmp_path, "c3BraQ==")
+
+    with window.window(wanted=True, tls=True) as shown:
+        shown.open("https://localhost:8800", certificates)
+        arguments = told.read_text().split()
+
+    profile = Path(arguments[0].removeprefix("--user-data-dir="))
+    assert "--ignore-certificate-errors-spki-list=c3BraQ==" in arguments
+    assert arguments[-1] == "https://localhost:8800"
+    assert not profile.exists()
+
+
+def test_over_tls_without_any_browser_people_are_told_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(window, "has_screen", lambda: True)
+    monkeypatch.setenv("CHATKEY_BROWSER", "/no/such/browser")
+
+    with window.window(wanted=True, tls=True) as shown:
+        note = shown.note or ""
+
+    assert "CHATKEY_BROWSER is '/no/such/browser', which is neither a file nor a command" in note
 
 
 @pytest.mark.parametrize(
@@ -129,20 +179,22 @@ def test_a_screen_is_where_windows_can_open(environ: dict[str, str], platform: s
 
 
 def test_nobody_is_told_anything_who_wanted_no_browser() -> None:
-    assert window.choose(wanted=False, tls=False) == window.Window()
+    with window.window(wanted=False, tls=True) as shown:
+        assert shown == window.Window()
 
 
 @installed
-def test_it_starts_says_so_and_ends_cleanly_at_ctrl_c() -> None:
-    command = (sys.executable, "-m", "chatkey_server", "demo", "--no-browser", "--port", "0")
+def test_it_starts_over_tls_with_a_ca_to_trust_and_ends_cleanly_at_ctrl_c() -> None:
+    command = (sys.executable, "-m", "chatkey_server", "demo", "--tls", "--no-browser", "--port", "0")
     child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     with child, child.stdout or io.StringIO() as output:
         url = output.readline().strip().removeprefix("ready ")
-        page = httpx.get(url, trust_env=False).text
+        ca = next(line.split()[-1] for line in output if "with the CA:" in line)
+        page = httpx.get(url, verify=trust(Path(ca)), trust_env=False).text
         child.send_signal(signal.SIGINT)
         rest = output.read()
 
-    assert "tab-own-keys" in page
-    assert child.returncode == 0
-    assert "Ctrl-C ends it" in rest
-    assert "Traceback" not in rest
+    assert url.startswith("https://localhost:")
+    assert page.count(f'data-src="{url.rpartition(":")[0]}:') == 4
+    assert (child.returncode, rest) == (0, "")
+    assert not Path(ca).exists()

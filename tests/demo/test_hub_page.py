@@ -58,7 +58,7 @@ def test_there_is_a_tab_for_each_of_the_four_modes(page: str) -> None:
 
 
 def test_every_shop_has_an_origin_of_its_own(page: str) -> None:
-    shown = json.loads(page.split('id="modes">')[1].split("</script>")[0])
+    shown = json.loads(page.partition('id="modes">')[2].partition("</script>")[0])
 
     assert [mode["origin"] for mode in shown] == ORIGINS
     assert [mode["url"] for mode in shown] == [f"{o}/{m.key}/" for o, m in zip(ORIGINS, MODES, strict=True)]

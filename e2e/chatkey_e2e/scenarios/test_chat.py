@@ -107,7 +107,6 @@ def test_a_visitor_appears_in_the_agent_panel_by_uid(widget: WidgetPage, agent: 
     assert agent.lines(1) == ["Hello?"]
 
 
-@pytest.mark.contract("D-10/history-search-call")
 def test_a_call_rings_is_taken_and_ends(widget: WidgetPage, agent: AgentPage) -> None:
     """A call rings at the agent, becomes active when it is taken, and ends for both."""
     widget.call()

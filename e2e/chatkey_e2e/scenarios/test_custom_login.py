@@ -33,7 +33,9 @@ def sign_in_elsewhere(shop: ShopPage) -> None:
     other.close()
 
 
-@pytest.mark.contract("1/mode-custom", "2.4/unchanged", "2.8/member-token-key", "3/get-token", "4.7/request")
+@pytest.mark.contract(
+    "1/mode-custom", "2.4/unchanged", "2.4/display", "2.8/member-token-key", "3/get-token", "4.7/request"
+)
 def test_the_token_is_used_unchanged_and_cached(shop: ShopPage, business: Business, witness: Witness) -> None:
     """What `getToken` returned opens the socket as it is, and lies in localStorage as it is."""
     widget = shop.open()

@@ -5,8 +5,8 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 from playwright.sync_api import Page
 
+from chatkey_demo.browsers import Profile
 from chatkey_demo.stack.stack import Stack
-from chatkey_e2e.browsers import Profile
 from chatkey_e2e.business import Business
 from chatkey_e2e.pages.consent import ConsentPage
 from chatkey_e2e.pages.shop import ShopPage

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from chatkey_e2e.browsers import Found, Machine, NoBrowserError, Profile, find, launch_options
+from chatkey_demo.browsers import Found, Machine, NoBrowserError, Profile, find, launch_options
 
 PLAYWRIGHTS = Path("/playwright/chrome")
 NOW = 1_790_000_000.0

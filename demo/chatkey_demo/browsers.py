@@ -1,5 +1,7 @@
 """Which browser to drive: found in a fixed order, started in one of two profiles."""
 
+from __future__ import annotations
+
 import os
 import shutil
 import subprocess
@@ -9,9 +11,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from playwright.sync_api import Browser, Playwright
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Playwright
 
 Kind = Literal["chromium", "firefox"]
 
@@ -138,12 +141,17 @@ def launch_options(
     options: dict[str, Any] = {"headless": not headed, "executable_path": found.executable}
     if found.kind == "firefox":
         return {**options, "channel": "moz-firefox"}
-    as_root = ("--no-sandbox",) if hasattr(os, "geteuid") and os.geteuid() == 0 else ()
-    trust = (f"--ignore-certificate-errors-spki-list={trusted_spki}",) if trusted_spki else ()
-    options["args"] = [*CLOSED_NETWORK, *as_root, *trust, *args]
+    options["args"] = [*arguments(trusted_spki=trusted_spki), *args]
     if profile is Profile.REALISTIC:
         options["ignore_default_args"] = list(TEST_CONVENIENCES)
     return options
+
+
+def arguments(*, trusted_spki: str | None = None) -> list[str]:
+    """Return the arguments with which a Chromium starts anywhere, and trusts one CA by its key."""
+    as_root = ("--no-sandbox",) if hasattr(os, "geteuid") and os.geteuid() == 0 else ()
+    trust = (f"--ignore-certificate-errors-spki-list={trusted_spki}",) if trusted_spki else ()
+    return [*CLOSED_NETWORK, *as_root, *trust]
 
 
 def _named(machine: Machine) -> Found | None:

@@ -1,0 +1,46 @@
+"""The command `chatkey demo`."""
+
+import signal
+from types import FrameType
+
+import click
+
+
+@click.command()
+@click.option("--tls", is_flag=True, help="Speak https and wss, with certificates made for this run.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65521),
+    default=8800,
+    show_default=True,
+    help="The hub's port; the service and the fake provider take the next two, the shops +11 to +14. 0: free ones.",
+)
+@click.option("--no-browser", is_flag=True, help="Do not open a browser.")
+def demo(*, tls: bool, port: int, no_browser: bool) -> None:
+    """Show the four identity modes on this machine: shops, service, fake providers and an agent, in one page.
+
+    Nothing leaves this machine, and nothing is kept when it ends.
+    """
+    from chatkey_demo.hub import run, terminal  # noqa: PLC0415  (`chatkey --help` need not wait for them)
+    from chatkey_demo.hub.places import BusyPortError, places  # noqa: PLC0415
+    from chatkey_demo.hub.window import window  # noqa: PLC0415
+    from chatkey_demo.stack.lab import LabError  # noqa: PLC0415
+    from chatkey_demo.stack.process import ProcessError  # noqa: PLC0415
+
+    for stop in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(stop, _interrupt)
+    try:
+        found = places(port)
+        with window(wanted=not no_browser, tls=tls) as shown, run.demo(found, tls=tls, listening=shown.open) as running:
+            terminal.welcome(running, shown.note)
+            running.watch()
+    except KeyboardInterrupt:
+        pass  # the way to end it
+    except (BusyPortError, LabError) as error:
+        raise click.ClickException(str(error)) from error
+    except ProcessError as error:
+        raise click.ClickException(terminal.last_words(str(error))) from error
+
+
+def _interrupt(_: int, __: FrameType | None) -> None:
+    raise KeyboardInterrupt

@@ -1,0 +1,157 @@
+"""The four identity modes as the demo shows them: four businesses, each with a shop, a provider and keys of its own."""
+
+import inspect
+import secrets
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from chatkey_demo.site.pages import snippet
+from chatkey_demo.stack.lab import SocialKeys
+from chatkey_demo.stack.stack import SERVICE_NAME, Stack
+from chatkey_demo.token_backend import TokenBackend
+from chatkey_protocol.names import AVAILABLE_SOCIALS
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """One identity mode (contract 1) and the business that shows it.
+
+    `key` is the tab's hash and the shop's slug, `what` says what it is, `steps` what to try, in order.
+    """
+
+    key: str
+    label: str
+    hint: str
+    shop: str
+    colour: str
+    what: str
+    steps: Sequence[str]
+    get_token: bool = False
+    socials: str = ""
+
+    @property
+    def provider_id(self) -> str:
+        """The same in every run, so that what a browser kept from the last one is judged like any old token."""
+        return f"demo-{self.key}"
+
+
+MODES = (
+    Mode(
+        key="visitor",
+        label="Visitor",
+        hint="no sign-in",
+        shop="Alder & Loam",
+        colour="#8a4b2a",
+        what="Nobody signs in. The browser makes a key that cannot leave it, and the fingerprint of that key is who "
+        "the visitor is.",
+        steps=(
+            "Open the chat in the corner, write something, and answer as the agent.",
+            "Reload the shop: the same key, the same visitor, the same conversation.",
+            "Reset: the key is gone, and somebody new comes in.",
+        ),
+    ),
+    Mode(
+        key="custom",
+        label="Custom login",
+        hint="getToken",
+        shop="Birch & Bone",
+        colour="#2f6b4f",
+        what="The shop knows its customers already. Its own backend signs a token for whoever is signed in, bound to "
+        "this browser's key.",
+        steps=(
+            "Sign in to the shop: the widget becomes that member by itself.",
+            "Reload: the cached token is used again, and the backend is not asked.",
+            "Leave the shop: the earlier visitor is back, conversation and all.",
+        ),
+        get_token=True,
+    ),
+    Mode(
+        key="social",
+        label="Social login",
+        hint="the service's keys",
+        shop="Cedar & Salt",
+        colour="#7a2e4d",
+        what="The shop writes no code: the widget offers social login, through applications that belong to the chat "
+        "service.",
+        steps=(
+            "Open the chat, press Sign in and choose a provider.",
+            f"The consent page names {SERVICE_NAME}. Cancel once, then continue.",
+            "Reload: the identity lasts 24 hours, and no popup is needed.",
+        ),
+        socials="service",
+    ),
+    Mode(
+        key="own-keys",
+        label="Social login",
+        hint="own keys",
+        shop="Dune & Ember",
+        colour="#34507c",
+        what="The same social login, through applications that the shop registered itself and gave to the service.",
+        steps=(
+            "Open the chat, press Sign in and choose a provider.",
+            "This time the consent page names Dune & Ember.",
+            "Only the client_id differs: what comes back is the same kind of member.",
+        ),
+        socials="own",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenMode:
+    """A mode whose shop is open: its address, and the code that stands behind it."""
+
+    mode: Mode
+    url: str
+    snippet: str
+
+    @property
+    def origin(self) -> str:
+        """The shop's origin."""
+        return self.url.removesuffix(f"/{self.mode.key}/")
+
+    def shown(self) -> dict[str, object]:
+        """Return what the page's script needs."""
+        return {"key": self.mode.key, "url": self.url, "origin": self.origin}
+
+
+def open_modes(stack: Stack, origins: Sequence[str], hub: str) -> list[OpenMode]:
+    """Open the shop of every mode at one of the origins; the hub may watch their widgets."""
+    return [_open(stack, mode, origin, hub) for mode, origin in zip(MODES, origins, strict=True)]
+
+
+def backend() -> str:
+    """Return the two methods that an integrator's token endpoint consists of."""
+    methods = (TokenBackend.answer, TokenBackend.token_for)
+    return "\n".join(textwrap.dedent(inspect.getsource(method)) for method in methods).strip()
+
+
+def _open(stack: Stack, mode: Mode, origin: str, hub: str) -> OpenMode:
+    provider = stack.service_lab.add_provider(
+        domains=[origin.partition("://")[2]],
+        socials={social: _keys(stack, mode, social) for social in AVAILABLE_SOCIALS} if mode.socials else {},
+        id=mode.provider_id,
+        name=f"{mode.shop} · {mode.label.lower()}, {mode.hint}",
+        ui_colour=mode.colour,
+        livechat_title=mode.shop,
+        livechat_greeting="Good morning! What can we do for you?",
+    )
+    stack.site_lab.open_shop(mode.key, provider, get_token=mode.get_token, title=mode.shop, spy=hub)
+    sdk = f"{stack.service.browser_url}/assets/sdk.js"
+    return OpenMode(mode, f"{origin}/{mode.key}/", snippet(provider.id, sdk, get_token=mode.get_token))
+
+
+def _keys(stack: Stack, mode: Mode, social: str) -> SocialKeys:
+    """Return how the mode logs in with a social provider; own keys are registered there first."""
+    if mode.socials == "service":
+        return SocialKeys("service")
+    keys = SocialKeys("own", f"dune-ember-{social}", secrets.token_urlsafe(32))
+    stack.provider_lab.add_client(
+        social,
+        client_id=keys.client_id or "",
+        client_secret=keys.client_secret or "",
+        name=mode.shop,
+        redirect_uris=[stack.callback(social)],
+    )
+    return keys

@@ -1,0 +1,104 @@
+"""Everything of the demo, started side by side and ended together."""
+
+import secrets
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from chatkey_demo.hub.curtain import Curtain, Demo
+from chatkey_demo.hub.places import Places
+from chatkey_demo.hub.server import HubServer
+from chatkey_demo.stack.process import ProcessError
+from chatkey_demo.stack.stack import Flavour, Stack, running
+from chatkey_demo.stack.tls import Certificates, issue
+
+if TYPE_CHECKING:
+    from litestar import Litestar
+
+AGENT = "demo"
+LOOK_SECONDS = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """An agent's name and password, made for this run."""
+
+    name: str
+    password: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """The demo as it runs: its address, what it shows, and who may answer."""
+
+    url: str
+    demo: Demo
+    agent: Credentials
+    stack: Stack
+    hub: HubServer
+
+    def watch(self) -> None:
+        """Stay as long as all of it runs. Raises `ProcessError` with a server's last words."""
+        while self.hub.running:
+            for server in self.stack.servers:
+                server.process.check()
+            time.sleep(LOOK_SECONDS)
+        raise ProcessError("The hub has stopped.")
+
+
+@contextmanager
+def demo(
+    places: Places, *, tls: bool = False, listening: Callable[[str, Certificates | None], None] = lambda *_: None
+) -> Iterator[Running]:
+    """Start service, fake provider, shops and hub on `localhost`.
+
+    `listening` is called with the hub's address as soon as its page can be opened, which is before the rest is up.
+    Raises `ProcessError` with the output of the server that does not start.
+    """
+    with tempfile.TemporaryDirectory(prefix="chatkey-demo-") as name:
+        folder = Path(name)
+        url = f"{'https' if tls else 'http'}://localhost:{places.hub}"
+        certificates = issue(folder) if tls else None
+        curtain = Curtain()
+        with (
+            HubServer(
+                lambda: _app(curtain),
+                places.hub,
+                certificates=certificates,
+                listening=lambda: listening(url, certificates),
+            ) as hub,
+            running(
+                Flavour.LOCAL_TLS if tls else Flavour.PLAIN,
+                folder=folder,
+                ports=(places.service, places.provider, places.shops[0]),
+                settings={"CHATKEY_PANEL_FRAME_ANCESTORS": url},
+                certificates=certificates,
+                more_site_ports=places.shops[1:],
+            ) as stack,
+        ):
+            curtain.demo = _furnish(stack, places, url)
+            yield Running(url, curtain.demo, _agent(stack), stack, hub)
+
+
+def _app(curtain: Curtain) -> "Litestar":
+    from chatkey_demo.hub.app import create_app  # noqa: PLC0415  (in the hub's thread, beside everything else)
+
+    return create_app(curtain)
+
+
+def _furnish(stack: Stack, places: Places, url: str) -> Demo:
+    """Open the shops, each at an origin of its own."""
+    from chatkey_demo.hub.modes import open_modes  # noqa: PLC0415  (Litestar, imported by the hub's thread meanwhile)
+
+    origins = [stack.site.browser_url.replace(str(places.shops[0]), str(port)) for port in places.shops]
+    return Demo(open_modes(stack, origins, url), f"{stack.service.browser_url}/agent")
+
+
+def _agent(stack: Stack) -> Credentials:
+    agent = Credentials(AGENT, secrets.token_urlsafe(9))
+    stack.service_lab.add_agent(agent.name, agent.password)
+    return agent

@@ -1,0 +1,208 @@
+// The sections of "what is going on", from top to bottom. Each draws itself from what a shop's widget told last.
+
+import { element } from "./dom.js";
+import { tile } from "./tile.js";
+
+const SHOWN_EVENTS = 120;
+
+export const sections = [
+  { name: "who", title: "Who the widget is", draw: who },
+  { name: "connection", title: "Connection", draw: connection },
+  { name: "token", title: "Token in use", draw: token },
+  { name: "proof", title: "Last proof", draw: proof },
+  { name: "events", title: "Events", draw: events, stays: true },
+];
+
+// who
+
+function who({ debug, identity }) {
+  if (!debug?.jkt) return [quiet("Python is starting in the shop's page.")];
+  const isMember = identity?.identity === "member";
+  const name = isMember ? identity.name : `Visitor ${debug.visitor_uid.slice(2, 8)}`;
+  const badge = element(
+    "div",
+    { class: "badge" },
+    isMember ? element("span", { class: "face", "aria-hidden": "true" }, initials(name)) : tile(debug.jkt),
+    element("p", { class: "name" }, element("bdi", {}, name), ...notes(debug.claims, isMember)),
+    element("span", { class: isMember ? "pill member" : "pill" }, isMember ? "Member" : "Visitor"),
+  );
+  return [badge, facts([["uid", code(debug.uid ?? debug.visitor_uid)], ["jkt", keyed(debug.jkt)]])];
+}
+
+/** How somebody signed in, and an e-mail if there is one. */
+function notes(claims, isMember) {
+  if (!isMember) return [element("small", {}, "no sign-in")];
+  const social = claims?.data?.auth_provider;
+  const login = element("small", {}, social ? `signed in by ${social}` : "custom login");
+  return claims?.email ? [login, element("small", {}, claims.email)] : [login];
+}
+
+function initials(name) {
+  const [first = "?", ...others] = name.trim().split(/\s+/u).map((word) => [...word][0]);
+  return `${first}${others.at(-1) ?? ""}`.toUpperCase();
+}
+
+// connection
+
+const STAGES = [
+  ["loading", "token", "asking for a token"],
+  ["opening", "socket", "opening the socket"],
+  ["greeting", "nonce", "waiting for the server's nonce"],
+  ["proving", "proof", "proving the key"],
+  ["ready", "ready", "connected"],
+];
+const ELSEWHERE = { idle: "not connected", waiting: "lost; trying again soon", stopped: "stopped" };
+
+function connection({ debug }) {
+  if (!debug?.stage) return [quiet(debug?.boot?.state === "failed" ? "Python could not be started." : "Not yet.")];
+  const at = STAGES.findIndex(([stage]) => stage === debug.stage);
+  const steps = STAGES.map(([, label], index) =>
+    element("li", { class: index < at || debug.stage === "ready" ? "done" : index === at ? "now" : null }, label),
+  );
+  const said = STAGES[at]?.[2] ?? ELSEWHERE[debug.stage];
+  return [
+    element("ol", { class: "steps" }, ...steps),
+    element("p", { class: "quiet" }, [capital(said), bootOf(debug.boot)].filter(Boolean).join(" · ")),
+  ];
+}
+
+function bootOf({ from, milliseconds }) {
+  if (!milliseconds) return "";
+  return `Python up in ${milliseconds} ms from its ${from}`;
+}
+
+// token
+
+const CLAIMS = {
+  pid: "which business",
+  uid: "who",
+  type: "what it is good for",
+  "cnf.jkt": "the key it needs",
+  iat: "issued",
+  exp: "ends",
+};
+
+function token({ debug }) {
+  const claims = debug?.claims;
+  if (!claims) return [quiet("None yet.")];
+  const life = element(
+    "p",
+    { class: "life" },
+    element("progress", { max: claims.exp - (claims.iat ?? claims.exp - 60), "data-until": claims.exp, "aria-label": "Time left" }),
+    element("span", { "data-until": claims.exp }),
+  );
+  const kept = debug.cached_token ? "A token that outlives the page is cached in localStorage." : null;
+  return [life, claimsTable(claims, debug.jkt), kept && quiet(kept)].filter(Boolean);
+}
+
+// proof
+
+const PROOF = {
+  jti: "this proof",
+  iat: "made",
+  htm: "method",
+  htu: "where it opens",
+  nonce: "this connection's, once",
+  ath: "hash of the token",
+  typ: "kind",
+  alg: "signature",
+  "jwk.x": "the public key",
+  "jwk.y": "its other half",
+};
+
+function proof({ debug }) {
+  if (!debug?.proof) return [quiet("None yet.")];
+  const { header, claims } = debug.proof;
+  return [
+    element("h4", {}, "Header"),
+    claimsTable(header, null, PROOF),
+    element("h4", {}, "Claims"),
+    claimsTable(claims, null, PROOF),
+  ];
+}
+
+// events
+
+function events({ events: all }) {
+  if (!all.length) return [quiet("None yet.")];
+  const rows = all.slice(-SHOWN_EVENTS).reverse().map(eventRow);
+  return [element("ol", { class: "log", "aria-label": "Events, newest first" }, ...rows)];
+}
+
+function eventRow({ at, name, detail }) {
+  const family = name.includes(":") ? name.split(":")[0] : name;
+  return element(
+    "li",
+    { "data-family": family },
+    element("time", {}, clock(at)),
+    element("b", {}, name),
+    element("span", { title: summary(detail, 400) }, summary(detail, 60)),
+  );
+}
+
+function summary(detail, most) {
+  const parts = Object.entries(detail ?? {})
+    .filter(([, value]) => value !== null && (typeof value !== "object" || Array.isArray(value)))
+    .map(([key, value]) => `${key} ${value}`);
+  const text = parts.join(" · ");
+  return text.length > most ? `${text.slice(0, most - 1)}…` : text;
+}
+
+// pieces
+
+function claimsTable(claims, jkt, meanings = CLAIMS) {
+  const rows = sorted(claims, meanings).map(([name, value]) => [name, valueOf(name, value, jkt), meanings[name]]);
+  return facts(rows);
+}
+
+function valueOf(name, value, jkt) {
+  if (name === "cnf.jkt" && value === jkt) return keyed(value);
+  if (name === "iat" || name === "exp") return element("span", { title: value }, clock(value));
+  return code(value);
+}
+
+/** Nested members by their dotted names; those with a meaning first. */
+function sorted(claims, meanings) {
+  const order = Object.keys(meanings);
+  const place = ([name]) => (order.includes(name) ? order.indexOf(name) : order.length);
+  return flat(claims).sort((one, other) => place(one) - place(other));
+}
+
+function flat(members, prefix = "") {
+  return Object.entries(members).flatMap(([name, value]) =>
+    value !== null && typeof value === "object" ? flat(value, `${prefix}${name}.`) : [[prefix + name, value]],
+  );
+}
+
+function facts(rows) {
+  const lines = rows.flatMap(([name, value, meaning]) => [
+    element("dt", { title: meaning }, ...breakable(name)),
+    element("dd", {}, value, meaning ? element("small", {}, meaning) : null),
+  ]);
+  return element("dl", {}, ...lines);
+}
+
+/** A dotted name that may break after its dots. */
+function breakable(name) {
+  return name.split(/(?<=\.)/u).flatMap((part, index) => (index ? [element("wbr"), part] : [part]));
+}
+
+function keyed(jkt) {
+  return element("span", { class: "keyed" }, tile(jkt), code(jkt));
+}
+
+function code(value) {
+  return element("code", { title: value }, String(value));
+}
+
+function quiet(text) {
+  return element("p", { class: "quiet" }, text);
+}
+
+function capital(text) {
+  return text[0].toUpperCase() + text.slice(1);
+}
+
+function clock(seconds) {
+  return new Date(seconds * 1000).toLocaleTimeString("en-GB");
+}

@@ -1,0 +1,16 @@
+// The page while the servers start: asks whether they are up, and then shows the demo.
+
+const PAUSE = 250; // milliseconds
+
+async function look() {
+  try {
+    const answer = await fetch("/ready");
+    if (answer.status === 200) return location.reload();
+  } catch {
+    document.getElementById("status").textContent = "The demo has ended before it was ready. Its terminal says why.";
+    return;
+  }
+  setTimeout(look, PAUSE);
+}
+
+look();

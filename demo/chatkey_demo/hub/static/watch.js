@@ -1,0 +1,52 @@
+// What the shops' pages tell of their widgets: one state for each mode, from messages of exactly that shop's page.
+
+const MOST_EVENTS = 300;
+
+/** Keeps what one shop's widget told last, and its events over page loads. */
+export class Watch {
+  constructor({ key, origin }, frame) {
+    this.key = key;
+    this.origin = origin;
+    this.frame = frame;
+    this.page = null;
+    this.debug = null;
+    this.identity = null;
+    this.earlier = []; // of pages before this one
+  }
+
+  /** All events, oldest first; a new page is one too. */
+  get events() {
+    return [...this.earlier, ...(this.debug?.events ?? [])];
+  }
+
+  /** The server's time in seconds, as the widget knows it. */
+  get now() {
+    return Date.now() / 1000 + (this.debug?.clock_offset ?? 0);
+  }
+
+  /** Take a message; tell whether it was this shop's. */
+  take({ origin, source, data }) {
+    if (origin !== this.origin || source !== this.frame.contentWindow || data?.type !== "chatkey:spy") return false;
+    if (this.page !== null && data.page !== this.page) this.turn();
+    this.page = data.page;
+    this.debug = data.debug;
+    this.identity = data.identity;
+    return true;
+  }
+
+  /** The page went: keep its events. */
+  turn() {
+    const loaded = { at: Date.now() / 1000, name: "page:loaded", detail: {} };
+    this.earlier = [...this.events, loaded].slice(-MOST_EVENTS);
+    this.debug = null;
+    this.identity = null;
+  }
+
+  /** Ask the shop's page to forget everything this origin holds, and to load again. */
+  reset() {
+    this.earlier = [];
+    this.debug = null;
+    this.page = null;
+    this.frame.contentWindow.postMessage({ type: "chatkey:spy:reset" }, this.origin);
+  }
+}

@@ -1,0 +1,93 @@
+"""The demo's page: a tab for each mode with the shop, what its widget does, and the agent."""
+
+import re
+
+from playwright.sync_api import FrameLocator, Locator, Page, expect
+
+from chatkey_e2e.pages.consent import ConsentPage
+
+
+class DemoPage:
+    """One tab that shows the demo, turned to one mode at a time."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+
+    def turn_to(self, number: int) -> None:
+        """Choose a mode by its number, and wait until its widget is connected."""
+        self.page.get_by_role("tab").nth(number - 1).click()
+        self.wait_for_event("ready")
+
+    # what is going on
+
+    def wait_for(self, kind: str, name: str | None = None) -> None:
+        """Wait until the page says that the widget is a "Visitor" or a "Member", by this name."""
+        expect(self._watch.get_by_text(kind, exact=True)).to_be_visible()
+        if name:
+            expect(self._watch.get_by_text(name).first).to_be_visible()
+
+    def wait_for_event(self, name: str) -> None:
+        """Wait until the list of events has one of this name."""
+        expect(self._watch.get_by_role("list", name="Events").get_by_text(name, exact=True).first).to_be_visible()
+
+    def fact(self, name: str) -> str:
+        """Return what stands beside `uid`, `jkt` or a claim's name, the first time it appears."""
+        return self._fact(name).inner_text()
+
+    def reset(self) -> None:
+        """Press Reset, and wait until the widget is connected with another key."""
+        before = self.fact("jkt")
+        self._mode.get_by_role("button", name="Reset").click()
+        expect(self._fact("jkt")).not_to_have_text(before)
+        self.wait_for_event("ready")
+
+    # the shop and its widget
+
+    @property
+    def shop(self) -> FrameLocator:
+        """The shop's page."""
+        return self._mode.frame_locator("iframe")
+
+    def send(self, text: str) -> None:
+        """Write a message in the shop's chat."""
+        self._open_chat()
+        self.shop.get_by_role("textbox", name="Message").fill(text)
+        self.shop.get_by_role("button", name="Send").click()
+
+    def sign_in_with(self, social: str) -> ConsentPage:
+        """Press a social provider's button in the shop's chat and return its consent page in the popup."""
+        self._open_chat()
+        self.shop.get_by_role("button", name="Sign in", exact=True).click()
+        with self.page.expect_popup() as popup:
+            self.shop.get_by_role("button", name=re.compile(f"with {social}", re.IGNORECASE)).click()
+        return ConsentPage(popup.value)
+
+    def wait_for_line(self, text: str) -> None:
+        """Wait until the shop's chat shows this text."""
+        expect(self.shop.get_by_role("log").get_by_text(text)).to_be_visible()
+
+    # the agent
+
+    def answer(self, customer: str, text: str) -> None:
+        """Sign in as the lab's agent, open the conversation of a visitor by uid, and answer."""
+        panel = self.page.frame_locator('iframe[title="Agent panel"]')
+        panel.get_by_role("button", name="Continue as lab agent").click()
+        panel.get_by_role("button", name=f"Visitor {customer[2:8]}").click()
+        panel.get_by_role("textbox", name="Answer").fill(text)
+        panel.get_by_role("button", name="Send").click()
+
+    def _open_chat(self) -> None:
+        launcher = self.shop.get_by_role("button", name="Open chat")
+        if launcher.is_visible():
+            launcher.click()
+
+    def _fact(self, name: str) -> Locator:
+        return self._watch.locator("dt", has_text=re.compile(f"^{name}$")).first.locator("+ dd code")
+
+    @property
+    def _mode(self) -> Locator:
+        return self.page.get_by_role("tabpanel")
+
+    @property
+    def _watch(self) -> Locator:
+        return self._mode.get_by_role("region", name="What is going on")

@@ -1,0 +1,70 @@
+"""The demo as people start it: one command, four tabs, an agent who answers."""
+
+import os
+import sys
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page
+
+from chatkey_demo.stack.process import Process
+from chatkey_e2e.pages.demo import DemoPage
+from chatkey_e2e.pages.shop import ADA
+
+
+@pytest.fixture(scope="module")
+def demo_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The demo, started by its own command on free ports."""
+    command = (sys.executable, "-m", "chatkey_server", "demo", "--no-browser", "--port", "0")
+    log = tmp_path_factory.mktemp("demo") / "demo.log"
+    with Process("demo", command, environ=os.environ, log=log, ready_within=60) as process:
+        yield process.output().splitlines()[0].removeprefix("ready ")
+
+
+@pytest.fixture
+def demo(page: Page, demo_url: str) -> DemoPage:
+    """The demo's page, turned to the first mode."""
+    page.goto(demo_url)
+    demo = DemoPage(page)
+    demo.turn_to(1)
+    return demo
+
+
+@pytest.mark.contract("1/mode-visitor", "1/mode-custom", "1/mode-service-keys", "1/mode-own-keys")
+def test_every_tab_of_the_demo_reaches_its_identity(demo: DemoPage) -> None:
+    """A visitor, a customer of the shop, and social members through the service's application and the shop's own."""
+    demo.wait_for("Visitor")
+
+    demo.turn_to(2)
+    demo.shop.get_by_role("button", name=ADA).click()
+    demo.wait_for("Member", ADA)
+
+    applications = []
+    for number, social in ((3, "google"), (4, "github")):
+        demo.turn_to(number)
+        consent = demo.sign_in_with(social)
+        applications.append(consent.application)
+        consent.approve()
+        demo.wait_for("Member", f"signed in by {social}")
+
+    assert applications == ["Chat Service", "Dune & Ember"]
+
+
+def test_the_demos_agent_answers_and_the_shop_shows_it(demo: DemoPage) -> None:
+    """What is written in the shop appears at the agent, beside it, and the answer in the shop."""
+    demo.send("Is anybody there?")
+
+    demo.answer(demo.fact("uid"), "Good morning!")
+
+    demo.wait_for_line("Good morning!")
+    demo.wait_for_event("message:received")
+
+
+@pytest.mark.contract("2.3/cleared")
+def test_a_reset_in_the_demo_makes_a_new_visitor(demo: DemoPage) -> None:
+    """Reset forgets the key, and with it who the visitor was."""
+    before = demo.fact("uid")
+
+    demo.reset()
+
+    assert demo.fact("uid") == f"v_{demo.fact('jkt')}" != before
