@@ -53,17 +53,25 @@ class Hub(InitPlugin):
         """Send to every listener of the channel, without waiting."""
         self._plugin.publish(b"%b\n%b" % (channel.encode(), payload), _WIRE)
 
+    def add(self, channel: str, listener: Listener) -> None:
+        """Hand what is published on the channel to `listener`, until it is removed."""
+        self._listeners.setdefault(channel, set()).add(listener)
+
+    def remove(self, channel: str, listener: Listener) -> None:
+        """Hand nothing more to `listener`."""
+        listeners = self._listeners.get(channel, set())
+        listeners.discard(listener)
+        if not listeners:
+            self._listeners.pop(channel, None)
+
     @contextmanager
     def listen(self, channel: str, listener: Listener) -> Iterator[None]:
         """Hand what is published on the channel to `listener` while the context lasts."""
-        listeners = self._listeners.setdefault(channel, set())
-        listeners.add(listener)
+        self.add(channel, listener)
         try:
             yield
         finally:
-            listeners.discard(listener)
-            if not listeners:
-                self._listeners.pop(channel, None)
+            self.remove(channel, listener)
 
     async def _dispatch(self, packed: bytes) -> None:
         channel, _, payload = packed.partition(b"\n")

@@ -56,12 +56,7 @@ def split(text: str) -> Compact:
 def json_object(raw: bytes) -> dict[str, object]:
     """Read a JSON object in UTF-8; a member named twice, at any depth, raises `Malformed`, and so does NaN."""
     try:
-        value = json.loads(
-            raw.decode(),
-            object_pairs_hook=_unique,
-            parse_constant=_no_constant,
-            parse_float=_finite,
-        )
+        value = _decoder.decode(raw.decode())
     except Malformed:
         raise
     except (ValueError, RecursionError):
@@ -89,3 +84,7 @@ def _finite(text: str) -> float:
     if not math.isfinite(number):
         raise Malformed("a number beyond the range of a double")
     return number
+
+
+# Made once: `json.loads` would make one for every call.
+_decoder: Final = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite)

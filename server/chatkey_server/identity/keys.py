@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Final
 
 from cryptography.exceptions import InvalidSignature
@@ -23,6 +24,8 @@ from chatkey_server.identity import encoding
 from chatkey_server.identity.errors import Refused
 
 COORDINATE_BYTES: Final = 32
+KEPT_KEYS: Final = 4096
+"""How many loaded keys are kept; the one not used for longest makes room."""
 _PRIVATE_MEMBERS: Final = frozenset({"d", "p", "q", "dp", "dq", "qi", "oth", "k"})
 _CURVE: Final = SECP256R1()
 _ECDSA: Final = ECDSA(SHA256())
@@ -62,8 +65,13 @@ def read_jwk(jwk: Mapping[str, object]) -> PublicKey:
         if jwk.get(member) != wanted:
             raise _refused(member, f"must be {wanted!r}")
     _check_purpose(jwk)
-    x, y = _coordinate(jwk, "x"), _coordinate(jwk, "y")
-    numbers = EllipticCurvePublicNumbers(int.from_bytes(encoding.decode(x)), int.from_bytes(encoding.decode(y)), _CURVE)
+    return _loaded(_text(jwk, "x"), _text(jwk, "y"))
+
+
+@lru_cache(maxsize=KEPT_KEYS)
+def _loaded(x: str, y: str) -> PublicKey:
+    # A widget comes back with the same key; to load it again costs half as much as to verify with it.
+    numbers = EllipticCurvePublicNumbers(_coordinate("x", x), _coordinate("y", y), _CURVE)
     try:
         key = numbers.public_key()
     except ValueError:
@@ -109,17 +117,21 @@ def _check_purpose(jwk: Mapping[str, object]) -> None:
         raise _refused("key_ops", "must hold 'verify' or be absent")
 
 
-def _coordinate(jwk: Mapping[str, object], member: str) -> str:
+def _text(jwk: Mapping[str, object], member: str) -> str:
     text = jwk.get(member)
     if not isinstance(text, str):
         raise _refused(member, "must be a string")
+    return text
+
+
+def _coordinate(member: str, text: str) -> int:
     try:
-        length = len(encoding.decode(text))
+        raw = encoding.decode(text)
     except encoding.Malformed as wrong:
         raise _refused(member, f"is {wrong}", cause=f"{member} is {wrong}") from None
-    if length != COORDINATE_BYTES:
-        raise _refused(member, f"has {length} bytes, a P-256 coordinate has {COORDINATE_BYTES}")
-    return text
+    if len(raw) != COORDINATE_BYTES:
+        raise _refused(member, f"has {len(raw)} bytes, a P-256 coordinate has {COORDINATE_BYTES}")
+    return int.from_bytes(raw)
 
 
 def _refused(member: str, what: str, cause: str | None = None) -> Refused:

@@ -40,6 +40,7 @@ class AgentSession:
 
     async def run(self) -> None:
         """Serve the page until it goes or something is refused."""
+        self._services.sockets.add(self)
         try:
             agent = await self._agent()
             with self._services.hub.listen(AGENTS, self.deliver):
@@ -56,6 +57,7 @@ class AgentSession:
         finally:
             self._closed = True
             self._outbox.close()
+            self._services.sockets.remove(self)
 
     async def refuse(self, refused: Refused) -> None:
         """Say why, and close with the code that belongs to it."""

@@ -104,8 +104,6 @@ def _socket(services: Services) -> ControllerRouterHandler:
     @websocket("/socket")
     async def agent_socket(socket: WebSocket[Any, Any, Any]) -> None:
         await socket.accept()
-        session = AgentSession(socket, services, chat)
-        with services.sockets.opened(session):
-            await session.run()
+        await AgentSession(socket, services, chat).run()
 
     return agent_socket

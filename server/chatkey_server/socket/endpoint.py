@@ -25,9 +25,7 @@ def handler(services: Services) -> WebsocketRouteHandler:
     async def socket_endpoint(socket: WebSocket[Any, Any, Any]) -> None:
         offered = socket.scope.get("subprotocols", ())
         await socket.accept(subprotocols=SUBPROTOCOL if SUBPROTOCOL in offered else None)
-        session = Session(socket, services, chat)
-        with services.sockets.opened(session):
-            await session.run()
+        await Session(socket, services, chat).run()
 
     return socket_endpoint
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Protocol
 
 from chatkey_server.identity.errors import Refused
@@ -28,25 +26,23 @@ class Sockets:
     def __len__(self) -> int:
         return len(self._open)
 
-    @contextmanager
-    def opened(self, socket: Closable) -> Iterator[None]:
-        """Count the socket while the context lasts."""
+    def add(self, socket: Closable) -> None:
+        """Count a socket that has been accepted."""
         self._open.add(socket)
-        try:
-            yield
-        finally:
-            self._open.discard(socket)
 
-    @contextmanager
-    def joined(self, party: str) -> Iterator[None]:
-        """Count one socket of the party while the context lasts."""
+    def remove(self, socket: Closable) -> None:
+        """Forget a socket that is gone."""
+        self._open.discard(socket)
+
+    def join(self, party: str) -> None:
+        """Count one more socket of the party."""
         self._parties[party] += 1
-        try:
-            yield
-        finally:
-            self._parties[party] -= 1
-            if not self._parties[party]:
-                del self._parties[party]
+
+    def leave(self, party: str) -> None:
+        """Count one socket of the party less."""
+        self._parties[party] -= 1
+        if not self._parties[party]:
+            del self._parties[party]
 
     def is_here(self, party: str) -> bool:
         """Tell whether the party has a socket in this process."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from contextlib import ExitStack, suppress
+from contextlib import suppress
+from itertools import count
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final
 
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
 PATIENCE_SECONDS: Final = 2.0
 """How long a peer that does not read can hold up its own closing."""
 
+_PROCESS: Final = token_hex(8)
+_numbers = count()
+
 log = structlog.get_logger("chatkey.socket")
 
 
@@ -44,14 +48,15 @@ class Session:
         self._chat = chat
         self._handshake = Handshake(services.settings.socket_uri)
         self._machine = Connection(self._handshake, services.settings.limits, now=services.clock())
-        self._id = token_hex(8)
+        self._id = f"{_PROCESS}-{next(_numbers)}"
         self._outbox = Outbox(socket)
         self._alarm: Alarm | None = None
         self._closing: asyncio.Task[None] | None = None
-        self._party = ExitStack()
+        self._party: str | None = None
 
     async def run(self) -> None:
         """Serve the socket until the peer leaves or something is refused."""
+        self._services.sockets.add(self)
         try:
             self._handshake.arrive(self._origins(), self._socket.scope["query_string"])
             await self._send(self._machine.hello())
@@ -119,9 +124,9 @@ class Session:
     async def _connect(self, frame: frames.Connect, now: float) -> None:
         ready = self._machine.connect(frame, await self._provider(frame.token), now)
         identity = self._identity()
-        channel = customer_channel(identity.pid, identity.login, identity.uid)
-        self._party.enter_context(self._services.sockets.joined(channel))
-        self._party.enter_context(self._services.hub.listen(channel, self.deliver))
+        self._party = customer_channel(identity.pid, identity.login, identity.uid)
+        self._services.sockets.join(self._party)
+        self._services.hub.add(self._party, self.deliver)
         log.info("socket.ready", skew=round(self._handshake.skew, 1), **self._who())
         await self._send(ready)
         self._set_alarm()
@@ -165,15 +170,14 @@ class Session:
             self._alarm.cancel()
             self._alarm = None
         self._outbox.close()
-        self._party.close()
-        identity = self._machine.identity
-        if identity is None:
+        self._services.sockets.remove(self)
+        if self._party is None:
             return
-        seconds = round(self._clock() - self._machine.opened_at, 1)
-        log.info("socket.closed", seconds=seconds, **self._who())
-        channel = customer_channel(identity.pid, identity.login, identity.uid)
-        if not self._services.sockets.is_here(channel):
-            await self._chat.gone(identity)
+        self._services.hub.remove(self._party, self.deliver)
+        self._services.sockets.leave(self._party)
+        log.info("socket.closed", seconds=round(self._clock() - self._machine.opened_at, 1), **self._who())
+        if not self._services.sockets.is_here(self._party):
+            await self._chat.gone(self._identity())
 
     def _who(self) -> dict[str, str]:
         identity = self._machine.identity

@@ -30,7 +30,6 @@ async def states() -> list[str]:
     return [row["state"] for row in await Call.select(Call.state).order_by(Call.started_at)]
 
 
-@pytest.mark.contract("D-10/history-search-call")
 async def test_a_call_rings_is_taken_and_ends(chat: Fixture, ann: Fixture, listen: Fixture, time: Fixture) -> None:
     own, agents = listen(ann), listen()
 

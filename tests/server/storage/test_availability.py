@@ -52,7 +52,7 @@ def test_an_sqlite_file_that_cannot_be_used_is_unavailable(accident: object, tmp
     assert isinstance(refused.value.__cause__, sqlite3.DatabaseError)
 
 
-@pytest.mark.contract("D-03/unavailable", "D-15/both-databases")
+@pytest.mark.contract("D-03/unavailable")
 @pytest.mark.parametrize(
     "error",
     [
