@@ -44,7 +44,6 @@ def test_two_starts_draw_different_ids(starts: list[dict[str, Any]]) -> None:
     assert one["seeded"] != two["seeded"]
 
 
-@pytest.mark.contract("D-17/fresh-randomness")
 def test_random_comes_out_frozen_which_is_why_it_is_seeded(starts: list[dict[str, Any]]) -> None:
     one, two = starts
 

@@ -182,7 +182,7 @@ class AskCall(TypedDict):
 
 
 class CallEvent(TypedDict):
-    """Server: where the call stands. `id` is there when it answers an `AskCall`."""
+    """Server: where the call stands. `id` is there when it answers the widget's `call`."""
 
     type: Literal["call"]
     call_id: str

@@ -1,0 +1,335 @@
+"""The pages of docs/ and the README: what they name exists, and what the code has is in them."""
+
+import ast
+import json
+import re
+import shlex
+import tomllib
+from collections.abc import Iterator
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any, cast
+
+import click
+import contract
+import generate_docs
+import pytest
+from litestar import Litestar
+
+from chatkey_oauth.app import create_app as create_fake
+from chatkey_oauth.lab.api import control_app
+from chatkey_oauth.settings import Settings as FakeSettings
+from chatkey_protocol.codes import Code
+from chatkey_server.app import create_app
+from chatkey_server.settings import SETTINGS, Settings
+from chatkey_widget.errors import MEANINGS
+
+ROOT = Path(__file__).parents[2]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+LINK = re.compile(r"!?\[[^\]]*\]\((?P<target>[^)\s]+)\)")
+HEADING = re.compile(r"^#+ (?P<text>.+)$", re.MULTILINE)
+BLOCK = re.compile(r"^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+INLINE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
+CONTRACT_ID = re.compile(r"(?:\d(?:\.\d)?|D-\d\d)/[a-z][\w.-]*")
+ELSEWHERE = {"CHATKEY_BROWSER"}
+"""Variables of the harness, which has no table of settings."""
+
+each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+
+
+def text_of(name: str) -> str:
+    return (ROOT / "docs" / name).read_text()
+
+
+def prose(page: Path) -> str:
+    """Return a page without its code blocks."""
+    return BLOCK.sub("", page.read_text())
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return [match["text"] for match in BLOCK.finditer(page.read_text()) if match["language"] == language]
+
+
+# links
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the anchors that a rendered page has."""
+    texts = (match["text"].lower() for match in HEADING.finditer(prose(page)))
+    return {re.sub(r"[^\w\- ]", "", text).replace(" ", "-") for text in texts}
+
+
+def links(page: Path) -> Iterator[tuple[Path, str]]:
+    for match in LINK.finditer(prose(page)):
+        target = match["target"]
+        if not target.startswith(("https://", "mailto:")):
+            path, _, anchor = target.partition("#")
+            yield (page.parent / path if path else page), anchor
+
+
+@each_page
+def test_every_link_leads_somewhere(page: Path) -> None:
+    for target, anchor in links(page):
+        assert target.exists(), f"{page.name} links to {target}"
+        assert not anchor or anchor in anchors(target), f"{page.name} links to #{anchor} in {target.name}"
+
+
+def test_every_page_can_be_reached_from_the_readme() -> None:
+    reached, found = set[Path](), {ROOT / "README.md"}
+    while found:
+        reached |= found
+        found = {target.resolve() for page in found for target, _ in links(page) if target.suffix == ".md"} - reached
+
+    assert reached == set(PAGES)
+
+
+# generated pages
+
+
+def test_generated_pages_are_up_to_date() -> None:
+    stale = [path.name for path, made in generate_docs.pages() if path.read_text() != made]
+
+    assert not stale, "run `python tools/generate_docs.py`"
+
+
+# decisions and the contract
+
+
+@each_page
+def test_every_decision_named_in_a_page_is_written_down(page: Path) -> None:
+    decisions = text_of("decisions.md")
+
+    assert all(f"## {name} " in decisions for name in re.findall(r"D-\d\d", page.read_text()))
+
+
+def test_every_decision_named_in_the_code_is_written_down() -> None:
+    decisions = text_of("decisions.md")
+    named = {
+        name
+        for folder in ("server", "widget_sim", "fake_oauth", "e2e", "demo")
+        for module in (ROOT / folder).rglob("*.py")
+        if "node_modules" not in module.parts
+        for name in re.findall(r"D-\d\d", module.read_text())
+    }
+
+    assert named
+    assert {name for name in named if f"## {name} " not in decisions} == set()
+
+
+def test_every_decision_has_an_entry_in_the_contract() -> None:
+    written = set(re.findall(r"^## (D-\d\d) ", text_of("decisions.md"), re.MULTILINE))
+
+    assert written == {entry.section for entry in contract.entries() if entry.level == "kit"}
+
+
+@each_page
+def test_every_contract_id_named_in_a_page_exists(page: Path) -> None:
+    named = set(re.findall(r"[`\"]([^`\"\n]+)[`\"]", page.read_text()))
+
+    assert {name for name in named if CONTRACT_ID.fullmatch(name)} <= {entry.id for entry in contract.entries()}
+
+
+# settings, codes, events
+
+
+@each_page
+def test_every_setting_named_in_a_page_exists(page: Path) -> None:
+    named = set(re.findall(r"CHATKEY_[A-Z][A-Z_]*[A-Z]", page.read_text()))
+
+    assert named <= {setting.name for setting in SETTINGS} | ELSEWHERE
+
+
+def test_every_setting_is_documented() -> None:
+    assert set(re.findall(r"^\| `(CHATKEY_\w+)`", text_of("settings.md"), re.MULTILINE)) == {
+        setting.name for setting in SETTINGS
+    }
+
+
+def start_codes() -> set[str]:
+    """Return the codes of `sdk.js`."""
+    script = (ROOT / "widget_sim" / "page" / "sdk.js").read_text()
+    return set(re.findall(r'new StartError\(\s*"(\w+)"', script))
+
+
+def test_every_code_is_documented() -> None:
+    listed = set(re.findall(r"^\| `(\w+)`", text_of("codes.md"), re.MULTILINE))
+
+    assert listed == set(Code) | set(MEANINGS) | start_codes()
+    assert set(generate_docs.START_CODES) == start_codes()
+
+
+def test_the_common_mistakes_are_named_by_codes_that_exist() -> None:
+    section = text_of("integrators.md").partition("## Common mistakes")[2].partition("## ")[0]
+
+    listed = set(re.findall(r"^\| `(\w+)`", section, re.MULTILINE))
+
+    assert listed
+    assert listed <= set(Code) | set(MEANINGS) | start_codes()
+
+
+def test_every_event_of_the_widget_is_documented_and_no_other() -> None:
+    sources = [*(ROOT / "widget_sim" / "chatkey_widget").rglob("*.py"), ROOT / "widget_sim" / "page" / "sdk.js"]
+    emitted = {name for file in sources for name in re.findall(r'\bemit\(\s*"([a-z:]+)"', file.read_text())}
+    section = text_of("integrators.md").partition("## Events")[2]
+
+    assert set(re.findall(r"^\| `([a-z:]+)`", section, re.MULTILINE)) == emitted
+
+
+def test_every_member_of_the_handle_is_documented() -> None:
+    script = (ROOT / "widget_sim" / "page" / "sdk.js").read_text()
+    handle = script.partition("const handle = Object.freeze({")[2].partition("\n  });")[0]
+    members = set(re.findall(r"^    (?:get )?(\w+)(?=\(|: \()", handle, re.MULTILINE))
+    section = text_of("integrators.md").partition("## The handle")[2].partition("## ")[0]
+    rows = re.findall(r"^\| (`.+?) \|", section, re.MULTILINE)
+
+    assert {name for row in rows for name in re.findall(r"`(\w+)", row)} == members
+
+
+# the labs
+
+
+def lab_routes(app: Litestar) -> set[tuple[str, str]]:
+    """Return method and path of everything under /lab, without the types of path parameters."""
+    return {
+        (method, re.sub(r":\w+}", "}", route.path))
+        for route in app.routes
+        for method in getattr(route, "methods", ())
+        if route.path.startswith("/lab") and "schema" not in route.path and method not in {"OPTIONS", "HEAD"}
+    }
+
+
+def documented_routes(page: str) -> set[tuple[str, str]]:
+    rows = re.findall(r"^\| ([A-Z, ]+) \| `(/lab[^`]*)` \|", text_of(page), re.MULTILINE)
+    return {(method, path) for methods, path in rows for method in methods.split(", ")}
+
+
+def test_every_route_of_the_services_lab_is_documented_and_no_other(tmp_path: Path) -> None:
+    app = create_app(Settings(data_dir=tmp_path, lab=True))
+
+    assert documented_routes("qa.md") == lab_routes(app)
+
+
+def test_every_route_of_the_fake_providers_lab_is_documented_and_no_other() -> None:
+    app = control_app(create_fake(FakeSettings(lab=True)))
+
+    assert documented_routes("fake-oauth.md") == lab_routes(app)
+
+
+# commands
+
+
+def chatkey() -> dict[str, click.Command]:
+    """Return the commands by name, as pyproject.toml declares them."""
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]["chatkey.commands"]
+    return {name: cast("click.Command", EntryPoint(name, value, "").load()) for name, value in declared.items()}
+
+
+def sessions() -> set[str]:
+    """Return the names of the nox sessions."""
+    functions = [
+        node for node in ast.parse((ROOT / "noxfile.py").read_text()).body if isinstance(node, ast.FunctionDef)
+    ]
+    return {function.name for function in functions if "nox.session" in map(ast.unparse, function.decorator_list)}
+
+
+def spoken(page: Path) -> Iterator[list[str]]:
+    """Yield every command line of a page: those in console blocks, and what is quoted in a sentence."""
+    lines = [line for block in blocks(page, "console") for line in block.splitlines()]
+    quoted = [
+        line for line in INLINE.findall(prose(page)) if re.match(r"(python -m )?nox -|chatkey |python tools/", line)
+    ]
+    for line in (*lines, *quoted):
+        for part in line.replace("…", "X").split("&&"):
+            words = shlex.split(part, comments=True)
+            while words and re.match(r"[A-Z_]+=", words[0]):
+                words.pop(0)
+            if words:
+                yield words
+
+
+def check_chatkey(words: list[str]) -> None:
+    """Follow the words down the commands; every option has to be one of the command that is reached."""
+    command: click.Command = click.Group(commands=chatkey())
+    rest = list(words)
+    while isinstance(command, click.Group) and rest:
+        command = command.commands[rest.pop(0)]
+    known = {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)}
+    used = {word.partition("=")[0] for word in rest if word.startswith("-")}
+    passed_on = {"-x"} if command.context_settings.get("ignore_unknown_options") else set[str]()
+    assert used <= known | passed_on, f"`chatkey {' '.join(words)}`"
+
+
+@each_page
+def test_every_command_line_names_a_command_and_options_that_exist(page: Path) -> None:
+    for words in spoken(page):
+        match words:
+            case ["chatkey", *rest]:
+                check_chatkey(rest)
+            case ["nox", *rest] | ["python", "-m", "nox", *rest] if "-s" in rest:
+                assert rest[rest.index("-s") + 1] in sessions(), words
+            case ["python", script, *_] if script.endswith(".py"):
+                assert (ROOT / script).exists(), words
+            case _:
+                assert words[0] in {"export", "pip", "pipx", "uvx", "python", "nox", "cd"}, words
+
+
+def test_every_session_of_nox_is_documented() -> None:
+    listed = set(re.findall(r"^\| `nox -s (\w+)`", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE))
+
+    assert listed == sessions()
+
+
+# code blocks
+
+
+@each_page
+def test_every_block_of_code_can_be_read(page: Path) -> None:
+    for text in blocks(page, "json"):
+        json.loads(text)
+    for text in blocks(page, "toml"):
+        tomllib.loads(text)
+    for text in blocks(page, "python"):
+        ast.parse(text)
+
+
+def defined_in(module: str) -> set[str]:
+    """Return the names at the top of one of our modules, which is found by its name and not imported."""
+    name = "chatkey_demo.token_backend" if module == "token_backend" else module
+    (path,) = ROOT.glob(f"*/{name.replace('.', '/')}.py")
+    tree = ast.parse(path.read_text())
+    assigned = [target for node in tree.body if isinstance(node, ast.Assign) for target in node.targets]
+    return {node.name for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef)} | {
+        target.id for target in assigned if isinstance(target, ast.Name)
+    }
+
+
+@each_page
+def test_what_the_examples_import_from_us_is_there(page: Path) -> None:
+    for text in blocks(page, "python"):
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(("chatkey_", "token_backend")):
+                assert {alias.name for alias in node.names} <= defined_in(node.module or ""), node.module
+
+
+def test_the_examples_for_qa_ask_for_fixtures_that_exist() -> None:
+    fixtures = set(re.findall(r"^\| `(\w+)` \| (?:session|test) \|", text_of("qa.md"), re.MULTILINE))
+    asked: set[Any] = {
+        argument.arg
+        for text in blocks(ROOT / "docs" / "qa.md", "python")
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.FunctionDef)
+        for argument in node.args.args
+    }
+
+    assert asked
+    assert asked <= fixtures
+
+
+# what does not belong
+
+
+@each_page
+def test_no_page_names_a_machine_or_a_registry(page: Path) -> None:
+    forbidden = re.compile(r"/work/|/root/|/home/|/tmp/|pypi\.|artifactory|registry\.npmjs|npmjs\.|localhost:\d{5}")
+
+    assert not forbidden.findall(page.read_text())

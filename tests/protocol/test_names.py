@@ -1,0 +1,39 @@
+"""The contract's names, word for word: what both ends share could be wrong at both ends."""
+
+import pytest
+
+from chatkey_protocol import names, storage_keys
+
+
+@pytest.mark.contract("4/paths", "9/prefix")
+def test_the_public_paths_are_the_contracts() -> None:
+    assert (
+        names.CONFIG_PATH,
+        names.VISITOR_TOKEN_PATH,
+        names.MEMBER_TOKEN_PATH,
+        names.OAUTH_START_PATH,
+        names.OAUTH_CALLBACK_PATH,
+    ) == (
+        "/v1/public/provider/{id}",
+        "/v1/public/provider/{id}/token",
+        "/v1/public/provider/{id}/member/token",
+        "/v1/public/provider/{id}/oauth/{social}",
+        "/v1/public/oauth/{social}/callback",
+    )
+
+
+@pytest.mark.contract("4.4/names")
+def test_the_social_providers_are_the_contracts() -> None:
+    assert names.AVAILABLE_SOCIALS == ("google", "facebook", "github", "gitlab", "discord")
+    assert names.ANNOUNCED_SOCIALS == ("apple", "x", "tiktok", "amazon")
+
+
+@pytest.mark.contract("4.8/config", "D-01/globals")
+def test_the_globals_are_the_contracts_and_the_handle() -> None:
+    assert (names.GLOBAL_CONFIG, names.GLOBAL_INIT, names.GLOBAL_HANDLE) == ("ServiceConfig", "initService", "Service")
+
+
+@pytest.mark.contract("2.8/member-token-key")
+def test_the_browsers_storage_is_the_contracts() -> None:
+    assert storage_keys.MEMBER_TOKEN_PREFIX == "wf_member_token_"
+    assert (storage_keys.DATABASE, storage_keys.STORE, storage_keys.RECORD) == ("wf_keys", "keys", "connection")

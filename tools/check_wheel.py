@@ -1,0 +1,91 @@
+"""Checks a built wheel from the outside: what is in it, and that what it brings starts; run by the Python it is in."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import tomllib
+import urllib.request
+import zipfile
+from pathlib import Path
+from typing import Final
+
+from chatkey_demo.stack.ports import free_ports
+from chatkey_demo.stack.process import Process
+
+ROOT: Final = Path(__file__).parents[1]
+PROJECT: Final = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+COMMANDS: Final = PROJECT["entry-points"]["chatkey.commands"]
+CHATKEY: Final = str(Path(sysconfig.get_path("scripts")) / "chatkey")
+ASSETS: Final = "chatkey_server/assets/built/"
+UNWANTED: Final = ("node_modules/", "chatkey_build/", "tests/", "__pycache__/", ".pyc", ".map")
+MOST_BYTES: Final = 40_000_000
+"""The snapshot is most of a wheel: 30 MB with everything in it once."""
+
+
+class WheelError(Exception):
+    """The wheel is not what users should get; the message says in which way."""
+
+
+def main() -> None:
+    """Check the wheel named on the command line, which is installed in this Python."""
+    wheel = Path(sys.argv[1])
+    assets = check_contents(wheel)
+    with tempfile.TemporaryDirectory(prefix="chatkey-wheel-") as folder:
+        # Not in the checkout, so that nothing comes from there.
+        os.chdir(folder)
+        check_commands(version=wheel.name.split("-")[1])
+        check_server(Path(folder), assets)
+    sys.stdout.write(f"{wheel.name}: {wheel.stat().st_size / 1e6:.0f} MB, {len(assets)} assets served\n")
+
+
+def check_contents(wheel: Path) -> list[str]:
+    """Return the names of the assets in the wheel, as the server serves them."""
+    names = zipfile.ZipFile(wheel).namelist()
+    if unwanted := [name for name in names if any(part in name for part in UNWANTED)]:
+        raise WheelError(f"the wheel has what users do not need: {', '.join(unwanted[:5])}")
+    if (size := wheel.stat().st_size) > MOST_BYTES:
+        raise WheelError(f"the wheel has {size} bytes, more than {MOST_BYTES}: is something in it twice?")
+    assets = [name.removeprefix(ASSETS) for name in names if name.startswith(ASSETS)]
+    return [name for name in assets if not name.endswith((".gz", ".zst", "manifest.json"))]
+
+
+def check_commands(version: str) -> None:
+    """Run the commands that only say something."""
+    if version not in (said := _chatkey("--version")):
+        raise WheelError(f"`chatkey --version` says {said!r}, and the wheel is {version}")
+    listed = _chatkey("--help")
+    if missing := [name for name in COMMANDS if f"\n  {name} " not in listed]:
+        raise WheelError(f"`chatkey --help` does not list {', '.join(missing)}")
+    for name in COMMANDS:
+        _chatkey(name, "--help")
+    if "test_" not in _chatkey("e2e", "--list"):
+        raise WheelError("`chatkey e2e --list` names no scenario")
+
+
+def check_server(folder: Path, assets: list[str]) -> None:
+    """Start the server as a new user does and fetch every asset from it."""
+    (port,) = free_ports(1)
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("CHATKEY_")}
+    _chatkey("db", "migrate", environ=environ)
+    with Process("chatkey serve", [CHATKEY, "serve", "--port", str(port)], environ=environ, log=folder / "serve.log"):
+        for name in assets:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/assets/{name}") as answer:
+                if not answer.read():
+                    raise WheelError(f"/assets/{name} is empty")
+
+
+def _chatkey(*arguments: str, environ: dict[str, str] | None = None) -> str:
+    done = subprocess.run(  # noqa: S603  (the command is ours)
+        [CHATKEY, *arguments], capture_output=True, text=True, env=environ, check=False
+    )
+    if done.returncode:
+        raise WheelError(f"`chatkey {' '.join(arguments)}` ended with {done.returncode}:\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,96 @@
+"""The contract as data: reads docs/contract.toml, finds the tests that carry its ids, and writes docs/contract.md."""
+
+from __future__ import annotations
+
+import ast
+import tomllib
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "docs" / "contract.toml"
+TESTS = (ROOT / "tests", ROOT / "e2e" / "chatkey_e2e" / "scenarios")
+LEVELS = ("must", "should", "kit")
+
+HEAD = """\
+# The contract, sentence by sentence
+
+Generated from [contract.toml](contract.toml) by `python tools/generate_docs.py`; do not edit.
+
+Each line is one normative sentence of the public contract, or one decision of the kit where the contract is silent
+(`D-…`, see [decisions](decisions.md)), with the tests that show it. **must** and **should** are the contract's,
+**kit** is ours.
+"""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One sentence: its stable id, how binding it is, our wording, and why there is no test if there is none."""
+
+    id: str
+    level: str
+    text: str
+    reason: str = ""
+
+    @property
+    def section(self) -> str:
+        return self.id.partition("/")[0]
+
+
+def entries() -> list[Entry]:
+    """Return the entries in the order of the file."""
+    return [Entry(**entry) for entry in tomllib.loads(SOURCE.read_text())["entry"]]
+
+
+def marked_tests() -> dict[str, list[str]]:
+    """Return, for each id that a test carries, the tests as `path::name`, found without importing anything."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for folder in TESTS:
+        for module in sorted(folder.rglob("*.py")):
+            for name, contract_id in _marks(module):
+                found[contract_id].append(f"{module.relative_to(ROOT)}::{name}")
+    return dict(found)
+
+
+def page() -> str:
+    """Return docs/contract.md."""
+    tests = marked_tests()
+    parts = [HEAD]
+    for section, group in groupby(entries(), key=lambda entry: entry.section):
+        parts.append(f"\n## {section}\n\n| id | level | | shown by |\n| --- | --- | --- | --- |\n")
+        parts.extend(_row(entry, tests.get(entry.id, [])) for entry in group)
+    return "".join(parts)
+
+
+def _row(entry: Entry, tests: list[str]) -> str:
+    text = entry.text.replace("|", "\\|")
+    return f"| `{entry.id}` | {entry.level} | {text} | {_shown_by(tests) or entry.reason} |\n"
+
+
+def _shown_by(tests: list[str]) -> str:
+    links = []
+    for module, group in groupby(tests, key=lambda test: test.partition("::")[0]):
+        count = len(list(group))
+        links.append(f"[{Path(module).stem}](../{module})" + (f" x{count}" if count > 1 else ""))
+    return ", ".join(links)
+
+
+def _marks(module: Path) -> Iterator[tuple[str, str]]:
+    for node in ast.walk(ast.parse(module.read_text())):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            for decorator in node.decorator_list:
+                yield from ((node.name, contract_id) for contract_id in _ids(decorator))
+        elif isinstance(node, ast.Assign) and "pytestmark" in map(ast.unparse, node.targets):
+            yield from (("*", contract_id) for contract_id in _ids(node.value))
+        elif isinstance(node, ast.Assign) and "SHOWS" in map(ast.unparse, node.targets):
+            yield from ast.literal_eval(node.value).items()  # tests in another language, run by this module
+
+
+def _ids(expression: ast.expr) -> Iterator[str]:
+    for node in ast.walk(expression):
+        match node:
+            case ast.Call(func=ast.Attribute(attr="contract", value=ast.Attribute(attr="mark")), args=args):
+                yield from (arg.value for arg in args if isinstance(arg, ast.Constant) and isinstance(arg.value, str))
