@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Final
 
 from cryptography.exceptions import InvalidSignature
@@ -24,8 +23,6 @@ from chatkey_server.identity import encoding
 from chatkey_server.identity.errors import Refused
 
 COORDINATE_BYTES: Final = 32
-KEPT_KEYS: Final = 4096
-"""How many loaded keys are kept; the one not used for longest makes room."""
 _PRIVATE_MEMBERS: Final = frozenset({"d", "p", "q", "dp", "dq", "qi", "oth", "k"})
 _CURVE: Final = SECP256R1()
 _ECDSA: Final = ECDSA(SHA256())
@@ -65,12 +62,7 @@ def read_jwk(jwk: Mapping[str, object]) -> PublicKey:
         if jwk.get(member) != wanted:
             raise _refused(member, f"must be {wanted!r}")
     _check_purpose(jwk)
-    return _loaded(_text(jwk, "x"), _text(jwk, "y"))
-
-
-@lru_cache(maxsize=KEPT_KEYS)
-def _loaded(x: str, y: str) -> PublicKey:
-    # A widget comes back with the same key; to load it again costs half as much as to verify with it.
+    x, y = _text(jwk, "x"), _text(jwk, "y")
     numbers = EllipticCurvePublicNumbers(_coordinate("x", x), _coordinate("y", y), _CURVE)
     try:
         key = numbers.public_key()

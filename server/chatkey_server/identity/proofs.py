@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import re
 import secrets
+from functools import lru_cache
 from typing import Annotated, Final
 
 import msgspec
@@ -17,6 +18,8 @@ from chatkey_server.identity.claims import Seconds
 from chatkey_server.identity.errors import Refused
 
 MAX_PROOF_BYTES: Final = 4096
+KEPT_KEYS: Final = 4096
+"""How many loaded keys are kept; the one not used for longest makes room."""
 LEEWAY_SECONDS: Final = 60
 _NONCE_BYTES: Final = 24
 _ADDRESS: Final = re.compile(
@@ -58,7 +61,7 @@ def verify(proof: str, *, token: str, jkt: str, nonce: str | None, htu: str, now
     own code. `jti` is not remembered and `iat` only measures skew: the nonce is what makes the proof one-time.
     """
     compact = _split(proof)
-    key = _key_of(compact)
+    key = _key_of(compact.header)
     read = _claims_of(compact, now)
     if not key.verify(compact.signature, compact.signed):
         raise _bad_signature(compact.signature)
@@ -111,8 +114,10 @@ def _object(segment: str, name: str) -> tuple[bytes, dict[str, object]]:
         raise Refused(Code.PROOF_MALFORMED, f"The proof's {name} is malformed: {wrong}.", member=name) from None
 
 
-def _key_of(compact: encoding.Compact) -> keys.PublicKey:
-    _, header = _object(compact.header, "header")
+@lru_cache(maxsize=KEPT_KEYS)
+def _key_of(segment: str) -> keys.PublicKey:
+    # A widget writes the same header in every proof: reading it again costs as much as verifying with its key.
+    _, header = _object(segment, "header")
     if header.get("typ") != PROOF_TYP:
         raise Refused(Code.PROOF_TYP, f"The proof's typ must be {PROOF_TYP!r}.", member="typ")
     if header.get("alg") != "ES256":
@@ -164,6 +169,7 @@ def _bad_signature(signature: bytes) -> Refused:
     )
 
 
+@lru_cache(maxsize=256)
 def _normal(address: str) -> tuple[str, str, int, str] | None:
     found = _ADDRESS.fullmatch(address)
     if found is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import socket
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -25,8 +26,9 @@ Fixture = Any
 
 
 @pytest.fixture
-async def served(sqlite_url: str, tmp_path: Path) -> AsyncIterator[Fixture]:
+async def served(sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Fixture]:
     """The app served by uvicorn as `chatkey serve` does, in this process; its services know the address."""
+    monkeypatch.setattr(logging.getLogger("uvicorn.access"), "propagate", True)  # uvicorn changes it for the process
     listener = socket.create_server(("127.0.0.1", 0))
     settings = Settings(
         base_url=f"http://localhost:{listener.getsockname()[1]}",
