@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
+import ssl
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -165,6 +166,14 @@ def _file(text: str) -> str:
     return text
 
 
+def _authorities(text: str) -> str:
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(_file(text))
+    except OSError:  # ssl.SSLError is one
+        raise ValueError("holds no certificates; write the path of a PEM file with certificates") from None
+    return text
+
+
 def _database(text: str) -> str:
     if text.startswith(("postgresql://", "postgres://")):
         return text
@@ -231,7 +240,7 @@ def _general() -> Iterator[Setting]:
         "The key all others are derived from; old ones, still readable, follow after commas.",
         secret=True,
     )
-    yield Setting("CHATKEY_CA_FILE", _file, "Certificates to trust when the server calls social providers.")
+    yield Setting("CHATKEY_CA_FILE", _authorities, "Certificates to trust when the server calls social providers.")
     yield Setting("CHATKEY_PANEL_FRAME_ANCESTORS", _frame_ancestors, "The origins that may frame the agent panel.")
     yield Setting("CHATKEY_LAB", _switch, "Switches the test controls under `/lab` on; only on a loopback address.")
     yield Setting("CHATKEY_LOG_LEVEL", _log_level, "How much is logged: debug, info, warning or error.")

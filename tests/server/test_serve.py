@@ -207,6 +207,45 @@ def test_what_is_not_http_is_400_without_a_word_about_the_server(served: Served,
     assert b"uvicorn" not in answer.lower()
 
 
+@pytest.mark.parametrize("method", ["GET", "HEAD", "POST"])
+def test_a_request_to_a_sockets_address_is_told_to_upgrade(served: Served, method: str) -> None:
+    status, headers, body = served.request(method, "/v1/socket")
+
+    assert (status, headers["upgrade"]) == (426, "websocket")
+    assert "allow" not in headers
+    assert not body if method == "HEAD" else json.loads(body)["error"]["code"] == "method_not_allowed"
+
+
+def test_another_spelling_of_the_sockets_path_is_no_socket(served: Served) -> None:
+    for target in ("/v1/socket/", "//v1/socket", "/v1/sock%65t"):
+        with pytest.raises(InvalidStatus) as refused, connect(f"ws://127.0.0.1:{served.port}{target}"):
+            pass
+
+        assert refused.value.response.status_code == 403
+
+
+def test_what_a_peer_does_wrong_leaves_no_traceback_in_the_log(served: Served) -> None:
+    form = b"POST /v1/public/oauth/google/callback HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n"
+    form += b"Content-Type: application/x-www-form-urlencoded\r\n\r\nstate="
+
+    with served.socket() as wire:
+        wire.recv(10)
+        wire.send(b"\xff\xfe", text=True)
+        with pytest.raises(ConnectionClosed) as closed:
+            wire.recv(10)
+    with socket.create_connection(("127.0.0.1", served.port), timeout=10) as cut:
+        cut.sendall(form)
+        cut.shutdown(socket.SHUT_WR)
+        assert cut.recv(100) == b""
+    served.request("GET", "/v1/public/provider/after")
+
+    assert closed.value.rcvd is not None
+    assert closed.value.rcvd.code == 1007
+    assert "Invalid UTF-8" in served.log
+    assert "/v1/public/oauth/google/callback" in served.log
+    assert "Traceback" not in served.log
+
+
 def test_a_query_that_is_too_long_is_400(served: Served, shop: dict[str, str]) -> None:
     path = f"/v1/public/provider/{shop['id']}/token?uid="
 

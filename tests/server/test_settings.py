@@ -8,10 +8,21 @@ from pathlib import Path
 
 import msgspec
 import pytest
+import trustme
 
 from chatkey_server.settings import SETTINGS, Limits, Settings, SettingsError, SocialAddress, load
 
 KEY = "k" * 32
+
+
+def test_a_file_without_certificates_to_trust_is_refused_at_the_start(tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.pem"
+    wrong.write_text("not a certificate")
+
+    with pytest.raises(SettingsError) as refused:
+        load({"CHATKEY_CA_FILE": str(wrong)})
+
+    assert str(refused.value).startswith(f"CHATKEY_CA_FILE {str(wrong)!r} holds no certificates")
 
 
 def test_without_any_variable_the_defaults_hold() -> None:
@@ -27,7 +38,7 @@ def test_without_any_variable_the_defaults_hold() -> None:
 @pytest.mark.contract("D-01/settings", "5.6/wss")
 def test_every_variable_reaches_its_field(tmp_path: Path) -> None:
     pem = tmp_path / "some.pem"
-    pem.touch()
+    trustme.CA().cert_pem.write_to_path(pem)
 
     settings = load(
         {

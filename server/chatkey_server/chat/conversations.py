@@ -18,7 +18,7 @@ from chatkey_server.identity.tokens import SocketIdentity
 from chatkey_server.storage.tables import Conversation, Message
 
 ENTRIES: Final = 50
-"""The most messages that are read at once."""
+"""The most messages that are read at once, by a history or a search."""
 
 ENTRY: Final = (
     Message.message_id.as_alias("id"),

@@ -28,7 +28,7 @@ def migrate_() -> None:
 
 @db.command()
 def status() -> None:
-    """Say which migrations are missing; ends with status 1 when there are any."""
+    """Say which migrations are missing. Ends with status 1 when there are any."""
     missing = asyncio.run(_pending())
     for name in missing:
         click.echo(f"missing {name}")
@@ -39,7 +39,7 @@ def status() -> None:
 
 @db.command("reseal")
 def reseal_() -> None:
-    """Encrypt every stored secret again under the current master key, so that old ones can go."""
+    """Encrypt every secret again. Afterwards only the current master key is needed."""
     count = asyncio.run(_reseal())
     click.echo(f"Sealed {count} secrets under the current master key.")
 

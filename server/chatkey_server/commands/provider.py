@@ -11,7 +11,7 @@ from typing import cast
 import click
 import msgspec
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from chatkey_protocol.codes import Code
@@ -58,7 +58,7 @@ def list_(as_json: bool) -> None:
     if not rows:
         click.echo("No providers yet; add one with `chatkey provider add`.")
         return
-    table = Table("id", "name", "on", "domains", "social login")
+    table = Table(Column("id", overflow="fold"), "name", "on", Column("domains", overflow="fold"), "social login")
     for row in rows:
         socials = [social.social for social in row.socials if social.enabled]
         _add_row(table, row.id, row.name, _yes(row.enabled), " ".join(row.domains), " ".join(socials))
@@ -69,7 +69,7 @@ def list_(as_json: bool) -> None:
 @click.argument("provider_id")
 @as_json
 def show(provider_id: str, as_json: bool) -> None:
-    """Show all there is to know of a provider, except its secrets."""
+    """Show a provider, except its secrets."""
     row = asyncio.run(_one(provider_id))
     if as_json:
         click.echo(msgspec.json.encode(row))
@@ -122,12 +122,18 @@ def social(
     if provider_id == SERVICE and application is None:
         raise click.UsageError(f"Give the --client-id of the service's application for {name}.")
     source = cast("KeySource", keys or ("own" if application else "service"))
-    asyncio.run(_social(provider_id, name, enabled, source, application))
+    has_keys = asyncio.run(_social(provider_id, name, enabled, source, application))
     click.echo(
         f"The service's application for {name} is stored."
         if provider_id == SERVICE
         else f"{name} is {'on' if enabled else 'off'} for {printable(provider_id)}, with {source} keys."
     )
+    if enabled and not has_keys:
+        click.echo(
+            f"It is not offered yet: the service has no keys. Give them with `chatkey provider social {SERVICE} {name} "
+            "--client-id …`, or the provider's own with --client-id.",
+            err=True,
+        )
 
 
 async def _add(
@@ -160,13 +166,22 @@ async def _rotate(provider_id: str, overlap: int, secret_key: str | None) -> str
 
 async def _social(
     provider_id: str, name: str, enabled: bool, source: KeySource, application: Application | None
-) -> None:
+) -> bool:
+    """Make the changes, and tell whether there are keys to sign in with."""
     now = time.time()
     async with administration() as vault:
         if application is not None:
             await admin.set_application(vault, provider_id, name, application, now=now)
         if provider_id != SERVICE:
             await admin.set_social(provider_id, name, enabled=enabled, key_source=source, now=now)
+        if application is not None:
+            return True
+        return any(
+            login.social == name and login.client_id
+            for row in await overview()
+            if row.id == provider_id
+            for login in row.socials
+        )
 
 
 def _secret(variable: str | None) -> str | None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import time
 from base64 import urlsafe_b64decode
-from typing import Final, NoReturn, TextIO
+from typing import Final, NoReturn
 
 import click
 import msgspec
@@ -58,7 +59,7 @@ def token() -> None:
 def mint(
     *, provider_id: str, uid: str, jkt: str, name: str | None, email: str | None, avatar: str | None, lifetime: int
 ) -> None:
-    """Print the socket token an integrator's backend would make for a user."""
+    """Print a member token, as an integrator's backend makes it."""
     if not keys.is_jkt(jkt):
         raise Refused(Code.PARAMETER_INVALID, "--jkt must be a SHA-256 thumbprint: 43 characters of base64url.")
     secrets = asyncio.run(_secrets(provider_id))
@@ -72,13 +73,14 @@ def mint(
 
 
 @token.command()
-@click.argument("file", type=click.File(), default="-")
-def inspect(file: TextIO) -> None:
-    """Explain a token read from FILE, or from standard input, and say whether the server would accept it.
+@click.argument("source", metavar="[TOKEN|FILE]", default="-")
+def inspect(source: str) -> None:
+    """Explain a token. It is given itself, or the file it is in; without either, it is read from standard input.
 
-    The token itself is never printed. Ends with status 1 when the server would refuse it.
+    The token is never printed, but what is given on a command line is kept in the shell's history. Ends with status 1
+    when the server would refuse it.
     """
-    text = file.read().strip()
+    text = _text(source).strip()
     header, payload = _decode(text)
     now = time.time()
     Console().print(_explained(header, payload, now))
@@ -95,6 +97,18 @@ def inspect(file: TextIO) -> None:
     click.echo("Accepted: the signature is right, and so is every claim.")
 
 
+def _text(source: str) -> str:
+    if source != "-" and source.count(".") == 2 and not os.path.exists(source):  # noqa: PTH110 - Path raises for long ones
+        return source
+    try:
+        with click.open_file(source, encoding="utf-8") as file:
+            return str(file.read())
+    except (OSError, UnicodeDecodeError):
+        raise click.UsageError(
+            "This is neither a token, three parts with dots between them, nor a file of text."
+        ) from None
+
+
 async def _secrets(provider_id: str) -> Secrets | None:
     if not database_exists():
         return None
@@ -105,9 +119,12 @@ async def _secrets(provider_id: str) -> Secrets | None:
 
 def _decode(text: str) -> tuple[dict[str, object], dict[str, object]]:
     """Return header and payload of a compact JWS, unverified."""
+    if not text:
+        _unreadable("it is empty")
     parts = text.split(".")
     if len(parts) != 3:
-        _unreadable(f"it has {len(parts)} parts where a token has three, with dots between them")
+        count = "1 part" if len(parts) == 1 else f"{len(parts)} parts"
+        _unreadable(f"it has {count} where a token has three, with dots between them")
     header, payload = (_object(part, name) for part, name in zip(parts, ("header", "payload"), strict=False))
     return header, payload
 

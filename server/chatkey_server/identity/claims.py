@@ -10,6 +10,9 @@ import msgspec
 Seconds = Annotated[int, msgspec.Meta(ge=0, le=9_999_999_999)]
 """Seconds since the epoch. Ten digits last until 2286; thirteen are milliseconds."""
 
+LEEWAY_SECONDS: Final = 60
+"""How far the clock that made something may be ahead of ours."""
+
 T = TypeVar("T")
 
 _PATH: Final = re.compile(r" - at `\$\.?(?P<path>[^`]*)`$")

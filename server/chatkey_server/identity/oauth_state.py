@@ -10,11 +10,11 @@ import msgspec
 
 from chatkey_protocol.codes import Code
 from chatkey_server.identity import encoding
+from chatkey_server.identity.claims import LEEWAY_SECONDS
 from chatkey_server.identity.errors import Refused
 
 LIFETIME_SECONDS: Final = 600
 MAX_STATE_CHARS: Final = 1024
-LEEWAY_SECONDS: Final = 60
 
 
 class State(msgspec.Struct, frozen=True, array_like=True):

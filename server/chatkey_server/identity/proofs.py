@@ -14,13 +14,12 @@ import msgspec
 from chatkey_protocol.codes import Code
 from chatkey_protocol.names import PROOF_HTM, PROOF_TYP
 from chatkey_server.identity import claims, encoding, keys
-from chatkey_server.identity.claims import Seconds
+from chatkey_server.identity.claims import LEEWAY_SECONDS, Seconds
 from chatkey_server.identity.errors import Refused
 
 MAX_PROOF_BYTES: Final = 4096
 KEPT_KEYS: Final = 4096
 """How many loaded keys are kept; the one not used for longest makes room."""
-LEEWAY_SECONDS: Final = 60
 _NONCE_BYTES: Final = 24
 _ADDRESS: Final = re.compile(
     r"(?P<scheme>[a-z]+)://(?P<host>\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::(?P<port>\d{1,5}))?(?P<path>/[^?#\s\\]*)?(?:[?#]\S*)?",

@@ -16,12 +16,11 @@ import msgspec
 from chatkey_protocol.codes import Code
 from chatkey_protocol.names import ANNOUNCED_SOCIALS, AVAILABLE_SOCIALS
 from chatkey_server.identity import claims, encoding, keys
-from chatkey_server.identity.claims import Seconds
+from chatkey_server.identity.claims import LEEWAY_SECONDS, Seconds
 from chatkey_server.identity.errors import Refused
 from chatkey_server.identity.mistakes import signed_with
 
 MAX_TOKEN_BYTES: Final = 8192
-LEEWAY_SECONDS: Final = 60
 MAX_UID_CHARS: Final = 255
 CUSTOM_MAX_LIFETIME: Final = 7200
 SOCIAL_LIFETIME: Final = 120

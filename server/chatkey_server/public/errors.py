@@ -32,6 +32,9 @@ CODES: Final = {
 }
 """What the framework raises on its own, by status. Its own words may quote the request, tokens included."""
 
+_CUT_OFF: Final = "client disconnected prematurely"
+"""How Litestar says, with a 500, that a peer left in the middle of a body."""
+
 
 def on_refused(request: AnyRequest, refused: Refused) -> Response[bytes]:
     """Answer with the refusal's status, code and message."""
@@ -53,10 +56,17 @@ def on_refused(request: AnyRequest, refused: Refused) -> Response[bytes]:
 def on_http_exception(request: AnyRequest, failure: HTTPException) -> Response[bytes]:
     """Answer what the framework refused: unknown paths, methods, malformed bodies."""
     status = failure.status_code
+    if failure.detail == _CUT_OFF:
+        return on_refused(request, Refused(Code.PARAMETER_INVALID, "The request's body did not come to its end."))
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR and status not in CODES:
         return on_exception(request, failure)
+    headers = dict(failure.headers or {})
+    if headers.get("allow") == "websocket":  # how Litestar writes that a path takes no method at all
+        status = HTTPStatus.UPGRADE_REQUIRED
+        message = "This is the address of a WebSocket; it takes no other request."
+        return _response(request, status, Code.METHOD_NOT_ALLOWED, message, {"Upgrade": "websocket"})
     code, message = CODES.get(HTTPStatus(status), (Code.PARAMETER_INVALID, _at_fault(failure)))
-    return _response(request, status, code, message, dict(failure.headers or {}))
+    return _response(request, status, code, message, headers)
 
 
 def on_exception(request: AnyRequest, failure: Exception) -> Response[bytes]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from litestar import HttpMethod
 from litestar.enums import ScopeType
 
-from chatkey_protocol.codes import Code
+from chatkey_protocol.codes import Close, Code
 from chatkey_server.identity.errors import Refused
 from chatkey_server.public.answers import JSON, NO_STORE, Answer, error_body
 
@@ -41,10 +41,13 @@ class OneSpelling:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, or answer it."""
-        if scope["type"] == ScopeType.HTTP and not _is_canonical(scope["path"], scope["raw_path"]):
+        if _is_canonical(scope["path"], scope["raw_path"]):
+            await self._app(scope, receive, send)
+        elif scope["type"] == ScopeType.HTTP:
             await _NOT_FOUND(scope, receive, send)
         else:
-            await self._app(scope, receive, send)
+            await receive()
+            await send({"type": "websocket.close", "code": Close.BAD_FRAME, "reason": None})  # before accepting: 403
 
 
 def _is_canonical(path: str, raw_path: bytes) -> bool:

@@ -7,15 +7,13 @@ from typing import Annotated, Final, TypeAlias
 import msgspec
 
 from chatkey_protocol.frames import CallAction, Error
+from chatkey_server.chat.conversations import ENTRIES
 from chatkey_server.identity.errors import Refused
 from chatkey_server.socket.reader import Reader
 
-MAX_ENTRIES: Final = 50
-"""The most messages one history or search answer carries."""
-
 FrameId = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_-]{1,64}\Z")]
 Seq = Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)]
-Count = Annotated[int, msgspec.Meta(ge=1, le=MAX_ENTRIES)]
+Count = Annotated[int, msgspec.Meta(ge=1, le=ENTRIES)]
 
 
 class Connect(msgspec.Struct, frozen=True, tag_field="type", tag="connect"):
@@ -50,7 +48,7 @@ class AskHistory(msgspec.Struct, frozen=True, tag_field="type", tag="history"):
 
     id: FrameId
     before: Seq | None = None
-    limit: Count = MAX_ENTRIES
+    limit: Count = ENTRIES
 
 
 class AskSearch(msgspec.Struct, frozen=True, tag_field="type", tag="search"):

@@ -113,7 +113,7 @@ class Session:
             case frames.Connect():
                 await self._connect(frame, now)
             case frames.Refresh():
-                provider = await self._provider(frame.token)
+                provider = await self._provider(self._identity().pid)
                 await self._send(self._machine.refresh(frame, provider, now))
                 self._set_alarm()
             case frames.Ping():
@@ -122,7 +122,7 @@ class Session:
                 await self._send(await dialogue.answer(self._chat, self._identity(), frame, self._id))
 
     async def _connect(self, frame: frames.Connect, now: float) -> None:
-        ready = self._machine.connect(frame, await self._provider(frame.token), now)
+        ready = self._machine.connect(frame, await self._provider(tokens.claimed_provider(frame.token)), now)
         identity = self._identity()
         self._party = customer_channel(identity.pid, identity.login, identity.uid)
         self._services.sockets.join(self._party)
@@ -131,8 +131,7 @@ class Session:
         await self._send(ready)
         self._set_alarm()
 
-    async def _provider(self, token: str) -> ProviderView:
-        provider_id = tokens.claimed_provider(token)
+    async def _provider(self, provider_id: str) -> ProviderView:
         providers = self._services.providers
         return providers.cached(provider_id) or await providers.get(provider_id)
 

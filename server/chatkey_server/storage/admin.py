@@ -73,10 +73,9 @@ async def add_provider(
     domains: Iterable[str] = (),
 ) -> NewProvider:
     """Make a provider, with an id and a secret of our own unless they are given."""
-    made = NewProvider(id or f"prov_{secrets.token_hex(8)}", secret_key or secrets.token_urlsafe(48))
+    made = NewProvider(f"prov_{secrets.token_hex(8)}" if id is None else id, _secret(secret_key))
     if not PROVIDER_ID.fullmatch(made.id) or made.id == SERVICE:
         raise _invalid("id", f"must be 1 to 64 of A-Z a-z 0-9 _ -, not begin with _ or -, and not be {SERVICE!r}")
-    _check_secret(made.secret_key)
     _check_text("name", made.id if name is None else name, 255)
     async with transaction():
         added = (
@@ -194,8 +193,7 @@ async def rotate_secret(
     """Give a provider a new secret and return it; tokens of the one before count for `overlap_seconds` more (D-05)."""
     if not 0 <= overlap_seconds <= MOST_OVERLAP_SECONDS:
         raise _invalid("overlap_seconds", f"must be from 0 to {MOST_OVERLAP_SECONDS} (30 days)")
-    fresh = secret_key or secrets.token_urlsafe(48)
-    _check_secret(fresh)
+    fresh = _secret(secret_key)
     async with transaction():
         await _touch(provider_id, now)
         row = await Provider.select(Provider.sealed_secret_key).where(Provider.id == provider_id).first()
@@ -231,13 +229,17 @@ def _invalid(member: str, reason: str) -> Refused:
     return Refused(Code.PARAMETER_INVALID, f"{member} {reason}.", member=member)
 
 
-def _check_secret(secret_key: str) -> None:
+def _secret(secret_key: str | None) -> str:
+    """Return the secret that was given, if it is one to sign with; a new one when none was."""
+    if secret_key is None:
+        return secrets.token_urlsafe(48)
     if secret_key.lstrip().startswith("-----BEGIN"):
         raise _invalid("secret_key", "is a PEM key; HS256 wants a random text that both ends share")
     if secret_key != secret_key.strip():
         raise _invalid("secret_key", "has white space at an end, which gets lost when it is copied")
     if len(secret_key.encode()) < SECRET_BYTES:
         raise _invalid("secret_key", f"must have at least {SECRET_BYTES} bytes")
+    return secret_key
 
 
 def _check_application(social: str, application: Application) -> None:

@@ -8,11 +8,11 @@ from piccolo.querystring import QueryString
 
 from chatkey_protocol.codes import Code
 from chatkey_server.identity.errors import Refused
+from chatkey_server.identity.tokens import MAX_UID_CHARS
 from chatkey_server.storage.engine import transaction
 from chatkey_server.storage.tables import UNIQUE, ChatCustomer
 from chatkey_server.storage.text import fit
 
-UID_CHARS: Final = 255
 SHOWN_CHARS: Final = 255
 AVATAR_CHARS: Final = 2048
 
@@ -33,8 +33,10 @@ async def upsert(
     A later login updates what it knows; what it does not tell (None) stays. Raises `Refused(parameter_invalid)` for a
     `uid` that cannot be stored, since one that was cut could be somebody else's.
     """
-    if not uid or len(uid) > UID_CHARS or uid != fit(uid, UID_CHARS):
-        raise Refused(Code.PARAMETER_INVALID, f"uid must be 1 to {UID_CHARS} characters of plain text.", member="uid")
+    if not uid or len(uid) > MAX_UID_CHARS or uid != fit(uid, MAX_UID_CHARS):
+        raise Refused(
+            Code.PARAMETER_INVALID, f"uid must be 1 to {MAX_UID_CHARS} characters of plain text.", member="uid"
+        )
     seconds = int(now)
     record = ChatCustomer(
         provider=provider,

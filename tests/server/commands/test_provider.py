@@ -31,6 +31,31 @@ def test_add_shows_the_secret_once_and_show_never_does(run: Run) -> None:
         assert secret not in result.output
 
 
+def test_a_social_login_without_keys_is_switched_on_with_a_word_about_what_is_missing(
+    run: Run, environ: pytest.MonkeyPatch
+) -> None:
+    environ.setenv("CLIENT_SECRET", "c" * 20)
+    run("provider", "add", "--id", "p")
+
+    early = run("provider", "social", "p", "google")
+    run("provider", "social", "service", "google", "--client-id", "ours", "--client-secret-env", "CLIENT_SECRET")
+    late = run("provider", "social", "p", "google")
+
+    assert early.stdout == late.stdout == "google is on for p, with service keys.\n"
+    assert "chatkey provider social service google --client-id" in early.stderr
+    assert late.stderr == ""
+
+
+def test_list_shows_an_id_whole_however_narrow_the_terminal_is(run: Run, environ: pytest.MonkeyPatch) -> None:
+    environ.setenv("COLUMNS", "60")
+    made = run("provider", "add", "--domain", "shop.example").stdout.split()[2]
+
+    listed = run("provider", "list").stdout
+
+    shown = "".join(line.split("│")[1].strip() for line in listed.splitlines() if line.startswith("│"))
+    assert shown == made
+
+
 def test_add_prints_json_for_scripts_with_a_secret_from_the_environment(run: Run, environ: pytest.MonkeyPatch) -> None:
     environ.setenv("SHOP_SECRET", SECRET)
 

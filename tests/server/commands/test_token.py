@@ -86,6 +86,25 @@ def test_inspect_reads_a_file_and_knows_identity_and_visitor_tokens(run: Run, se
         assert run("token", "inspect", str(tmp_path / kind)).output.endswith("so is every claim.\n")
 
 
+def test_inspect_takes_the_token_itself(run: Run, secrets: Secrets) -> None:
+    token = run(*MINT).stdout.strip()
+
+    result = run("token", "inspect", token)
+
+    assert result.exit_code == 0
+    assert result.output.endswith("Accepted: the signature is right, and so is every claim.\n")
+    assert token.rpartition(".")[2] not in result.output
+
+
+@pytest.mark.parametrize("source", ["eyJhbGciOiJIUzI1NiJ9", "no/such/file", "eyJ" + "a" * 5000, "."])
+def test_inspect_does_not_repeat_what_is_neither_a_token_nor_a_file(run_embedded: Run, source: str) -> None:
+    result = run_embedded("token", "inspect", source)
+
+    assert result.exit_code == 2
+    assert "This is neither a token, three parts with dots between them, nor a file of text." in result.output
+    assert f"'{source}" not in result.output
+
+
 def test_inspect_refuses_what_the_server_refuses_and_says_why(run: Run, secrets: Secrets) -> None:
     forged = tokens.mint_custom(
         Secrets(b"another secret, also 32 bytes long"), pid="p", uid="u", jkt=JKT, profile=Profile(), now=time.time()
@@ -115,7 +134,8 @@ def test_inspect_of_an_unknown_provider_explains_but_does_not_judge(run: Run) ->
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "it has 1 parts where a token has three"),
+        ("", "it is empty"),
+        ("a", "it has 1 part where a token has three"),
         ("a.b", "it has 2 parts"),
         ("e30.!!.x", "its payload is not base64url of a JSON object"),
         ("WzFd.e30.x", "its header is not base64url of a JSON object"),

@@ -246,6 +246,16 @@ class TestTime:
 
         assert await ending(socket) == ("identity_changed", Close.IDENTITY_CHANGED, "identity_changed")
 
+    @pytest.mark.contract("D-10/refresh")
+    async def test_a_refresh_for_another_provider_is_a_changed_identity_also_when_there_is_no_such_provider(
+        self, join: Fixture, browser: Fixture
+    ) -> None:
+        socket = await join(browser.custom_token("ann"))
+
+        await socket.send({"type": "refresh", "token": browser.custom_token("ann", pid="nobody")})
+
+        assert await ending(socket) == ("identity_changed", Close.IDENTITY_CHANGED, "identity_changed")
+
 
 class TestChat:
     @pytest.mark.contract("1/same-chat", "D-10/history-search-call")

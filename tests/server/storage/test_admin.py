@@ -77,6 +77,7 @@ async def test_no_secret_is_stored_in_the_clear(database: engine.Database, vault
     [
         ({"id": "service"}, "id"),
         ({"id": "-p"}, "id"),
+        ({"id": ""}, "id"),
         ({"id": "a b"}, "id"),
         ({"id": "p" * 65}, "id"),
         ({"id": "p\n"}, "id"),
@@ -84,6 +85,7 @@ async def test_no_secret_is_stored_in_the_clear(database: engine.Database, vault
         ({"name": "n" * 256}, "name"),
         ({"name": "a\0b"}, "name"),
         ({"name": "\ud800"}, "name"),
+        ({"secret_key": ""}, "secret_key"),
         ({"secret_key": "s" * 31}, "secret_key"),
         ({"secret_key": " " + SECRET}, "secret_key"),
         ({"secret_key": SECRET + "\n"}, "secret_key"),

@@ -197,6 +197,21 @@ function showList() {
   if (focused) document.querySelector(`[data-conversation="${CSS.escape(focused)}"]`)?.focus();
   const unread = items.filter((item) => isUnread(item, all)).length;
   document.title = `${unread ? `(${unread}) ` : ""}Conversations · Agent panel`;
+  showElsewhere(items, all);
+}
+
+// Where there is no room for the list beside a conversation, one line tells what the list would.
+function showElsewhere(items, all) {
+  const others = items.filter((item) => item.id !== current);
+  const calling = others.find((item) => item.call?.state === "ringing");
+  const writing = others.find((item) => isUnread(item, all));
+  const item = calling ?? writing;
+  $("elsewhere").hidden = !item;
+  $("elsewhere").className = calling ? "elsewhere ringing" : "elsewhere";
+  if (item) {
+    $("elsewhere").textContent = `${titleOf(item)} ${calling ? "is calling" : "has written"}`;
+    $("elsewhere").dataset.opens = item.id;
+  }
 }
 
 function showPerson() {
@@ -289,6 +304,7 @@ $("older").addEventListener("click", () => {
   send({ type: "thread", conversation: current, before: Math.min(...messages.keys()) });
 });
 $("back").addEventListener("click", close);
+$("elsewhere").addEventListener("click", (event) => open(event.currentTarget.dataset.opens));
 $("provider").addEventListener("change", askForList);
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape" && current) close();

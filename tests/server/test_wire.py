@@ -1,0 +1,118 @@
+"""How long the server waits for a request, and what it makes of a peer's mistakes beneath the app."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+import uvicorn
+from websockets.asyncio.client import connect
+
+from chatkey_server import wire
+from chatkey_server.app import create_app
+from chatkey_server.commands.serve import uvicorn_config
+from chatkey_server.settings import Settings
+
+REQUEST = b"GET /v1/public/provider/none HTTP/1.1\r\nHost: localhost\r\n\r\n"
+FORM = (
+    b"POST /v1/public/oauth/google/callback HTTP/1.1\r\nHost: localhost\r\n"
+    b"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 10\r\n\r\n"
+)
+
+
+@pytest.fixture
+async def port(sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[int]:
+    """The port of a server in this process that waits a twentieth of a second."""
+    monkeypatch.setattr(logging.getLogger("uvicorn.access"), "propagate", True)  # uvicorn changes it for the process
+    monkeypatch.setattr(wire, "REQUEST_SECONDS", 0.05)
+    listener = socket.create_server(("127.0.0.1", 0))
+    made: int = listener.getsockname()[1]
+    settings = Settings(base_url=f"http://localhost:{made}", data_dir=tmp_path, database_url=sqlite_url)
+    server = uvicorn.Server(uvicorn_config(create_app(settings), settings))
+    running = asyncio.create_task(server.serve(sockets=[listener]))
+    yield made
+    server.should_exit = True
+    await running
+
+
+@asynccontextmanager
+async def dialled(port: int) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        yield reader, writer
+    finally:
+        writer.close()
+
+
+async def until_the_end(reader: asyncio.StreamReader) -> bytes:
+    """Return what comes until the server closes, or cuts."""
+    received = b""
+    async with asyncio.timeout(10):
+        try:
+            while chunk := await reader.read(65536):
+                received += chunk
+        except ConnectionResetError:
+            pass
+    return received
+
+
+@pytest.mark.parametrize("sent", [b"", REQUEST[:20], REQUEST[:-2], FORM, FORM + b"state="])
+async def test_a_request_that_does_not_come_to_its_end_is_cut_off(port: int, sent: bytes) -> None:
+    async with dialled(port) as (reader, writer):
+        writer.write(sent)
+
+        assert await until_the_end(reader) == b""
+
+
+async def test_half_a_second_request_on_a_connection_is_cut_off_too(port: int) -> None:
+    async with dialled(port) as (reader, writer):
+        writer.write(REQUEST + REQUEST[:20])
+
+        assert (await until_the_end(reader)).count(b"HTTP/1.1 404 ") == 1
+
+
+async def test_a_request_in_pieces_is_answered(port: int) -> None:
+    async with dialled(port) as (reader, writer):
+        for piece in (REQUEST[:20], REQUEST[20:]):
+            writer.write(piece)
+            await writer.drain()
+
+        assert (await reader.readuntil(b"\r\n")).startswith(b"HTTP/1.1 404 ")
+
+
+async def test_a_socket_outlives_the_wait_for_a_request(port: int) -> None:
+    async with connect(f"ws://127.0.0.1:{port}/v1/socket", proxy=None) as client, dialled(port) as (reader, _):
+        await until_the_end(reader)  # opened after the socket, and by now cut off
+
+        assert json.loads(await client.recv())["type"] == "hello"
+        await client.send("{}")
+        assert json.loads(await client.recv())["code"] == "frame_invalid"
+
+
+def record_of(failure: Exception | None) -> logging.LogRecord:
+    information = (type(failure), failure, None) if failure else None
+    return logging.LogRecord("uvicorn.error", logging.ERROR, "", 0, "Something.", None, information)
+
+
+def test_broken_text_of_a_peer_is_a_warning_without_a_traceback() -> None:
+    record = record_of(UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte"))
+
+    assert wire.note_broken_text(record)
+
+    assert (record.exc_info, record.levelno, record.levelname) == (None, logging.WARNING, "WARNING")
+
+
+@pytest.mark.parametrize("failure", [ValueError("ours"), None])
+def test_what_else_uvicorn_tells_stays_as_it_is(failure: Exception | None) -> None:
+    record = record_of(failure)
+
+    assert wire.note_broken_text(record)
+
+    assert record.levelno == logging.ERROR
+    assert bool(record.exc_info) is bool(failure)
