@@ -1,0 +1,44 @@
+"""The ids of faults: tests and code name those of docs/faults.md, and every one of them."""
+
+import re
+from collections import Counter
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+FOLDERS = ("tests", "e2e", "server", "widget_sim", "demo", "fake_oauth")
+ID = r"\b(?:F\d{3}|(?:JWT|PRF|OAS|OAC|HTM|WSK|HTP|WDG)-\d{3})\b"
+NOQA = re.compile(r"#.*\bnoqa\b.*")
+"""A comment for the linter, whose codes look the same."""
+
+
+@cache
+def used() -> set[str]:
+    modules = (
+        module for folder in FOLDERS for module in (ROOT / folder).rglob("*.py") if "node_modules" not in module.parts
+    )
+    return {name for module in modules for name in re.findall(ID, NOQA.sub("", module.read_text()))}
+
+
+@cache
+def defined() -> Counter[str]:
+    return Counter(re.findall(rf"^\| ({ID}) \|", (ROOT / "docs" / "faults.md").read_text(), re.MULTILINE))
+
+
+def test_every_fault_that_is_named_is_defined() -> None:
+    assert used()
+    assert used() - defined().keys() == set()
+
+
+def test_every_fault_that_is_defined_is_named_by_a_test_or_the_code() -> None:
+    assert defined().keys() - used() == set()
+
+
+def test_every_fault_is_defined_once() -> None:
+    assert [name for name, count in defined().items() if count > 1] == []
+
+
+def test_rows_that_refer_to_a_fault_refer_to_one_that_is_defined() -> None:
+    named = set(re.findall(ID, (ROOT / "docs" / "faults.md").read_text()))
+
+    assert named == defined().keys()
