@@ -9,6 +9,7 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 import pytest
@@ -44,6 +45,9 @@ witness_key = pytest.StashKey[Witness]()
 NOT_STARTED = 3
 """Exit status when there is nothing to test with: no browser, or a server that does not start."""
 
+ONE_COMPILER = ("--js-flags=--no-wasm-tier-up --no-wasm-dynamic-tiering",)
+"""A page that lives for a second gains nothing from compiling its WebAssembly twice, and pays a fifth of its CPU."""
+
 UNLIMITED = {"CHATKEY_LIMIT_TOKEN_RATE": "0", "CHATKEY_LIMIT_OAUTH_RATE": "0"}
 """All tests come from one address; what limits do has tests of its own."""
 
@@ -59,8 +63,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Remember a failure for the fixtures' ends, and attach what the servers wrote meanwhile."""
+    if call.excinfo is not None:
+        _end_outside_playwright(call.excinfo.tb)
     report = yield
     if report.failed:
         item.stash[failed_key] = True
@@ -77,7 +85,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     if found_key in config.stash:
         terminalreporter.write_line(f"chatkey: drove {config.stash[found_key]}")
         if terminalreporter.stats.keys() & {"failed", "error"}:
-            terminalreporter.write_line(f"chatkey: traces and screenshots are in {options.read(config).results}")
+            chosen = options.read(config)
+            more = (
+                "" if chosen.trace == "on" else "; with --trace they also show the pages and what went over the network"
+            )
+            terminalreporter.write_line(f"chatkey: traces and screenshots are in {chosen.results}{more}")
 
 
 @pytest.fixture(scope="session")
@@ -131,8 +143,14 @@ def make_browser(
 
         @cache
         def make(profile: browsers.Profile) -> Browser:
-            headed = chatkey_options.headed
-            started = browsers.launch(playwright, found_browser, profile=profile, headed=headed, trusted_spki=spki)
+            started = browsers.launch(
+                playwright,
+                found_browser,
+                profile=profile,
+                headed=chatkey_options.headed,
+                trusted_spki=spki,
+                args=ONE_COMPILER if profile is browsers.Profile.DEFAULT else (),
+            )
             ending.callback(started.close)
             return started
 
@@ -177,13 +195,17 @@ def witness(request: pytest.FixtureRequest, stack: Stack) -> Witness:
 
 @pytest.fixture
 def make_context(
-    request: pytest.FixtureRequest, browser: Browser, witness: Witness, chatkey_options: options.Options
+    request: pytest.FixtureRequest,
+    browser: Browser,
+    witness: Witness,
+    chatkey_options: options.Options,
 ) -> Iterator[MakeContext]:
     """Open browser contexts; at the end nothing secret may be anywhere, and a failure keeps trace and screenshots."""
     contexts: list[BrowserContext] = []
 
     def make(**members: Any) -> BrowserContext:
-        context: BrowserContext = members.pop("browser", browser).new_context(**members)
+        chosen: Browser = members.pop("browser", browser)
+        context = chosen.new_context(**{**_defaults(chosen, calm=chosen is browser), **members})
         context.set_default_timeout(STEP_MS)
         witness.watch(context)
         if chatkey_options.trace != "off":
@@ -273,6 +295,24 @@ def advance(stack: Stack, context: BrowserContext) -> Iterator[Advance]:
 
     yield move
     stack.reset()
+
+
+def _defaults(browser: Browser, *, calm: bool) -> dict[str, Any]:
+    """Return how contexts are opened: calm ones wait for no animation, and Firefox cannot trust a CA by its key."""
+    motion = {"reduced_motion": "reduce"} if calm else {}
+    return {**motion, "ignore_https_errors": True} if browser.browser_type.name == "firefox" else motion
+
+
+def _end_outside_playwright(traceback: TracebackType) -> None:
+    """Cut a traceback after its last step that is not Playwright's own: there is what people can do something about."""
+    steps: list[TracebackType] = []
+    step: TracebackType | None = traceback
+    while step is not None:
+        if "playwright" not in Path(step.tb_frame.f_code.co_filename).parts:
+            steps.append(step)
+        step = step.tb_next
+    if steps:
+        steps[-1].tb_next = None
 
 
 def _keep(contexts: list[BrowserContext], failed: bool, chosen: options.Options, name: str, secrets: set[str]) -> None:

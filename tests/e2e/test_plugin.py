@@ -50,7 +50,7 @@ class Page:
 
 
 class Context:
-    def __init__(self):
+    def __init__(self, **options):
         self.tracing, self.pages, self.closed = Tracing(), [Page()], False
 
     def on(self, name, listener):
@@ -70,7 +70,7 @@ def stack():
 
 @pytest.fixture(scope="session")
 def browser():
-    return SimpleNamespace(new_context=Context)
+    return SimpleNamespace(new_context=Context, browser_type=SimpleNamespace(name="chromium"))
 """
 
 

@@ -258,6 +258,21 @@ def test_a_refresh_that_fails_keeps_the_socket(visitor: Driver) -> None:
     assert visitor.counts()["CloseSocket"] == 0
 
 
+def test_a_refresh_that_fails_is_not_asked_again_within_the_second(visitor: Driver) -> None:
+    """However small the jitter drawn, an endpoint in trouble is left alone for a second."""
+    visitor.chance.value = 0.0
+    visitor.answers_tokens = False
+    visitor.advance(50)
+
+    visitor.feed(events.TokenFailed(visitor.last(effects.LoadVisitorToken).ref, 503))
+    visitor.advance(0.99)
+    asked_within_the_second = visitor.counts()["LoadVisitorToken"]
+    visitor.advance(0.01)
+
+    assert asked_within_the_second == 2
+    assert visitor.counts()["LoadVisitorToken"] == 3
+
+
 def test_a_refresh_under_way_is_not_asked_for_twice(visitor: Driver) -> None:
     """F062: the server's `reauth` finds the token already being fetched."""
     visitor.answers_tokens = False

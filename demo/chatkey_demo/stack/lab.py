@@ -1,7 +1,7 @@
 """Typed clients for the lab APIs of the service, the fake provider and the site: what a test may arrange and see."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -59,7 +59,7 @@ class Provider:
     """A provider of the service, made for one test or one demo shop."""
 
     id: str
-    secret_key: str
+    secret_key: str = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class SocialKeys:
 
     key_source: KeySource
     client_id: str | None = None
-    client_secret: str | None = None
+    client_secret: str | None = field(default=None, repr=False)
     enabled: bool = True
 
     def wire(self) -> dict[str, object]:

@@ -13,6 +13,9 @@ from chatkey_protocol.storage_keys import DATABASE, RECORD, STORE
 
 Identity = Literal["visitor", "member"]
 
+DEBUG_POLL_MS = 40
+"""How often the debug bundle is looked at: making it at every frame would slow down what is waited for."""
+
 CONTINUE_WITH = "Continue with"
 CALLS = {"ringing": "Ringing…", "active": "In a call", "ended": "The call has ended"}
 
@@ -40,6 +43,29 @@ CLEAR_KEY = """(database) => new Promise((resolve, reject) => {
   request.onsuccess = () => resolve();
   request.onerror = () => reject(request.error);
 })"""
+
+
+PLANT_RECORD = """async ([database, store, record, kind]) => {
+  const pair = (namedCurve, extractable) =>
+    crypto.subtle.generateKey({ name: "ECDSA", namedCurve }, extractable, ["sign", "verify"]);
+  const planted = await {
+    extractable: () => pair("P-256", true),
+    "P-384": () => pair("P-384", false),
+    spoilt: () => ({}),
+  }[kind]();
+  await new Promise((resolve, reject) => {
+    const opening = indexedDB.open(database, 1);
+    opening.onupgradeneeded = () => opening.result.createObjectStore(store);
+    opening.onerror = () => reject(opening.error);
+    opening.onsuccess = () => {
+      const transaction = opening.result.transaction(store, "readwrite");
+      transaction.objectStore(store).put(planted, record);
+      transaction.oncomplete = () => { opening.result.close(); resolve(); };
+      transaction.onabort = () => reject(transaction.error);
+    };
+  });
+  return planted.publicKey ? (await crypto.subtle.exportKey("jwk", planted.publicKey)).x : null;
+}"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +98,20 @@ class WidgetPage:
     def wait_for_event(self, name: str, *, count: int = 1) -> dict[str, Any]:
         """Wait until the widget has told of an event `count` times on this page, and return the last one's detail."""
         self.page.wait_for_function(
-            "([name, count]) => (window.Service?.debug().counters?.[name] ?? 0) >= count", arg=[name, count]
+            "([name, count]) => (window.Service?.debug().counters?.[name] ?? 0) >= count",
+            arg=[name, count],
+            polling=DEBUG_POLL_MS,
         )
         return self.events(name)[-1]
+
+    def wait_for_error(self, code: str) -> None:
+        """Wait until the widget has told the page of an error with this code."""
+        self.page.wait_for_function(
+            """(code) => window.Service?.debug().events
+                .some((event) => event.name === "error" && event.detail.code === code)""",
+            arg=code,
+            polling=DEBUG_POLL_MS,
+        )
 
     @contextmanager
     def expect_event(self, name: str) -> Iterator[None]:
@@ -163,15 +200,20 @@ class WidgetPage:
         expect(buttons.first).to_be_visible()
         return [name.rpartition(CONTINUE_WITH)[2].strip().lower() for name in buttons.all_inner_texts()]
 
+    def refresh_identity(self) -> None:
+        """Say by the handle that the page's user may have changed, as a host page does."""
+        self.page.evaluate("() => { Service.refreshIdentity(); }")
+
     def sign_in_with(self, social: str) -> ConsentPage:
         """Press a social provider's button and return its consent page in the popup."""
-        panel = self.open()
-        button = panel.get_by_role("button", name=re.compile(f"{CONTINUE_WITH} {social}", re.IGNORECASE))
-        if not button.is_visible():
-            panel.get_by_role("button", name="Sign in", exact=True).click()
+        button = self._turn_to_sign_in(social)
         with self.page.expect_popup() as popup:
             button.click()
         return ConsentPage(popup.value)
+
+    def press_after_another_popup(self, social: str) -> None:
+        """Press a social provider's button when the click has opened a popup already: browsers block a second one."""
+        self._turn_to_sign_in(social).evaluate("(button) => { window.open('about:blank').close(); button.click(); }")
 
     def sign_out(self) -> None:
         """Press the widget's own sign-out."""
@@ -187,6 +229,14 @@ class WidgetPage:
         """Wait until the panel says that the call rings, is on, or is over."""
         expect(self.panel.get_by_role("status").filter(has_text=CALLS[state])).to_be_visible()
 
+    def _turn_to_sign_in(self, social: str) -> Locator:
+        """Turn to the sign-in page unless it is shown, and return a social provider's button."""
+        panel = self.open()
+        button = panel.get_by_role("button", name=re.compile(f"{CONTINUE_WITH} {social}", re.IGNORECASE))
+        if not button.is_visible():
+            panel.get_by_role("button", name="Sign in", exact=True).click()
+        return button
+
     @property
     def _log(self) -> Locator:
         return self.panel.get_by_role("log", name="Conversation")
@@ -197,6 +247,11 @@ class WidgetPage:
         """Read the key pair from IndexedDB, and try to export its private half in every format."""
         read = self.page.evaluate(READ_KEY, [DATABASE, STORE, RECORD])
         return StoredKey(read["algorithm"], read["extractable"], read["usages"], read["exported"], read["publicJwk"])
+
+    def plant_record(self, kind: Literal["extractable", "P-384", "spoilt"]) -> str | None:
+        """Put a record where the key belongs, and return the planted key's `x`; for a page without the widget."""
+        x: str | None = self.page.evaluate(PLANT_RECORD, [DATABASE, STORE, RECORD, kind])
+        return x
 
     def clear_key(self) -> None:
         """Delete the key, as clearing the site's data does."""

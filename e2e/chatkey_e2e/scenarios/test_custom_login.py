@@ -1,13 +1,14 @@
 """Mode 2: the integrator's backend says who is signed in, in a token of its own."""
 
 import json
+from typing import Any
 
 import pytest
-from playwright.sync_api import BrowserContext, Response, Route
+from playwright.sync_api import BrowserContext, Page, Response, Route
 
 from chatkey_e2e.business import Business
 from chatkey_e2e.pages.shop import ADA, ShopPage
-from chatkey_e2e.plugin import Advance
+from chatkey_e2e.plugin import Advance, MakeBusiness
 from chatkey_e2e.witness import Witness, claims_of
 from chatkey_protocol.frames import Kind
 
@@ -217,3 +218,65 @@ def test_a_member_token_without_the_key_is_refused_and_the_visitor_stays(shop: S
     assert "cnf.jkt" in error["message"] + error["remediation"]
     assert widget.identity["identity"] == "visitor"
     assert widget.stored(business.storage_key) is None
+
+
+@pytest.mark.contract("D-12/get-token-bounds", "D-12/always-chat", "3/get-token-failed")
+def test_every_kind_of_failing_gettoken_is_named_and_the_visitor_can_chat(
+    advance: Advance, shop: ShopPage, business: Business
+) -> None:
+    """Whatever `getToken` gives instead of a good token, the page learns the reason and the visitor goes on."""
+    answer: object = None
+    shop.page.route(TOKEN_URL, lambda route: route.fulfill(json={"token": answer}))
+    widget = shop.open()
+    jkt, now = widget.jkt, int(business.stack.service_lab.now())
+    good: dict[str, Any] = {"now": now, "uid": "u-1001", "cnf": {"jkt": jkt}}
+    kinds: dict[str, object] = {
+        "token_wrong_type": {"token": "nested"},
+        "token_empty": "",
+        "token_malformed": "null",
+        "token_too_large": business.mint(**good, data={"notes": "x" * 9000}),
+        "token_claims": business.mint(**{**good, "uid": None}),
+        "token_expired": business.mint(**good, exp=now - 60),
+        "token_key_mismatch": business.mint(**{**good, "cnf": {"jkt": "x" * 43}}),
+        "token_signature": business.mint(**good)[:-4] + "AAAA",
+    }
+
+    for code, answer in kinds.items():  # noqa: B007  (the route above answers with it)
+        widget.refresh_identity()
+        widget.wait_for_error(code)
+    widget.wait_for("visitor")
+    shop.page.unroute(TOKEN_URL)
+    unanswered: list[Route] = []
+    shop.page.route(TOKEN_URL, lambda route: unanswered.append(route))  # noqa: PLW0108  (Playwright takes no built-in method)
+    with shop.page.expect_request(TOKEN_URL):
+        widget.refresh_identity()
+    advance(11)
+    widget.wait_for_error("gettoken_timeout")
+    widget.send("Is anybody there?")
+    unanswered.pop().abort()
+
+    assert widget.identity["identity"] == "visitor"
+    assert widget.uid == f"v_{jkt}"
+    assert widget.stored(business.storage_key) is None
+
+
+@pytest.mark.contract("D-12/latest-act")
+def test_the_latest_of_the_persons_sign_ins_wins(page: Page, make_business: MakeBusiness) -> None:
+    """A social member who signs in to the shop is the shop's customer from then on, and after a reload."""
+    business = make_business(service_keys=["google"])
+    shop = ShopPage(page, business)
+    widget = shop.open()
+    widget.wait_for_event("token:none")
+    widget.sign_in_with("google").approve()
+    widget.wait_for("member")
+    social = widget.uid
+    sign_in_elsewhere(shop)
+
+    with widget.expect_event("identity:changed"):
+        widget.refresh_identity()
+    custom = widget.uid
+    after_a_reload = shop.reload().uid
+
+    assert social.startswith("google:")
+    assert custom == after_a_reload == "u-1001"
+    assert claims_of(widget.stored(business.storage_key) or "")["type"] == "user"

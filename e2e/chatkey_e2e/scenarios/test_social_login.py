@@ -3,7 +3,7 @@
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from chatkey_demo.browsers import Profile
 from chatkey_demo.stack.stack import Stack
@@ -91,6 +91,27 @@ def test_the_identity_token_is_cached_and_the_auth_token_never_is(
     assert len(witness.socket_tokens) >= 4
     assert not [token for token in witness.socket_tokens if token in kept]
     assert not [r for r in witness.requests for token in witness.socket_tokens if token in r.url]
+
+
+@pytest.mark.contract("2.8/exp-before-reuse", "D-06/dropped-before-connect", "D-05/identity")
+def test_a_member_who_comes_back_after_a_day_is_a_visitor(
+    advance: Advance, shop: ShopPage, business: Business, witness: Witness
+) -> None:
+    """The identity token lives for 24 hours; after them it is dropped, and nothing is exchanged for it."""
+    widget = shop.open()
+    visitor = widget.uid
+    widget.sign_in_with("google").approve()
+    widget.wait_for("member")
+    shop.page.goto("about:blank")
+    exchanges = len(witness.asked(business.member_token_path))
+
+    advance(24 * 3600 + 1)
+    shop.open()
+    widget.wait_for_event("token:dropped")
+
+    assert (widget.identity["identity"], widget.uid) == ("visitor", visitor)
+    assert widget.stored(business.storage_key) is None
+    assert len(witness.asked(business.member_token_path)) == exchanges
 
 
 @pytest.mark.contract("2.8/deleted-by-logout", "3/logout")
@@ -187,6 +208,23 @@ def test_the_popup_opens_in_a_browser_with_its_popup_blocker_on(
 
     widget.sign_in_with("google").approve()
 
+    widget.wait_for("member")
+
+
+@pytest.mark.contract("4.6/popup", "D-12/always-chat")
+def test_a_blocked_popup_is_told_and_the_button_stays(
+    make_browser: MakeBrowser, make_context: MakeContext, business: Business
+) -> None:
+    """When the browser blocks the popup, the person is told what to do, and a click of their own works."""
+    page = make_context(browser=make_browser(Profile.REALISTIC)).new_page()
+    widget = ShopPage(page, business).open()
+
+    widget.press_after_another_popup("google")
+    failed = widget.wait_for_event("oauth:failed")
+
+    assert failed == {"social": "google", "code": "popup_blocked"}
+    expect(widget.panel.get_by_text("Allow pop-ups for this page")).to_be_visible()
+    widget.sign_in_with("google").approve()
     widget.wait_for("member")
 
 

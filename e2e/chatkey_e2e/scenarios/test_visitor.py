@@ -1,5 +1,7 @@
 """Mode 1: the visitor, anonymous and bound to a key that never leaves the browser."""
 
+from typing import Literal
+
 import jwt
 import pytest
 from playwright.sync_api import BrowserContext
@@ -70,6 +72,41 @@ def test_a_cleared_key_makes_a_new_visitor(shop: ShopPage) -> None:
 
     assert after.startswith("v_")
     assert after != before
+
+
+@pytest.mark.contract("D-04/bad-record", "2.3/indexeddb")
+@pytest.mark.parametrize("kind", ["extractable", "P-384", "spoilt"])
+def test_a_planted_record_is_deleted_and_the_key_made_anew(
+    shop: ShopPage, business: Business, kind: Literal["extractable", "P-384", "spoilt"]
+) -> None:
+    """What is no non-extractable P-256 pair is never used: it is replaced, and the page is told."""
+    shop.page.goto(f"{business.origin}/")
+    planted = shop.widget.plant_record(kind)
+
+    widget = shop.open()
+
+    stored = widget.stored_key()
+    assert widget.events("key:lost") == [{"reason": "corrupt"}]
+    assert widget.uid == f"v_{widget.jkt}"
+    assert (stored.algorithm["namedCurve"], stored.extractable, stored.exported) == ("P-256", False, [])
+    assert stored.public_jwk["x"] != planted
+
+
+@pytest.mark.contract("D-12/always-chat")
+def test_a_visitor_whose_browser_denies_storage_can_chat(shop: ShopPage) -> None:
+    """Without IndexedDB the key lives in memory: the page is told, and the visitor chats until the page is left."""
+    shop.page.add_init_script(
+        'IDBFactory.prototype.open = () => { throw new DOMException("denied", "SecurityError"); };'
+    )
+
+    widget = shop.open()
+    widget.send("Can you read this?")
+    first = widget.uid
+    second = shop.reload().uid
+
+    assert widget.events("storage:degraded") == [{"reason": "SecurityError: denied"}]
+    assert first.startswith("v_")
+    assert second != first
 
 
 @pytest.mark.contract("2.6/refresh", "8/refresh-50")
