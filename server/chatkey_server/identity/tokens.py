@@ -106,7 +106,7 @@ class _Claims(msgspec.Struct, frozen=True, omit_defaults=True):
     data: _Data | None = None
 
 
-class _Unverified(msgspec.Struct, frozen=True):
+class _Named(msgspec.Struct, frozen=True):
     pid: str = ""
     type: str = ""
     iat: Seconds = 0
@@ -117,8 +117,20 @@ class _Parts(NamedTuple):
     payload: bytes
 
 
+class UnverifiedToken(NamedTuple):
+    """A socket token taken apart, nothing of it verified: `pid` says whose secret to look up. Never shown by `repr`."""
+
+    parts: _Parts
+    pid: str
+    type: str
+    iat: int
+
+    def __repr__(self) -> str:
+        return f"UnverifiedToken(pid={self.pid!r}, …)"
+
+
 _read_claims: Final = msgspec.json.Decoder(_Claims)
-_read_unverified: Final = msgspec.json.Decoder(_Unverified)
+_read_named: Final = msgspec.json.Decoder(_Named)
 _write: Final = msgspec.json.Encoder().encode
 
 
@@ -189,25 +201,33 @@ def mint_identity(
 # reading
 
 
-def claimed_provider(token: str) -> str:
-    """Return the `pid` an unverified socket token names, so that its secret can be looked up."""
-    pid = _unverified(_parts(token).payload).pid
-    if not pid:
+def unverified(token: str) -> UnverifiedToken:
+    """Take a socket token apart, so that the secret of the provider it names can be looked up."""
+    parts = _parts(token)
+    try:
+        named = claims.read(_read_named, parts.payload)
+    except claims.WrongClaim as wrong:
+        raise _wrong(wrong.member, wrong.what) from None
+    if not named.pid:
         raise _wrong("pid", "is missing")
-    return pid
+    return UnverifiedToken(parts, named.pid, named.type, named.iat)
 
 
 def read_socket_token(token: str, secrets: Secrets, *, pid: str, now: float) -> SocketIdentity:
-    """Verify a visitor or member socket token of provider `pid`, and say who it speaks for.
+    """Verify a visitor or member socket token of provider `pid`, and say who it speaks for."""
+    return verified(unverified(token), secrets, pid=pid, now=now)
+
+
+def verified(token: UnverifiedToken, secrets: Secrets, *, pid: str, now: float) -> SocketIdentity:
+    """Verify a socket token that was taken apart, and say who it speaks for.
 
     Checks, in this order: compact form and size, header, signature, JSON without repeated members, claims and
     their bounds, provider, times, and the binding to a key (`proof_binding_missing`).
     """
-    parts = _parts(token)
-    if _unverified(parts.payload).type == "visitor":
-        return _read_visitor(parts, secrets, pid, now)
-    _verify(parts.compact, secrets.accepted(now))
-    read = _claims(parts.payload)
+    if token.type == "visitor":
+        return _verified_visitor(token, secrets, pid, now)
+    _verify(token.parts.compact, secrets.accepted(now))
+    read = _claims(token.parts.payload)
     _check_type(read, "user")
     _check_common(read, pid, now)
     login = _login_of(read)
@@ -230,10 +250,9 @@ def read_identity_token(token: str, secrets: Secrets, *, pid: str, now: float) -
     return IdentityToken(pid, read.uid, read.exp, jkt, msgspec.structs.replace(_profile(read), auth_provider=social))
 
 
-def _read_visitor(parts: _Parts, secrets: Secrets, pid: str, now: float) -> SocketIdentity:
-    issued = _unverified(parts.payload).iat
-    _verify(parts.compact, tuple(_minute_key(secret, issued) for secret in secrets.accepted(now)))
-    read = _claims(parts.payload)
+def _verified_visitor(token: UnverifiedToken, secrets: Secrets, pid: str, now: float) -> SocketIdentity:
+    _verify(token.parts.compact, tuple(_minute_key(secret, token.iat) for secret in secrets.accepted(now)))
+    read = _claims(token.parts.payload)
     _check_common(read, pid, now)
     if read.iat // MINUTE > now // MINUTE:
         raise _early("iat", read.iat - now)
@@ -293,13 +312,6 @@ def _verify(compact: encoding.Compact, secrets: tuple[bytes, ...]) -> None:
         member="signature",
         cause=signed_with(compact.signed, compact.signature, secrets[0]),
     )
-
-
-def _unverified(payload: bytes) -> _Unverified:
-    try:
-        return claims.read(_read_unverified, payload)
-    except claims.WrongClaim as wrong:
-        raise _wrong(wrong.member, wrong.what) from None
 
 
 def _claims(payload: bytes) -> _Claims:

@@ -47,6 +47,9 @@ class DefaultHeaders:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on; sockets are left alone."""
+        if scope["type"] != ScopeType.HTTP:
+            await self._app(scope, receive, send)
+            return
 
         async def send_with_defaults(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -55,7 +58,7 @@ class DefaultHeaders:
                 message["headers"] = [*message["headers"], *missing]
             await send(message)
 
-        await self._app(scope, receive, send_with_defaults if scope["type"] == ScopeType.HTTP else send)
+        await self._app(scope, receive, send_with_defaults)
 
 
 class SocketToken(msgspec.Struct, frozen=True):

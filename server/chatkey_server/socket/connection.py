@@ -9,7 +9,7 @@ from chatkey_protocol import frames as wire
 from chatkey_protocol.codes import Code
 from chatkey_server.identity import proofs, tokens
 from chatkey_server.identity.errors import Refused
-from chatkey_server.identity.tokens import SocketIdentity
+from chatkey_server.identity.tokens import SocketIdentity, UnverifiedToken
 from chatkey_server.settings import Limits
 from chatkey_server.socket import frames
 from chatkey_server.socket.handshake import Handshake
@@ -71,11 +71,11 @@ class Connection:
         self._expect(State.AWAITING_CONNECT if isinstance(frame, frames.Connect) else State.READY, frame)
         return frame
 
-    def connect(self, frame: frames.Connect, provider: ProviderView, now: float) -> wire.Ready:
+    def connect(self, frame: frames.Connect, token: UnverifiedToken, provider: ProviderView, now: float) -> wire.Ready:
         """Judge token and proof, and say who is connected; the nonce is spent either way."""
         self._expect(State.AWAITING_CONNECT, frame)
         nonce, self._nonce = self._nonce, None
-        identity = self._handshake.judge(frame, provider, nonce=nonce, now=now)
+        identity = self._handshake.judge(frame, token, provider, nonce=nonce, now=now)
         self.state = State.READY
         self._hold(identity)
         return wire.Ready(
@@ -89,9 +89,10 @@ class Connection:
     def refresh(self, frame: frames.Refresh, provider: ProviderView, now: float) -> wire.Refreshed:
         """Take a newer token of the same person and key; an older one changes nothing."""
         held = self._held(frame)
-        if tokens.claimed_provider(frame.token) != held.pid:
+        token = tokens.unverified(frame.token)
+        if token.pid != held.pid:
             raise _changed("pid")
-        identity = tokens.read_socket_token(frame.token, provider.secrets, pid=held.pid, now=now)
+        identity = tokens.verified(token, provider.secrets, pid=held.pid, now=now)
         self._handshake.check_provider(provider)
         if identity.login != held.login:
             raise _changed("type")

@@ -9,7 +9,7 @@ from typing import Final
 from chatkey_protocol.codes import Code
 from chatkey_server.identity import origins, proofs, tokens
 from chatkey_server.identity.errors import Refused
-from chatkey_server.identity.tokens import SocketIdentity
+from chatkey_server.identity.tokens import SocketIdentity, UnverifiedToken
 from chatkey_server.socket.frames import Connect
 from chatkey_server.storage.providers import ProviderView
 
@@ -40,9 +40,14 @@ class Handshake:
         if origin_headers:
             self.origin = _page_origin(origin_headers[0])
 
-    def judge(self, frame: Connect, provider: ProviderView, *, nonce: str | None, now: float) -> SocketIdentity:
-        """Return who is connected. Refuses at the first check that fails, each with its own code."""
-        identity = tokens.read_socket_token(frame.token, provider.secrets, pid=provider.id, now=now)
+    def judge(
+        self, frame: Connect, token: UnverifiedToken, provider: ProviderView, *, nonce: str | None, now: float
+    ) -> SocketIdentity:
+        """Return who is connected. Refuses at the first check that fails, each with its own code.
+
+        `token` is the frame's, taken apart, and `provider` the one it names.
+        """
+        identity = tokens.verified(token, provider.secrets, pid=provider.id, now=now)
         proof = proofs.verify(frame.proof, token=frame.token, jkt=identity.jkt, nonce=nonce, htu=self.uri, now=now)
         self.check_provider(provider)
         self.skew = proof.skew

@@ -35,7 +35,7 @@ PATIENCE_SECONDS: Final = 2.0
 _PROCESS: Final = token_hex(8)
 _numbers = count()
 
-log = structlog.get_logger("chatkey.socket")
+log: structlog.typing.FilteringBoundLogger = structlog.get_logger("chatkey.socket")
 
 
 class Session:
@@ -53,6 +53,7 @@ class Session:
         self._alarm: Alarm | None = None
         self._closing: asyncio.Task[None] | None = None
         self._party: str | None = None
+        self._log: structlog.typing.FilteringBoundLogger = log
 
     async def run(self) -> None:
         """Serve the socket until the peer leaves or something is refused."""
@@ -79,7 +80,7 @@ class Session:
             return
         self._machine.close()
         self._outbox.close()
-        log.info("socket.refused", code=refused.code, member=refused.member, cause=refused.cause, **self._who())
+        self._log.info("socket.refused", code=refused.code, member=refused.member, cause=refused.cause)
         with suppress(*GONE, TimeoutError):
             async with asyncio.timeout(PATIENCE_SECONDS):
                 await send(self._socket, frames.encode(frames.error(refused)))
@@ -122,12 +123,14 @@ class Session:
                 await self._send(await dialogue.answer(self._chat, self._identity(), frame, self._id))
 
     async def _connect(self, frame: frames.Connect, now: float) -> None:
-        ready = self._machine.connect(frame, await self._provider(tokens.claimed_provider(frame.token)), now)
+        token = tokens.unverified(frame.token)
+        ready = self._machine.connect(frame, token, await self._provider(token.pid), now)
         identity = self._identity()
         self._party = customer_channel(identity.pid, identity.login, identity.uid)
         self._services.sockets.join(self._party)
         self._services.hub.add(self._party, self.deliver)
-        log.info("socket.ready", skew=round(self._handshake.skew, 1), **self._who())
+        self._log = log.bind(provider=identity.pid, login=identity.login, uid=identity.uid)
+        self._log.info("socket.ready", skew=round(self._handshake.skew, 1))
         await self._send(ready)
         self._set_alarm()
 
@@ -174,10 +177,6 @@ class Session:
             return
         self._services.hub.remove(self._party, self.deliver)
         self._services.sockets.leave(self._party)
-        log.info("socket.closed", seconds=round(self._clock() - self._machine.opened_at, 1), **self._who())
+        self._log.info("socket.closed", seconds=round(self._clock() - self._machine.opened_at, 1))
         if not self._services.sockets.is_here(self._party):
             await self._chat.gone(self._identity())
-
-    def _who(self) -> dict[str, str]:
-        identity = self._machine.identity
-        return {} if identity is None else {"provider": identity.pid, "login": identity.login, "uid": identity.uid}

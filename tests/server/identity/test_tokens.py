@@ -289,8 +289,11 @@ def test_the_previous_secret_counts_until_its_time_and_not_a_second_longer(make_
     assert refusal_of(token, rotated, NOW + 10).code is Code.TOKEN_SIGNATURE
 
 
-def test_secrets_do_not_show_themselves(secrets: Secrets) -> None:
+def test_secrets_and_tokens_do_not_show_themselves(make_token: MakeToken, secrets: Secrets) -> None:
+    token = make_token()
+
     assert SECRET not in repr(secrets)
+    assert not any(segment in repr(tokens.unverified(token)) for segment in token.split("."))
 
 
 # visitors
@@ -409,9 +412,9 @@ def test_a_long_lived_token_does_not_pass_as_social(make_token: MakeToken, secre
 
 
 def test_the_provider_is_read_before_anything_is_verified(make_token: MakeToken) -> None:
-    assert tokens.claimed_provider(make_token()) == "prov_a"
+    assert tokens.unverified(make_token()).pid == "prov_a"
     with pytest.raises(Refused) as refusal:
-        tokens.claimed_provider(make_token(pid=None))
+        tokens.unverified(make_token(pid=None))
     assert (refusal.value.code, refusal.value.member) == (Code.TOKEN_CLAIMS, "pid")
 
 

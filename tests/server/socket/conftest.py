@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 
 from chatkey_protocol.frames import Kind
 from chatkey_server.identity import tokens
-from chatkey_server.identity.tokens import IdentityToken, Profile, Secrets
+from chatkey_server.identity.tokens import IdentityToken, Profile, Secrets, unverified
 from chatkey_server.settings import Limits
 from chatkey_server.socket.connection import Connection
 from chatkey_server.socket.handshake import Handshake
@@ -153,7 +153,7 @@ class Peer:
 
     def connect(self, token: str, proof: str) -> Any:
         frame: Any = self.machine.receive(self.text(Kind.CONNECT, token=token, proof=proof), self.now)
-        return self.machine.connect(frame, self.provider, self.now)
+        return self.machine.connect(frame, unverified(token), self.provider, self.now)
 
     def join(self, token: str) -> Any:
         return self.connect(token, self.browser.proof(token, self.nonce, now=self.now))

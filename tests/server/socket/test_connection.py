@@ -10,7 +10,7 @@ import pytest
 from chatkey_protocol.codes import Close, Code
 from chatkey_protocol.frames import Kind
 from chatkey_server.identity.errors import Refused
-from chatkey_server.identity.tokens import Secrets
+from chatkey_server.identity.tokens import Secrets, unverified
 from chatkey_server.settings import Limits
 from chatkey_server.socket.connection import State
 
@@ -210,7 +210,7 @@ class TestOrder:
         peer.machine.close()
 
         with refusal(Code.FRAME_UNEXPECTED, Close.BAD_FRAME, "type"):
-            peer.machine.connect(frame, peer.provider, NOW)
+            peer.machine.connect(frame, unverified(token), peer.provider, NOW)
         assert peer.machine.state is State.CLOSED
 
     def test_a_ping_is_answered_with_the_time(self, peer: Make, browser: Make) -> None:
