@@ -31,6 +31,7 @@ def sign_in_elsewhere(shop: ShopPage) -> None:
     other.route("**/sdk.js", lambda route: route.abort())
     other.goto(shop.business.url)
     other.get_by_role("button", name=ADA).click()
+    other.get_by_role("button", name="Leave the shop").wait_for()  # a page that closes on its way never says so
     other.close()
 
 
