@@ -210,7 +210,14 @@
     const runtime = import(`${served.pyodide}pyodide.asm.mjs`);
     const snapshot = read(served.snapshot);
     for (const file of [loader, runtime, snapshot]) file.catch(() => {}); // met where the file is used
+    warmUp();
     return { blocked, loader, runtime, snapshot };
+  }
+
+  /** A browser starts its key store at the first use, which takes as long as making a key: let it do so meanwhile. */
+  function warmUp() {
+    const uses = [() => indexedDB.databases(), () => crypto.subtle.digest("SHA-256", new Uint8Array())];
+    for (const use of uses) Promise.resolve().then(use).catch(() => {}); // what is missing is met where it is needed
   }
 
   /** Let the runtime get ready while the snapshot is on its way, and copy it in when both are there. */
