@@ -108,6 +108,7 @@ def test_a_process_serves_https(tmp_path: Path) -> None:
     assert answer.json()["issuer"] == f"{address}/gitlab"
 
 
+@pytest.mark.contract("D-18/light-start")
 def test_what_the_first_request_does_not_need_is_not_imported() -> None:
     code = (
         "import sys; from chatkey_oauth.app import create_app; from chatkey_oauth.engine.http import Call\n"
