@@ -9,7 +9,7 @@ import jwt
 
 from chatkey_demo.stack.lab import Provider, SocialKeys
 from chatkey_demo.stack.stack import Stack
-from chatkey_protocol.names import CONFIG_PATH, MEMBER_TOKEN_PATH, OAUTH_START_PATH, SOCKET_PATH, VISITOR_TOKEN_PATH
+from chatkey_protocol.names import MEMBER_TOKEN_PATH, OAUTH_START_PATH, SOCKET_PATH, VISITOR_TOKEN_PATH
 from chatkey_protocol.storage_keys import MEMBER_TOKEN_PREFIX
 
 
@@ -41,11 +41,6 @@ class Business:
     def storage_key(self) -> str:
         """The localStorage key of the cached member token."""
         return MEMBER_TOKEN_PREFIX + self.provider.id
-
-    @property
-    def configuration_path(self) -> str:
-        """Path of the configuration endpoint."""
-        return CONFIG_PATH.format(id=self.provider.id)
 
     @property
     def visitor_token_path(self) -> str:

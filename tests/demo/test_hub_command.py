@@ -7,7 +7,6 @@ import socket
 import subprocess
 import sys
 import webbrowser
-from importlib.metadata import entry_points
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -21,10 +20,6 @@ from chatkey_demo.cli import demo
 from chatkey_demo.hub import terminal, window
 from chatkey_demo.stack.ports import LOOPBACK
 from chatkey_demo.stack.tls import Certificates, trust
-
-installed = pytest.mark.skipif(
-    not entry_points(group="chatkey.commands"), reason="chatkey is not installed here, so it has no commands"
-)
 
 
 def test_the_options_are_explained() -> None:
@@ -183,7 +178,6 @@ def test_nobody_is_told_anything_who_wanted_no_browser() -> None:
         assert shown == window.Window()
 
 
-@installed
 def test_it_starts_over_tls_with_a_ca_to_trust_and_ends_cleanly_at_ctrl_c() -> None:
     command = (sys.executable, "-m", "chatkey_server", "demo", "--tls", "--no-browser", "--port", "0")
     child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)

@@ -1,7 +1,6 @@
 """The three servers start together, know each other, move their clocks together, and leave nothing running."""
 
 from collections.abc import Iterator
-from importlib.metadata import entry_points
 from pathlib import Path
 
 import httpx
@@ -12,10 +11,6 @@ from chatkey_demo.stack.process import ProcessError
 from chatkey_demo.stack.stack import Flavour, Stack, running
 
 FLAVOURS = {Flavour.PLAIN: "http://localhost:", Flavour.TLS: "https://chat.localhost:"}
-
-pytestmark = pytest.mark.skipif(
-    not entry_points(group="chatkey.commands"), reason="chatkey is not installed here, so it has no commands"
-)
 
 
 @pytest.fixture(scope="module", params=FLAVOURS)
