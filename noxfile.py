@@ -17,7 +17,7 @@ import nox
 ROOT = Path(__file__).parent
 COMPONENTS = ("server", "widget_sim", "fake_oauth", "e2e", "demo")
 TYPED = (*COMPONENTS, "tests", "benchmarks", "tools", "noxfile.py", "hatch_build.py")
-BENCHES = ("boot", "tokens", "connect")
+BENCHES = ("boot", "tokens", "connect", "fake-oauth")
 
 nox.needs_version = ">=2025.2.9"
 nox.options.default_venv_backend = "uv"
@@ -90,11 +90,11 @@ def demo(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Benchmarks, as ratios within one run: `nox -s bench -- boot`, `tokens`, `connect`, or all of them."""
+    """Benchmarks, as ratios within one run: `nox -s bench -- boot`, `tokens`, `connect` or `fake-oauth`; or all."""
     _install(session, "dev")
     _install_project(session)
     for name in session.posargs or BENCHES:
-        session.run("python", f"benchmarks/{name}.py")
+        session.run("python", f"benchmarks/{name.replace('-', '_')}.py")
 
 
 @nox.session

@@ -21,8 +21,8 @@ OURS_ALLOWED = {
     "chatkey_widget": {"chatkey_protocol"},
     "chatkey_server": {"chatkey_protocol"},
     "chatkey_oauth": {"chatkey_protocol"},
-    "chatkey_demo": {"chatkey_protocol"},
-    "chatkey_e2e": {"chatkey_protocol", "chatkey_demo"},
+    "chatkey_demo": {"chatkey_protocol", "chatkey_oauth"},
+    "chatkey_e2e": {"chatkey_protocol", "chatkey_demo", "chatkey_oauth"},
 }
 PAGE_ONLY = {"js", "pyodide", "pyodide_js"}
 RULES_ALLOWED = {"cryptography", "idna", "msgspec"}
@@ -55,6 +55,13 @@ def test_a_component_imports_only_the_components_below_it(package: str) -> None:
     }
 
     assert not wrong
+
+
+@pytest.mark.parametrize("package", ["chatkey_demo", "chatkey_e2e"])
+def test_of_the_fake_provider_others_know_its_client_only(package: str) -> None:
+    known = {name for module in modules(package) for name in imported(module) if name.startswith("chatkey_oauth")}
+
+    assert known == {"chatkey_oauth.client"}
 
 
 @pytest.mark.parametrize("package", ["chatkey_protocol", "chatkey_widget"])

@@ -16,22 +16,24 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Playwright, expect, sync_playwright
 
 from chatkey_demo import browsers
-from chatkey_demo.stack.lab import LabError
 from chatkey_demo.stack.process import ProcessError
 from chatkey_demo.stack.stack import Flavour, Stack, running
 from chatkey_e2e import options
 from chatkey_e2e.business import Business, close_business, open_business
 from chatkey_e2e.freshness import StaleError, refresh
+from chatkey_e2e.misbehaviour import Faults, Marks, missed
 from chatkey_e2e.pages.agent import AgentPage
 from chatkey_e2e.pages.shop import ShopPage
 from chatkey_e2e.pages.widget import WidgetPage
 from chatkey_e2e.redaction import redact, redact_zip
 from chatkey_e2e.wire import Peer, peer
 from chatkey_e2e.witness import Witness
+from chatkey_oauth.client import LabError
 
 MakeBrowser = Callable[[browsers.Profile], Browser]
 MakeBusiness = Callable[..., Business]
 MakeContext = Callable[..., BrowserContext]
+MakeFaults = Callable[[BrowserContext], Faults]
 MakePeer = Callable[..., Peer]
 Advance = Callable[[float], None]
 
@@ -41,6 +43,8 @@ STEP_MS = 10_000
 failed_key = pytest.StashKey[bool]()
 found_key = pytest.StashKey[browsers.Found]()
 witness_key = pytest.StashKey[Witness]()
+marks_key = pytest.StashKey[Marks]()
+faults_key = pytest.StashKey[list[Faults]]()
 
 NOT_STARTED = 3
 """Exit status when there is nothing to test with: no browser, or a server that does not start."""
@@ -63,10 +67,19 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Fail a test that armed a fault which was never hit: it did not show what it says."""
+    result = yield
+    if faults_key in item.stash and (sentences := missed(item.stash[faults_key])):
+        pytest.fail(sentences, pytrace=False)
+    return result
+
+
+@pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Remember a failure for the fixtures' ends, and attach what the servers wrote meanwhile."""
+    """Remember a failure for the fixtures' ends, and attach what the servers wrote and how the logins went."""
     if call.excinfo is not None:
         _end_outside_playwright(call.excinfo.tb)
     report = yield
@@ -77,6 +90,8 @@ def pytest_runtest_makereport(
             report.sections += [
                 (f"output of {name}", redact(text, witness.secrets)) for name, text in witness.output().items() if text
             ]
+        if marks_key in item.stash:
+            report.sections += item.stash[marks_key].timelines()
     return report
 
 
@@ -194,10 +209,18 @@ def witness(request: pytest.FixtureRequest, stack: Stack) -> Witness:
 
 
 @pytest.fixture
+def marks(request: pytest.FixtureRequest, stack: Stack) -> Marks:
+    """The marks by which the fake provider knows this test's contexts."""
+    marks = request.node.stash[marks_key] = Marks(stack)
+    return marks
+
+
+@pytest.fixture
 def make_context(
     request: pytest.FixtureRequest,
     browser: Browser,
     witness: Witness,
+    marks: Marks,
     chatkey_options: options.Options,
 ) -> Iterator[MakeContext]:
     """Open browser contexts; at the end nothing secret may be anywhere, and a failure keeps trace and screenshots."""
@@ -208,6 +231,7 @@ def make_context(
         context = chosen.new_context(**{**_defaults(chosen, calm=chosen is browser), **members})
         context.set_default_timeout(STEP_MS)
         witness.watch(context)
+        marks.mark(context)
         if chatkey_options.trace != "off":
             full = chatkey_options.trace == "on"  # what is in the page costs a third of a scenario's time
             context.tracing.start(name=request.node.name, screenshots=full, snapshots=full, sources=True)
@@ -230,6 +254,26 @@ def make_context(
 def context(make_context: MakeContext) -> BrowserContext:
     """One person's browser."""
     return make_context()
+
+
+@pytest.fixture
+def make_faults(request: pytest.FixtureRequest, stack: Stack, marks: Marks) -> Iterator[MakeFaults]:
+    """Let the fake provider misbehave for one of this test's contexts; a fault that is never hit fails the test."""
+    made = request.node.stash[faults_key] = []
+
+    def make(context: BrowserContext) -> Faults:
+        made.append(Faults(stack.provider_lab, marks.by_context[context]))
+        return made[-1]
+
+    yield make
+    for faults in made:
+        faults.disarm()
+
+
+@pytest.fixture
+def faults(make_faults: MakeFaults, context: BrowserContext) -> Faults:
+    """What the fake provider does wrong for `context`: `faults.arm("deny", provider="google")`."""
+    return make_faults(context)
 
 
 @pytest.fixture

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from chatkey_oauth.clock import Clock
+from chatkey_oauth.engine.approval import Approval
 from chatkey_oauth.engine.clients import Clients
-from chatkey_oauth.engine.http import Answer, Asgi, Call, Receive, Scope, Send, text_answer
+from chatkey_oauth.engine.flows import Flows
+from chatkey_oauth.engine.http import Answer, Asgi, Call, Receive, Scope, Send, send_answer, text_answer
 from chatkey_oauth.engine.pages import index_page
 from chatkey_oauth.engine.people import People
 from chatkey_oauth.engine.provider import Addresses, Provider, World
+from chatkey_oauth.engine.switches import Switches
 from chatkey_oauth.lab.log import RequestLog
-from chatkey_oauth.providers import NAMES, load
+from chatkey_oauth.providers import NAMES, declared_switches, load
 from chatkey_oauth.settings import Settings
+
+if TYPE_CHECKING:
+    from chatkey_oauth.faults.rules import Faults
+    from chatkey_oauth.faults.watch import Watch
 
 LAB: Final = "lab"
 BODY_BYTES: Final = 64 * 1024
@@ -29,9 +36,13 @@ class App:
     def __init__(self, settings: Settings, clock: Clock) -> None:
         self.settings = settings
         self.clock = clock
-        self.world = World(clock, Clients(settings.clients), People())
-        self.log = RequestLog(clock) if settings.lab else None
+        people, switches = People(), Switches(declared_switches, settings.switches)
+        approval = Approval(people, settings.auto_approve or None)
+        self.world = World(clock, Clients(settings.clients), people, switches, approval)
+        self.log = RequestLog(clock)
         self._providers: dict[str, Provider] = {}
+        if settings.lab:
+            self.world = self.world._replace(watch=self.watch)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -50,6 +61,25 @@ class App:
 
         return cast("Asgi", control_app(self))
 
+    @cached_property
+    def watch(self) -> Watch:
+        """What attends to every request while the lab is on."""
+        from chatkey_oauth.faults.rules import Faults
+        from chatkey_oauth.faults.watch import Watch
+
+        clock, random = self.world.clock, self.world.random
+        return Watch(Flows(clock, random), Faults(clock, random, NAMES))
+
+    @property
+    def flows(self) -> Flows:
+        """The login attempts that were seen while the lab is on."""
+        return self.watch.flows
+
+    @property
+    def faults(self) -> Faults:
+        """The faults that are armed while the lab is on."""
+        return self.watch.faults
+
     def provider(self, name: str) -> Provider:
         """A provider of `NAMES`, made when it is first asked for."""
         if name not in self._providers:
@@ -58,24 +88,32 @@ class App:
 
     def addresses(self, name: str) -> Addresses:
         """Where a provider is, for whom."""
-        browser, server = f"{self.settings.for_browsers}/{name}", f"{self.settings.for_servers}/{name}"
-        return Addresses(browser, server, self.settings.issuers.get(name, browser))
+        settings = self.settings
+        return Addresses(settings.browser_base(name), settings.server_base(name), settings.issuer(name))
 
     def reset(self) -> None:
         """Return to the state after the start. Signing keys stay, so that what others cached of them holds."""
         self.clock.reset()
         self.world.clients.reset()
         self.world.people.reset()
+        self.world.switches.reset()
+        self.world.approval.reset()
         for provider in self._providers.values():
-            provider.grants.clear()
-        if self.log is not None:
-            self.log.clear()
+            provider.reset()
+        if self.world.watch is not None:
+            self.world.watch.clear()
+        self.log.clear()
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         body = await read_body(receive)
         call = call_of(scope, body or b"")
         answer = text_answer("The body is too large.", 413) if body is None else self.answer(call)
-        await send_answer(send, answer, with_body=call.method != "HEAD")
+        if answer.delay == 0 and not answer.cut:
+            await send_answer(send, answer, with_body=call.method != "HEAD")
+        else:
+            from chatkey_oauth.line import misbehave
+
+            await misbehave(scope, receive, send, answer)
 
     def answer(self, call: Call) -> Answer:
         """Hand a request to its provider, and write it down while the lab is on."""
@@ -84,7 +122,7 @@ class App:
             return self._front(call)
         call.path = f"/{rest}"
         answer = self.provider(name).respond(call)
-        if self.log is not None:
+        if self.settings.lab:
             self.log.add(name, call, answer)
         return answer
 
@@ -120,14 +158,6 @@ async def read_body(receive: Receive) -> bytes | None:
             break
         body, more = body + message["body"], message["more_body"]
     return body if len(body) <= BODY_BYTES else None
-
-
-async def send_answer(send: Send, answer: Answer, *, with_body: bool) -> None:
-    """Send an answer."""
-    headers = [(name.encode("latin-1"), value.encode("latin-1", "replace")) for name, value in answer.headers]
-    headers.append((b"content-length", str(len(answer.body)).encode()))
-    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
-    await send({"type": "http.response.body", "body": answer.body if with_body else b"", "more_body": False})
 
 
 async def live(receive: Receive, send: Send) -> None:

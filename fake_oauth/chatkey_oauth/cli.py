@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,45 +19,104 @@ if TYPE_CHECKING:
 )
 @click.option("--tls-cert", default="", help="Certificate chain (PEM) to serve https with.")
 @click.option("--tls-key", default="", help="Private key (PEM) of the certificate.")
-@click.option("--browser-url", default="", help="Base address browsers use, where it is not the one listened at.")
-@click.option("--server-url", default="", help="Base address login backends use; the browsers' one by default.")
-@click.option("--clients", type=click.Path(path_type=Path), help="JSON list of clients to register.")
-@click.option("--lab", is_flag=True, help="Switch on the control API under /lab.")
+@click.option(
+    "--browser-url",
+    multiple=True,
+    metavar="[PROVIDER=]URL",
+    help="Base address browsers use, where it is not the one listened at; of all providers, or of one. Repeatable.",
+)
+@click.option(
+    "--server-url",
+    multiple=True,
+    metavar="[PROVIDER=]URL",
+    help="Base address login backends use; the browsers' one by default. Repeatable.",
+)
+@click.option(
+    "--issuer",
+    multiple=True,
+    metavar="PROVIDER=URL",
+    help="What a provider calls itself; its address for browsers by default. Repeatable.",
+)
+@click.option(
+    "--clients",
+    type=click.Path(path_type=Path),
+    help="JSON list of clients to register, instead of the ready-made ones.",
+)
+@click.option(
+    "--auto-approve", default="", metavar="ACCOUNT", help="Approve every request at once as ACCOUNT, without a page."
+)
+@click.option(
+    "--switch",
+    "switches",
+    multiple=True,
+    metavar="PROVIDER.NAME=on|off",
+    help="Set a behaviour that may be either way, such as discord.iss=on. Repeatable.",
+)
+@click.option(
+    "--lab/--no-lab", default=None, help="Have the control API under /lab, or not; on loopback it is there by default."
+)
 def fake_oauth(
     *,
     host: str,
     port: int,
     tls_cert: str,
     tls_key: str,
-    browser_url: str,
-    server_url: str,
+    browser_url: tuple[str, ...],
+    server_url: tuple[str, ...],
+    issuer: tuple[str, ...],
     clients: Path | None,
-    lab: bool,
+    auto_approve: str,
+    switches: tuple[str, ...],
+    lab: bool | None,
 ) -> None:
-    """Run fakes of real OAuth providers, each under its name: /google, /facebook, /github, /gitlab, /discord.
+    """Run fakes of real OAuth providers, each under its name: /google, /github, /apple and so on.
 
-    Prints `ready <address>` when it can be asked.
+    Prints `ready <address>` when it can be asked, and to a terminal what is where.
     """
+    from chatkey_oauth.engine.switches import SwitchError, read_switch
+    from chatkey_oauth.loopback import is_loopback
+    from chatkey_oauth.ready_made import READY_MADE
     from chatkey_oauth.serve import Listening
-    from chatkey_oauth.settings import Settings, SettingsError, read_clients
+    from chatkey_oauth.settings import Settings, SettingsError, read_addresses, read_clients, read_issuers
 
     try:
+        for_browsers, by_browser = read_addresses("--browser-url", browser_url)
+        for_servers, by_server = read_addresses("--server-url", server_url)
         with Listening(host, port) as listening:
             settings = Settings(
                 host=host,
                 port=listening.port,
                 tls_cert=tls_cert,
                 tls_key=tls_key,
-                browser_url=browser_url,
-                server_url=server_url,
-                lab=lab,
-                clients=read_clients(clients) if clients else (),
+                browser_url=for_browsers,
+                browser_urls=by_browser,
+                server_url=for_servers,
+                server_urls=by_server,
+                issuers=read_issuers(issuer),
+                lab=is_loopback(host) if lab is None else lab,
+                clients=read_clients(clients) if clients else READY_MADE,
+                auto_approve=auto_approve,
+                switches=dict(map(read_switch, switches)),
             )
+            if lab is None and not settings.lab:
+                click.echo(f"The lab is off, because {host} is not an address of this machine only.", err=True)
             listening.serve(settings, ready=lambda: announce(settings))
-    except SettingsError as error:
+    except (SettingsError, SwitchError) as error:
         raise click.ClickException(str(error)) from error
 
 
 def announce(settings: Settings) -> None:
-    """Say that requests are answered now."""
+    """Say that requests are answered now; to a person also where, and how to stop."""
     click.echo(f"ready {settings.for_browsers}")
+    if sys.stdout.isatty():
+        click.echo(guide(settings))
+
+
+def guide(settings: Settings) -> str:
+    """What somebody who has just started the fake wants to know."""
+    from chatkey_oauth.providers import NAMES
+
+    lab = f"{settings.listens_at}/lab" if settings.lab else "off"
+    approval = f"at once, as {settings.auto_approve}" if settings.auto_approve else "on a page, by whoever is chosen"
+    rows = [*((name, settings.browser_base(name)) for name in NAMES), ("lab", lab), ("approval", approval)]
+    return "\n".join(["", *(f"  {name:<9} {what}" for name, what in rows), "", "Ctrl+C stops it."])

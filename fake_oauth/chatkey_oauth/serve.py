@@ -7,8 +7,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from chatkey_oauth.app import create_app
+from chatkey_oauth.line import LINE, Line
 from chatkey_oauth.settings import Settings, SettingsError
 
 if TYPE_CHECKING:
@@ -45,6 +47,7 @@ class Listening:
             create_app(settings),
             ssl_certfile=settings.tls_cert or None,
             ssl_keyfile=settings.tls_key or None,
+            http=Cuttable if settings.lab else HttpToolsProtocol,
             ws="none",
             access_log=False,
             log_level="warning",
@@ -52,6 +55,22 @@ class Listening:
             timeout_graceful_shutdown=3,
         )
         Server(config, ready).run(sockets=[self._socket])
+
+
+class Cuttable(HttpToolsProtocol):
+    """A connection that an application can cut, for which ASGI has no word."""
+
+    def on_message_begin(self) -> None:
+        """Give the request its line."""
+        super().on_message_begin()
+        self._line = Line(self.transport)
+        self.scope["extensions"] = {LINE: self._line}  # type: ignore[dict-item]
+
+    def shutdown(self) -> None:
+        """Let nobody's hanging answer keep the server from its end."""
+        super().shutdown()
+        if self._line.held:
+            self._line.reset()
 
 
 class Server(uvicorn.Server):

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from ipaddress import ip_address
 from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import msgspec
 
 from chatkey_oauth.engine.clients import Client, ClientError, check_client
+from chatkey_oauth.engine.people import SEEDED
+from chatkey_oauth.loopback import is_loopback
+from chatkey_oauth.providers import NAMES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 class SettingsError(Exception):
@@ -18,24 +25,36 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Addresses, clients and switches.
 
     `browser_url` is the address browsers use, `server_url` the one a login backend uses; both default to where the
-    fake listens. `issuers` replaces a provider's issuer, by provider name.
+    fake listens. `browser_urls`, `server_urls` and `issuers` replace them for single providers, by name: base addresses
+    of that provider, not of the fake. An issuer is the address browsers use unless told otherwise, and the same for
+    both. `auto_approve` is the account that approves every request unasked, `switches` sets switches by
+    `<provider>.<switch>`.
     """
 
     host: str = "127.0.0.1"
     port: int = 9911
     browser_url: str = ""
     server_url: str = ""
+    browser_urls: dict[str, str] = {}
+    server_urls: dict[str, str] = {}
+    issuers: dict[str, str] = {}
     tls_cert: str = ""
     tls_key: str = ""
     lab: bool = False
+    auto_approve: str = ""
     clients: tuple[Client, ...] = ()
-    issuers: dict[str, str] = {}
+    switches: dict[str, bool] = {}
 
     def __post_init__(self) -> None:
         if bool(self.tls_cert) != bool(self.tls_key):
             raise SettingsError("TLS needs both a certificate and a key: give --tls-cert and --tls-key, or neither.")
         if self.lab and not is_loopback(self.host):
             raise SettingsError(f"The lab is for this machine only: bind to 127.0.0.1 instead of {self.host!r}.")
+        if self.auto_approve and self.auto_approve not in (seeded := [person.id for person in SEEDED]):
+            raise SettingsError(f"--auto-approve: {self.auto_approve!r} is not one of {', '.join(seeded)}.")
+        check_addresses("--browser-url", self.browser_url, self.browser_urls)
+        check_addresses("--server-url", self.server_url, self.server_urls)
+        check_addresses("--issuer", "", self.issuers)
 
     @property
     def listens_at(self) -> str:
@@ -53,15 +72,63 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         """The base address login backends use, without a trailing slash."""
         return (self.server_url or self.for_browsers).rstrip("/")
 
+    def browser_base(self, provider: str) -> str:
+        """A provider's base address for browsers."""
+        return self.browser_urls.get(provider, f"{self.for_browsers}/{provider}").rstrip("/")
 
-def is_loopback(host: str) -> bool:
-    """Tell whether a host name or address stays on this machine."""
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
+    def server_base(self, provider: str) -> str:
+        """A provider's base address for login backends: its own, or the general one, or that for browsers."""
+        general = f"{self.for_servers}/{provider}" if self.server_url else self.browser_base(provider)
+        return self.server_urls.get(provider, general).rstrip("/")
+
+    def issuer(self, provider: str) -> str:
+        """What a provider calls itself, to browsers and backends alike."""
+        return self.issuers.get(provider, self.browser_base(provider))
+
+
+def check_addresses(option: str, general: str, by_provider: dict[str, str]) -> None:
+    """Refuse an address that is none, and one for a provider that is none."""
+    for name in by_provider:
+        check_provider(option, name)
+    for url in (*by_provider.values(), *filter(None, [general])):
+        if not is_address(url):
+            raise SettingsError(f"{option}: {url!r} is not an address; write it as http://127.0.0.1:9911.")
+
+
+def is_address(url: str) -> bool:
+    """Tell whether paths can be appended to this: http or https, a host, nothing behind the path."""
     try:
-        return ip_address(host).is_loopback
+        parts = urlsplit(url)
     except ValueError:
         return False
+    return parts.scheme in {"http", "https"} and bool(parts.hostname) and not parts.query and not parts.fragment
+
+
+def check_provider(what: str, name: str) -> None:
+    """Refuse the name of a provider that is not imitated."""
+    if name not in NAMES:
+        raise SettingsError(f"{what}: {name!r} is not a provider; there are {', '.join(NAMES)}.")
+
+
+def read_addresses(option: str, values: Iterable[str]) -> tuple[str, dict[str, str]]:
+    """Split `http://…` and `google=http://…` into the general address and those by provider. The last one counts."""
+    general, by_provider = "", dict[str, str]()
+    for value in values:
+        name, equals, url = value.partition("=")
+        if equals and "/" not in name:
+            check_provider(option, name)
+            by_provider[name] = url
+        else:
+            general = value
+    return general, by_provider
+
+
+def read_issuers(values: Iterable[str]) -> dict[str, str]:
+    """Read `google=http://…` as issuers by provider."""
+    general, issuers = read_addresses("--issuer", values)
+    if general:
+        raise SettingsError(f"--issuer: {general!r} names no provider; write it as google={general}.")
+    return issuers
 
 
 def read_clients(path: Path) -> tuple[Client, ...]:
@@ -74,4 +141,6 @@ def read_clients(path: Path) -> tuple[Client, ...]:
         raise SettingsError(f"The clients file {path} cannot be read: {error.strerror}.") from error
     except (msgspec.MsgspecError, ClientError) as error:
         raise SettingsError(f"The clients file {path} is not a list of clients: {error}") from error
+    for number, client in enumerate(clients):
+        check_provider(f"The clients file {path}, provider of entry {number}", client.provider)
     return clients

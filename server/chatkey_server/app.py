@@ -12,6 +12,7 @@ from chatkey_server import assets, panel, socket
 from chatkey_server.chat.hub import Hub
 from chatkey_server.clock import Clock
 from chatkey_server.lab import Lab
+from chatkey_server.panel import admin
 from chatkey_server.public import oauth_callback, oauth_start, routes
 from chatkey_server.public.answers import DefaultHeaders
 from chatkey_server.public.documentation import openapi
@@ -43,6 +44,7 @@ def create_app(settings: Settings, *, clock: Clock | None = None) -> Litestar:
         oauth_callback.router(services),
         socket.handler(services),
         panel.router(services),
+        admin.handler(services),
     ]
     lifespan = [_database(settings)]
     if lab:
@@ -75,7 +77,7 @@ def build_services(settings: Settings, clock: Clock) -> Services:
         settings=settings,
         clock=clock,
         vault=vault,
-        providers=Providers(now=clock, vault=vault, socket_uri=settings.socket_uri),
+        providers=Providers(now=clock, vault=vault, socket_uri=settings.socket_uri, offered=settings.offered_socials),
         hub=Hub(settings.redis_url),
         sockets=Sockets(),
         token_limit=RateLimit(settings.limits.token_rate, clock),

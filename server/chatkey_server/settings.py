@@ -71,6 +71,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ca_file: str = ""
     panel_frame_ancestors: str = "'none'"
     lab: bool = False
+    preview_providers: tuple[str, ...] = ()
     log_level: str = "info"
     limits: Limits = Limits()
     socials: dict[str, SocialAddress] = {}
@@ -85,6 +86,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     def assets(self) -> str:
         """The address under which browsers find `sdk.js`."""
         return self.assets_url or f"{self.base_url}/assets"
+
+    @property
+    def offered_socials(self) -> tuple[str, ...]:
+        """The social providers a business can enable on this server, in the order of the login page (contract 4.4)."""
+        return (*AVAILABLE_SOCIALS, *(social for social in ANNOUNCED_SOCIALS if social in self.preview_providers))
 
     @property
     def database(self) -> str:
@@ -214,6 +220,16 @@ def _host(text: str) -> str:
     return text
 
 
+def _announced(text: str) -> tuple[str, ...]:
+    names = tuple(name.strip() for name in text.split(","))
+    if not set(names) <= set(ANNOUNCED_SOCIALS):
+        raise ValueError(
+            f"names a provider that is not announced; write names of {', '.join(ANNOUNCED_SOCIALS)} "
+            "with commas between them"
+        )
+    return names
+
+
 def _log_level(text: str) -> str:
     if text.lower() not in {"debug", "info", "warning", "error"}:
         raise ValueError("is not a level; write debug, info, warning or error")
@@ -243,6 +259,11 @@ def _general() -> Iterator[Setting]:
     yield Setting("CHATKEY_CA_FILE", _authorities, "Certificates to trust when the server calls social providers.")
     yield Setting("CHATKEY_PANEL_FRAME_ANCESTORS", _frame_ancestors, "The origins that may frame the agent panel.")
     yield Setting("CHATKEY_LAB", _switch, "Switches the test controls under `/lab` on; only on a loopback address.")
+    yield Setting(
+        "CHATKEY_PREVIEW_PROVIDERS",
+        _announced,
+        f"Announced social providers to offer already, with commas between them: {', '.join(ANNOUNCED_SOCIALS)}.",
+    )
     yield Setting("CHATKEY_LOG_LEVEL", _log_level, "How much is logged: debug, info, warning or error.")
 
 

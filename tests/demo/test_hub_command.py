@@ -69,8 +69,11 @@ def running(**members: Any) -> Any:
     modes = [SimpleNamespace(mode=SimpleNamespace(label="Visitor", hint="no sign-in"), url="http://localhost:8811/v/")]
     return SimpleNamespace(
         url="http://localhost:8800",
-        demo=SimpleNamespace(agent_url="http://localhost:8801/agent", modes=modes),
+        demo=SimpleNamespace(
+            agent_url="http://localhost:8801/agent", admin_url="http://localhost:8801/admin/", modes=modes
+        ),
         agent=SimpleNamespace(name="demo", password="a-password"),
+        administrator=SimpleNamespace(name="admin", password="another-password"),
         stack=SimpleNamespace(certificates=members.get("certificates")),
     )
 
@@ -83,10 +86,17 @@ def said(running: Any, note: str | None = None, *, is_terminal: bool = False) ->
     return written.getvalue()
 
 
-def test_the_terminal_shows_addresses_the_agents_password_and_how_to_stop() -> None:
+def test_the_terminal_shows_addresses_passwords_and_how_to_stop() -> None:
     shown = said(running(), is_terminal=True)
 
-    for words in ("http://localhost:8800", "http://localhost:8801/agent", "demo  /  a-password", "Visitor, no sign-in"):
+    for words in (
+        "http://localhost:8800",
+        "http://localhost:8801/agent",
+        "demo  /  a-password",
+        "http://localhost:8801/admin/",
+        "admin  /  another-password",
+        "Visitor, no sign-in",
+    ):
         assert words in shown
     assert "Ctrl-C ends it" in shown
     assert "ready" not in shown

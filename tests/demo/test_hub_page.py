@@ -16,6 +16,7 @@ from chatkey_demo.site.pages import snippet
 Client = TestClient[Litestar]
 
 AGENT = "http://localhost:8801/agent"
+ADMIN = "http://localhost:8801/admin/"
 SDK = "http://localhost:8801/assets/sdk.js"
 ORIGINS = [f"http://localhost:{port}" for port in (8811, 8812, 8813, 8814)]
 
@@ -25,7 +26,7 @@ def demo() -> Demo:
         OpenMode(mode, f"{origin}/{mode.key}/", snippet(mode.provider_id, SDK, get_token=mode.get_token))
         for mode, origin in zip(MODES, ORIGINS, strict=True)
     ]
-    return Demo(modes, AGENT)
+    return Demo(modes, AGENT, ADMIN)
 
 
 @pytest.fixture
@@ -66,6 +67,11 @@ def test_every_shop_has_an_origin_of_its_own(page: str) -> None:
 
 def test_a_shop_is_loaded_when_its_tab_is_opened_and_the_agent_panel_at_once(page: str) -> None:
     assert re.findall(r'<iframe title="[^"]+" (data-src|src)=', page) == ["data-src"] * 4 + ["src"]
+
+
+def test_the_admin_panel_is_linked_and_never_framed(page: str) -> None:
+    assert page.count(f'<a href="{ADMIN}" target="_blank"') == 3
+    assert f'src="{ADMIN}"' not in page
 
 
 def test_the_shown_snippet_is_the_one_the_shops_use(page: str) -> None:

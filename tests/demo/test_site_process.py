@@ -9,9 +9,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from chatkey_demo.stack.lab import LabError, Provider, SiteLab
+from chatkey_demo.stack.lab import Provider, SiteLab
 from chatkey_demo.stack.ports import free_ports
 from chatkey_demo.stack.process import Process
+from chatkey_oauth.client import LabError
 
 PROVIDER = Provider("prov_1", "a-secret-key-of-at-least-32-bytes-0123")
 

@@ -69,8 +69,8 @@ def test_all_clocks_move_together_and_are_put_back(stack: Stack) -> None:
 def test_the_services_keys_are_still_there_after_a_reset(stack: Stack) -> None:
     stack.reset()
 
-    clients = stack.provider_lab.ask("GET", "/clients")
-    assert {client["client_id"] for client in clients} >= {"service-google", "service-discord"}
+    clients = stack.provider_lab.clients()
+    assert {client.client_id for client in clients} >= {"service-google", "service-discord"}
 
 
 def test_a_setting_the_service_refuses_is_shown_with_its_own_words(tmp_path: Path) -> None:

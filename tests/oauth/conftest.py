@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
+import jwt
 import msgspec
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, derive_private_key
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from chatkey_oauth.app import App, create_app
 from chatkey_oauth.clock import Clock
 from chatkey_oauth.engine.clients import Client
 from chatkey_oauth.engine.http import Answer, Call, encode
+from chatkey_oauth.engine.pkce import s256
 from chatkey_oauth.engine.signing import make_key
 from chatkey_oauth.providers import NAMES
 from chatkey_oauth.settings import Settings
@@ -24,24 +29,73 @@ if TYPE_CHECKING:
 NOW = 1_795_000_000
 NONE: Mapping[str, str] = MappingProxyType({})
 CALLBACK = "https://chat.example/callback"
+FORM = "application/x-www-form-urlencoded"
+VERIFIER = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
+
+APPLE_KEY = derive_private_key(0xF3, SECP256R1())
+APPLE_KEYS: dict[str, Any] = {
+    "team_id": "TEAM000001",
+    "key_id": "KEY0000001",
+    "public_key": APPLE_KEY.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode(),
+}
 
 
 class Site(NamedTuple):
-    """One provider's main endpoints, the scope a login asks for, and a subject that is Rhea's."""
+    """One provider's main endpoints, the scope a login asks for, and what the profile has to be asked for.
+
+    `subject` is where a profile has its id, step by step; `client` is the name under which a client id is taken,
+    `proof` how a client proves itself, `demands` what an authorization request has to have beside the usual.
+    """
 
     authorize: str
     token: str
     profile: str
     scope: str
+    subject: str = "id"
+    fields: str = ""
+    client: str = "client_id"
+    proof: Literal["body", "basic", "jwt"] = "body"
+    demands: Mapping[str, str] = NONE
+
+    def named(self, params: Mapping[str, str | None]) -> dict[str, str]:
+        """Parameters under the provider's names; None leaves one out."""
+        names = {"client_id": self.client}
+        return {names.get(name, name): value for name, value in params.items() if value is not None}
 
 
 SITES = {
-    "google": Site("/o/oauth2/v2/auth", "/token", "/v1/userinfo", "openid email profile"),
+    "google": Site("/o/oauth2/v2/auth", "/token", "/v1/userinfo", "openid email profile", "sub"),
     "facebook": Site("/v24.0/dialog/oauth", "/v24.0/oauth/access_token", "/v24.0/me", "email,public_profile"),
     "github": Site("/login/oauth/authorize", "/login/oauth/access_token", "/user", "read:user user:email"),
     "gitlab": Site("/oauth/authorize", "/oauth/token", "/api/v4/user", "openid email profile read_user"),
     "discord": Site("/oauth2/authorize", "/api/oauth2/token", "/api/users/@me", "identify email openid"),
+    "tiktok": Site(
+        *("/v2/auth/authorize/", "/v2/oauth/token/", "/v2/user/info/", "user.info.basic"),
+        subject="data.user.open_id",
+        fields="open_id,display_name",
+        client="client_key",
+    ),
+    "apple": Site("/auth/authorize", "/auth/token", "", "openid", proof="jwt"),
+    "x": Site(
+        *("/i/oauth2/authorize", "/2/oauth2/token", "/2/users/me", "tweet.read users.read"),
+        subject="data.id",
+        proof="basic",
+        demands={"code_challenge": s256(VERIFIER), "code_challenge_method": "S256"},
+    ),
+    "amazon": Site("/ap/oa", "/auth/o2/token", "/user/profile", "profile", "user_id"),
 }
+
+
+def client(provider: str, who: str) -> Client:
+    """An application, with a secret, or at Apple with a key."""
+    keys: dict[str, Any] = APPLE_KEYS if provider == "apple" else {"client_secret": f"{who}-secret"}
+    return Client(provider=provider, client_id=who, name=who, redirect_uris=(CALLBACK,), **keys)
+
+
+def apple_secret(client_id: str, *, now: int = NOW, **changes: Any) -> str:
+    """The client secret of an Apple application, signed with its key."""
+    claims = {"iss": "TEAM000001", "sub": client_id, "aud": "https://appleid.apple.com", "iat": now, "exp": now + 3600}
+    return jwt.encode(claims | changes, APPLE_KEY, "ES256", {"kid": "KEY0000001"})
 
 
 @pytest.fixture(scope="session")
@@ -61,11 +115,7 @@ def make_fake(clock: Clock, signing_key: RSAPrivateKey) -> Callable[..., App]:
     """Make a fake with the two applications; keyword arguments are further settings."""
 
     def make(**settings: Any) -> App:
-        clients = tuple(
-            Client(provider=name, client_id=who, client_secret=f"{who}-secret", name=who, redirect_uris=(CALLBACK,))
-            for name in NAMES
-            for who in ("ours", "theirs")
-        )
+        clients = tuple(client(name, who) for name in NAMES for who in ("ours", "theirs"))
         app = create_app(Settings(browser_url="https://id.example", clients=clients, **settings), clock)
         app.world = app.world._replace(make_key=lambda: signing_key)
         return app
@@ -100,7 +150,7 @@ class Visitor:
     def post(self, path: str, form: Mapping[str, str] | bytes, query: str = "", **headers: str) -> Answer:
         """Send a form, or a body as it stands."""
         body = form if isinstance(form, bytes) else encode(form).encode()
-        headers = {"content_type": "application/x-www-form-urlencoded"} | headers
+        headers = {"content_type": FORM} | headers
         return self.send("POST", path, query, body, headers)
 
     def send(
@@ -124,7 +174,7 @@ class Visitor:
             "scope": self.site.scope,
             "state": "st-1",
         }
-        return {name: value for name, value in (params | changes).items() if value is not None}
+        return self.site.named({**params, **self.site.demands, **changes})
 
     def ask(self, **changes: str | None) -> Answer:
         """Open the authorization endpoint."""
@@ -141,7 +191,15 @@ class Visitor:
         """Approve, and return what the callback is given."""
         return parameters(self.decide(person, decision="approve", also="", **changes))
 
-    def redeem(self, code: str, *, basic: str = "", accept: str = "application/json", **changes: str | None) -> Answer:
+    def redeem(
+        self,
+        code: str | None,
+        *,
+        basic: str = "",
+        accept: str = "application/json",
+        content_type: str = FORM,
+        **changes: str | None,
+    ) -> Answer:
         """Send the token request; None leaves a parameter out."""
         params: dict[str, str | None] = {
             "grant_type": "authorization_code",
@@ -149,9 +207,23 @@ class Visitor:
             "redirect_uri": CALLBACK,
             "client_id": "ours",
             "client_secret": "ours-secret",
+            "code_verifier": VERIFIER if self.site.demands else None,
         }
-        form = {name: value for name, value in (params | changes).items() if value is not None}
-        return self.post(self.site.token, form, accept=accept, **({"authorization": basic} if basic else {}))
+        form = self.prove(self.site.named(params | changes))
+        proof = form.pop("authorization", "")
+        headers = {"authorization": basic or proof} if basic or proof else {}
+        return self.post(self.site.token, form, accept=accept, content_type=content_type, **headers)
+
+    def prove(self, form: dict[str, str]) -> dict[str, str]:
+        """Turn a client's id and secret into what this provider takes; `authorization` is for the header."""
+        who, secret = form.get("client_id", ""), form.get("client_secret")
+        if self.site.proof == "jwt" and secret == f"{who}-secret":
+            return form | {"client_secret": apple_secret(who, now=int(self.fake.clock()))}
+        if self.site.proof == "basic" and who:
+            basic = b64encode(f"{who}:{secret or ''}".encode()).decode()
+            rest = {name: value for name, value in form.items() if name not in {"client_id", "client_secret"}}
+            return rest | {"authorization": f"Basic {basic}"}
+        return form
 
     def login(self, person: str = "rhea", **changes: str | None) -> dict[str, Any]:
         """Log in, and return the token response."""
@@ -162,7 +234,15 @@ class Visitor:
 
     def profile(self, token: str, path: str = "", **params: str) -> Answer:
         """Ask for the profile."""
-        return self.get(path or self.site.profile, params, authorization=f"Bearer {token}")
+        asked = {"fields": self.site.fields} if self.site.fields and not path else {}
+        return self.get(path or self.site.profile, asked | params, authorization=f"Bearer {token}")
+
+    def subject(self, token: str) -> Any:
+        """The id in the profile."""
+        found = content(self.profile(token))
+        for step in self.site.subject.split("."):
+            found = found[step]
+        return found
 
 
 def parameters(answer: Answer) -> dict[str, str]:
@@ -182,6 +262,12 @@ def content(answer: Answer) -> Any:
 def visit(fake: App) -> Callable[[str], Visitor]:
     """Visit a provider by its name."""
     return lambda name: Visitor(fake, name)
+
+
+@pytest.fixture
+def make_secret() -> Callable[..., str]:
+    """Sign a client secret of an Apple application; keyword arguments replace claims."""
+    return apple_secret
 
 
 @pytest.fixture(name="parameters")
@@ -224,3 +310,27 @@ def gitlab(fake: App) -> Visitor:
 def discord(fake: App) -> Visitor:
     """A visit to Discord."""
     return Visitor(fake, "discord")
+
+
+@pytest.fixture
+def apple(fake: App) -> Visitor:
+    """A visit to Apple."""
+    return Visitor(fake, "apple")
+
+
+@pytest.fixture
+def x(fake: App) -> Visitor:
+    """A visit to X."""
+    return Visitor(fake, "x")
+
+
+@pytest.fixture
+def tiktok(fake: App) -> Visitor:
+    """A visit to TikTok."""
+    return Visitor(fake, "tiktok")
+
+
+@pytest.fixture
+def amazon(fake: App) -> Visitor:
+    """A visit to Amazon."""
+    return Visitor(fake, "amazon")

@@ -10,6 +10,7 @@ import pytest
 if TYPE_CHECKING:
     from tests.oauth.conftest import Visitor
 
+    from chatkey_oauth.clock import Clock
     from chatkey_oauth.engine.http import Answer
 
     Content = Callable[[Answer], Any]
@@ -178,3 +179,102 @@ def test_the_metadata_says_more_than_the_discovery_document(discord: Visitor, co
 
     assert small.items() <= large.items()
     assert large["token_endpoint_auth_methods_supported"][-1] == "none"
+
+
+# Further
+
+
+def test_the_callback_carries_the_issuer_only_if_switched(discord: Visitor, content: Content) -> None:
+    def advertised() -> bool:
+        document = content(discord.get("/.well-known/oauth-authorization-server"))
+        return "authorization_response_iss_parameter_supported" in document
+
+    before = (set(discord.callback()), advertised())
+    discord.fake.world.switches.set("discord.iss", on=True)
+    after = (discord.callback()["iss"], advertised())
+
+    assert before == ({"code", "state"}, False)
+    assert after == ("https://id.example/discord", True)
+
+
+@pytest.mark.parametrize(("short", "seconds"), [(True, 100), (False, 600)])
+def test_a_code_lives_as_long_as_its_switch_says(
+    discord: Visitor, content: Content, clock: Clock, *, short: bool, seconds: int
+) -> None:
+    discord.fake.world.switches.set("discord.short-codes", on=short)
+    in_time, late = discord.callback()["code"], discord.callback()["code"]
+    clock.advance(seconds - 1)
+    assert "access_token" in content(discord.redeem(in_time))
+
+    clock.advance(1)
+
+    assert content(discord.redeem(late))["error"] == "invalid_grant"
+
+
+def test_a_bad_code_may_have_the_older_error(discord: Visitor, content: Content) -> None:
+    discord.fake.world.switches.set("discord.older-errors", on=True)
+
+    answer = discord.redeem("x" * 30)
+
+    assert (answer.status, content(answer)) == (
+        400,
+        {"error": "invalid_request", "error_description": 'Invalid "code" in request.'},
+    )
+    assert content(discord.redeem("x" * 30, client_secret="wrong"))["error"] == "invalid_client"
+
+
+def test_who_does_not_say_who_asks_may_be_refused(discord: Visitor) -> None:
+    token = discord.login()["access_token"]
+
+    def ask() -> int:
+        return discord.get("/api/users/@me", authorization=f"Bearer {token}", user_agent="").status
+
+    before = ask()
+    discord.fake.world.switches.set("discord.user-agent", on=True)
+
+    assert (before, ask()) == (200, 403)
+    assert discord.profile(token).status == 200
+
+
+def test_a_refusal_by_the_person_has_discords_words(discord: Visitor, parameters: Parameters) -> None:
+    assert parameters(discord.decide(decision="deny")) == {
+        "error": "access_denied",
+        "error_description": "The resource owner or authorization server denied the request",
+        "state": "st-1",
+    }
+
+
+def test_revoking_takes_the_tokens_of_other_logins_of_the_same_person_too(discord: Visitor) -> None:
+    first, second, other = discord.login(), discord.login(), discord.login("omar")
+    ours = {"client_id": "ours", "client_secret": "ours-secret", "token": first["access_token"]}
+
+    foreign = discord.post("/api/oauth2/token/revoke", ours | {"client_id": "theirs", "client_secret": "theirs-secret"})
+    assert (foreign.status, discord.profile(first["access_token"]).status) == (200, 200)
+    discord.post("/api/v10/oauth2/token/revoke", ours)
+
+    statuses = [discord.profile(token["access_token"]).status for token in (first, second, other)]
+    assert statuses == [401, 401, 200]
+
+
+def test_revoking_is_a_post(discord: Visitor) -> None:
+    assert discord.get("/api/oauth2/token/revoke", {"token": "x"}).status == 405
+
+
+def test_the_user_needs_the_scope_identify(discord: Visitor, content: Content) -> None:
+    token = discord.login(scope="openid")["access_token"]
+
+    authorization = content(discord.profile(token, "/api/oauth2/@me"))
+
+    assert discord.profile(token).status == 401
+    assert "user" not in authorization
+    assert authorization["scopes"] == ["openid"]
+    assert authorization["expires"].endswith("+00:00")
+
+
+def test_a_used_refresh_token_is_refused(discord: Visitor, content: Content) -> None:
+    old = discord.login()["refresh_token"]
+    discord.redeem("", grant_type="refresh_token", refresh_token=old)
+
+    answer = discord.redeem("", grant_type="refresh_token", refresh_token=old)
+
+    assert (answer.status, content(answer)["error"]) == (400, "invalid_grant")

@@ -240,12 +240,128 @@ def test_a_token_is_exchanged_for_a_fresh_one(facebook: Visitor, content: Conten
 def test_removing_the_permissions_ends_the_token(facebook: Visitor, content: Content) -> None:
     token = facebook.login()["access_token"]
 
-    answer = facebook.send("DELETE", "/v24.0/123/permissions", f"access_token={token}")
+    foreign = facebook.send("DELETE", "/v24.0/123/permissions", f"access_token={token}")
+    assert facebook.profile(token).status == 200
+    own = facebook.send("DELETE", f"/v24.0/{facebook.subject(token)}/permissions", f"access_token={token}")
 
-    assert content(answer) == {"success": True}
+    assert (foreign.status, content(foreign)["error"]["type"]) == (400, "GraphMethodException")
+    assert content(own) == {"success": True}
     assert facebook.profile(token).status == 400
 
 
 def test_openid_brings_an_id_token(facebook: Visitor) -> None:
     assert "id_token" in facebook.login(scope="openid,email")
     assert "id_token" not in facebook.login()
+
+
+# Authorization, further
+
+
+@pytest.mark.parametrize(
+    "changes", [{"response_type": "token"}, {"code_challenge": "x", "code_challenge_method": "plain"}]
+)
+def test_a_faulty_request_is_told_by_a_code_and_a_message_without_an_error(
+    facebook: Visitor, parameters: Parameters, changes: dict[str, str]
+) -> None:
+    params = parameters(facebook.ask(**changes))
+
+    assert set(params) == {"error_code", "error_message", "state"}
+    assert params["error_code"] == "100"
+
+
+@pytest.mark.parametrize(
+    ("changes", "title"),
+    [({"client_id": "nobody"}, b"Invalid App ID"), ({"redirect_uri": "https://evil.example/"}, b"URL blocked")],
+)
+def test_a_foreign_app_or_address_gets_facebooks_page(facebook: Visitor, changes: dict[str, str], title: bytes) -> None:
+    answer = facebook.ask(**changes)
+
+    assert (answer.status, title in answer.body) == (400, True)
+
+
+def test_who_declined_the_email_is_asked_again_only_when_the_app_says_so(facebook: Visitor, content: Content) -> None:
+    def shared(**changes: str) -> bool:
+        token = facebook.login(**changes)["access_token"]
+        return "email" in content(facebook.profile(token, fields=FIELDS))
+
+    facebook.decide(also="offered=email")
+
+    assert not shared()
+    assert shared(auth_type="rerequest")
+    assert shared()
+
+
+def test_what_was_granted_is_not_told_if_switched_off(facebook: Visitor) -> None:
+    facebook.fake.world.switches.set("facebook.granted-scopes", on=False)
+
+    assert set(facebook.callback(return_scopes="true")) == {"code", "state"}
+
+
+# Token, further
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_an_expired_code_and_another_address_have_subcodes_or_have_not(
+    facebook: Visitor, content: Content, clock: Clock, *, told: bool
+) -> None:
+    facebook.fake.world.switches.set("facebook.subcodes", on=told)
+    code = facebook.callback()["code"]
+
+    elsewhere = content(facebook.redeem(code, redirect_uri="https://chat.example/x"))["error"]
+    clock.advance(600)
+    late = content(facebook.redeem(code))["error"]
+
+    subcodes = (elsewhere.get("error_subcode"), late.get("error_subcode"))
+    assert subcodes == ((36008, 36007) if told else (None, None))
+
+
+def test_the_token_endpoint_takes_a_form_too(facebook: Visitor, content: Content) -> None:
+    assert "access_token" in content(facebook.redeem(facebook.callback()["code"], grant_type=None))
+
+
+# Graph, further
+
+
+def test_a_proof_of_the_app_secret_may_be_demanded(facebook: Visitor, content: Content) -> None:
+    token = facebook.login()["access_token"]
+    facebook.fake.world.switches.set("facebook.require-proof", on=True)
+    right = hmac.new(b"ours-secret", token.encode(), sha256).hexdigest()
+
+    refused = facebook.profile(token)
+    accepted = facebook.profile(token, appsecret_proof=right)
+
+    error = content(refused)["error"]
+    assert (refused.status, error["type"], error["code"]) == (400, "GraphMethodException", 100)
+    assert accepted.status == 200
+
+
+def test_a_missing_token_may_be_401(facebook: Visitor) -> None:
+    facebook.fake.world.switches.set("facebook.missing-token-401", on=True)
+
+    assert facebook.get("/me").status == 401
+    assert facebook.profile("nonsense").status == 400
+
+
+def test_a_graph_answer_tells_its_version_or_does_not(facebook: Visitor) -> None:
+    token = facebook.login()["access_token"]
+
+    asked, newest = (dict(facebook.profile(token, path).headers) for path in ("/v16.0/me", "/me"))
+    facebook.fake.world.switches.set("facebook.graph-headers", on=False)
+    without = dict(facebook.profile(token).headers)
+
+    assert (asked["facebook-api-version"], newest["facebook-api-version"]) == ("v16.0", "v24.0")
+    assert "call_count" in asked["x-app-usage"]
+    assert not {"facebook-api-version", "x-app-usage"} & set(without)
+
+
+def test_the_token_of_the_profile_may_come_in_the_address(facebook: Visitor, content: Content) -> None:
+    token = facebook.login()["access_token"]
+
+    assert content(facebook.get("/me", {"access_token": token})) == content(facebook.profile(token))
+
+
+def test_limited_login_has_a_document_and_keys_with_a_slash_at_the_end(facebook: Visitor, content: Content) -> None:
+    document = content(facebook.get("/.well-known/openid-configuration/"))
+
+    assert document["issuer"] == "https://id.example/facebook"
+    assert facebook.get(document["jwks_uri"].removeprefix("https://id.example/facebook")).status == 200

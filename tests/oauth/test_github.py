@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from chatkey_oauth.engine.clients import Client
 from chatkey_oauth.engine.pkce import s256
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ FORM = "application/x-www-form-urlencoded; charset=utf-8"
         ("*/*", FORM, b"access_token=gho_"),
         ("", FORM, b"access_token=gho_"),
         ("application/json", "application/json; charset=utf-8", b'{"access_token":"gho_'),
-        ("application/xml", "application/xml; charset=utf-8", b"<OAuth><access_token>gho_"),
+        ("application/xml", "application/xml; charset=utf-8", b"<OAuth><token_type>bearer</token_type><scope>"),
     ],
 )
 def test_the_token_comes_in_the_encoding_asked_for(
@@ -217,3 +218,179 @@ def test_a_verifier_is_demanded_for_a_challenge_in_lower_case_too(github: Visito
     code = github.callback(code_challenge=s256("v" * 43), code_challenge_method="s256")["code"]
 
     assert content(github.redeem(code, code_verifier="w" * 43))["error"] == "bad_verification_code"
+
+
+# Authorization, further
+
+
+def loopback(github: Visitor, uri: str) -> None:
+    """Register the application for this machine."""
+    github.fake.world.clients.add(
+        Client(provider="github", client_id="ours", client_secret="ours-secret", redirect_uris=(uri,))
+    )
+
+
+@pytest.mark.parametrize(
+    ("registered", "asked", "allowed"),
+    [
+        ("http://127.0.0.1/callback", "http://127.0.0.1:4711/callback", True),
+        ("http://localhost:1/callback", "http://localhost:4711/callback/x", True),
+        ("http://[::1]/callback", "http://[::1]:4711/callback", True),
+        ("http://127.0.0.1/callback", "http://127.0.0.2:4711/callback", False),
+        ("http://127.0.0.1/callback", "http://x@127.0.0.1:4711/callback", False),
+        ("http://127.0.0.1/callback", "https://127.0.0.1:4711/callback", False),
+        ("http://127.0.0.1/callback", "http://127.0.0.1:4711/other", False),
+        ("http://127.0.0.1/callback", "http://[/callback", False),
+        ("https://chat.example/callback", "https://chat.example:4711/callback", False),
+    ],
+)
+def test_a_redirect_uri_of_this_machine_allows_any_port(
+    github: Visitor, registered: str, asked: str, *, allowed: bool
+) -> None:
+    loopback(github, registered)
+
+    location = dict(github.decide(redirect_uri=asked).headers)["location"]
+
+    assert location.startswith(f"{asked}?code=" if allowed else f"{registered}?error=redirect_uri_mismatch")
+
+
+def test_a_port_may_be_held_to(github: Visitor) -> None:
+    loopback(github, "http://127.0.0.1:1/callback")
+    github.fake.world.switches.set("github.loopback-ports", on=False)
+
+    location = dict(github.decide(redirect_uri="http://127.0.0.1:2/callback").headers)["location"]
+
+    assert "error=redirect_uri_mismatch" in location
+
+
+def test_a_suspended_application_is_told_so(github: Visitor, parameters: Parameters) -> None:
+    github.fake.world.switches.set("github.suspended", on=True)
+
+    params = parameters(github.ask())
+
+    assert (params["error"], params["state"]) == ("application_suspended", "st-1")
+    assert params["error_uri"].endswith("#application-suspended")
+
+
+def test_the_issuer_may_be_left_out_and_then_is_not_advertised(github: Visitor, content: Content) -> None:
+    github.fake.world.switches.set("github.iss", on=False)
+
+    metadata = content(github.get("/.well-known/oauth-authorization-server/login/oauth"))
+
+    assert "iss" not in github.callback()
+    assert metadata["authorization_response_iss_parameter_supported"] is False
+
+
+def test_the_person_may_edit_the_scopes_down(github: Visitor, content: Content, parameters: Parameters) -> None:
+    params = parameters(github.decide(also="offered=read%3Auser&offered=user%3Aemail&share=read%3Auser"))
+
+    token = content(github.redeem(params["code"]))
+
+    assert token["scope"] == "read:user"
+    assert github.profile(token["access_token"], "/user/emails").status == 404
+
+
+def test_without_a_scope_the_token_opens_what_is_public(github: Visitor, content: Content) -> None:
+    token = github.login(scope=None)
+
+    assert token["scope"] == ""
+    assert content(github.profile(token["access_token"]))["login"] == "rquill"
+
+
+def test_an_unknown_application_is_a_404_page(github: Visitor) -> None:
+    assert github.ask(client_id="nobody").status == 404
+
+
+# Token, further
+
+
+def test_the_token_endpoint_answers_get_only_if_switched(github: Visitor, content: Content) -> None:
+    query = {"client_id": "ours", "client_secret": "ours-secret", "code": github.callback()["code"]}
+
+    refused = github.get("/login/oauth/access_token", query, accept="application/json")
+    github.fake.world.switches.set("github.token-by-get", on=True)
+    answered = github.get("/login/oauth/access_token", query, accept="application/json")
+
+    assert (refused.status, dict(refused.headers)["allow"]) == (405, "POST")
+    assert "access_token" in content(answered)
+
+
+@pytest.mark.parametrize(("person", "refused"), [("unverified", True), ("noemail", True), ("rhea", False)])
+def test_an_unverified_address_may_be_refused(github: Visitor, content: Content, person: str, *, refused: bool) -> None:
+    github.fake.world.switches.set("github.verified-email", on=True)
+
+    answer = github.redeem(github.callback(person)["code"])
+
+    assert answer.status == 200
+    assert (content(answer).get("error") == "unverified_user_email") is refused
+
+
+def test_a_foreign_redirect_uri_has_its_own_error(github: Visitor, content: Content) -> None:
+    answer = github.redeem(github.callback()["code"], redirect_uri="https://chat.example/x")
+
+    assert content(answer)["error"] == "redirect_uri_mismatch"
+    assert content(answer)["error_description"].startswith("The redirect_uri MUST match")
+
+
+def test_the_device_flow_is_not_switched_on(github: Visitor, content: Content) -> None:
+    metadata = content(github.get("/.well-known/oauth-authorization-server/login/oauth"))
+    path = metadata["device_authorization_endpoint"].removeprefix("https://id.example/github")
+
+    answer = github.post(path, {"client_id": "ours"}, accept="application/json")
+
+    assert (answer.status, content(answer)["error"]) == (200, "device_flow_disabled")
+
+
+# API, further
+
+
+@pytest.mark.parametrize("path", ["/user", "/user/emails", "/api/v3/user", "/api/v3/user/emails"])
+@pytest.mark.parametrize("good", [True, False])
+def test_every_answer_of_the_api_has_its_headers(github: Visitor, path: str, *, good: bool) -> None:
+    token = github.login()["access_token"] if good else "gho_nonsense"
+
+    answer = github.profile(token, path)
+
+    headers = dict(answer.headers)
+    assert answer.status == (200 if good else 401)
+    assert headers["x-github-media-type"] == "github.v3; format=json"
+    assert headers["x-ratelimit-limit"] == ("5000" if good else "60")
+    assert headers["x-oauth-client-id"] == ("ours" if good else "")
+    assert {"x-oauth-scopes", "x-accepted-oauth-scopes", "x-github-request-id", "x-ratelimit-remaining"} <= set(headers)
+    assert {"x-ratelimit-reset", "x-ratelimit-used", "x-ratelimit-resource"} <= set(headers)
+
+
+def applications(github: Visitor, method: str, path: str, body: bytes) -> Answer:
+    """Ask about a token as the application."""
+    headers = {"content_type": "application/json", "authorization": "Basic b3VyczpvdXJzLXNlY3JldA=="}
+    return github.send(method, path, body=body, headers=headers)
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status"),
+    [
+        ("/applications/ours/token", b'{"access_token":"gho_nonsense"}', 404),
+        ("/applications/ours/token", b"{}", 422),
+        ("/applications/theirs/token", None, 404),
+    ],
+)
+def test_a_token_that_is_not_there_or_of_another_application_is_not_found(
+    github: Visitor, path: str, body: bytes | None, status: int
+) -> None:
+    own = f'{{"access_token":"{github.login()["access_token"]}"}}'.encode()
+
+    assert applications(github, "POST", path, body or own).status == status
+
+
+def test_deleting_the_grant_ends_every_token_and_deleting_a_token_only_that(github: Visitor) -> None:
+    tokens = [github.login()["access_token"] for _ in range(3)]
+
+    def delete(what: str, token: str) -> int:
+        return applications(
+            github, "DELETE", f"/applications/ours/{what}", f'{{"access_token":"{token}"}}'.encode()
+        ).status
+
+    assert delete("token", tokens[0]) == 204
+    assert [github.profile(token).status for token in tokens] == [401, 200, 200]
+    assert delete("grant", tokens[1]) == 204
+    assert [github.profile(token).status for token in tokens] == [401, 401, 401]

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
+
+from chatkey_oauth.engine.http import Call
 
 if TYPE_CHECKING:
     from tests.oauth.conftest import Visitor
 
+    from chatkey_oauth.app import App
     from chatkey_oauth.clock import Clock
     from chatkey_oauth.engine.http import Answer
 
@@ -207,3 +211,103 @@ def test_a_token_can_be_looked_at_and_taken_back_by_its_client_only(gitlab: Visi
 
 def test_a_missing_token_is_unauthorized(gitlab: Visitor, content: Content) -> None:
     assert content(gitlab.get("/api/v4/user")) == {"message": "401 Unauthorized"}
+
+
+# Further
+
+
+@pytest.mark.parametrize(
+    ("changes", "status"), [({"client_id": "nobody"}, 401), ({"redirect_uri": "https://x.y/"}, 400)]
+)
+def test_an_unknown_client_or_address_gets_a_page(gitlab: Visitor, changes: dict[str, str], status: int) -> None:
+    answer = gitlab.ask(**changes)
+
+    assert (answer.status, "location" in dict(answer.headers)) == (status, False)
+
+
+def test_a_token_request_may_be_json(gitlab: Visitor, content: Content) -> None:
+    body = {
+        "grant_type": "authorization_code",
+        "client_id": "ours",
+        "client_secret": "ours-secret",
+        "code": gitlab.callback()["code"],
+        "redirect_uri": "https://chat.example/callback",
+    }
+
+    answer = gitlab.post("/oauth/token", msgspec.json.encode(body), content_type="application/json")
+
+    assert "access_token" in content(answer)
+
+
+def test_no_prompt_is_answered_without_a_page(gitlab: Visitor, parameters: Parameters) -> None:
+    def ask(**headers: str) -> Answer:
+        return gitlab.get("/oauth/authorize", gitlab.request(prompt="none"), **headers)
+
+    cookie = "chatkey_fake_gitlab=rhea"
+    stranger, undecided = parameters(ask()), parameters(ask(cookie=cookie))
+    gitlab.callback()
+    known = parameters(ask(cookie=cookie))
+    gitlab.fake.world.switches.set("gitlab.prompt", on=False)
+
+    assert (stranger["error"], undecided["error"]) == ("login_required", "consent_required")
+    assert set(known) == {"code", "state"}
+    assert ask(cookie=cookie).status == 200
+
+
+def test_the_api_tells_its_rate_if_switched(gitlab: Visitor) -> None:
+    token = gitlab.login()["access_token"]
+
+    without = dict(gitlab.profile(token).headers)
+    gitlab.fake.world.switches.set("gitlab.rate-headers", on=True)
+    told = dict(gitlab.profile(token).headers)
+
+    assert "ratelimit-limit" not in without
+    assert {"ratelimit-limit", "ratelimit-observed", "ratelimit-remaining", "ratelimit-reset"} <= set(told)
+
+
+def test_who_is_blocked_logs_in_all_the_same(gitlab: Visitor, content: Content) -> None:
+    gitlab.fake.world.switches.set("gitlab.blocked", on=True)
+
+    assert content(gitlab.profile(gitlab.login()["access_token"]))["state"] == "blocked"
+
+
+def test_token_info_tells_whose_token_it_is_and_how_long_it_lives(
+    gitlab: Visitor, content: Content, clock: Clock
+) -> None:
+    token = gitlab.login(scope="openid read_user")["access_token"]
+    issued_at = clock()
+    clock.advance(10)
+
+    info = content(gitlab.profile(token, "/oauth/token/info"))
+
+    assert info == {
+        "resource_owner_id": content(gitlab.profile(token))["id"],
+        "scope": ["openid", "read_user"],
+        "expires_in": 7190,
+        "application": {"uid": "ours"},
+        "created_at": issued_at,
+    }
+
+
+def test_the_address_comes_only_with_its_scope(gitlab: Visitor, content: Content) -> None:
+    token = gitlab.login(scope="openid profile")["access_token"]
+
+    claims = content(gitlab.profile(token, "/oauth/userinfo"))
+
+    assert (claims["nickname"], claims["groups"]) == ("rquill", [])
+    assert not {"email", "email_verified"} & set(claims)
+
+
+def test_who_has_no_picture_has_null(gitlab: Visitor, content: Content) -> None:
+    user = content(gitlab.profile(gitlab.login("noname")["access_token"]))
+
+    assert (user["avatar_url"], user["name"], user["username"]) == (None, "noname99", "noname99")
+
+
+def test_an_instance_below_a_path_keeps_it(make_fake: Callable[..., App], content: Content) -> None:
+    fake = make_fake(browser_urls={"gitlab": "https://host.example/tools/gitlab"})
+
+    document = content(fake.answer(Call("GET", "/gitlab/.well-known/openid-configuration")))
+
+    assert document["issuer"] == "https://host.example/tools/gitlab"
+    assert document["token_endpoint"] == "https://host.example/tools/gitlab/oauth/token"

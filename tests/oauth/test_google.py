@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import jwt
 import pytest
+from cryptography.x509 import load_pem_x509_certificate
 
 if TYPE_CHECKING:
     from tests.oauth.conftest import Visitor
@@ -197,9 +199,128 @@ def test_a_faulty_request_stays_on_googles_page(google: Visitor, changes: dict[s
 
 
 def test_the_keys_are_published_as_certificates_too(google: Visitor, content: Content) -> None:
-    (jwk,) = content(google.get("/oauth2/v3/certs"))["keys"]
+    keys = content(google.get("/oauth2/v3/certs"))["keys"]
     certificates = content(google.get("/oauth2/v1/certs"))
 
-    assert list(certificates) == [jwk["kid"]]
-    assert certificates[jwk["kid"]].startswith("-----BEGIN CERTIFICATE-----")
-    assert set(jwk) == {"kty", "use", "alg", "kid", "n", "e"}
+    assert len(keys) == 2
+    for jwk in keys:
+        assert certificates[jwk["kid"]].startswith("-----BEGIN CERTIFICATE-----")
+        assert set(jwk) == {"kty", "use", "alg", "kid", "n", "e"}
+
+
+def test_an_id_token_verifies_by_the_published_certificate(google: Visitor, content: Content) -> None:
+    token = google.login()["id_token"]
+    certificates = content(google.get("/oauth2/v1/certs"))
+    certificate = certificates[jwt.get_unverified_header(token)["kid"]].encode()
+
+    key = load_pem_x509_certificate(certificate).public_key()
+    claims = jwt.decode(token, key, ["RS256"], audience="ours", options={"verify_exp": False, "verify_iat": False})  # type: ignore[arg-type]
+
+    assert claims["name"] == "Rhea Quill"
+
+
+def test_a_callback_may_come_without_the_issuer(google: Visitor) -> None:
+    google.fake.world.switches.set("google.iss", on=False)
+
+    assert "iss" not in google.callback()
+
+
+@pytest.mark.parametrize("advertised", [True, False])
+def test_discovery_tells_of_the_issuer_in_the_callback_or_does_not(
+    google: Visitor, content: Content, *, advertised: bool
+) -> None:
+    google.fake.world.switches.set("google.advertise-iss", on=advertised)
+
+    document = content(google.get("/.well-known/openid-configuration"))
+
+    assert document["authorization_response_iss_parameter_supported"] is advertised
+
+
+def test_no_prompt_is_answered_without_a_page(google: Visitor, parameters: Callable[[Answer], dict[str, str]]) -> None:
+    def ask(**headers: str) -> Answer:
+        return google.get(google.site.authorize, google.request(prompt="none"), **headers)
+
+    cookie = "chatkey_fake_google=rhea"
+    stranger, undecided = parameters(ask()), parameters(ask(cookie=cookie))
+    google.callback()
+    known = parameters(ask(cookie=cookie))
+
+    assert (stranger["error"], stranger["state"]) == ("login_required", "st-1")
+    assert undecided["error"] == "interaction_required"
+    assert "code" in known
+    assert known["prompt"] == "none"
+
+
+def test_no_prompt_may_be_answered_with_a_page(google: Visitor) -> None:
+    google.fake.world.switches.set("google.silent-prompt", on=False)
+
+    assert google.ask(prompt="none").status == 200
+
+
+@pytest.mark.parametrize("path", ["/v1/userinfo", "/oauth2/v2/userinfo"])
+def test_a_refusal_has_its_header_or_has_not(google: Visitor, path: str) -> None:
+    with_header = dict(google.profile("nonsense", path).headers)
+    google.fake.world.switches.set("google.www-authenticate", on=False)
+    without = dict(google.profile("nonsense", path).headers)
+
+    assert with_header["www-authenticate"] == 'Bearer realm="https://id.example/google/", error="invalid_token"'
+    assert "www-authenticate" not in without
+
+
+def test_revoking_takes_every_token_of_the_person_and_the_next_login_is_the_first_again(google: Visitor) -> None:
+    first = google.login(access_type="offline")
+    second = google.login(access_type="offline")
+
+    google.post("/revoke", {"token": second["access_token"]})
+
+    assert "refresh_token" not in second
+    assert google.profile(first["access_token"]).status == 401
+    assert "refresh_token" in google.login(access_type="offline")
+
+
+def test_a_web_application_gets_no_device_code(google: Visitor, content: Content) -> None:
+    document = content(google.get("/.well-known/openid-configuration"))
+
+    answer = google.post(document["device_authorization_endpoint"].removeprefix("https://id.example/google"), {})
+
+    assert (answer.status, content(answer)["error"]) == (401, "invalid_client")
+
+
+@pytest.mark.parametrize("path", ["/token", "/o/oauth2/token", "/oauth2/v4/token", "/oauth2/v3/token"])
+def test_the_token_endpoint_has_several_spellings(google: Visitor, content: Content, path: str) -> None:
+    assert content(google.post(path, {}))["error"] == "invalid_client"
+
+
+@pytest.mark.parametrize(
+    ("changes", "status", "error", "description"),
+    [
+        ({"code": "4/0Aunknown"}, 400, "invalid_grant", "Bad Request"),
+        ({"redirect_uri": "https://chat.example/x"}, 400, "redirect_uri_mismatch", "Bad Request"),
+        ({"code_verifier": "w" * 43}, 400, "invalid_grant", "Invalid code verifier."),
+        ({"grant_type": "urn:ietf:params:oauth:grant-type:jwt-bearer"}, 400, "unsupported_grant_type", None),
+        ({"client_secret": "wrong"}, 401, "invalid_client", None),
+    ],
+)
+def test_a_refused_token_request_has_googles_words(  # noqa: PLR0917 - pytest names them
+    google: Visitor,
+    content: Content,
+    changes: dict[str, str],
+    status: int,
+    error: str,
+    description: str | None,
+) -> None:
+    code = google.callback(code_challenge="x" * 43, code_challenge_method="S256")["code"]
+
+    answer = google.redeem(**{"code": code} | changes)
+
+    assert (answer.status, content(answer)["error"]) == (status, error)
+    assert description in {None, content(answer)["error_description"]}
+
+
+def test_a_userinfo_token_may_come_in_the_address(google: Visitor, content: Content) -> None:
+    token = google.login()["access_token"]
+
+    in_query = google.get("/oauth2/v3/userinfo", {"access_token": token})
+    in_form = google.post("/v1/userinfo", {"access_token": token})
+
+    assert content(in_query) == content(in_form) == content(google.profile(token))

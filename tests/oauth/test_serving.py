@@ -18,13 +18,17 @@ import trustme
 from click.testing import CliRunner
 
 from chatkey_oauth.app import BODY_BYTES
-from chatkey_oauth.cli import fake_oauth
-from chatkey_oauth.settings import Settings, SettingsError, read_clients
+from chatkey_oauth.cli import fake_oauth, guide
+from chatkey_oauth.engine.http import Call
+from chatkey_oauth.providers import NAMES
+from chatkey_oauth.ready_made import READY_MADE
+from chatkey_oauth.settings import Settings, SettingsError, read_addresses, read_clients, read_issuers
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from chatkey_oauth.app import App
+    from chatkey_oauth.engine.http import Answer
 
 RUN = "from chatkey_oauth.cli import fake_oauth; fake_oauth()"
 CLIENT = {"provider": "google", "client_id": "ours", "client_secret": "s", "redirect_uris": ["https://a.example/cb"]}
@@ -76,7 +80,7 @@ def test_a_process_is_ready_when_it_says_so_and_ends_when_it_is_told(tmp_path: P
     clients = tmp_path / "clients.json"
     clients.write_text(json.dumps([CLIENT]))
 
-    with running("--lab", "--clients", str(clients)) as (address, process):
+    with running("--clients", str(clients)) as (address, process):
         query = {
             "client_id": "ours",
             "redirect_uri": "https://a.example/cb",
@@ -86,11 +90,82 @@ def test_a_process_is_ready_when_it_says_so_and_ends_when_it_is_told(tmp_path: P
         page = httpx.get(f"{address}/google/o/oauth2/v2/auth", params=query, trust_env=False)
         lab = httpx.get(f"{address}/lab", trust_env=False)
         process.send_signal(signal.SIGTERM)
-        _, errors = process.communicate(timeout=10)
+        more, errors = process.communicate(timeout=10)
 
     assert (page.status_code, lab.status_code) == (200, 200)
     assert "server" not in page.headers
-    assert errors == ""
+    assert (more, errors) == ("", "")
+
+
+@pytest.mark.contract("D-14/lab")
+def test_the_lab_can_be_left_out_and_is_where_others_could_reach_it(tmp_path: Path) -> None:
+    with running("--no-lab") as (address, _):
+        left_out = httpx.get(f"{address}/lab", trust_env=False)
+    with running("--host", "0.0.0.0") as (address, process):
+        elsewhere = httpx.get(f"{address.replace('0.0.0.0', '127.0.0.1')}/lab", trust_env=False)
+        process.send_signal(signal.SIGTERM)
+        _, told = process.communicate(timeout=10)
+    asked_for = CliRunner().invoke(fake_oauth, ["--host", "0.0.0.0", "--port", "0", "--lab"])
+
+    assert (left_out.status_code, elsewhere.status_code) == (404, 404)
+    assert told == "The lab is off, because 0.0.0.0 is not an address of this machine only.\n"
+    assert (asked_for.exit_code, asked_for.output) == (
+        *(1,),
+        "Error: The lab is for this machine only: bind to 127.0.0.1 instead of '0.0.0.0'.\n",
+    )
+
+
+def test_a_newcomer_logs_in_with_nothing_but_the_address() -> None:
+    (github,) = (client for client in READY_MADE if client.provider == "github")
+    redirect_uri = "http://localhost:3000/auth/callback"
+    keys = {"client_id": github.client_id, "redirect_uri": redirect_uri}
+
+    with running("--auto-approve", "rhea") as (address, _), httpx.Client(trust_env=False) as http:
+        asked = http.get(f"{address}/github/login/oauth/authorize", params=keys | {"scope": "read:user"})
+        location = httpx.URL(asked.headers["location"])
+        exchange = keys | {"client_secret": github.client_secret, "code": location.params["code"]}
+        token = http.post(f"{address}/github/login/oauth/access_token", data=exchange).text
+        bearer = {"authorization": f"Bearer {token.partition('access_token=')[2].partition('&')[0]}"}
+        user = http.get(f"{address}/github/user", headers=bearer).json()
+
+    assert str(location).startswith(redirect_uri)
+    assert user["name"] == "Rhea Quill"
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--browser-url", "gogle=http://a.example"], "--browser-url: 'gogle' is not a provider; there are google, "),
+        (["--server-url", "a.example"], "--server-url: 'a.example' is not an address; write it as http://"),
+        (["--server-url", "google="], "--server-url: '' is not an address"),
+        (["--browser-url", "http://["], "--browser-url: 'http://[' is not an address"),
+        (["--issuer", "http://a.example"], "--issuer: 'http://a.example' names no provider; write it as google=http"),
+        (["--issuer", "myspace=http://a.example"], "--issuer: 'myspace' is not a provider"),
+        (["--auto-approve", "who"], "--auto-approve: 'who' is not one of rhea, "),
+        (["--switch", "google.iss"], "'google.iss' is not a switch and its position"),
+        (["--switch", "google.isss=on"], "'google.isss': google has no switch 'isss'; it has: "),
+        (["--switch", "myspace.iss=on"], "'myspace.iss': there is no provider 'myspace'"),
+    ],
+)
+def test_an_option_that_cannot_be_used_is_told_in_a_sentence(options: list[str], told: str) -> None:
+    result = CliRunner().invoke(fake_oauth, ["--port", "0", *options])
+
+    assert result.exit_code == 1
+    assert result.output.startswith(f"Error: {told}")
+
+
+def test_a_person_at_a_terminal_is_told_what_is_where() -> None:
+    settings = Settings(lab=True, browser_urls={"google": "http://google.test"}, auto_approve="rhea")
+
+    lines = guide(settings).splitlines()
+
+    assert {line.split()[0]: line.split(maxsplit=1)[1] for line in lines[1:-2]} == {
+        **{name: f"http://127.0.0.1:9911/{name}" for name in NAMES},
+        "google": "http://google.test",
+        "lab": "http://127.0.0.1:9911/lab",
+        "approval": "at once, as rhea",
+    }
+    assert lines[-1] == "Ctrl+C stops it."
 
 
 def test_a_process_serves_https(tmp_path: Path) -> None:
@@ -112,7 +187,9 @@ def test_a_process_serves_https(tmp_path: Path) -> None:
 def test_what_the_first_request_does_not_need_is_not_imported() -> None:
     code = (
         "import sys; from chatkey_oauth.app import create_app; from chatkey_oauth.engine.http import Call\n"
-        "answer = create_app().answer(Call('GET', '/google/.well-known/openid-configuration'))\n"
+        "from chatkey_oauth.ready_made import READY_MADE; from chatkey_oauth.settings import Settings\n"
+        "app = create_app(Settings(lab=True, clients=READY_MADE, switches={'google.iss': False}))\n"
+        "answer = app.answer(Call('GET', '/google/.well-known/openid-configuration'))\n"
         "assert answer.status == 200\n"
         "heavy = {'litestar', 'cryptography', 'jinja2', 'authlib', 'httpx', 'piccolo', 'jwt'}\n"
         "print(sorted(heavy & sys.modules.keys()))"
@@ -138,6 +215,10 @@ def test_a_port_in_use_is_told_in_a_sentence() -> None:
         ("{", "is not a list of clients"),
         ('[{"provider": "google"}]', "missing required field `client_id`"),
         ('[{"provider": "google", "client_id": "x", "redirect_uris": ["/cb"]}]', "is not an absolute URI"),
+        (
+            '[{"provider": "myspace", "client_id": "x", "redirect_uris": ["http://a/"]}]',
+            "provider of entry 0: 'myspace' is not a provider; there are google, ",
+        ),
     ],
 )
 def test_an_unusable_clients_file_is_told_by_name(tmp_path: Path, content: str | None, told: str) -> None:
@@ -170,6 +251,61 @@ def test_addresses_follow_from_the_settings(settings: dict[str, str], addresses:
     made = Settings(**settings)  # type: ignore[arg-type]
 
     assert (made.for_browsers, made.for_servers) == addresses
+
+
+def test_a_providers_own_addresses_go_before_the_general_ones() -> None:
+    browser, by_browser = read_addresses("--browser-url", ["https://id.example", "google=https://g.example/"])
+    server, by_server = read_addresses("--server-url", ["github=http://fake:1/github", "http://fake:1"])
+
+    made = Settings(browser_url=browser, browser_urls=by_browser, server_url=server, server_urls=by_server)
+
+    assert [(made.browser_base(name), made.server_base(name)) for name in ("google", "github", "x")] == [
+        ("https://g.example", "http://fake:1/google"),
+        ("https://id.example/github", "http://fake:1/github"),
+        ("https://id.example/x", "http://fake:1/x"),
+    ]
+
+
+def test_a_provider_of_one_address_has_it_for_backends_too() -> None:
+    made = Settings(browser_urls={"google": "https://g.example"})
+
+    assert (made.server_base("google"), made.server_base("x")) == ("https://g.example", "http://127.0.0.1:9911/x")
+
+
+@pytest.mark.parametrize(
+    ("issuers", "issuer"),
+    [((), "https://g.example"), (("google=https://accounts.google.com",), "https://accounts.google.com")],
+)
+def test_browsers_and_backends_are_told_the_same_issuer(
+    make_fake: Callable[..., App], content: Callable[[Answer], Any], issuers: tuple[str, ...], issuer: str
+) -> None:
+    places = {"browser_urls": {"google": "https://g.example"}, "server_urls": {"google": "http://fake:1/google"}}
+    fake = make_fake(**places, issuers=read_issuers(issuers))
+
+    document = content(fake.answer(Call("GET", "/google/.well-known/openid-configuration")))
+
+    assert document["issuer"] == issuer
+    assert document["authorization_endpoint"].startswith("https://g.example/")
+    assert document["token_endpoint"].startswith("http://fake:1/google/")
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    ("redirect_uri", "ends"),
+    [
+        ("http://localhost:3000/cb", True),
+        ("https://app.localhost/cb?x=1", True),
+        ("http://[::1]:8080/", True),
+        ("https://evil.example/cb", False),
+        ("http://127.0.0.1.evil.example/", False),
+        ("ftp://127.0.0.1/", False),
+    ],
+)
+def test_ready_made_applications_come_back_to_this_machine_only(name: str, redirect_uri: str, ends: bool) -> None:
+    (client,) = (client for client in READY_MADE if client.provider == name)
+
+    assert client.leads_home(redirect_uri) is ends
+    assert client.is_public is False
 
 
 def test_an_app_below_a_path_sends_its_form_there(make_fake: Callable[..., App]) -> None:

@@ -55,6 +55,7 @@ def test_every_variable_reaches_its_field(tmp_path: Path) -> None:
             "CHATKEY_CA_FILE": str(pem),
             "CHATKEY_PANEL_FRAME_ANCESTORS": "'self' https://demo.example:8443",
             "CHATKEY_LAB": "no",
+            "CHATKEY_PREVIEW_PROVIDERS": "tiktok, apple",
             "CHATKEY_LOG_LEVEL": "DEBUG",
             "CHATKEY_LIMIT_TOKEN_RATE": "0",
             "CHATKEY_LIMIT_PING": "5",
@@ -78,6 +79,7 @@ def test_every_variable_reaches_its_field(tmp_path: Path) -> None:
         ca_file=str(pem),
         panel_frame_ancestors="'self' https://demo.example:8443",
         lab=False,
+        preview_providers=("tiktok", "apple"),
         log_level="debug",
         limits=Limits(token_rate=0, ping=5),
         socials={
@@ -287,3 +289,22 @@ def test_reading_settings_imports_no_framework() -> None:
     printed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
 
     assert printed == "set()\n"
+
+
+@pytest.mark.contract("D-03/preview")
+def test_previews_are_offered_after_the_others_in_the_order_of_the_login_page() -> None:
+    settings = load({"CHATKEY_PREVIEW_PROVIDERS": "amazon,apple"})
+
+    assert settings.offered_socials == ("google", "facebook", "github", "gitlab", "discord", "apple", "amazon")
+    assert load({}).offered_socials == ("google", "facebook", "github", "gitlab", "discord")
+
+
+@pytest.mark.parametrize("names", ["twitter", "apple,", "apple;x", "google", "apple,X"])
+def test_a_preview_of_what_is_not_announced_is_refused_with_the_list(names: str) -> None:
+    with pytest.raises(SettingsError) as refused:
+        load({"CHATKEY_PREVIEW_PROVIDERS": names})
+
+    assert str(refused.value) == (
+        f"CHATKEY_PREVIEW_PROVIDERS {names!r} names a provider that is not announced; "
+        "write names of apple, x, tiktok, amazon with commas between them"
+    )

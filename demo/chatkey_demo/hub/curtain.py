@@ -10,10 +10,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Demo:
-    """What the page shows: the open shops and the agent panel's address."""
+    """What the page shows: the open shops, and the addresses of the agent panel and the admin panel."""
 
     modes: "Sequence[OpenMode]"
     agent_url: str
+    admin_url: str
 
     @property
     def framed(self) -> list[str]:

@@ -20,12 +20,13 @@ if TYPE_CHECKING:
     from litestar import Litestar
 
 AGENT = "demo"
+ADMINISTRATOR = "admin"
 LOOK_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """An agent's name and password, made for this run."""
+    """The name and password of somebody made for this run."""
 
     name: str
     password: str = field(repr=False)
@@ -33,11 +34,12 @@ class Credentials:
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """The demo as it runs: its address, what it shows, and who may answer."""
+    """The demo as it runs: its address, what it shows, who may answer, and who may change things."""
 
     url: str
     demo: Demo
     agent: Credentials
+    administrator: Credentials
     stack: Stack
     hub: HubServer
 
@@ -81,7 +83,7 @@ def demo(
             ) as stack,
         ):
             curtain.demo = _furnish(stack, places, url)
-            yield Running(url, curtain.demo, _agent(stack), stack, hub)
+            yield Running(url, curtain.demo, _agent(stack), _administrator(stack), stack, hub)
 
 
 def _app(curtain: Curtain) -> "Litestar":
@@ -95,10 +97,17 @@ def _furnish(stack: Stack, places: Places, url: str) -> Demo:
     from chatkey_demo.hub.modes import open_modes  # noqa: PLC0415  (Litestar, imported by the hub's thread meanwhile)
 
     origins = [stack.site.browser_url.replace(str(places.shops[0]), str(port)) for port in places.shops]
-    return Demo(open_modes(stack, origins, url), f"{stack.service.browser_url}/agent")
+    service = stack.service.browser_url
+    return Demo(open_modes(stack, origins, url), f"{service}/agent", f"{service}/admin/")
 
 
 def _agent(stack: Stack) -> Credentials:
     agent = Credentials(AGENT, secrets.token_urlsafe(9))
     stack.service_lab.add_agent(agent.name, agent.password)
     return agent
+
+
+def _administrator(stack: Stack) -> Credentials:
+    administrator = Credentials(ADMINISTRATOR, secrets.token_urlsafe(9))
+    stack.service_lab.add_administrator(administrator.name, administrator.password)
+    return administrator

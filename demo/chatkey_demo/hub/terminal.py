@@ -51,6 +51,8 @@ def _addresses(running: Running, note: str | None) -> Table:
     rows.add_row("Open", Text(running.url, "bold"))
     rows.add_row("Agent panel", running.demo.agent_url)
     rows.add_row("  sign in as", f"{running.agent.name}  /  {running.agent.password}")
+    rows.add_row("Admin panel", running.demo.admin_url)
+    rows.add_row("  sign in as", f"{running.administrator.name}  /  {running.administrator.password}")
     for open_ in running.demo.modes:
         rows.add_row(f"{open_.mode.label}, {open_.mode.hint}", open_.url)
     if note:

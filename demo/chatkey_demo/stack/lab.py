@@ -1,4 +1,4 @@
-"""Typed clients for the lab APIs of the service, the fake provider and the site: what a test may arrange and see."""
+"""Typed clients for the labs of the service and the site: what a test may arrange and see. The fake has its own."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -8,12 +8,9 @@ from typing import Any, Literal
 import httpx
 
 from chatkey_demo.stack.tls import trust
+from chatkey_oauth.client import refusal
 
 KeySource = Literal["service", "own"]
-
-
-class LabError(Exception):
-    """A lab refused; the message carries the request and the answer."""
 
 
 class Lab:
@@ -48,9 +45,7 @@ class Lab:
             else (self._http.request(method, path, params=query))
         )
         if not answer.is_success:
-            raise LabError(
-                f"{method} {answer.request.url.path} was answered {answer.status_code}: {answer.text[:2000]}"
-            )
+            raise refusal(answer)
         return answer.json()["data"] if answer.content else None
 
 
@@ -112,6 +107,10 @@ class ServiceLab(Lab):
         """Make an agent who can sign in to the agent panel."""
         self.ask("POST", "/agents", {"username": username, "password": password})
 
+    def add_administrator(self, username: str, password: str) -> None:
+        """Make an administrator who can sign in to the admin panel."""
+        self.ask("POST", "/administrators", {"username": username, "password": password})
+
     def members(self, provider_id: str) -> list[dict[str, Any]]:
         """Return the member records of a provider."""
         return list(self.ask("GET", "/members", provider=provider_id))
@@ -123,30 +122,6 @@ class ServiceLab(Lab):
     def arm(self, **rule: object) -> None:
         """Arm one fault rule."""
         self.ask("POST", "/faults", rule)
-
-
-class ProviderLab(Lab):
-    """The fake OAuth provider's lab."""
-
-    def add_client(
-        self, social: str, *, client_id: str, client_secret: str, name: str, redirect_uris: Sequence[str]
-    ) -> None:
-        """Register an application at one provider."""
-        self.ask(
-            "POST",
-            "/clients",
-            {
-                "provider": social,
-                "client_id": client_id,
-                "client_secret": client_secret,
-                "name": name,
-                "redirect_uris": list(redirect_uris),
-            },
-        )
-
-    def requests(self, **filters: str | float) -> list[dict[str, Any]]:
-        """Return the redacted log of what was asked of the provider."""
-        return list(self.ask("GET", "/requests", **filters)["requests"])
 
 
 class SiteLab(Lab):

@@ -14,10 +14,11 @@ from typing import Any
 
 import httpx
 
-from chatkey_demo.stack.lab import ProviderLab, ServiceLab, SiteLab
+from chatkey_demo.stack.lab import ServiceLab, SiteLab
 from chatkey_demo.stack.ports import LOOPBACK, free_ports
 from chatkey_demo.stack.process import Process
 from chatkey_demo.stack.tls import Certificates, issue, trust
+from chatkey_oauth.client import FakeOAuth
 from chatkey_protocol.names import AVAILABLE_SOCIALS, OAUTH_CALLBACK_PATH
 
 SERVICE_NAME = "Chat Service"
@@ -54,7 +55,7 @@ class Stack:
     provider: Server
     site: Server
     service_lab: ServiceLab
-    provider_lab: ProviderLab
+    provider_lab: FakeOAuth
     site_lab: SiteLab
 
     @property
@@ -204,7 +205,7 @@ def _start(plan: _Plan, settings: Mapping[str, str], ending: ExitStack) -> Stack
         provider=Server(provider, provider_url, plan.local_url(provider_port)),
         site=Server(site, site_url, plan.local_url(site_port)),
         service_lab=service_lab,
-        provider_lab=ending.enter_context(closing(ProviderLab(plan.local_url(provider_port), ca))),
+        provider_lab=ending.enter_context(FakeOAuth(plan.local_url(provider_port), verify=trust(ca))),
         site_lab=ending.enter_context(closing(SiteLab(plan.local_url(site_port), ca))),
     )
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 import msgspec
+
+from chatkey_oauth.loopback import is_loopback
 
 Identifier = Annotated[str, msgspec.Meta(min_length=1, max_length=255, pattern=r"^[\x21-\x7e]+$")]
 
@@ -18,32 +20,70 @@ class ClientError(ValueError):
 class Client(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """An application registered at one provider. Without a secret it is a public one, which must use PKCE.
 
-    `name` is what the consent page shows, so that service-owned and own keys can be told apart.
+    `name` is what the consent page shows, so that service-owned and own keys can be told apart. With `any_loopback`
+    every redirect URI on this machine is as good as registered.
+
+    At Apple it has a team, and instead of a secret the id and the public half (PEM or JWK) of the key it signs with.
+    At TikTok, one of the `kind` "desktop" must use PKCE, in a form of TikTok's own.
+    At X, `request_email` is the switch "Request email from users", without which no scope brings an address.
     """
 
     provider: Identifier
     client_id: Identifier
     client_secret: str = ""
     name: str = ""
+    kind: Literal["web", "desktop"] = "web"
     redirect_uris: tuple[str, ...]
+    any_loopback: bool = False
+    team_id: str = ""
+    key_id: str = ""
+    public_key: str | dict[str, Any] = ""
+    request_email: bool = True
+
+    @property
+    def is_public(self) -> bool:
+        """Tell whether the client has nothing to prove itself by."""
+        return not self.client_secret and not self.public_key
 
     @property
     def title(self) -> str:
         """The name a person sees."""
         return self.name or self.client_id
 
+    def leads_home(self, uri: str) -> bool:
+        """Tell whether a redirect URI needs no registration, because it leads to this machine (RFC 8252 7.3)."""
+        if not self.any_loopback or not is_printable(uri):
+            return False
+        parts = urlsplit(uri)
+        return parts.scheme in {"http", "https"} and is_loopback(parts.hostname or "")
+
 
 def check_client(client: Client) -> None:
-    """Refuse a client without a usable redirect URI: absolute, ASCII, without fragment (RFC 6749 3.1.2)."""
+    """Refuse a client without a usable redirect URI, or without what its provider demands. Raises `ClientError`."""
+    check_redirect_uris(client)
+    if client.provider == "apple":
+        from chatkey_oauth.engine.apple_secret import check_application
+
+        check_application(client)
+    elif client.team_id or client.key_id or client.public_key:
+        raise ClientError(f"team_id, key_id and public_key are for apple; {client.client_id!r} is of {client.provider}")
+
+
+def check_redirect_uris(client: Client) -> None:
+    """Refuse a client without redirect URIs that are absolute, ASCII and without fragment (RFC 6749 3.1.2)."""
     if not client.redirect_uris:
         raise ClientError(f"client {client.client_id!r} has no redirect_uris: give at least one")
     for uri in client.redirect_uris:
-        if not urlsplit(uri).scheme or "#" in uri or not is_printable(uri):
+        if not is_printable(uri) or not urlsplit(uri).scheme or "#" in uri:
             raise ClientError(f"redirect_uris of {client.client_id!r}: {uri!r} is not an absolute URI without fragment")
 
 
 def is_printable(uri: str) -> bool:
-    """Tell whether a URI consists of visible ASCII only and can stand in a header."""
+    """Tell whether a URI consists of visible ASCII only, can stand in a header, and can be taken apart."""
+    try:
+        urlsplit(uri)
+    except ValueError:
+        return False
     return uri.isascii() and uri.isprintable() and " " not in uri
 
 
@@ -56,10 +96,8 @@ class Clients:
         self.reset()
 
     def reset(self) -> None:
-        """Return to the clients registered at start."""
-        self._clients.clear()
-        for client in self._initial:
-            self.add(client)
+        """Return to the clients registered at start, which whoever read them has checked."""
+        self._clients = {(client.provider, client.client_id): client for client in self._initial}
 
     def add(self, client: Client) -> None:
         """Register a client, replacing one of the same id. Raises `ClientError`."""

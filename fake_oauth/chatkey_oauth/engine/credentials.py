@@ -12,26 +12,29 @@ from urllib.parse import unquote_plus
 from chatkey_oauth.engine.refusals import Reason, TokenRefused
 
 if TYPE_CHECKING:
-    from chatkey_oauth.engine.clients import Client, Clients
+    from chatkey_oauth.engine.clients import Client
+    from chatkey_oauth.engine.provider import Provider
 
 Pair = tuple[str, str]
 
 
-def authenticate(
-    clients: Clients, provider: str, authorization: str, params: Mapping[str, str], *, basic: bool = True
-) -> Client:
+def authenticate(provider: Provider, authorization: str, params: Mapping[str, str]) -> Client:
     """Find the client that proves to be itself, by Basic header (RFC 6749 2.3.1) or by parameters.
 
-    `basic=False` is for providers that ignore the header. Raises `TokenRefused`.
+    Which of the two count is the provider's affair, and so is what proves a client. Raises `TokenRefused`.
     """
-    offered = basic_pairs(authorization) if basic and authorization[:6].lower() == "basic " else body_pairs(params)
-    known = [(client, secret) for name, secret in offered if (client := clients.get(provider, name))]
+    by_header = provider.basic_auth and authorization[:6].lower() == "basic "
+    offered = basic_pairs(authorization) if by_header else body_pairs(params, secrets=provider.body_auth)
+    known = [
+        (client, secret) for name, secret in offered if (client := provider.world.clients.get(provider.name, name))
+    ]
     if not known:
         raise TokenRefused(Reason.CLIENT_UNKNOWN, "client_id")
     for client, secret in known:
-        if compare_digest(client.client_secret.encode(), secret.encode("utf-8", "surrogateescape")):
+        if provider.proves(client, secret):
             return client
-    raise TokenRefused(Reason.CLIENT_SECRET, "client_secret")
+    detail = "" if by_header or provider.body_auth else "which counts in a Basic header only"
+    raise TokenRefused(Reason.CLIENT_SECRET, "client_secret", detail)
 
 
 def basic_pairs(header: str) -> list[Pair]:
@@ -46,6 +49,12 @@ def basic_pairs(header: str) -> list[Pair]:
     return list(dict.fromkeys([(name, secret), (unquote_plus(name), unquote_plus(secret))]))
 
 
-def body_pairs(params: Mapping[str, str]) -> list[Pair]:
-    """The client's parameters; a public client has no secret."""
-    return [(params["client_id"], params.get("client_secret", ""))] if params.get("client_id") else []
+def body_pairs(params: Mapping[str, str], *, secrets: bool = True) -> list[Pair]:
+    """The client's parameters; a public client has no secret, and some providers take none here."""
+    name = params.get("client_id")
+    return [(name, params.get("client_secret", "") if secrets else "")] if name else []
+
+
+def same(known: str, offered: str) -> bool:
+    """Compare secrets without telling by the time where they differ."""
+    return compare_digest(known.encode("utf-8", "surrogateescape"), offered.encode("utf-8", "surrogateescape"))

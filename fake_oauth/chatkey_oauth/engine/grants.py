@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final, Generic, TypeVar
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 import msgspec
+
+if TYPE_CHECKING:
+    from chatkey_oauth.engine.flows import Flow
 
 RING: Final = 4096
 """How many codes, tokens and consents of one provider are remembered; older ones become unknown."""
@@ -19,9 +23,22 @@ class Challenge(msgspec.Struct, frozen=True):
     method: str
 
 
-class Grant(msgspec.Struct):
-    """One approval by one person for one client. Revoked, it takes all its tokens with it."""
+class Consent(msgspec.Struct):
+    """What one person allowed one client so far. Withdrawn, it takes the tokens of every approval with it."""
 
+    allowed: frozenset[str]
+    declined: frozenset[str]
+    withdrawn: bool = False
+    chosen: Mapping[str, str] = {}
+
+
+class Grant(msgspec.Struct):
+    """One approval by one person for one client. Revoked, it takes all its tokens with it.
+
+    `first` tells whether it was the first; `flow` is the login it came from, while the lab is on.
+    """
+
+    consent: Consent
     client_id: str
     person_id: str
     scopes: tuple[str, ...]
@@ -30,7 +47,9 @@ class Grant(msgspec.Struct):
     challenge: Challenge | None
     auth_time: int
     refreshable: bool
+    first: bool
     revoked: bool = False
+    flow: Flow | None = None
 
 
 class Code(msgspec.Struct):
@@ -54,7 +73,7 @@ class Issued(msgspec.Struct):
     @property
     def is_revoked(self) -> bool:
         """Tell whether the token or the whole approval was taken back."""
-        return self.revoked or self.grant.revoked
+        return self.revoked or self.grant.revoked or self.grant.consent.withdrawn
 
 
 class Ring(Generic[V]):
@@ -78,6 +97,14 @@ class Ring(Generic[V]):
         """Find a value that is still remembered."""
         return self._entries.get(key)
 
+    def pop(self, key: str) -> V | None:
+        """Forget a value, and return it if it was still remembered."""
+        return self._entries.pop(key, None)
+
+    def newest_first(self) -> list[V]:
+        """Every value that is still remembered."""
+        return list(reversed(self._entries.values()))
+
     def clear(self) -> None:
         """Forget everything."""
         self._entries.clear()
@@ -90,7 +117,7 @@ class Grants:
         self.codes: Ring[Code] = Ring()
         self.access: Ring[Issued] = Ring()
         self.refresh: Ring[Issued] = Ring()
-        self._consents: Ring[frozenset[str]] = Ring()
+        self._consents: Ring[Consent] = Ring()
 
     def issue(self, issued: Issued) -> None:
         """Remember a token response under the tokens it carries."""
@@ -102,14 +129,27 @@ class Grants:
         """Find what an access or refresh token belongs to."""
         return self.access.get(token) or self.refresh.get(token)
 
-    def consented(self, client_id: str, person_id: str) -> frozenset[str] | None:
-        """The scopes this person already allowed this client, or None before the first time."""
+    def consented(self, client_id: str, person_id: str) -> Consent | None:
+        """What this person already allowed this client, or None before the first time."""
         return self._consents.get(f"{client_id} {person_id}")
 
-    def consent(self, client_id: str, person_id: str, scopes: tuple[str, ...]) -> None:
-        """Remember what this person allowed this client."""
-        before = self.consented(client_id, person_id) or frozenset[str]()
-        self._consents.put(f"{client_id} {person_id}", before.union(scopes))
+    def consent(self, client_id: str, person_id: str, asked: Iterable[str], allowed: Iterable[str]) -> Consent:
+        """Remember what of the scopes asked for this person allowed this client."""
+        consent = self.consented(client_id, person_id) or Consent(frozenset(), frozenset())
+        consent.allowed |= frozenset(allowed)
+        consent.declined = (consent.declined | frozenset(asked)) - consent.allowed
+        self._consents.put(f"{client_id} {person_id}", consent)
+        return consent
+
+    def withdraw(self, grant: Grant) -> None:
+        """Take back all that the person of a grant ever allowed its client: the next login is the first again."""
+        grant.consent.withdrawn = True
+        self.forget(grant.client_id, grant.person_id)
+
+    def forget(self, client_id: str, person_id: str) -> None:
+        """Take back all that this person allowed this client, if they did."""
+        if consent := self._consents.pop(f"{client_id} {person_id}"):
+            consent.withdrawn = True
 
     def clear(self) -> None:
         """Forget everything."""

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 from functools import cached_property
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import parse_qsl, urlencode
 
 import msgspec
+
+if TYPE_CHECKING:
+    from chatkey_oauth.engine.flows import Leg
 
 Message = MutableMapping[str, Any]
 Scope = MutableMapping[str, Any]
@@ -25,7 +28,11 @@ class Call:
     """A request. Names of headers are lower-case; of a repeated parameter the last value counts.
 
     Parameters keep bytes that are not UTF-8 as surrogate escapes, so that `state` is echoed byte for byte.
+    While the lab is on, `leg` and `flow` tell which part of which login the request turned out to be.
     """
+
+    leg: Leg | None = None
+    flow: str | None = None
 
     def __init__(
         self,
@@ -78,19 +85,37 @@ class Call:
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """A response. The content length is added when it is sent."""
+    """A response. The content length is added when it is sent.
+
+    `delay` is in seconds, or None: it is never sent. `cut` ends the connection before the answer or in its midst.
+    """
 
     status: int
     body: bytes = b""
     headers: Headers = ()
+    delay: float | None = 0.0
+    cut: Literal["", "before", "midway"] = ""
 
 
 Handler = Callable[[Call], Answer]
 
 
+async def send_answer(send: Send, answer: Answer, *, with_body: bool = True) -> None:
+    """Send an answer."""
+    await send_head(send, answer)
+    await send({"type": "http.response.body", "body": answer.body if with_body else b"", "more_body": False})
+
+
+async def send_head(send: Send, answer: Answer) -> None:
+    """Send the status and the headers of an answer."""
+    headers = [(name.encode("latin-1"), value.encode("latin-1", "replace")) for name, value in answer.headers]
+    headers.append((b"content-length", str(len(answer.body)).encode()))
+    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+
+
 def pairs(text: str) -> list[tuple[str, str]]:
     """Parse form-encoded text without losing blank values or bytes."""
-    return parse_qsl(text, keep_blank_values=True, errors="surrogateescape")
+    return parse_qsl(text, keep_blank_values=True, errors="surrogateescape") if text else []
 
 
 def encode(params: Mapping[str, str]) -> str:
@@ -100,7 +125,7 @@ def encode(params: Mapping[str, str]) -> str:
 
 def clean(text: str) -> str:
     """Text that can be written as UTF-8, whatever bytes it came from."""
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return text if text.isascii() else text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def json_answer(data: Any, status: int = 200, headers: Iterable[tuple[str, str]] = ()) -> Answer:

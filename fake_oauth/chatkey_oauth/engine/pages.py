@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from hashlib import sha256
 from html import escape
 from pathlib import Path
@@ -36,7 +36,10 @@ def consent_page(
         client=escape(clean(request.client.title)),
         action=escape(clean(f"{provider.browser_path}/consent?{query_string}")),
         accounts="\n".join(account(person, checked=person is people[0]) for person in people),
-        shares="\n".join(share(provider, scope) for scope in request.scopes) or "<li><span>Public details</span></li>",
+        shares="\n".join(share(provider, request, scope) for scope in request.scopes)
+        or "<li><span>Public details</span></li>",
+        choices=provider.choices(request),
+        lab="" if provider.moment is None else provider.moment.form_part(),
         destination=escape(urlsplit(request.redirect_uri).netloc or request.redirect_uri),
     )
     return page(provider, body)
@@ -44,20 +47,28 @@ def consent_page(
 
 def account(person: Person, *, checked: bool) -> str:
     """One line of the list of accounts."""
-    name = escape(clean(person.name or person.login))
-    note = f" <i>· {escape(person.note)}</i>" if person.note else ""
-    email = f"<bdi>{escape(clean(person.email))}</bdi>" if person.email else escape(f"@{person.login}")
+    who = account_words(person.id, person.name or person.login, person.email or f"@{person.login}", person.note)
     return (
         f'<label class="account"><input type="radio" name="account" value="{person.id}"{" checked" * checked} required>'
-        f'<span class="face hue-{hue(person)}" aria-hidden="true">{escape(initial(person))}</span>'
-        f'<span class="who"><bdi class="name">{name}</bdi><span class="email">{email}{note}</span></span></label>'
+        f"{who}</label>"
     )
 
 
-def share(provider: Provider, scope: str) -> str:
+@lru_cache(maxsize=256)
+def account_words(person_id: str, name: str, email: str, note: str) -> str:
+    """What an account's line says, made once: the list is most of the page, and hardly ever changes."""
+    noted = f" <i>· {escape(note)}</i>" if note else ""
+    return (
+        f'<span class="face hue-{hue(person_id)}" aria-hidden="true">{escape(initial(name))}</span>'
+        f'<span class="who"><bdi class="name">{escape(clean(name))}</bdi>'
+        f'<span class="email"><bdi>{escape(clean(email))}</bdi>{noted}</span></span>'
+    )
+
+
+def share(provider: Provider, request: AuthorizationRequest, scope: str) -> str:
     """One line of what is shared; with a box to untick where this provider lets people leave it out."""
     words = escape(clean(provider.scopes.get(scope, scope)))
-    if scope not in provider.declinable:
+    if scope not in provider.may_decline(request):
         return f"<li><span>{words}</span></li>"
     value = escape(scope)
     return (
@@ -69,17 +80,27 @@ def share(provider: Provider, scope: str) -> str:
 def error_page(provider: Provider, refusal: ShownToPerson) -> Answer:
     """Say on the provider's own page what is wrong with a request."""
     title = escape(f"Error {refusal.status}: {refusal.error}")
-    body = template("error.html").substitute(frame(provider), title=title, message=escape(clean(refusal.message)))
+    heading, message = escape(provider.error_heading), escape(clean(provider.error_lead + refusal.message))
+    body = template("error.html").substitute(frame(provider), title=title, heading=heading, message=message)
     return page(provider, body, refusal.status)
 
 
+def closing_page(provider: Provider) -> Answer:
+    """Say that there is nothing more to do here."""
+    return page(provider, template("closing.html").substitute(frame(provider)))
+
+
 def form_post(redirect_uri: str, params: Mapping[str, str]) -> Answer:
-    """A form that sends itself to the client (OAuth 2.0 Form Post Response Mode)."""
+    """A form that sends itself to the client (OAuth 2.0 Form Post Response Mode), and says where it comes from.
+
+    Without a referrer a browser would send `Origin: null`, which the real providers' forms do not.
+    """
     inputs = "".join(
         f'<input type="hidden" name="{escape(name)}" value="{escape(clean(value))}">' for name, value in params.items()
     )
     body = template("form_post.html").substitute(action=escape(redirect_uri), inputs=inputs, script=SUBMIT)
-    return html(body, f"default-src 'none'; script-src '{digest(SUBMIT)}'; base-uri 'none'; frame-ancestors 'none'")
+    content_policy = f"default-src 'none'; script-src '{digest(SUBMIT)}'; base-uri 'none'; frame-ancestors 'none'"
+    return html(body, content_policy, referrer="strict-origin")
 
 
 def index_page(addresses: Mapping[str, str]) -> Answer:
@@ -93,9 +114,9 @@ def avatar(person: Person) -> Answer:
     """A round picture with the person's initial."""
     svg = (
         '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 96 96" width="96" height="96">'
-        f'<rect width="96" height="96" fill="hsl({hue(person) * 30 + 10} 42% 36%)"/>'
+        f'<rect width="96" height="96" fill="hsl({hue(person.id) * 30 + 10} 42% 36%)"/>'
         '<text x="48" y="50" dominant-baseline="central" text-anchor="middle" fill="#fff" font-size="44"'
-        f' font-family="system-ui, sans-serif">{escape(initial(person))}</text></svg>'
+        f' font-family="system-ui, sans-serif">{escape(initial(person.name or person.login))}</text></svg>'
     )
     headers = (
         ("content-type", "image/svg+xml"),
@@ -114,18 +135,19 @@ def page(provider: Provider, body: str, status: int = 200) -> Answer:
     return html(body, policy(style(provider.accent)), status)
 
 
-def html(body: str, content_security_policy: str, status: int = 200) -> Answer:
+def html(body: str, content_security_policy: str, status: int = 200, referrer: str = "no-referrer") -> Answer:
     """An HTML answer that no cache keeps and no other page frames."""
     headers = (
         ("content-type", "text/html; charset=utf-8"),
         ("cache-control", "no-store"),
         ("content-security-policy", content_security_policy),
-        ("referrer-policy", "no-referrer"),
+        ("referrer-policy", referrer),
         ("x-content-type-options", "nosniff"),
     )
     return Answer(status, body.encode(), headers)
 
 
+@cache
 def policy(css: str) -> str:
     """No script, no request. `form-action` is left out: browsers apply it to the redirects after the form, and where
     those lead after the client's callback is the client's affair."""
@@ -154,11 +176,11 @@ def template(name: str) -> Template:
     return Template((FOLDER / name).read_text(encoding="utf-8"))
 
 
-def initial(person: Person) -> str:
+def initial(name: str) -> str:
     """The letter on a person's picture."""
-    return next((letter for letter in person.name or person.login if letter.isalnum()), "?").upper()
+    return next((letter for letter in name if letter.isalnum()), "?").upper()
 
 
-def hue(person: Person) -> int:
+def hue(person_id: str) -> int:
     """The colour of a person's picture, as a number below `HUES`."""
-    return int(fingerprint(person.id, 4), 16) % HUES
+    return int(fingerprint(person_id, 4), 16) % HUES

@@ -14,6 +14,7 @@ class Person(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A person with an account of the same `id` at every provider.
 
     `subjects` fixes the subject id at a provider by its name; without it one is derived that never changes.
+    `later_email` is the address from the second login at an application on.
     """
 
     id: Slug
@@ -21,6 +22,7 @@ class Person(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     username: str = ""
     email: str | None = None
     email_verified: bool = True
+    later_email: str | None = None
     hosted_domain: str | None = None
     picture: bool = True
     note: str = ""
@@ -30,6 +32,11 @@ class Person(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     def login(self) -> str:
         """The user name."""
         return self.username or self.id
+
+    @property
+    def later(self) -> Person:
+        """The same person at the second login."""
+        return msgspec.structs.replace(self, email=self.later_email) if self.later_email else self
 
     @property
     def given_name(self) -> str | None:
@@ -43,28 +50,44 @@ class Person(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 SEEDED: Final = (
-    Person(id="rhea", name="Rhea Quill", username="rquill", email="rhea@example.com"),
+    Person(id="rhea", name="Rhea Quill", username="rquill", email="rhea@example.com", note="as most people are"),
     Person(id="omar", name="Omar Haddad", email="omar@corp.example", hosted_domain="corp.example", note="work account"),
-    Person(id="noemail", name="Nia Phone", note="no e-mail"),
-    Person(id="unverified", name="Uli Unsure", email="uli@example.org", email_verified=False, note="e-mail unverified"),
-    Person(id="relay", name="Pat Private", email="k7xq2m9p4d@privaterelay.appleid.com", note="relay address"),
-    Person(id="emoji", name="Zoë 🦄 Åström 👩🏽‍🚀", email="zoe@example.com", note="emoji"),
-    Person(id="rtl", name="ليلى منصور", email="layla@example.com", note="right to left"),
+    Person(id="noemail", name="Nia Phone", note="no e-mail address"),
+    Person(
+        id="unverified", name="Uli Unsure", email="uli@example.org", email_verified=False, note="address unverified"
+    ),
+    Person(id="relay", name="Pat Private", email="k7xq2m9p4d@privaterelay.appleid.com", note="private relay address"),
+    Person(
+        id="moved",
+        name="Mona Moved",
+        email="mona@old.example",
+        later_email="mona@new.example",
+        note="another address from the second login on",
+    ),
+    Person(id="emoji", name="Zoë 🦄 Åström 👩🏽‍🚀", email="zoe@example.com", note="emoji in the name"),
+    Person(id="rtl", name="ليلى منصور", email="layla@example.com", note="name from right to left"),
     Person(id="script", name="<script>alert('name')</script>", email="script@example.com", note="markup as name"),
     Person(
         id="quotes",
         name='Siobhán "Q" O\'Neil & \u2028</style></script>{{7*7}}',
         email="o'neil+tag@example.com",
-        note="quotes and line separators",
+        note="quotes, markup and a line separator as name",
     ),
     Person(
-        id="long", name=("Maximiliana von und zu Hohenlohe-" * 10)[:300], email="max@example.com", note="300 letters"
+        id="long",
+        name=("Maximiliana von und zu Hohenlohe-" * 10)[:300],
+        email="max@example.com",
+        note="a name of 300 characters",
     ),
-    Person(id="noname", username="noname99", email="noname@example.com", picture=False, note="no name"),
+    Person(id="noname", username="noname99", email="noname@example.com", picture=False, note="no name and no picture"),
     Person(
-        id="twin", name="Rhea Quill", username="rquill2", email="rhea@example.com", note="second account, same e-mail"
+        id="twin",
+        name="Rhea Quill",
+        username="rquill2",
+        email="rhea@example.com",
+        note="somebody else with rquill's address",
     ),
-    Person(id="nobody", picture=False, note="no name, no e-mail"),
+    Person(id="nobody", picture=False, note="no name, no picture, no address"),
 )
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from base64 import urlsafe_b64encode
+from collections.abc import Callable, Mapping
 from hashlib import sha256
-from hmac import compare_digest
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from chatkey_oauth.engine.credentials import same
 from chatkey_oauth.engine.refusals import Reason, TokenRefused
 
 if TYPE_CHECKING:
@@ -19,16 +20,32 @@ def check_verifier(challenge: Challenge | None, verifier: str | None) -> None:
         return
     if not verifier:
         raise TokenRefused(Reason.VERIFIER_MISSING, "code_verifier")
-    derived = s256(verifier) if challenge.method == "S256" else verifier
-    if not compare_digest(
-        derived.encode("utf-8", "surrogateescape"), challenge.value.encode("utf-8", "surrogateescape")
-    ):
+    if not any(same(form(verifier), challenge.value) for form in FORMS[challenge.method]):
         raise TokenRefused(Reason.VERIFIER_WRONG, "code_verifier")
 
 
 def s256(verifier: str) -> str:
     """The S256 challenge of a verifier (RFC 7636 4.2)."""
     return base64url(sha256(verifier.encode("utf-8", "surrogateescape")).digest())
+
+
+def s256_hex(verifier: str) -> str:
+    """The challenge of TikTok's making: the digest in lower-case hexadecimal digits."""
+    return sha256(verifier.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def plain(verifier: str) -> str:
+    """The challenge that is the verifier itself (RFC 7636 4.2)."""
+    return verifier
+
+
+FORMS: Final[Mapping[str, tuple[Callable[[str], str], ...]]] = {
+    "S256": (s256,),
+    "plain": (plain,),
+    "S256 hex": (s256_hex,),
+    "S256 any": (s256, s256_hex),
+}
+"""What a challenge of each method may have been made by. The last two are no methods on the wire."""
 
 
 def base64url(raw: bytes) -> str:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import cache
 from secrets import token_bytes
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from urllib.parse import urlsplit
 
 from chatkey_oauth.engine import authorize, pages, token
+from chatkey_oauth.engine.credentials import same
 from chatkey_oauth.engine.grants import Grant, Grants, Issued
 from chatkey_oauth.engine.http import NO_STORE, Answer, Call, Handler, json_answer, text_answer
 from chatkey_oauth.engine.people import Person, digits
@@ -16,31 +18,47 @@ from chatkey_oauth.engine.refusals import (
     BearerRefused,
     Problem,
     Reason,
+    Refusal,
     SentBack,
     ShownToPerson,
     TokenRefused,
     Words,
 )
-from chatkey_oauth.engine.signing import KeyRing, half_hash, make_key
+from chatkey_oauth.engine.signing import KeyRing, half_hash, make_key, seal
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 
+    from chatkey_oauth.engine.approval import Approval
     from chatkey_oauth.engine.authorize import AuthorizationRequest
     from chatkey_oauth.engine.clients import Client, Clients
     from chatkey_oauth.engine.people import People
+    from chatkey_oauth.engine.switches import Switch, Switches
+    from chatkey_oauth.faults.moment import Moment
+    from chatkey_oauth.faults.watch import Watch
 
 ALPHANUMERIC = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
 
 class World(NamedTuple):
-    """What all providers of one running fake share."""
+    """What all providers of one running fake share. The watch is there while the lab is on."""
 
     clock: Callable[[], float]
     clients: Clients
     people: People
+    switches: Switches
+    approval: Approval
     random: Callable[[int], bytes] = token_bytes
     make_key: Callable[[], RSAPrivateKey] = make_key
+    watch: Watch | None = None
+
+
+class Lives(NamedTuple):
+    """How long a code, an access token and a refresh token live, in seconds; None: they do not end."""
+
+    code: int
+    access: int | None
+    refresh: int | None
 
 
 class Addresses(NamedTuple):
@@ -68,16 +86,24 @@ class Provider:
     declinable: ClassVar[frozenset[str]] = frozenset()
     """Scopes a person may leave out while approving the rest."""
 
+    client_parameter: ClassVar[str] = "client_id"
     hint: ClassVar[str] = "login_hint"
     challenge_methods: ClassVar[tuple[str, ...]] = ("S256",)
+    response_types: ClassVar[tuple[str, ...]] = ("code",)
     response_modes: ClassVar[tuple[str, ...]] = ("query",)
     response_type_required: ClassVar[bool] = True
     redirect_uri_required: ClassVar[bool] = True
-    faults_on_page: ClassVar[bool] = False
-    """Whether a fault of the request is shown to the person even where a redirect would be safe."""
+    required_params: ClassVar[tuple[str, ...]] = ()
+    """Parameters of the authorization request that must be there although elsewhere they need not."""
+    error_heading: ClassVar[str] = "Access blocked"
+    error_lead: ClassVar[str] = ""
+    """What every error page says before it says what is wrong."""
     fragment: ClassVar[str] = ""
 
     basic_auth: ClassVar[bool] = True
+    """Whether a client may prove itself by a Basic header; where not, the header is ignored."""
+    body_auth: ClassVar[bool] = True
+    """Whether a secret among the parameters counts."""
     json_bodies: ClassVar[bool] = False
     query_tokens: ClassVar[bool] = False
     """Whether an access token may come as the parameter `access_token`."""
@@ -88,34 +114,59 @@ class Provider:
     numeric_subjects: ClassVar[bool] = False
     code_life: ClassVar[int] = 600
     access_life: ClassVar[int | None] = 3600
+    refresh_life: ClassVar[int | None] = None
     code_shape: ClassVar[re.Pattern[str]] = re.compile(r".+", re.DOTALL)
     words: ClassVar[Mapping[Reason, Words]]
     """How the token endpoint puts each refusal."""
+    first_keys: ClassVar[int] = 1
+    """How many signing keys are published from the start."""
+    id_token_typ: ClassVar[str | None] = "JWT"  # noqa: S105 - a type, not a secret
+    switches: ClassVar[tuple[Switch, ...]] = ()
+    """What is known from one source or none, and so can be had either way."""
+
+    moment: Moment | None = None
+    """The request that is being answered, while the lab is on: through it faults act and the timeline is written."""
 
     def __init__(self, world: World, addresses: Addresses) -> None:
         self.world = world
         self.addresses = addresses
-        self.keys = KeyRing(world.make_key)
+        self.keys = KeyRing(world.make_key, self.first_keys)
         self.grants = Grants()
+        self._defaults = {switch.name: switch.default for switch in self.switches}
         self._exact, self._patterns = compile_routes(self.routes() | self._own_routes())
+
+    def reset(self) -> None:
+        """Forget what happened; the signing keys stay, so that what others cached of them holds."""
+        self.grants.clear()
 
     # The way through
 
     def respond(self, call: Call) -> Answer:
-        """Answer a request. Whatever bends answers on purpose belongs here, around `_answer`."""
-        return self._answer(call)
+        """Answer a request."""
+        handler = self._find(call)
+        if self.world.watch is not None:
+            return self.world.watch.attend(self, handler, call)
+        return self.answer(handler, call)
 
-    def _answer(self, call: Call) -> Answer:
+    def answer(self, handler: Handler, call: Call) -> Answer:
+        """What an endpoint answers, or how this provider puts its refusal."""
         try:
-            return self._find(call)(call)
-        except ShownToPerson as refusal:
-            return pages.error_page(self, refusal)
-        except SentBack as refusal:
-            return authorize.send_back(refusal.redirect_uri, refusal.params, mode=refusal.mode)
-        except TokenRefused as refusal:
-            return self.token_refusal(call, refusal)
-        except BearerRefused as refusal:
-            return self.bearer_refusal(refusal)
+            return handler(call)
+        except Refusal as refusal:
+            return self.refused(call, refusal)
+
+    def refused(self, call: Call, refusal: Refusal) -> Answer:
+        """A refusal as this provider puts it."""
+        match refusal:
+            case ShownToPerson():
+                return pages.error_page(self, refusal)
+            case SentBack(redirect_uri=uri, params=params, mode=mode):
+                return authorize.send_back(self, authorize.Callback(uri, params, mode))
+            case TokenRefused():
+                return self.token_refusal(call, refusal)
+            case BearerRefused():
+                return self.bearer_refusal(refusal)
+        raise refusal
 
     def _find(self, call: Call) -> Handler:
         path = self.canonical(call.path)
@@ -128,7 +179,7 @@ class Provider:
 
     def _own_routes(self) -> dict[str, Handler]:
         return {
-            "POST /consent": lambda call: authorize.decide(self, call),
+            "POST /consent": self.consent,
             "GET /avatars/{person}": self.avatar,
         }
 
@@ -139,6 +190,10 @@ class Provider:
     def canonical(self, path: str) -> str:
         """Fold the spellings of a path into one; the provider's aliases that follow a rule."""
         return path
+
+    def consent(self, call: Call) -> Answer:
+        """The target of the consent form."""
+        return authorize.decide(self, call)
 
     # Authorization endpoint
 
@@ -164,9 +219,19 @@ class Provider:
         """The callback's parameters for a faulty request."""
         return {"error": error, "error_description": description}
 
+    def shows_fault(self, error: str) -> bool:
+        """Whether a fault of the request is shown to the person even where a redirect would be safe."""
+        del error
+        return False
+
     def denied_params(self) -> dict[str, str]:
         """The callback's parameters when the person declines."""
         return {"error": "access_denied"}
+
+    def callback(self, params: Mapping[str, str], query: Mapping[str, str]) -> dict[str, str]:
+        """All parameters of a callback in the provider's order, with the `state` of the request if one came."""
+        state = {"state": query["state"]} if "state" in query else {}
+        return {**params, **state, **self.callback_extras()}
 
     def callback_extras(self) -> dict[str, str]:
         """Parameters of every callback, such as `iss` (RFC 9207)."""
@@ -177,12 +242,71 @@ class Provider:
         del request, grant, first
         return {}
 
+    def front_channel(self, request: AuthorizationRequest, grant: Grant, code: str) -> dict[str, str]:
+        """Parameters of the callback that are bound to the code, such as the id_token of a hybrid flow."""
+        del request, grant, code
+        return {}
+
+    def check_request(self, request: AuthorizationRequest) -> None:
+        """Refuse what only this provider refuses in a request that is sound otherwise."""
+        del request
+
+    def choices(self, request: AuthorizationRequest) -> str:
+        """What else a person chooses on the consent page, as HTML."""
+        del request
+        return ""
+
+    def settle(self, request: AuthorizationRequest, person: Person, form: Mapping[str, str]) -> dict[str, str]:
+        """Act on the choices of the consent form; what is returned is kept with a first approval."""
+        del request, person, form
+        return {}
+
     def skips_consent(self, request: AuthorizationRequest) -> bool:
         """Whether someone who already approved is sent back without a page."""
         del request
         return False
 
+    def page_refused(self, request: AuthorizationRequest, *, signed_in: bool) -> str | None:
+        """The error of a request that forbids asking the person; `signed_in`: who it is would be known."""
+        del request, signed_in
+        return None
+
+    def needs_challenge(self, client: Client) -> bool:
+        """Whether this client must use PKCE; a public one must everywhere."""
+        return client.is_public
+
+    def ignores_challenge(self) -> bool:
+        """Whether PKCE is unknown to the provider."""
+        return False
+
+    def comparison(self, client: Client, method: str) -> str:
+        """How a challenge of this method is compared: a name of `pkce.FORMS`."""
+        del client
+        return method
+
+    def may_decline(self, request: AuthorizationRequest) -> frozenset[str]:
+        """The scopes that a person may leave out while approving the rest."""
+        del request
+        return self.declinable
+
+    def granted_scopes(self, request: AuthorizationRequest, person: Person, scopes: tuple[str, ...]) -> tuple[str, ...]:
+        """What of the scopes a person approves is granted."""
+        del request, person
+        return scopes
+
     # Token endpoint
+
+    def lives(self) -> Lives:
+        """How long what is issued now will live."""
+        return Lives(self.code_life, self.access_life, self.refresh_life)
+
+    def before_issue(self, grant: Grant) -> None:
+        """A last condition for a token in exchange for a code. Raises `TokenRefused`."""
+        del grant
+
+    def proves(self, client: Client, secret: str) -> bool:
+        """Whether a secret proves a client. May raise `TokenRefused` to say why it does not."""
+        return same(client.client_secret, secret)
 
     def token(self, call: Call) -> Answer:
         """The token endpoint."""
@@ -242,14 +366,24 @@ class Provider:
 
     def id_token_member(self, issued: Issued) -> dict[str, str]:
         """The id_token, as a member of the token response, when `openid` was granted."""
-        return {"id_token": self.sign_id_token(issued)} if "openid" in issued.grant.scopes else {}
+        return {"id_token": self.sign_id_token(issued)} if self.signs(issued.grant.scopes) else {}
 
-    def sign_id_token(self, issued: Issued) -> str:
-        """The signed id_token (OpenID Connect Core 2), with `at_hash` and the nonce of the request."""
-        claims = {"iss": self.addresses.issuer, **self.id_claims(issued), "at_hash": half_hash(issued.access)}
+    def signs(self, scopes: Collection[str]) -> bool:
+        """Whether these scopes bring an id_token."""
+        return "openid" in scopes
+
+    def sign_id_token(self, issued: Issued, **bound: str) -> str:
+        """The signed id_token (OpenID Connect Core 2) with the nonce of the request and `at_hash`, or else `bound`."""
+        bound = bound or {"at_hash": half_hash(issued.access)}
+        claims = {"iss": self.addresses.issuer, **self.id_claims(issued), **bound}
         if issued.grant.nonce is not None:
             claims["nonce"] = issued.grant.nonce
-        return self.keys.sign(claims)
+        return self.seal(claims)
+
+    def seal(self, claims: Mapping[str, Any]) -> str:
+        """Sign an id_token."""
+        draft = self.keys.draft(claims, typ=self.id_token_typ)
+        return seal(draft if self.moment is None else self.moment.id_token(draft))
 
     def id_claims(self, issued: Issued) -> dict[str, Any]:
         """The claims of the id_token beside `iss`, `at_hash` and `nonce`."""
@@ -264,7 +398,7 @@ class Provider:
 
     def bearer(self, call: Call, *needed: str) -> Issued:
         """The access token of a request, which must carry one of the needed scopes. Raises `BearerRefused`."""
-        text = self._bearer_text(call)
+        text = self.bearer_text(call)
         if not text:
             raise BearerRefused(Problem.MISSING)
         issued = self.grants.access.get(text)
@@ -278,7 +412,8 @@ class Provider:
             raise BearerRefused(Problem.SCOPE, needed[0])
         return issued
 
-    def _bearer_text(self, call: Call) -> str | None:
+    def bearer_text(self, call: Call) -> str | None:
+        """The access token of a request, as it came."""
         scheme, _, credentials = call.headers.get("authorization", "").partition(" ")
         if scheme.lower() in {"bearer", "token"}:
             return credentials.strip()
@@ -295,7 +430,7 @@ class Provider:
         person = self.world.people.get(grant.person_id)
         if person is None:
             raise BearerRefused(Problem.UNKNOWN)
-        return person
+        return person if grant.first else person.later
 
     def subject(self, person: Person, client_id: str) -> str:
         """The subject id as text: the person's own for this provider, or one derived from it."""
@@ -314,6 +449,12 @@ class Provider:
         person = self.world.people.get(call.path.rpartition("/")[2].removesuffix(".svg"))
         return pages.avatar(person) if person else text_answer("No such avatar.", 404)
 
+    # Switches
+
+    def on(self, name: str) -> bool:
+        """Whether a switch of `switches` is on."""
+        return self.world.switches.is_on(f"{self.name}.{name}", self._defaults[name])
+
     # Small things the formats are made of
 
     @property
@@ -327,8 +468,8 @@ class Provider:
         return urlsplit(self.addresses.browser).path
 
     def alphanumeric(self, length: int, alphabet: str = ALPHANUMERIC) -> str:
-        """Random letters and digits; the slight bias of the modulo does not matter in a fake."""
-        return "".join([alphabet[byte % len(alphabet)] for byte in self.world.random(length)])
+        """Random letters and digits."""
+        return self.world.random(length).translate(bytes_to(alphabet)).decode()
 
     def hexadecimal(self, length: int) -> str:
         """Random lower-case hexadecimal digits."""
@@ -355,6 +496,12 @@ def compile_routes(
 def pattern(path: str) -> re.Pattern[str]:
     """A path with `{name}` segments as an expression."""
     return re.compile("/".join("[^/]+" if part.startswith("{") else re.escape(part) for part in path.split("/")))
+
+
+@cache
+def bytes_to(alphabet: str) -> bytes:
+    """A table from bytes to letters; the slight bias of the modulo does not matter in a fake."""
+    return bytes(ord(alphabet[byte % len(alphabet)]) for byte in range(256))
 
 
 def say(words: Words, reasons: Iterable[Reason]) -> dict[Reason, Words]:

@@ -23,6 +23,7 @@ class Reason(StrEnum):
     VERIFIER_MISSING = "verifier_missing"
     VERIFIER_WRONG = "verifier_wrong"
     REFRESH_TOKEN = "refresh_token"  # noqa: S105 - see above
+    EMAIL_UNVERIFIED = "email_unverified"
 
 
 CLIENT_REASONS: Final = (Reason.CLIENT_UNKNOWN, Reason.CLIENT_SECRET)
@@ -54,16 +55,24 @@ class Problem(StrEnum):
     SCOPE = "scope"
 
 
-class TokenRefused(Exception):
-    """The token endpoint refuses; `member` is the parameter at fault, where there is one."""
+class Refusal(Exception):
+    """What ends the work of an endpoint; the provider makes the answer of it."""
 
-    def __init__(self, reason: Reason, member: str = "") -> None:
+
+class TokenRefused(Refusal):
+    """The token endpoint refuses; `member` is the parameter at fault, where there is one.
+
+    `detail` says more than the provider tells its clients, for the timeline. It quotes no secret.
+    """
+
+    def __init__(self, reason: Reason, member: str = "", detail: str = "") -> None:
         super().__init__(f"{reason}: {member}" if member else str(reason))
         self.reason = reason
         self.member = member
+        self.detail = detail
 
 
-class BearerRefused(Exception):
+class BearerRefused(Refusal):
     """The access token does not open this endpoint; `scope` is what was needed."""
 
     def __init__(self, problem: Problem, scope: str = "") -> None:
@@ -72,7 +81,7 @@ class BearerRefused(Exception):
         self.scope = scope
 
 
-class ShownToPerson(Exception):
+class ShownToPerson(Refusal):
     """An authorization request whose fault stays on the provider's own page, never a redirect (RFC 6749 4.1.2.1)."""
 
     def __init__(self, status: int, error: str, message: str) -> None:
@@ -82,7 +91,7 @@ class ShownToPerson(Exception):
         self.message = message
 
 
-class SentBack(Exception):
+class SentBack(Refusal):
     """An authorization request whose fault is reported to the client through the browser."""
 
     def __init__(self, redirect_uri: str, params: dict[str, str], mode: str = "query") -> None:

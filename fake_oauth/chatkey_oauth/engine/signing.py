@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
@@ -24,11 +25,20 @@ def make_key() -> RSAPrivateKey:
     return rsa.generate_private_key(public_exponent=65537, key_size=2048)
 
 
+class Draft(NamedTuple):
+    """A JWT before it is signed, and what will sign it."""
+
+    header: Mapping[str, Any]
+    claims: Mapping[str, Any]
+    signature: Callable[[bytes], bytes]
+
+
 class KeyRing:
     """The signing keys of one provider, newest first. Only public halves leave it."""
 
-    def __init__(self, make: Callable[[], RSAPrivateKey]) -> None:
+    def __init__(self, make: Callable[[], RSAPrivateKey], first: int = 1) -> None:
         self._make = make
+        self._first = first
         self._keys: list[tuple[str, RSAPrivateKey]] = []
 
     def rotate(self) -> str:
@@ -40,8 +50,8 @@ class KeyRing:
 
     @property
     def keys(self) -> list[tuple[str, RSAPrivateKey]]:
-        """`kid` and key, newest first; the first call makes one."""
-        if not self._keys:
+        """`kid` and key, newest first; the first call makes the first ones."""
+        while len(self._keys) < self._first:
             self.rotate()
         return self._keys
 
@@ -49,21 +59,34 @@ class KeyRing:
         """The public keys as a JWK set (RFC 7517 5)."""
         return {"keys": [public_jwk(kid, key) for kid, key in self.keys]}
 
-    def sign(self, claims: Mapping[str, Any], *, typ: str | None = "JWT") -> str:
-        """Make an RS256 JWT in compact form (RFC 7515 3.1)."""
-        from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
-        from cryptography.hazmat.primitives.hashes import SHA256
-
+    def draft(self, claims: Mapping[str, Any], *, typ: str | None = "JWT") -> Draft:
+        """A JWT that the newest key will sign with RS256."""
         kid, key = self.keys[0]
-        header = {"alg": "RS256", "kid": kid} | ({"typ": typ} if typ else {})
-        signed = f"{base64url(msgspec.json.encode(header))}.{base64url(msgspec.json.encode(claims))}"
-        return f"{signed}.{base64url(key.sign(signed.encode(), PKCS1v15(), SHA256()))}"
+        return Draft({"alg": "RS256", "kid": kid} | ({"typ": typ} if typ else {}), claims, partial(rs256, key))
+
+    def sign(self, claims: Mapping[str, Any], *, typ: str | None = "JWT") -> str:
+        """Make an RS256 JWT in compact form."""
+        return seal(self.draft(claims, typ=typ))
 
     def certificates(self, now: float) -> dict[str, str]:
         """The public keys as self-signed PEM certificates by `kid`, the older of Google's two formats."""
         from chatkey_oauth.engine.certificates import certificate
 
         return {kid: certificate(key, now) for kid, key in self.keys}
+
+
+def seal(draft: Draft) -> str:
+    """Sign a JWT and write it in compact form (RFC 7515 3.1)."""
+    signed = f"{base64url(msgspec.json.encode(draft.header))}.{base64url(msgspec.json.encode(draft.claims))}"
+    return f"{signed}.{base64url(draft.signature(signed.encode()))}"
+
+
+def rs256(key: RSAPrivateKey, signed: bytes) -> bytes:
+    """An RS256 signature (RFC 7518 3.3)."""
+    from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
+    from cryptography.hazmat.primitives.hashes import SHA256
+
+    return key.sign(signed, PKCS1v15(), SHA256())
 
 
 def public_numbers(key: RSAPrivateKey) -> tuple[str, str]:

@@ -22,13 +22,22 @@ def exchange(provider: Provider, call: Call) -> Answer:
     client = client_of(provider, call, params)
     issued = granted(provider, client, params)
     provider.grants.issue(issued)
-    return provider.token_answer(call, provider.token_body(issued))
+    body = provider.token_body(issued)
+    return provider.token_answer(call, body if provider.moment is None else provider.moment.token(body))
 
 
 def client_of(provider: Provider, call: Call, params: Mapping[str, str]) -> Client:
     """The client that makes a back-channel request. Raises `TokenRefused`."""
     header = call.headers.get("authorization", "")
-    return authenticate(provider.world.clients, provider.name, header, params, basic=provider.basic_auth)
+    return authenticate(provider, header, params)
+
+
+def own_token(provider: Provider, call: Call) -> Issued | None:
+    """What the parameter `token` stands for, if it is known and was issued to the client that asks."""
+    params = provider.token_params(call)
+    client = client_of(provider, call, params)
+    issued = provider.grants.find(required(params, "token"))
+    return issued if issued is not None and issued.grant.client_id == client.client_id else None
 
 
 def granted(provider: Provider, client: Client, params: Mapping[str, str]) -> Issued:
@@ -49,6 +58,7 @@ def by_code(provider: Provider, client: Client, params: Mapping[str, str]) -> Is
     check_redirect_uri(provider, code.grant, params)
     check_verifier(code.grant.challenge, params.get("code_verifier"))
     code.used = True
+    provider.before_issue(code.grant)
     return issue(provider, code.grant, provider.new_refresh_token() if code.grant.refreshable else None)
 
 
@@ -83,6 +93,8 @@ def by_refresh_token(provider: Provider, client: Client, params: Mapping[str, st
     issued = provider.grants.refresh.get(required(params, "refresh_token"))
     if issued is None or issued.is_revoked or issued.grant.client_id != client.client_id:
         raise TokenRefused(Reason.REFRESH_TOKEN, "refresh_token")
+    if (life := provider.lives().refresh) is not None and issued.issued_at + life <= provider.world.clock():
+        raise TokenRefused(Reason.REFRESH_TOKEN, "refresh_token")
     if not provider.rotates:
         return issue(provider, issued.grant, None)
     issued.revoked = True
@@ -92,8 +104,8 @@ def by_refresh_token(provider: Provider, client: Client, params: Mapping[str, st
 def issue(provider: Provider, grant: Grant, refresh: str | None) -> Issued:
     """Make an access token for a grant."""
     now = provider.now
-    expires_at = None if provider.access_life is None else now + provider.access_life
-    return Issued(grant, provider.new_access_token(), refresh, now, expires_at)
+    life = provider.lives().access
+    return Issued(grant, provider.new_access_token(), refresh, now, None if life is None else now + life)
 
 
 def required(params: Mapping[str, str], name: str) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from chatkey_oauth.engine.flows import Leg
 from chatkey_oauth.engine.http import clean
 from chatkey_oauth.engine.people import fingerprint
 
@@ -22,19 +23,29 @@ RING: Final = 2000
 
 PLAIN: Final = frozenset(
     {
-        *("access_type", "account", "allow_signup", "approval_prompt", "auth_type", "client_id", "client_key"),
-        *("code_challenge_method", "decision", "display", "fields", "grant_type", "hd", "include_granted_scopes"),
-        *("login", "login_hint", "offered", "prompt", "redirect_uri", "response_mode", "response_type"),
-        *("return_scopes", "scope", "share", "token_type_hint"),
+        # of the protocol
+        *("client_id", "code_challenge_method", "display", "grant_type", "login_hint", "max_age", "prompt"),
+        *("redirect_uri", "response_mode", "response_type", "scope", "token_type_hint", "ui_locales"),
+        # of single providers
+        *("access_type", "allow_signup", "approval_prompt", "auth_type", "client_key", "disable_auto_auth"),
+        *("disable_guild_select", "enable_granular_consent", "expansions", "fields", "guild_id", "hd"),
+        *("include_granted_scopes", "integration_type", "interactive", "language", "lang", "locale", "login"),
+        *("permissions", "popup", "return_scopes", "scope_data", "tweet.fields", "user.fields"),
+        # of the consent page
+        *("account", "decision", "flow", "misbehave", "offered", "share"),
     }
 )
 """Parameters whose values are written down; of all others only a fingerprint is."""
 
+CLIENT_NAMES: Final = ("client_id", "client_key")
 HEADERS: Final = ("accept", "content-type", "user-agent")
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """One request and the status of its answer. `authorization` has the scheme, a client id, and fingerprints."""
+    """One request and the status of its answer. `authorization` has the scheme, a client id, and fingerprints.
+
+    `flow` and `leg` tell which part of which login it turned out to be, where it was one.
+    """
 
     number: int
     at: float
@@ -47,6 +58,37 @@ class Entry(msgspec.Struct, frozen=True):
     authorization: str
     client_id: str
     status: int
+    flow: str | None
+    leg: Leg | None
+
+
+class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    """What entries are looked for: newer than `after`, and everything given matches; `path` is a beginning."""
+
+    after: int = 0
+    provider: str | None = None
+    path: str = ""
+    method: str | None = None
+    status: int | None = None
+    client_id: str | None = None
+    flow: str | None = None
+    leg: Leg | None = None
+
+    def matches(self, entry: Entry) -> bool:
+        """Tell whether an entry is one of these."""
+        return (
+            entry.number > self.after
+            and entry.path.startswith(self.path)
+            and self.provider in {None, entry.provider}
+            and self.method in {None, entry.method}
+            and self.status in {None, entry.status}
+            and self.client_id in {None, entry.client_id}
+            and self.flow in {None, entry.flow}
+            and self.leg in {None, entry.leg}
+        )
+
+
+ALL: Final = Wanted()
 
 
 class RequestLog:
@@ -73,37 +115,38 @@ class RequestLog:
                 form=redact(call.form),
                 headers={name: clean(call.headers[name]) for name in HEADERS if name in call.headers},
                 authorization=authorization,
-                client_id=clean(call.form.get("client_id") or call.query.get("client_id") or client_id),
+                client_id=clean(named_client(call) or client_id),
                 status=answer.status,
+                flow=call.flow,
+                leg=call.leg,
             )
         )
         self._news.set()
         self._news = asyncio.Event()
 
-    def find(self, *, after: int = 0, provider: str = "", path: str = "", client_id: str = "") -> list[Entry]:
-        """The entries newer than a number that match everything given; `path` is a beginning."""
-        return [
-            entry
-            for entry in self._entries
-            if entry.number > after
-            and provider in {"", entry.provider}
-            and client_id in {"", entry.client_id}
-            and entry.path.startswith(path)
-        ]
+    def find(self, wanted: Wanted = ALL) -> list[Entry]:
+        """The entries that match, the oldest first."""
+        return [entry for entry in self._entries if wanted.matches(entry)]
 
-    async def wait(self, find: Callable[[], list[Entry]], seconds: float) -> list[Entry]:
-        """What `find` brings, as soon as that is something, or after so many seconds nothing."""
+    async def wait(self, wanted: Wanted, seconds: float) -> list[Entry]:
+        """What matches, as soon as anything does, or after so many seconds nothing."""
         try:
             async with asyncio.timeout(seconds):
-                while not (found := find()):
+                while not (found := self.find(wanted)):
                     await self._news.wait()
         except TimeoutError:
-            return find()
+            return self.find(wanted)
         return found
 
     def clear(self) -> None:
         """Forget all entries; numbers go on."""
         self._entries.clear()
+
+
+def named_client(call: Call) -> str:
+    """The client id among the parameters, which one provider calls `client_key`."""
+    values = (params.get(name) for params in (call.form, call.query) for name in CLIENT_NAMES)
+    return next(filter(None, values), "")
 
 
 def redact(params: Mapping[str, str]) -> dict[str, str]:

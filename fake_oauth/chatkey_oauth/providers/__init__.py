@@ -7,11 +7,17 @@ from typing import TYPE_CHECKING, Final, cast
 
 if TYPE_CHECKING:
     from chatkey_oauth.engine.provider import Provider
+    from chatkey_oauth.engine.switches import Switch
 
-NAMES: Final = ("google", "facebook", "github", "gitlab", "discord")
+NAMES: Final = ("google", "facebook", "github", "gitlab", "discord", "apple", "x", "tiktok", "amazon")
 """The providers there are; each has a module of its name with a class `Imitated`."""
 
 
 def load(name: str) -> type[Provider]:
     """The class that imitates a provider of `NAMES`."""
     return cast("type[Provider]", import_module(f"{__name__}.{name}").Imitated)
+
+
+def declared_switches() -> dict[str, tuple[Switch, ...]]:
+    """The switches of every provider."""
+    return {name: load(name).switches for name in NAMES}

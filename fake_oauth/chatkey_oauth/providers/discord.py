@@ -6,11 +6,12 @@ import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from chatkey_oauth.engine.http import Answer, Call, Handler, json_answer
+from chatkey_oauth.engine.http import Answer, Call, Handler, json_answer, text_answer
 from chatkey_oauth.engine.people import fingerprint
-from chatkey_oauth.engine.provider import Provider, say
-from chatkey_oauth.engine.refusals import CLIENT_REASONS, CODE_REASONS, BearerRefused, Reason, Words
-from chatkey_oauth.engine.token import client_of
+from chatkey_oauth.engine.provider import Lives, Provider, say
+from chatkey_oauth.engine.refusals import CLIENT_REASONS, CODE_REASONS, BearerRefused, Reason, TokenRefused, Words
+from chatkey_oauth.engine.switches import Switch
+from chatkey_oauth.engine.token import own_token
 
 if TYPE_CHECKING:
     from chatkey_oauth.engine.authorize import AuthorizationRequest
@@ -46,6 +47,12 @@ class Imitated(Provider):
         Reason.CONTENT_TYPE: Words(400, "invalid_request", "The request must be form-encoded."),
         Reason.GRANT_TYPE: Words(400, "unsupported_grant_type", "Grant type is not supported"),
     }
+    switches = (
+        Switch("iss", False, "The callback carries `iss` (RFC 9207), and the metadata says so."),
+        Switch("short-codes", True, "A code lives 100 seconds, not 10 minutes."),
+        Switch("older-errors", False, "A bad code is an `invalid_request`, as it was before."),
+        Switch("user-agent", False, "Who does not say who asks is refused by the edge, with 403."),
+    )
 
     def routes(self) -> dict[str, Handler]:
         """The two spellings of authorize, the API, and the OpenID Connect endpoints."""
@@ -80,6 +87,7 @@ class Imitated(Provider):
                 "token_endpoint_auth_methods_supported": ["client_secret_basic", "client_secret_post", "none"],
                 "code_challenge_methods_supported": ["S256"],
             }
+            | ({"authorization_response_iss_parameter_supported": True} if self.on("iss") else {})
         )
 
     def document(self) -> dict[str, Any]:
@@ -101,21 +109,41 @@ class Imitated(Provider):
         """The refusal in Discord's words."""
         return self.fault_params("access_denied", "The resource owner or authorization server denied the request")
 
+    def callback_extras(self) -> dict[str, str]:
+        """`iss`, where it is switched on."""
+        return {"iss": self.addresses.issuer} if self.on("iss") else {}
+
+    def lives(self) -> Lives:
+        """Codes as short as one of Discord's people said, or as everywhere."""
+        lives = super().lives()
+        return lives if self.on("short-codes") else lives._replace(code=Provider.code_life)
+
+    def respond(self, call: Call) -> Answer:
+        """The edge may ask who it is before anything else is looked at."""
+        if self.on("user-agent") and not call.headers.get("user-agent"):
+            return text_answer("error code: 1010", 403)
+        return super().respond(call)
+
+    def token_refusal(self, call: Call, refusal: TokenRefused) -> Answer:
+        """Bad codes had another error once."""
+        if refusal.reason in CODE_REASONS and self.on("older-errors"):
+            body = {"error": "invalid_request", "error_description": BAD_CODE.description}
+            return self.token_answer(call, body, BAD_CODE.status)
+        return super().token_refusal(call, refusal)
+
     def skips_consent(self, request: AuthorizationRequest) -> bool:
         """`prompt=none` asks only those who did not approve before."""
         return request.query.get("prompt") == "none"
 
     def revoke(self, call: Call) -> Answer:
-        """One token takes the whole authorisation with it."""
-        client = client_of(self, call, self.token_params(call))
-        issued = self.grants.find(call.form.get("token", ""))
-        if issued is not None and issued.grant.client_id == client.client_id:
-            issued.grant.revoked = True
+        """One token takes with it every other that the person allowed the application."""
+        if issued := own_token(self, call):
+            self.grants.withdraw(issued.grant)
         return json_answer({})
 
     def user(self, call: Call) -> Answer:
         """The user; `email` and `verified` only with the scope."""
-        return json_answer(self.profile(self.bearer(call, "identify", "openid").grant))
+        return json_answer(self.profile(self.bearer(call, "identify").grant))
 
     def profile(self, grant: Grant) -> dict[str, Any]:
         """The user object."""
@@ -148,16 +176,17 @@ class Imitated(Provider):
         return ("a_" if person.id == "rhea" else "") + fingerprint(f"avatar {person.id}")
 
     def authorization(self, call: Call) -> Answer:
-        """The application, the scopes and the user behind a token."""
+        """The application, the scopes and, with the scope `identify`, the user behind a token."""
         issued = self.bearer(call)
         client = self.world.clients.get(self.name, issued.grant.client_id)
+        user = {"user": self.profile(issued.grant)} if "identify" in issued.grant.scopes else {}
         return json_answer(
             {
                 "application": {"id": issued.grant.client_id, "name": client.title if client else ""},
                 "scopes": list(issued.grant.scopes),
                 "expires": datetime.fromtimestamp(issued.expires_at or 0, UTC).isoformat(),
-                "user": self.profile(issued.grant),
             }
+            | user
         )
 
     def claims(self, grant: Grant) -> dict[str, Any]:

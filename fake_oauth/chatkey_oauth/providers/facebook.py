@@ -10,7 +10,8 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from chatkey_oauth.engine.http import NO_STORE, Answer, Call, Handler, json_answer
+from chatkey_oauth.engine.credentials import same
+from chatkey_oauth.engine.http import NO_STORE, Answer, Call, Handler, Headers, json_answer
 from chatkey_oauth.engine.provider import Provider, say
 from chatkey_oauth.engine.refusals import (
     CODE_REASONS,
@@ -22,6 +23,7 @@ from chatkey_oauth.engine.refusals import (
     TokenRefused,
     Words,
 )
+from chatkey_oauth.engine.switches import Switch
 from chatkey_oauth.engine.token import issue, required
 
 if TYPE_CHECKING:
@@ -30,7 +32,9 @@ if TYPE_CHECKING:
     from chatkey_oauth.engine.grants import Grant, Issued
     from chatkey_oauth.engine.people import Person
 
+NEWEST = "v24.0"
 VERSION = re.compile(r"^/v\d+(\.\d+)?(?=/)")
+UNSURE = ("36007", "36008")
 FIELD = re.compile(r"(\w+)((?:\.\w+\([^)]{0,40}\)|\{[^}]{0,40}\})*)")
 SIZE = re.compile(r"\.(width|height)\((\d{1,4})\)")
 NO_REDIRECT_URI = (
@@ -50,7 +54,6 @@ class Imitated(Provider):
     default_scope = "public_profile"
     declinable = frozenset({"email"})
     response_type_required = False
-    faults_on_page = True
     fragment = "#_=_"
     query_tokens = True
     grant_type_required = False
@@ -70,6 +73,13 @@ class Imitated(Provider):
         **say(Words(400, "100", "Invalid code_verifier parameter."), VERIFIER_REASONS),
     }
     """`error` is the code and, after a slash, the subcode of the error object."""
+    switches = (
+        Switch("granted-scopes", True, "With `return_scopes=true` the callback tells what was granted and declined."),
+        Switch("subcodes", True, "An expired code and another redirect URI have the subcodes 36007 and 36008."),
+        Switch("require-proof", False, "Graph calls without `appsecret_proof` are refused."),
+        Switch("missing-token-401", False, "A Graph call without a token is refused with 401 instead of 400."),
+        Switch("graph-headers", True, "Graph answers carry `facebook-api-version` and `X-App-Usage`."),
+    )
 
     def routes(self) -> dict[str, Handler]:
         """The dialog, the Graph endpoints, and the keys of Limited Login."""
@@ -114,6 +124,10 @@ class Imitated(Provider):
         text = "This redirect failed because the redirect URI is not white-listed in the app's client OAuth settings."
         return ShownToPerson(400, "URL blocked", text)
 
+    def fault_params(self, error: str, description: str) -> dict[str, str]:
+        """Two members, neither of which is `error`."""
+        return {"error_code": "100", "error_message": description}
+
     def denied_params(self) -> dict[str, str]:
         """Facebook's four members."""
         return {
@@ -122,6 +136,13 @@ class Imitated(Provider):
             "error_description": "Permissions error",
             "error_reason": "user_denied",
         }
+
+    def granted_scopes(self, request: AuthorizationRequest, person: Person, scopes: tuple[str, ...]) -> tuple[str, ...]:
+        """Who declined a scope is not asked for it again, unless with `auth_type=rerequest`."""
+        before = self.grants.consented(request.client.client_id, person.id)
+        if before is None or request.query.get("auth_type") == "rerequest":
+            return scopes
+        return tuple(scope for scope in scopes if scope not in before.declined)
 
     def token_params(self, call: Call) -> dict[str, str]:
         """The address and the form count alike."""
@@ -146,22 +167,26 @@ class Imitated(Provider):
         words = self.words[refusal.reason]
         code, _, subcode = words.error.partition("/")
         message = (words.description or "").replace("{member}", refusal.member)
+        if subcode in UNSURE and not self.on("subcodes"):
+            subcode = ""
         return self.graph_error(message, int(code), int(subcode) if subcode else None)
 
-    def graph_error(self, message: str, code: int, subcode: int | None = None) -> Answer:
+    def graph_error(
+        self, message: str, code: int, subcode: int | None = None, *, kind: str = "OAuthException", status: int = 400
+    ) -> Answer:
         """Graph's error envelope, and its header."""
-        error: dict[str, Any] = {"message": message, "type": "OAuthException", "code": code}
+        error: dict[str, Any] = {"message": message, "type": kind, "code": code}
         if subcode is not None:
             error["error_subcode"] = subcode
         error["fbtrace_id"] = "A" + self.alphanumeric(22)
         challenge = f'OAuth "Facebook Platform" "invalid_code" "{message}"'
-        return graph_json({"error": error}, 400, (("www-authenticate", challenge), *NO_STORE))
+        return graph_json({"error": error}, status, (("www-authenticate", challenge), *NO_STORE))
 
     def bearer_refusal(self, refusal: BearerRefused) -> Answer:
         """Code 190 and what is wrong with the token."""
         if refusal.problem is Problem.MISSING:
             message = "An active access token must be used to query information about the current user."
-            return self.graph_error(message, 2500)
+            return self.graph_error(message, 2500, status=401 if self.on("missing-token-401") else 400)
         if refusal.problem is Problem.EXPIRED:
             now = datetime.fromtimestamp(self.now, UTC).strftime("%A, %d-%b-%y %H:%M:%S UTC")
             message = f"Error validating access token: Session has expired on {now}. The current time is {now}."
@@ -174,21 +199,36 @@ class Imitated(Provider):
     def me(self, call: Call) -> Answer:
         """The profile: only the fields asked for, and only those that exist."""
         issued = self.bearer(call)
-        if not self._proof_stands(call, issued):
-            return self.graph_error("Invalid appsecret_proof provided in the API argument", 100)
+        if refusal := self._proof_refused(call, issued):
+            return refusal
         profile = self.profile(issued)
         asked = dict(FIELD.findall(call.query.get("fields", "id,name")))
         if "picture" in asked:
             profile["picture"] = picture_of(profile["picture"], asked["picture"])
-        return graph_json({name: profile[name] for name in asked if profile.get(name) is not None})
+        return graph_json(
+            {name: profile[name] for name in asked if profile.get(name) is not None}, headers=self.graph_headers(call)
+        )
 
-    def _proof_stands(self, call: Call, issued: Issued) -> bool:
+    def _proof_refused(self, call: Call, issued: Issued) -> Answer | None:
         proof = call.query.get("appsecret_proof")
         client = self.world.clients.get(self.name, issued.grant.client_id)
+        if proof is None and self.on("require-proof"):
+            message = "API calls from the server require an appsecret_proof argument"
+            return self.graph_error(message, 100, kind="GraphMethodException")
         if proof is None or client is None:
-            return True
+            return None
         expected = hmac.new(client.client_secret.encode(), issued.access.encode(), sha256).hexdigest()
-        return hmac.compare_digest(proof.encode("utf-8", "surrogateescape"), expected.encode())
+        if same(expected, proof):
+            return None
+        return self.graph_error("Invalid appsecret_proof provided in the API argument", 100)
+
+    def graph_headers(self, call: Call) -> Headers:
+        """The version that answered, and how much of its limit the app has used."""
+        if not self.on("graph-headers"):
+            return ()
+        version = VERSION.match(call.path)
+        usage = '{"call_count":1,"total_cputime":1,"total_time":1}'
+        return (("facebook-api-version", version[0][1:] if version else NEWEST), ("x-app-usage", usage))
 
     def profile(self, issued: Issued) -> dict[str, Any]:
         """Every field there is; `email` is absent without the scope, without one, and while it is unconfirmed."""
@@ -225,7 +265,7 @@ class Imitated(Provider):
         """What a token is worth, told to the app that presents `APP_ID|SECRET`."""
         app_id, _, secret = call.query.get("access_token", "").partition("|")
         client = self.world.clients.get(self.name, app_id)
-        if client is None or not hmac.compare_digest(client.client_secret.encode(), secret.encode("utf-8", "replace")):
+        if client is None or not same(client.client_secret, secret):
             return self.graph_error("Invalid OAuth access token - Cannot parse access token", 190)
         issued = self.grants.access.get(call.query.get("input_token", ""))
         if issued is None or issued.grant.client_id != app_id:
@@ -245,13 +285,17 @@ class Imitated(Provider):
         }
 
     def remove_permissions(self, call: Call) -> Answer:
-        """Take back the approval."""
-        self.bearer(call).grant.revoked = True
+        """Take back all that the person of the token allowed the app."""
+        grant = self.bearer(call).grant
+        who = self.canonical(call.path).split("/")[1]
+        if who not in {"me", self.subject(self.person(grant), grant.client_id)}:
+            return self.graph_error("Unsupported delete request.", 100, 33, kind="GraphMethodException")
+        self.grants.withdraw(grant)
         return graph_json({"success": True})
 
     def approved_params(self, request: AuthorizationRequest, grant: Grant, *, first: bool) -> dict[str, str]:
         """What was granted and what declined, when `return_scopes` asks for it."""
-        if request.query.get("return_scopes") != "true":
+        if request.query.get("return_scopes") != "true" or not self.on("granted-scopes"):
             return {}
         declined = [scope for scope in request.scopes if scope not in grant.scopes]
         return {"granted_scopes": ",".join(grant.scopes), "denied_scopes": ",".join(declined)}
@@ -277,7 +321,7 @@ def picture_of(url: str | None, options: str) -> dict[str, Any]:
     return {"data": picture | ({"url": url} if url else {})}
 
 
-def graph_json(data: Any, status: int = 200, headers: tuple[tuple[str, str], ...] = ()) -> Answer:
+def graph_json(data: Any, status: int = 200, headers: Headers = ()) -> Answer:
     """JSON as Facebook writes it: ASCII, with escaped slashes and at signs."""
     text = json.dumps(data, separators=(",", ":")).replace("/", "\\/").replace("@", "\\u0040")
     return Answer(status, text.encode(), (("content-type", "application/json; charset=UTF-8"), *headers))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from base64 import b64encode
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from functools import wraps
 from html import escape
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+import msgspec
+
+from chatkey_oauth.engine.clients import is_printable
 from chatkey_oauth.engine.http import NO_STORE, Answer, Call, Handler, encode, json_answer, text_answer
 from chatkey_oauth.engine.provider import Provider, say
 from chatkey_oauth.engine.refusals import (
@@ -17,16 +19,21 @@ from chatkey_oauth.engine.refusals import (
     BearerRefused,
     Problem,
     Reason,
+    Refusal,
     SentBack,
     ShownToPerson,
     TokenRefused,
     Words,
 )
+from chatkey_oauth.engine.switches import Switch
 from chatkey_oauth.engine.token import client_of
+from chatkey_oauth.loopback import is_loopback
+from chatkey_oauth.providers import github_api
 
 if TYPE_CHECKING:
+    from chatkey_oauth.engine.authorize import AuthorizationRequest
     from chatkey_oauth.engine.clients import Client
-    from chatkey_oauth.engine.grants import Issued
+    from chatkey_oauth.engine.grants import Grant, Issued
     from chatkey_oauth.engine.people import Person
 
 DOCS = "https://docs.github.com"
@@ -39,6 +46,8 @@ NO_USER_AGENT = (
 )
 MISMATCH = "The redirect_uri MUST match the registered callback URL for this application."
 MAIL_SCOPES = ("user:email", "user")
+ACCEPTED = "user, user:email"
+NOT_FOUND = {"message": "Not Found", "documentation_url": f"{DOCS}/rest", "status": "404"}
 
 
 class Imitated(Provider):
@@ -54,6 +63,7 @@ class Imitated(Provider):
     }
     scope_separator = ","
     default_scope = ""
+    declinable = frozenset(scopes)
     hint = "login"
     response_type_required = False
     redirect_uri_required = False
@@ -71,18 +81,27 @@ class Imitated(Provider):
         ),
         Reason.REDIRECT_URI: Words(200, "redirect_uri_mismatch", MISMATCH),
         Reason.GRANT_TYPE: Words(200, "unsupported_grant_type", "The grant_type passed is not supported."),
+        Reason.EMAIL_UNVERIFIED: Words(200, "unverified_user_email", "The user must have a verified primary email."),
     }
+    switches = (
+        Switch("iss", True, "The callback carries `iss` (RFC 9207), as it does since August 2026."),
+        Switch("loopback-ports", True, "A redirect URI registered for this machine allows any port."),
+        Switch("token-by-get", False, "The token endpoint answers GET as well."),
+        Switch("verified-email", False, "Who has no verified e-mail address gets no token: `unverified_user_email`."),
+        Switch("suspended", False, "The application is suspended: nobody is asked, its callback is told so."),
+    )
 
     def routes(self) -> dict[str, Handler]:
         """The login endpoints, the API, and metadata at both of its places. The root has no discovery document."""
         return {
             "GET /login/oauth/authorize": self.authorize,
-            "POST /login/oauth/access_token": self.token,
-            "GET /user": self.user,
-            "GET /user/emails": self.emails,
-            "POST /applications/{client_id}/token": self.check_token,
-            "DELETE /applications/{client_id}/token": self.delete_token,
-            "DELETE /applications/{client_id}/grant": self.delete_token,
+            "GET POST /login/oauth/access_token": self.token,
+            "POST /login/device/code": self.device,
+            "GET /user": self.api(self.user),
+            "GET /user/emails": self.api(self.emails, ACCEPTED),
+            "POST /applications/{client_id}/token": self.api(self.check_token),
+            "DELETE /applications/{client_id}/token": self.api(self.delete_token),
+            "DELETE /applications/{client_id}/grant": self.api(self.delete_token),
             "GET /.well-known/oauth-authorization-server/login/oauth": self.metadata,
             "GET /login/oauth/.well-known/openid-configuration": self.metadata,
         }
@@ -111,7 +130,7 @@ class Imitated(Provider):
                     "urn:ietf:params:oauth:grant-type:device_code",
                 ],
                 "code_challenge_methods_supported": ["S256"],
-                "authorization_response_iss_parameter_supported": True,
+                "authorization_response_iss_parameter_supported": self.on("iss"),
                 "scopes_supported": ["offline_access"],
                 "service_documentation": f"{DOCS}/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps",
             }
@@ -125,13 +144,21 @@ class Imitated(Provider):
 
     def redirect_allowed(self, client: Client, uri: str) -> bool:
         """The registered address or anything below its path."""
-        return any(uri == registered or lies_below(uri, registered) for registered in client.redirect_uris)
+        ports = self.on("loopback-ports")
+        return is_printable(uri) and any(
+            uri == registered or lies_below(uri, registered, any_port=ports) for registered in client.redirect_uris
+        )
 
     def redirect_refused(self, client: Client, call: Call) -> Exception:
         """Reported to the registered address, never to the one asked for."""
-        state = {"state": call.query["state"]} if "state" in call.query else {}
         params = self.fault_params("redirect_uri_mismatch", MISMATCH)
-        return SentBack(client.redirect_uris[0], params | state | self.callback_extras())
+        return SentBack(client.redirect_uris[0], self.callback(params, call.query))
+
+    def check_request(self, request: AuthorizationRequest) -> None:
+        """A suspended application is told so."""
+        if self.on("suspended"):
+            params = self.fault_params("application_suspended", "Your application has been suspended.")
+            raise SentBack(request.redirect_uri, self.callback(params, request.query))
 
     def fault_params(self, error: str, description: str) -> dict[str, str]:
         """With a link to the documentation."""
@@ -144,9 +171,30 @@ class Imitated(Provider):
 
     def callback_extras(self) -> dict[str, str]:
         """`iss` on success and on error."""
-        return {"iss": self.issuer}
+        return {"iss": self.issuer} if self.on("iss") else {}
 
     # Token endpoint
+
+    def token(self, call: Call) -> Answer:
+        """GET only where it is switched on."""
+        if call.method == "GET" and not self.on("token-by-get"):
+            return Answer(405, headers=(("allow", "POST"),))
+        return super().token(call)
+
+    def token_params(self, call: Call) -> dict[str, str]:
+        """The form; the address of a GET."""
+        return call.query if call.method == "GET" else super().token_params(call)
+
+    def before_issue(self, grant: Grant) -> None:
+        """A verified e-mail address, where it is switched on."""
+        person = self.person(grant)
+        if self.on("verified-email") and not (person.email and person.email_verified):
+            raise TokenRefused(Reason.EMAIL_UNVERIFIED)
+
+    def device(self, call: Call) -> Answer:
+        """What an application is told that did not switch the device flow on."""
+        body = {"error": "device_flow_disabled", "error_description": "Device Flow must be explicitly enabled."}
+        return self.token_answer(call, body)
 
     def token_body(self, issued: Issued) -> dict[str, Any]:
         """Three members; the token does not expire."""
@@ -169,102 +217,65 @@ class Imitated(Provider):
         if "json" in accept:
             return json_answer(body, status, NO_STORE)
         if "xml" in accept:
-            members = "".join(f"<{name}>{escape(value)}</{name}>" for name, value in body.items())
+            # In GitHub's order, which happens to be the alphabet's from its end.
+            members = "".join(f"<{name}>{escape(body[name])}</{name}>" for name in sorted(body, reverse=True))
             return encoded(f"<OAuth>{members}</OAuth>", "application/xml", status)
         return encoded(encode(body), "application/x-www-form-urlencoded", status)
 
     # API
 
-    def api(self, call: Call, data: Any, status: int = 200, *, accepted: str = "") -> Answer:
-        """An answer of the API with its usual headers; `accepted` names the scopes that would do."""
-        issued = self.grants.access.get(self._bearer_text(call) or "")
-        granted = issued.grant if issued else None
-        headers = (
-            ("x-oauth-scopes", ", ".join(granted.scopes) if granted else ""),
-            ("x-accepted-oauth-scopes", accepted),
-            ("x-oauth-client-id", granted.client_id if granted else ""),
-            ("x-github-media-type", "github.v3; format=json"),
-            ("x-github-request-id", self.hexadecimal(16).upper()),
-            ("x-ratelimit-limit", "5000"),
-            ("x-ratelimit-remaining", "4999"),
-            ("x-ratelimit-reset", str(self.now + 3600)),
-            ("x-ratelimit-used", "1"),
-            ("x-ratelimit-resource", "core"),
-        )
-        return json_answer(data, status, headers)
+    def api(self, handler: Handler, accepted: str = "") -> Handler:
+        """An endpoint of the API, which wants to know who asks; `accepted` names the scopes that would do."""
+
+        @wraps(handler)
+        def answer(call: Call) -> Answer:
+            if not call.headers.get("user-agent"):
+                return text_answer(NO_USER_AGENT, 403)
+            return self.with_headers(call, handler(call), accepted)
+
+        return answer
+
+    def with_headers(self, call: Call, answer: Answer, accepted: str = "") -> Answer:
+        """An answer of the API with its usual headers."""
+        issued = self.grants.access.get(self.bearer_text(call) or "")
+        request_id = self.hexadecimal(16).upper()
+        headers = github_api.headers(issued.grant if issued else None, accepted, request_id, self.now)
+        return msgspec.structs.replace(answer, headers=(*answer.headers, *headers))
+
+    def refused(self, call: Call, refusal: Refusal) -> Answer:
+        """The API's refusals have its headers too."""
+        answer = super().refused(call, refusal)
+        if not isinstance(refusal, BearerRefused):
+            return answer
+        return self.with_headers(call, answer, ACCEPTED if refusal.problem is Problem.SCOPE else "")
 
     def user(self, call: Call) -> Answer:
         """The profile. `email` is the public address, which nobody here has."""
-        if not call.headers.get("user-agent"):
-            return text_answer(NO_USER_AGENT, 403)
-        return self.api(call, self.profile(self.person(self.bearer(call).grant)))
+        return json_answer(self.profile(self.person(self.bearer(call).grant)))
 
     def profile(self, person: Person) -> dict[str, Any]:
-        """The authenticated user's profile; `id` is a number."""
-        subject = int(self.subject(person, ""))
-        site, api = self.addresses.browser, f"{self.addresses.server}/users/{person.login}"
-        return {
-            "login": person.login,
-            "id": subject,
-            "node_id": b64encode(f"04:User{subject}".encode()).decode(),
-            "avatar_url": self.picture(person) or f"{site}/avatars/{person.id}.svg",
-            "gravatar_id": "",
-            "url": api,
-            "html_url": f"{site}/{person.login}",
-            "followers_url": f"{api}/followers",
-            "following_url": f"{api}/following{{/other_user}}",
-            "gists_url": f"{api}/gists{{/gist_id}}",
-            "starred_url": f"{api}/starred{{/owner}}{{/repo}}",
-            "subscriptions_url": f"{api}/subscriptions",
-            "organizations_url": f"{api}/orgs",
-            "repos_url": f"{api}/repos",
-            "events_url": f"{api}/events{{/privacy}}",
-            "received_events_url": f"{api}/received_events",
-            "type": "User",
-            "user_view_type": "private",
-            "site_admin": False,
-            "name": person.name,
-            "company": None,
-            "blog": "",
-            "location": None,
-            "email": None,
-            "hireable": None,
-            "bio": None,
-            "twitter_username": None,
-            "notification_email": None,
-            "public_repos": 3,
-            "public_gists": 0,
-            "followers": 2,
-            "following": 1,
-            "created_at": "2014-11-15T13:01:25Z",
-            "updated_at": datetime.fromtimestamp(self.now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        }
+        """The authenticated user's profile."""
+        avatar = f"{self.addresses.browser}/avatars/{person.id}.svg"
+        return github_api.user(int(self.subject(person, "")), person, self.addresses, avatar, self.now)
 
     def emails(self, call: Call) -> Answer:
-        """The person's addresses: their own, if they have one, and the one GitHub gives everybody."""
-        if not call.headers.get("user-agent"):
-            return text_answer(NO_USER_AGENT, 403)
+        """The person's addresses."""
         person = self.person(self.bearer(call, *MAIL_SCOPES).grant)
-        given = f"{self.subject(person, '')}+{person.login}@users.noreply.github.com"
-        rows: list[dict[str, Any]] = [{"email": given, "primary": False, "verified": True, "visibility": None}]
-        if person.email:
-            own = {"email": person.email, "primary": True, "verified": person.email_verified, "visibility": "private"}
-            rows.insert(0, own)
-        return self.api(call, rows, accepted=", ".join(reversed(MAIL_SCOPES)))
+        return json_answer(github_api.addresses(self.subject(person, ""), person))
 
     def bearer_refusal(self, refusal: BearerRefused) -> Answer:
         """Bad credentials; a missing scope looks like a missing page."""
         if refusal.problem is Problem.SCOPE:
             docs = f"{DOCS}/rest/users/emails#list-email-addresses-for-the-authenticated-user"
             body = {"message": "Not Found", "documentation_url": docs, "status": "404"}
-            return json_answer(body, 404, (("x-accepted-oauth-scopes", ", ".join(reversed(MAIL_SCOPES))),))
+            return json_answer(body, 404)
         return json_answer({"message": "Bad credentials", "documentation_url": f"{DOCS}/rest", "status": "401"}, 401)
 
     def check_token(self, call: Call) -> Answer:
         """Tell the application what one of its tokens is worth."""
         client, issued = self._own_token(call)
         if client is None or issued is None:
-            return json_answer({"message": "Not Found", "documentation_url": f"{DOCS}/rest", "status": "404"}, 404)
+            return not_found(call)
         app = {"client_id": client.client_id, "name": client.title, "url": client.redirect_uris[0]}
         user = self.profile(self.person(issued.grant))
         return json_answer({"token": issued.access, "scopes": list(issued.grant.scopes), "app": app, "user": user})
@@ -273,9 +284,10 @@ class Imitated(Provider):
         """Take a token, or the whole approval, back."""
         _, issued = self._own_token(call)
         if issued is None:
-            return json_answer({"message": "Not Found", "documentation_url": f"{DOCS}/rest", "status": "404"}, 404)
+            return not_found(call)
         issued.revoked = True
-        issued.grant.revoked = issued.grant.revoked or call.path.endswith("/grant")
+        if call.path.endswith("/grant"):
+            self.grants.withdraw(issued.grant)
         return Answer(204)
 
     def _own_token(self, call: Call) -> tuple[Client | None, Issued | None]:
@@ -284,7 +296,8 @@ class Imitated(Provider):
         except TokenRefused:
             return None, None
         issued = self.grants.access.get(call.form.get("access_token", ""))
-        mine = issued is not None and not issued.is_revoked and issued.grant.client_id == client.client_id
+        named = self.canonical(call.path).split("/")[2]
+        mine = issued is not None and not issued.is_revoked and issued.grant.client_id == client.client_id == named
         return client, issued if mine else None
 
     def new_code(self) -> str:
@@ -300,12 +313,22 @@ class Imitated(Provider):
         return self.number(person, 7)
 
 
-def lies_below(uri: str, registered: str) -> bool:
-    """Tell whether a URI has the same scheme, host and port, and a path below the registered one."""
+def lies_below(uri: str, registered: str, *, any_port: bool) -> bool:
+    """Tell whether a URI is at the same place as the registered one and has its path or one below it."""
     asked, own = urlsplit(uri), urlsplit(registered)
-    same_place = (asked.scheme, asked.netloc) == (own.scheme, own.netloc) and "#" not in uri
+    loopback = any_port and is_loopback(own.hostname or "")
+    here, there = ((at.hostname if loopback else at.netloc) for at in (asked, own))
     steps = re.split(r"[/\\]", asked.path.replace("%2e", ".").replace("%2E", "."))
-    return same_place and ".." not in steps and asked.path.startswith(own.path.rstrip("/") + "/")
+    if (asked.scheme, here) != (own.scheme, there) or "#" in uri or "@" in asked.netloc or ".." in steps:
+        return False
+    return f"{asked.path.rstrip('/')}/".startswith(f"{own.path.rstrip('/')}/") and (loopback or asked.path != own.path)
+
+
+def not_found(call: Call) -> Answer:
+    """A token that is not there or not this application's; 422 where none was named."""
+    if call.form.get("access_token"):
+        return json_answer(NOT_FOUND, 404)
+    return json_answer(NOT_FOUND | {"message": "Validation Failed", "status": "422"}, 422)
 
 
 def encoded(text: str, content_type: str, status: int) -> Answer:

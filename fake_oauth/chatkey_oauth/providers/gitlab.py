@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from chatkey_oauth.engine.http import NO_STORE, Answer, Call, Handler, json_answer
+from chatkey_oauth.engine.http import NO_STORE, Answer, Call, Handler, Headers, json_answer
 from chatkey_oauth.engine.people import fingerprint
 from chatkey_oauth.engine.provider import Provider, say
 from chatkey_oauth.engine.refusals import (
@@ -18,9 +18,11 @@ from chatkey_oauth.engine.refusals import (
     TokenRefused,
     Words,
 )
-from chatkey_oauth.engine.token import client_of
+from chatkey_oauth.engine.switches import Switch
+from chatkey_oauth.engine.token import client_of, own_token, required
 
 if TYPE_CHECKING:
+    from chatkey_oauth.engine.authorize import AuthorizationRequest
     from chatkey_oauth.engine.grants import Grant, Issued
     from chatkey_oauth.engine.people import Person
 
@@ -73,6 +75,11 @@ class Imitated(Provider):
             "The authorization grant type is not supported by the authorization server.",
         ),
     }
+    switches = (
+        Switch("prompt", True, "`prompt=none` is answered with an error where a page would be needed."),
+        Switch("rate-headers", False, "Answers of the API carry `RateLimit-*` headers."),
+        Switch("blocked", False, "Whoever signs in is blocked, which the API tells and the login does not."),
+    )
 
     def routes(self) -> dict[str, Handler]:
         """Doorkeeper's endpoints, OpenID Connect's, and the API's user."""
@@ -125,6 +132,16 @@ class Imitated(Provider):
         """A page with 401."""
         return ShownToPerson(401, "invalid_client", BAD_CLIENT)
 
+    def skips_consent(self, request: AuthorizationRequest) -> bool:
+        """`prompt=none` shows no page to those who approved before."""
+        return self.on("prompt") and request.query.get("prompt") == "none"
+
+    def page_refused(self, request: AuthorizationRequest, *, signed_in: bool) -> str | None:
+        """`prompt=none` forbids a page (OpenID Connect Core 3.1.2.6)."""
+        if not self.skips_consent(request):
+            return None
+        return "consent_required" if signed_in else "login_required"
+
     def denied_params(self) -> dict[str, str]:
         """The refusal in Doorkeeper's words."""
         return self.fault_params("access_denied", "The resource owner or authorization server denied the request.")
@@ -143,8 +160,9 @@ class Imitated(Provider):
 
     def revoke(self, call: Call) -> Answer:
         """Take one pair of tokens back; an unknown one is as good as taken back."""
-        client = client_of(self, call, self.token_params(call))
-        issued = self.grants.find(call.form.get("token", ""))
+        params = self.token_params(call)
+        client = client_of(self, call, params)
+        issued = self.grants.find(required(params, "token"))
         if issued is None:
             return json_answer({})
         if issued.grant.client_id != client.client_id:
@@ -155,15 +173,14 @@ class Imitated(Provider):
 
     def introspect(self, call: Call) -> Answer:
         """Tell a client whether its token is active (RFC 7662)."""
-        client = client_of(self, call, self.token_params(call))
-        issued = self.grants.find(call.form.get("token", ""))
-        if issued is None or issued.is_revoked or issued.grant.client_id != client.client_id or self.ended(issued):
+        issued = own_token(self, call)
+        if issued is None or issued.is_revoked or self.ended(issued):
             return json_answer({"active": False})
         return json_answer(
             {
                 "active": True,
                 "scope": " ".join(issued.grant.scopes),
-                "client_id": client.client_id,
+                "client_id": issued.grant.client_id,
                 "token_type": "Bearer",
                 "exp": issued.expires_at,
                 "iat": issued.issued_at,
@@ -236,7 +253,7 @@ class Imitated(Provider):
                 "username": person.login,
                 "public_email": "",
                 "name": person.name or person.login,
-                "state": "active",
+                "state": "blocked" if self.on("blocked") else "active",
                 "locked": False,
                 "avatar_url": self.picture(person),
                 "web_url": f"{self.addresses.browser}/{person.login}",
@@ -254,7 +271,19 @@ class Imitated(Provider):
                 "identities": [],
                 "email": person.email,
                 "commit_email": person.email,
-            }
+            },
+            headers=self.rate_headers(),
+        )
+
+    def rate_headers(self) -> Headers:
+        """How often the API may still be asked."""
+        if not self.on("rate-headers"):
+            return ()
+        return (
+            ("ratelimit-limit", "2000"),
+            ("ratelimit-observed", "1"),
+            ("ratelimit-remaining", "1999"),
+            ("ratelimit-reset", str(self.now + 60)),
         )
 
     def bearer_refusal(self, refusal: BearerRefused) -> Answer:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from chatkey_oauth.engine.http import Answer, Call, Handler, json_answer
+from chatkey_oauth.engine.http import Answer, Call, Handler, Headers, json_answer
 from chatkey_oauth.engine.provider import Provider, say
 from chatkey_oauth.engine.refusals import (
     CLIENT_REASONS,
@@ -16,6 +17,7 @@ from chatkey_oauth.engine.refusals import (
     ShownToPerson,
     Words,
 )
+from chatkey_oauth.engine.switches import Switch
 
 if TYPE_CHECKING:
     from chatkey_oauth.engine.authorize import AuthorizationRequest
@@ -26,6 +28,9 @@ SCOPE_URLS = {
     "email": "https://www.googleapis.com/auth/userinfo.email",
     "profile": "https://www.googleapis.com/auth/userinfo.profile",
 }
+SCOPE_NAMES = {url: name for name, url in SCOPE_URLS.items()}
+"""Both spellings may be asked for, and open the same."""
+WORDS = {"openid": "Who you are at Google", "profile": "Your name and picture", "email": "Your e-mail address"}
 URL_SAFE = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
 
@@ -35,14 +40,14 @@ class Imitated(Provider):
     name = "google"
     label = "Google"
     accent = ("#1a66d0", "#3b7de0")
-    scopes = {"openid": "Who you are at Google", "profile": "Your name and picture", "email": "Your e-mail address"}
+    scopes = WORDS | {url: WORDS[name] for url, name in SCOPE_NAMES.items()}
     challenge_methods = ("S256", "plain")
     response_modes = ("query", "fragment", "form_post")
-    faults_on_page = True
     query_tokens = True
     rotates = False
     access_life = 3599
     code_shape = re.compile(r"4/0A[\w-]+")
+    first_keys = 2
     words = {
         **say(Words(401, "invalid_client", "Unauthorized"), CLIENT_REASONS),
         **say(Words(400, "invalid_grant", "Bad Request"), CODE_REASONS),
@@ -54,6 +59,12 @@ class Imitated(Provider):
         Reason.PARAMETER_MISSING: Words(400, "invalid_request", "Missing required parameter: {member}"),
         Reason.GRANT_TYPE: Words(400, "unsupported_grant_type", "Invalid grant_type"),
     }
+    switches = (
+        Switch("iss", True, "The callback carries `iss` (RFC 9207), as it does since 2026."),
+        Switch("advertise-iss", True, "Discovery says that the callback carries `iss`."),
+        Switch("silent-prompt", True, "`prompt=none` is answered with an error where a page would be needed."),
+        Switch("www-authenticate", True, "A refusal of userinfo has the header `WWW-Authenticate`."),
+    )
 
     def routes(self) -> dict[str, Handler]:
         """Discovery, the authorization endpoint and its older spelling, four spellings of token and of userinfo."""
@@ -73,6 +84,7 @@ class Imitated(Provider):
             "GET /oauth2/v1/certs": self.certificates,
             "POST /revoke": self.revoke,
             "GET POST /o/oauth2/revoke": self.revoke,
+            "POST /device/code": self.device,
         }
 
     def discovery(self, call: Call) -> Answer:
@@ -106,7 +118,7 @@ class Imitated(Provider):
                     *("authorization_code", "refresh_token"),
                     *("urn:ietf:params:oauth:grant-type:device_code", "urn:ietf:params:oauth:grant-type:jwt-bearer"),
                 ],
-                "authorization_response_iss_parameter_supported": True,
+                "authorization_response_iss_parameter_supported": self.on("advertise-iss"),
             },
             headers=(("cache-control", "public, max-age=3600"),),
         )
@@ -117,19 +129,34 @@ class Imitated(Provider):
             return ShownToPerson(401, "invalid_client", "The OAuth client was not found.")
         return super().client_refused(client_id)
 
+    def shows_fault(self, error: str) -> bool:
+        """Always."""
+        return True
+
     def callback_extras(self) -> dict[str, str]:
         """`iss` on success and on error."""
-        return {"iss": self.addresses.issuer}
+        return {"iss": self.addresses.issuer} if self.on("iss") else {}
+
+    def skips_consent(self, request: AuthorizationRequest) -> bool:
+        """`prompt=none` shows no page to those who approved before."""
+        return silent(request)
+
+    def page_refused(self, request: AuthorizationRequest, *, signed_in: bool) -> str | None:
+        """`prompt=none` forbids a page (OpenID Connect Core 3.1.2.6)."""
+        if not silent(request) or not self.on("silent-prompt"):
+            return None
+        return "interaction_required" if signed_in else "login_required"
 
     def approved_params(self, request: AuthorizationRequest, grant: Grant, *, first: bool) -> dict[str, str]:
         """The expanded scopes, and what clients have to tolerate: `authuser`, `prompt`, `hd`."""
-        expanded = {*grant.scopes, *(SCOPE_URLS[scope] for scope in grant.scopes if scope in SCOPE_URLS)}
+        names = short(grant.scopes)
+        expanded = names | {SCOPE_URLS.get(scope, scope) for scope in names}
         person = self.person(grant)
         return {
             "scope": " ".join(sorted(expanded)),
             "authuser": "0",
             **({"hd": person.hosted_domain} if person.hosted_domain else {}),
-            "prompt": "consent" if first or forced(request) else "none",
+            "prompt": "none" if silent(request) or not (first or forced(request)) else "consent",
         }
 
     def refreshable(self, request: AuthorizationRequest, *, first: bool) -> bool:
@@ -138,7 +165,7 @@ class Imitated(Provider):
 
     def token_body(self, issued: Issued) -> dict[str, Any]:
         """Scopes are expanded in the answer."""
-        scope = " ".join(SCOPE_URLS.get(scope, scope) for scope in issued.grant.scopes)
+        scope = " ".join(dict.fromkeys(SCOPE_URLS.get(scope, scope) for scope in issued.grant.scopes))
         return super().token_body(issued) | {"scope": scope}
 
     def id_claims(self, issued: Issued) -> dict[str, Any]:
@@ -154,11 +181,11 @@ class Imitated(Provider):
 
     def claims(self, grant: Grant) -> dict[str, Any]:
         """The claims that the granted scopes open; what a person does not have is absent."""
-        person = self.person(grant)
+        person, scopes = self.person(grant), short(grant.scopes)
         claims: dict[str, Any] = {"sub": self.subject(person, grant.client_id), "hd": person.hosted_domain}
-        if "email" in grant.scopes and person.email:
+        if "email" in scopes and person.email:
             claims |= {"email": person.email, "email_verified": person.email_verified}
-        if "profile" in grant.scopes:
+        if "profile" in scopes:
             claims |= {"name": person.name, "picture": self.picture(person)}
             claims |= {"given_name": person.given_name, "family_name": person.family_name}
         return {name: value for name, value in claims.items() if value is not None}
@@ -173,13 +200,20 @@ class Imitated(Provider):
             claims = self.claims(self.bearer(call).grant)
         except BearerRefused:
             message = "Request is missing required authentication credential. Expected OAuth 2 access token."
-            return json_answer({"error": {"code": 401, "message": message, "status": "UNAUTHENTICATED"}}, 401)
+            error = {"code": 401, "message": message, "status": "UNAUTHENTICATED"}
+            return json_answer({"error": error}, 401, self.challenge())
         older = {"sub": "id", "email_verified": "verified_email"}
         return json_answer({older.get(name, name): value for name, value in claims.items()})
 
+    def challenge(self) -> Headers:
+        """The header that goes with 401 (RFC 6750 3)."""
+        value = f'Bearer realm="{self.addresses.issuer}/", error="invalid_token"'
+        return (("www-authenticate", value),) if self.on("www-authenticate") else ()
+
     def bearer_refusal(self, refusal: BearerRefused) -> Answer:
         """One answer for every bad token."""
-        return json_answer({"error": "invalid_request", "error_description": "Invalid Credentials"}, 401)
+        body = {"error": "invalid_request", "error_description": "Invalid Credentials"}
+        return json_answer(body, 401, self.challenge())
 
     def certificates(self, call: Call) -> Answer:
         """The public keys as certificates."""
@@ -190,8 +224,12 @@ class Imitated(Provider):
         issued = self.grants.find(call.form.get("token") or call.query.get("token", ""))
         if issued is None or issued.is_revoked:
             return json_answer({"error": "invalid_token", "error_description": "Token expired or revoked"}, 400)
-        issued.grant.revoked = True
+        self.grants.withdraw(issued.grant)
         return json_answer({})
+
+    def device(self, call: Call) -> Answer:
+        """What a web application is told that asks for a device code."""
+        return json_answer({"error": "invalid_client", "error_description": "Invalid client type."}, 401)
 
     def new_code(self) -> str:
         """Contains a slash, which clients must decode exactly once."""
@@ -208,6 +246,16 @@ class Imitated(Provider):
     def derived_subject(self, person: Person, client_id: str) -> str:
         """21 digits, the same for every client."""
         return self.number(person, 21)
+
+
+def silent(request: AuthorizationRequest) -> bool:
+    """Whether the client wants no page to be shown."""
+    return request.query.get("prompt") == "none"
+
+
+def short(scopes: Iterable[str]) -> set[str]:
+    """Scopes in their short spelling."""
+    return {SCOPE_NAMES.get(scope, scope) for scope in scopes}
 
 
 def forced(request: AuthorizationRequest) -> bool:

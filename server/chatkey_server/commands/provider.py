@@ -6,7 +6,7 @@ import asyncio
 import json
 import os
 import time
-from typing import cast
+from typing import IO, cast
 
 import click
 import msgspec
@@ -15,10 +15,12 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from chatkey_protocol.codes import Code
-from chatkey_protocol.names import AVAILABLE_SOCIALS
+from chatkey_protocol.names import ANNOUNCED_SOCIALS, AVAILABLE_SOCIALS
 from chatkey_server.commands.session import administration, moment, printable, read_secret
 from chatkey_server.identity.errors import Refused
+from chatkey_server.settings import load
 from chatkey_server.storage import admin
+from chatkey_server.storage.engine import transaction
 from chatkey_server.storage.overview import ProviderOverview, SocialOverview, overview
 from chatkey_server.storage.providers import SERVICE, Application, KeySource
 
@@ -96,11 +98,14 @@ def rotate_secret(provider_id: str, overlap: int, secret_env: str | None, as_jso
 
 @provider.command()
 @click.argument("provider_id")
-@click.argument("name", metavar="SOCIAL", type=click.Choice(AVAILABLE_SOCIALS))
+@click.argument("name", metavar="SOCIAL", type=click.Choice(AVAILABLE_SOCIALS + ANNOUNCED_SOCIALS))
 @click.option("--on/--off", "enabled", default=True, help="Switch it on (the default) or off.")
 @click.option("--keys", type=click.Choice(["service", "own"]), help="Whose OAuth application it goes through.")
 @click.option("--client-id", help="Store the application's client id; its secret is asked for.")
 @click.option("--client-secret-env", metavar="NAME", help="Take the client secret from this environment variable.")
+@click.option("--team-id", help="Apple's team id; with apple there is a key instead of a secret.")
+@click.option("--key-id", help="The id of Apple's key.")
+@click.option("--p8", "p8_file", type=click.File(), help="The file with Apple's key, AuthKey_….p8.")
 def social(
     provider_id: str,
     name: str,
@@ -109,6 +114,9 @@ def social(
     keys: str | None,
     client_id: str | None,
     client_secret_env: str | None,
+    team_id: str | None,
+    key_id: str | None,
+    p8_file: IO[str] | None,
 ) -> None:
     """Switch a social provider on or off, and give its keys.
 
@@ -117,7 +125,9 @@ def social(
     if client_secret_env and not client_id:
         raise click.UsageError("--client-secret-env goes with --client-id.")
     application = None
-    if client_id:
+    if client_id and name == "apple":
+        application = Application(client_id, None, team_id, key_id, p8_file.read() if p8_file else None)
+    elif client_id:
         application = Application(client_id, _secret(client_secret_env) or read_secret("Client secret"))
     if provider_id == SERVICE and application is None:
         raise click.UsageError(f"Give the --client-id of the service's application for {name}.")
@@ -170,10 +180,13 @@ async def _social(
     """Make the changes, and tell whether there are keys to sign in with."""
     now = time.time()
     async with administration() as vault:
-        if application is not None:
-            await admin.set_application(vault, provider_id, name, application, now=now)
-        if provider_id != SERVICE:
-            await admin.set_social(provider_id, name, enabled=enabled, key_source=source, now=now)
+        async with transaction():
+            if application is not None:
+                await admin.set_application(vault, provider_id, name, application, now=now)
+            if provider_id != SERVICE:
+                await admin.set_social(
+                    provider_id, name, enabled=enabled, key_source=source, now=now, offered=load().offered_socials
+                )
         if application is not None:
             return True
         return any(

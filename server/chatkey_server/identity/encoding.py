@@ -53,14 +53,20 @@ def split(text: str) -> Compact:
     return Compact(header, payload, decode(signature), text[: found.end(2)].encode())
 
 
-def json_object(raw: bytes) -> dict[str, object]:
-    """Read a JSON object in UTF-8; a member named twice, at any depth, raises `Malformed`, and so does NaN."""
+def json_value(raw: bytes) -> object:
+    """Read JSON in UTF-8; a member named twice, at any depth, raises `Malformed`, and so does NaN."""
     try:
-        value = _decoder.decode(raw.decode())
+        value: object = _decoder.decode(raw.decode())
     except Malformed:
         raise
     except (ValueError, RecursionError):
         raise Malformed("not JSON in UTF-8") from None
+    return value
+
+
+def json_object(raw: bytes) -> dict[str, object]:
+    """Read a JSON object as `json_value` does; anything else raises `Malformed` too."""
+    value = json_value(raw)
     if not isinstance(value, dict):
         raise Malformed("not a JSON object")
     return value

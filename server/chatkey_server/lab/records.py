@@ -11,10 +11,10 @@ from msgspec import UNSET, UnsetType
 
 from chatkey_server.lab.envelope import Data
 from chatkey_server.services import Services
-from chatkey_server.storage import admin, agents
+from chatkey_server.storage import accounts, admin, agents
 from chatkey_server.storage.engine import snapshot, transaction
 from chatkey_server.storage.providers import SERVICE, Application
-from chatkey_server.storage.tables import ChatCustomer
+from chatkey_server.storage.tables import Administrator, ChatCustomer
 
 
 class Social(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -24,6 +24,9 @@ class Social(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     enabled: bool = True
     client_id: str | None = None
     client_secret: str | None = None
+    team_id: str | None = None
+    key_id: str | None = None
+    p8: str | None = None
 
 
 class Changes(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -64,11 +67,14 @@ class ServiceApplication(msgspec.Struct, frozen=True, forbid_unknown_fields=True
 
     social: str
     client_id: str
-    client_secret: str
+    client_secret: str | None = None
+    team_id: str | None = None
+    key_id: str | None = None
+    p8: str | None = None
 
 
-class Agent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Someone who may sign in to the agent panel."""
+class Account(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Someone who may sign in to the agent panel, or to the admin panel."""
 
     username: str
     password: str
@@ -95,8 +101,8 @@ class Member(msgspec.Struct, frozen=True):
 
 
 def handlers(services: Services) -> Sequence[HTTPRouteHandler]:
-    """Return the handlers of /lab/providers, /lab/applications, /lab/agents and /lab/members."""
-    return [*_providers(services), _applications(services), _agents(), _members()]
+    """Return the handlers of /lab/providers, /lab/applications, /lab/agents, /lab/administrators and /lab/members."""
+    return [*_providers(services), _applications(services), *_accounts(), _members()]
 
 
 def _providers(services: Services) -> Sequence[HTTPRouteHandler]:
@@ -134,28 +140,42 @@ async def _change(services: Services, provider_id: str, changes: Changes) -> Non
         await admin.set_domains(provider_id, changes.domains, now=now)
     for social, login in changes.socials.items():
         if login.client_id or login.client_secret:
-            keys = Application(login.client_id or "", login.client_secret)
-            await admin.set_application(services.vault, provider_id, social, keys, now=now)
-        await admin.set_social(provider_id, social, now=now, enabled=login.enabled, key_source=login.key_source)
+            await admin.set_application(services.vault, provider_id, social, _keys(login), now=now)
+        await admin.set_social(
+            provider_id,
+            social,
+            now=now,
+            enabled=login.enabled,
+            key_source=login.key_source,
+            offered=services.settings.offered_socials,
+        )
+
+
+def _keys(given: Social | ServiceApplication) -> Application:
+    return Application(given.client_id or "", given.client_secret, given.team_id, given.key_id, given.p8)
 
 
 def _applications(services: Services) -> HTTPRouteHandler:
     @post("/applications")
     async def set_application(data: JSONBody[ServiceApplication]) -> Data[Name]:
-        keys = Application(data.client_id, data.client_secret)
-        await admin.set_application(services.vault, SERVICE, data.social, keys, now=services.clock())
+        await admin.set_application(services.vault, SERVICE, data.social, _keys(data), now=services.clock())
         return Data(Name(data.social))
 
     return set_application
 
 
-def _agents() -> HTTPRouteHandler:
+def _accounts() -> Sequence[HTTPRouteHandler]:
     @post("/agents")
-    async def add_agent(data: JSONBody[Agent]) -> Data[Name]:
+    async def add_agent(data: JSONBody[Account]) -> Data[Name]:
         await agents.add_agent(data.username, data.password)
         return Data(Name(data.username))
 
-    return add_agent
+    @post("/administrators")
+    async def add_administrator(data: JSONBody[Account]) -> Data[Name]:
+        await accounts.add(Administrator, data.username, data.password)
+        return Data(Name(data.username))
+
+    return [add_agent, add_administrator]
 
 
 def _members() -> HTTPRouteHandler:

@@ -15,7 +15,7 @@ from chatkey_server.identity.errors import Refused
 from chatkey_server.public import popup_page
 from chatkey_server.public.answers import Answer
 from chatkey_server.public.opener import Opener
-from chatkey_server.public.parameters import read_pairs, required
+from chatkey_server.public.parameters import read_pairs
 from chatkey_server.public.paths import READ, route_path
 from chatkey_server.public.social_login import application_of, redirect_uri
 from chatkey_server.settings import SocialAddress
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from chatkey_server.services import Services
     from chatkey_server.social.person import Person
     from chatkey_server.storage.providers import ProviderView
+    from chatkey_server.storage.tables import ChatCustomer
 
 FORM: Final = "application/x-www-form-urlencoded"
 ERRORS: Final = frozenset({"error", "error_code", "error_reason"})
@@ -50,9 +51,9 @@ def router(services: Services) -> Router:
         name: str = request.path_params["social"]
         try:
             services.oauth_limit.check(request.scope)
-            social = registry.get(name)
-            given = await _parameters(request)
-            text = required(given, "state", "what this service gave to the social provider")
+            social = registry.get(name, services.settings)
+            given = await _parameters(request, social)
+            text = _brought_back(given, "state", social)
             state = oauth_state.read(text, services.vault.state_keys, social=social.name, now=services.clock())
             provider = await services.providers.get(state.pid)
             opener = _opener(state, provider)
@@ -61,17 +62,18 @@ def router(services: Services) -> Router:
             grant = await _grant(services, social, state, given)
             application = application_of(provider, social)
             person = await (await back_channel.get()).person(social, application, grant)
-            token = await _admit(services, provider, social, state, person)
+            member = await _admit(services, provider, social, person)
         except Refused as refusal:
             log.info("oauth.refused", at="callback", social=name, code=refusal.code, cause=refusal.cause)
             return popup_page.refused(refusal, opener)
         log.info("oauth.callback", provider=provider.id, social=social.name)
-        return popup_page.signed_in(opener, token, person.name)
+        token = _identity_token(services, provider, state, person.sub, member)
+        return popup_page.signed_in(opener, token, member.name)
 
     return Router("/", route_handlers=[oauth_callback])
 
 
-async def _parameters(request: Request[Any, Any, Any]) -> dict[str, str]:
+async def _parameters(request: Request[Any, Any, Any], social: SocialProvider) -> dict[str, str]:
     """Read the query and, of a POST, the form with it: what stands in both is as repeated as what stands twice."""
     pairs = request.scope["query_string"]
     if request.method == "POST":
@@ -82,7 +84,17 @@ async def _parameters(request: Request[Any, Any, Any]) -> dict[str, str]:
                 member="Content-Type",
             )
         pairs += b"&" + await request.body()
-    return read_pairs(pairs, *PARAMETERS)
+    return read_pairs(pairs, *PARAMETERS, *social.callback_extras)
+
+
+def _brought_back(given: dict[str, str], name: str, social: SocialProvider) -> str:
+    if value := given.get(name):
+        return value
+    raise Refused(
+        Code.PARAMETER_MISSING,
+        f"{social.title} sent you back without the {name} of this sign-in. Start it again from the chat.",
+        member=name,
+    )
 
 
 def _opener(state: State, provider: ProviderView) -> Opener:
@@ -103,6 +115,7 @@ async def _grant(services: Services, social: SocialProvider, state: State, given
         code=_code(services, social, given),
         verifier=flow.verifier,
         oidc_nonce=flow.oidc_nonce,
+        extras={name: given[name] for name in social.callback_extras if name in given},
     )
 
 
@@ -113,7 +126,7 @@ def _code(services: Services, social: SocialProvider, given: dict[str, str]) -> 
     issuers = addresses.issuers(social, services.settings.socials.get(social.name, SocialAddress()))
     if issuers and given.get("iss", issuers[0]) not in issuers:
         raise Refused(Code.PARAMETER_INVALID, f"This answer does not come from {social.title}.", member="iss")
-    code = required(given, "code", f"the code that {social.title} gave")
+    code = _brought_back(given, "code", social)
     if len(code) > MAX_CODE_CHARS or not (code.isascii() and code.isprintable()):
         raise Refused(Code.PARAMETER_INVALID, f"The code is not one that {social.title} gives.", member="code")
     return code
@@ -128,12 +141,9 @@ def _not_granted(social: SocialProvider, given: dict[str, str]) -> Refused:
     )
 
 
-async def _admit(
-    services: Services, provider: ProviderView, social: SocialProvider, state: State, person: Person
-) -> str:
-    """Write the member's record and return the identity token (contract 2.5, 2.7)."""
-    now = services.clock()
-    await members.upsert(
+async def _admit(services: Services, provider: ProviderView, social: SocialProvider, person: Person) -> ChatCustomer:
+    """Write the member's record and return it: it still knows what this login did not tell (contract 2.7, D-11)."""
+    return await members.upsert(
         provider=provider.id,
         login="social",
         uid=f"{social.name}:{person.sub}",
@@ -141,14 +151,18 @@ async def _admit(
         name=person.name,
         email=person.email,
         avatar=person.avatar,
-        now=now,
+        now=services.clock(),
     )
+
+
+def _identity_token(services: Services, provider: ProviderView, state: State, sub: str, member: ChatCustomer) -> str:
+    """Return the token that says who the member is (contract 2.5)."""
     return tokens.mint_identity(
         provider.secrets,
         pid=provider.id,
-        social=social.name,
-        sub=person.sub,
-        profile=tokens.Profile(person.name, person.email, person.avatar, social.name),
+        social=state.social,
+        sub=sub,
+        profile=tokens.Profile(member.name, member.email, member.avatar, state.social),
         jkt=state.jkt,
-        now=now,
+        now=services.clock(),
     )

@@ -92,7 +92,7 @@ async def _redirect(
     services: Services, provider: ProviderView, opener: Opener, query: dict[str, str], *, remember: bool
 ) -> Answer:
     """Redirect to the consent page with a state of its own; a prefetcher's HEAD leaves no record behind."""
-    social = registry.get(opener.social)
+    social = registry.get(opener.social, services.settings)
     application = application_of(provider, social)
     _check_binding(opener, query)
     now = services.clock()

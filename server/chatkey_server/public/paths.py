@@ -32,7 +32,7 @@ def route_path(template: str) -> str:
 class OneSpelling:
     """An ASGI application that answers 404 to any other spelling of a path, before the router evens them out.
 
-    Everywhere: no empty segment and no slash at the end. Under /v1 also nothing percent-encoded, since no path there
+    Everywhere: no empty segment and no slash at the end, but for the admin panel, whose paths are Piccolo's. Under /v1 also nothing percent-encoded, since no path there
     needs it; so an id can neither hold a slash nor be empty.
     """
 
@@ -53,7 +53,7 @@ class OneSpelling:
 def _is_canonical(path: str, raw_path: bytes) -> bool:
     if path.startswith("/v1/"):
         return _PUBLIC.fullmatch(raw_path.partition(b"?")[0]) is not None  # test clients leave the query there
-    return path == "/" or not ("//" in path or path.endswith("/"))
+    return path == "/" or path.startswith("/admin/") or not ("//" in path or path.endswith("/"))
 
 
 async def provider_of(services: Services, scope: Scope) -> ProviderView:

@@ -6,10 +6,11 @@ Authlib takes httpx2 where it is installed, else httpx; exceptions and transport
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
+from authlib.common.urls import add_params_to_qs  # type: ignore[import-untyped]
 from authlib.deprecate import AuthlibDeprecationWarning  # type: ignore[import-untyped]
 
 # That import switched Authlib's own warnings on for everyone; this one asks for httpx2, and httpx is pinned.
@@ -26,14 +27,16 @@ if TYPE_CHECKING:
 else:
     httpx = oauth2_client.httpx2
 
-__all__ = ["OAuthClient", "OAuthError", "httpx", "open_client"]
+__all__ = ["OAuthClient", "OAuthError", "httpx", "open_client", "posted_as"]
 
 
 class OAuthClient(Protocol):
     """What is used of `AsyncOAuth2Client`."""
 
-    async def fetch_token(self, url: str, *, grant_type: str, code: str, code_verifier: str) -> Mapping[str, object]:
-        """Exchange a code at the token endpoint (RFC 6749 4.1.3)."""
+    async def fetch_token(
+        self, url: str, *, grant_type: str, code: str, code_verifier: str | None
+    ) -> Mapping[str, object]:
+        """Exchange a code at the token endpoint (RFC 6749 4.1.3); what is None is not sent."""
         ...
 
     async def request(
@@ -46,3 +49,15 @@ class OAuthClient(Protocol):
 def open_client(**options: Any) -> AbstractAsyncContextManager[OAuthClient]:
     """Return a client for one login; it remembers its grant, so it cannot be shared."""
     return cast("AbstractAsyncContextManager[OAuthClient]", AsyncOAuth2Client(**options))
+
+
+def posted_as(client_id_parameter: str) -> Callable[..., tuple[str, httpx.Headers, str]]:
+    """Return the client authentication `client_secret_post` for a provider that calls `client_id` something else."""
+
+    def authenticate(
+        client: Any, _method: str, uri: str, headers: httpx.Headers, body: bytes
+    ) -> tuple[str, httpx.Headers, str]:
+        keys = [(client_id_parameter, client.client_id), ("client_secret", client.client_secret)]
+        return uri, headers, add_params_to_qs(body.decode(), keys)
+
+    return authenticate

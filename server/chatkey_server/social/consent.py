@@ -19,16 +19,17 @@ def url(
     verifier: str,
     oidc_nonce: str,
 ) -> str:
-    """Return the authorization request (RFC 6749 4.1.1) with its S256 challenge (RFC 7636 4.3)."""
+    """Return the authorization request (RFC 6749 4.1.1), by default with an S256 challenge (RFC 7636 4.3)."""
     query = {
         "response_type": "code",
-        "client_id": client_id,
+        social.client_id_parameter: client_id,
         "redirect_uri": redirect_uri,
         "scope": social.scope,
         "state": state,
-        "code_challenge": challenge(verifier),
-        "code_challenge_method": "S256",
+        **social.authorize_extras,
     }
+    if social.pkce:
+        query |= {"code_challenge": challenge(verifier), "code_challenge_method": "S256"}
     if social.keys_url:
         query["nonce"] = oidc_nonce
     return f"{addresses.for_browser(social.authorize_url, address)}?{urlencode(query, quote_via=quote)}"

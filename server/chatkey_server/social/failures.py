@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from chatkey_protocol.codes import Code
 from chatkey_server.identity.errors import Refused
 from chatkey_server.social.authlib_client import OAuthError, httpx
 from chatkey_server.social.person import Unusable
 from chatkey_server.social.provider import error_code
-from chatkey_server.social.transport import AnswerTooLarge
+from chatkey_server.social.transport import AnswerTooLarge, TooManyRequests
 
 if TYPE_CHECKING:
     from chatkey_server.social.provider import SocialProvider
+
+AGAIN: Final = "Please try again."
+
+ABOUT_KEYS: Final = frozenset(
+    {"invalid_client", "unauthorized_client", "incorrect_client_credentials", "redirect_uri_mismatch"}
+)
+"""Errors that stay until somebody corrects the application's keys or redirect URI, here or at the provider."""
 
 
 @contextmanager
@@ -27,6 +35,9 @@ def told(social: SocialProvider, stage: str) -> Iterator[None]:
         yield
     except (TimeoutError, httpx.TimeoutException):
         raise _failed(social, stage, "did not answer in time", "timed out") from None
+    except TooManyRequests as error:
+        cause = f"answered with status {error.status}"
+        raise _failed(social, stage, "has too many sign-ins just now", cause, _when(error.retry_after)) from None
     except httpx.HTTPStatusError as error:
         status = f"answered with status {error.response.status_code}"
         raise _failed(social, stage, status, status) from None
@@ -36,12 +47,22 @@ def told(social: SocialProvider, stage: str) -> Iterator[None]:
         raise _failed(social, stage, "broke the connection off", type(error).__name__) from None
     except OAuthError as error:
         word = error_code(error.error)
-        raise _failed(social, stage, f"did not accept this login ({word})", f"error {word}") from None
+        advice = "Whoever runs this chat has to correct its keys." if word in ABOUT_KEYS else AGAIN
+        raise _failed(social, stage, f"did not accept this login ({word})", f"error {word}", advice) from None
     except AnswerTooLarge:
         raise _failed(social, stage, "sent far more than a login needs", "answer too large") from None
     except Unusable as error:
         raise _failed(social, stage, f"sent something that cannot be used: {error}", str(error)) from None
 
 
-def _failed(social: SocialProvider, stage: str, what: str, cause: str) -> Refused:
-    return Refused(Code.OAUTH_FAILED, f"{social.title} {what}. Please try again.", cause=f"{stage}: {cause}")
+def _failed(social: SocialProvider, stage: str, what: str, cause: str, advice: str = AGAIN) -> Refused:
+    return Refused(Code.OAUTH_FAILED, f"{social.title} {what}. {advice}", cause=f"{stage}: {cause}")
+
+
+def _when(seconds: int | None) -> str:
+    """Tell when to come back; nobody waits an hour in front of a sign-in page."""
+    if seconds is None or seconds > 3600:
+        return "Please try again later."
+    if seconds <= 90:
+        return f"Please try again in {seconds} seconds."
+    return f"Please try again in {math.ceil(seconds / 60)} minutes."

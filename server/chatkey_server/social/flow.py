@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Final
 from chatkey_server import __version__
 from chatkey_server.settings import SocialAddress
 from chatkey_server.social import addresses
-from chatkey_server.social.authlib_client import open_client
+from chatkey_server.social.authlib_client import open_client, posted_as
 from chatkey_server.social.failures import told
 from chatkey_server.social.key_sets import KeySets
 from chatkey_server.social.person import Unusable
 from chatkey_server.social.session import LoginSession
-from chatkey_server.social.transport import BoundedTransport
+from chatkey_server.social.transport import BoundedTransport, judge
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -67,12 +67,17 @@ class BackChannel:
     ) -> AbstractAsyncContextManager[OAuthClient]:
         return open_client(
             client_id=application.client_id,
-            client_secret=application.client_secret,
-            token_endpoint_auth_method=social.client_auth,
+            client_secret=social.client_secret(application, self._now()),
+            token_endpoint_auth_method=(
+                social.client_auth
+                if social.client_id_parameter == "client_id"
+                else posted_as(social.client_id_parameter)
+            ),
             redirect_uri=grant.redirect_uri,
             headers=HEADERS,
             timeout=STEP_SECONDS,
             transport=BoundedTransport(verify=self._trusted),
+            event_hooks={"response": [judge]},
         )
 
     async def _exchange(
@@ -81,26 +86,26 @@ class BackChannel:
         """Fetch the tokens for the code (RFC 6749 4.1.3)."""
         address = self._settings.socials.get(social.name, SocialAddress())
         with told(social, "token"):
-            answer = await _fetch(client, addresses.for_server(social.tokens_url, address), grant)
+            answer = await _fetch(client, social, addresses.for_server(social.tokens_url, address), grant)
             return LoginSession(
                 client,
                 social,
                 address,
                 answer,
                 client_id=application.client_id,
-                oidc_nonce=grant.oidc_nonce,
+                grant=grant,
                 key_sets=self._key_sets,
                 now=self._now,
             )
 
 
-async def _fetch(client: OAuthClient, url: str, grant: Grant) -> Mapping[str, object]:
+async def _fetch(client: OAuthClient, social: SocialProvider, url: str, grant: Grant) -> Mapping[str, object]:
     try:
         return await client.fetch_token(
             url,
             grant_type="authorization_code",  # Authlib would guess another one
             code=grant.code,
-            code_verifier=grant.verifier,
+            code_verifier=grant.verifier if social.pkce else None,
         )
     except (ValueError, TypeError, RecursionError):  # how Authlib meets what is no token response
         raise Unusable("it is not a JSON object with an access token") from None

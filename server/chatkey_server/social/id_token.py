@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 from joserfc import jws
-from joserfc.errors import InvalidKeyIdError, JoseError
+from joserfc.errors import BadSignatureError, InvalidKeyIdError, JoseError
 from joserfc.jwk import KeySet
 
 from chatkey_server.identity import claims, encoding
@@ -25,11 +25,11 @@ _UNREADABLE = (JoseError, ValueError, TypeError, KeyError, AttributeError)  # jo
 
 
 class UnknownKey(Exception):
-    """The id_token names a key that is not in the set; the provider may have changed its keys."""
+    """The id_token is not signed with a key of the set; the provider may have changed its keys."""
 
 
 class Claims(msgspec.Struct, frozen=True):
-    """The claims that are judged; times in seconds since the epoch."""
+    """The claims that are judged, with times in seconds since the epoch, and the e-mail as it was sent."""
 
     iss: str
     aud: str | list[str]
@@ -39,6 +39,8 @@ class Claims(msgspec.Struct, frozen=True):
     nonce: str | None = None
     azp: str | None = None
     at_hash: str | None = None
+    email: Any = None
+    email_verified: Any = None
 
     @property
     def audience(self) -> list[str]:
@@ -77,7 +79,7 @@ def verify(token: str, keys: KeySet, expected: Expected, *, now: float) -> Claim
 def _read(token: str, keys: KeySet) -> Claims:
     try:
         signed = jws.deserialize_compact(token, keys, algorithms=[*ALGORITHMS])
-    except InvalidKeyIdError:
+    except (InvalidKeyIdError, BadSignatureError):
         raise UnknownKey from None
     except _UNREADABLE as error:
         reason = error.error if isinstance(error, JoseError) else "malformed"

@@ -10,7 +10,7 @@ def reader(userinfo_url: str) -> Callable[[Session], Awaitable[Person]]:
     """Return a function that reads the person of a session whose provider has its userinfo at this address."""
 
     async def read_person(session: Session) -> Person:
-        sub = subject(await session.id_token_subject())
+        sub = subject((await session.id_token_claims()).sub)
         userinfo = await session.get(userinfo_url)
         if subject(userinfo.get("sub")) != sub:
             raise Unusable("userinfo speaks of another subject than the id_token")

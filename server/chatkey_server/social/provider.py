@@ -1,11 +1,16 @@
 """What a social provider is to this server: its addresses, its manners, and how to read a person from it."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
-from typing import Final, Literal, Protocol
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Literal, Protocol
 
-from chatkey_server.social.person import Person
+if TYPE_CHECKING:
+    from chatkey_server.social.id_token import Claims
+    from chatkey_server.social.person import Person
+    from chatkey_server.storage.providers import Application
 
 Json = Mapping[str, object]
 
@@ -18,6 +23,11 @@ class Session(Protocol):
     Addresses are those of the real provider. Every failure raises `Refused(oauth_failed)`.
     """
 
+    @property
+    def callback(self) -> Mapping[str, str]:
+        """Those of the provider's `callback_extras` that came with the code: unsigned, as the browser brought them."""
+        ...
+
     async def get(self, url: str, **query: str) -> Json:
         """Return the JSON object at an address of the provider, asked for with the access token."""
         ...
@@ -26,9 +36,14 @@ class Session(Protocol):
         """Return the JSON objects in a list, or None where the provider says the token may not see it (403, 404)."""
         ...
 
-    async def id_token_subject(self) -> str:
-        """Return `sub` of the verified id_token (OpenID Connect Core 3.1.3.7)."""
+    async def id_token_claims(self) -> Claims:
+        """Return the claims of the verified id_token (OpenID Connect Core 3.1.3.7)."""
         ...
+
+
+def stored_secret(application: Application, now: float) -> str:  # noqa: ARG001 - one shape for all
+    """Return the client secret that the provider gave."""
+    return application.client_secret or ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +51,9 @@ class SocialProvider:
     """One social provider, at its real addresses. With `keys_url` it signs an id_token, and is sent a nonce.
 
     `issuers` are the spellings under which it signs and which its callback's `iss` may have (RFC 9207); empty where
-    it has none.
+    it has none. `pkce` tells whether it takes an S256 challenge. `client_id_parameter` is what it calls `client_id`;
+    `client_secret` makes the secret for one login from the application's keys and the time. `authorize_extras` go into
+    the authorization request; `callback_extras` are parameters of the callback that its `read_person` may look at.
     """
 
     name: str
@@ -48,6 +65,11 @@ class SocialProvider:
     read_person: Callable[[Session], Awaitable[Person]]
     issuers: tuple[str, ...] = ()
     keys_url: str | None = None
+    pkce: bool = True
+    client_id_parameter: str = "client_id"
+    client_secret: Callable[[Application, float], str] = stored_secret
+    authorize_extras: Mapping[str, str] = field(default_factory=dict)
+    callback_extras: tuple[str, ...] = ()
 
 
 def error_code(error: object) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
+from chatkey_server.identity import encoding
 from chatkey_server.social import addresses, id_token
 from chatkey_server.social.failures import told
 from chatkey_server.social.person import Unusable
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from chatkey_server.clock import Now
     from chatkey_server.settings import SocialAddress
     from chatkey_server.social.authlib_client import OAuthClient, httpx
+    from chatkey_server.social.grant import Grant
     from chatkey_server.social.key_sets import KeySets
     from chatkey_server.social.provider import Json, SocialProvider
 
@@ -30,7 +32,7 @@ class LoginSession:
         answer: Mapping[str, object],
         *,
         client_id: str,
-        oidc_nonce: str,
+        grant: Grant,
         key_sets: KeySets,
         now: Now,
     ) -> None:
@@ -43,11 +45,17 @@ class LoginSession:
         self._expected = id_token.Expected(
             issuers=addresses.issuers(social, address),
             client_id=client_id,
-            nonce=oidc_nonce,
+            nonce=grant.oidc_nonce,
             access_token=access_token,
         )
+        self._extras = grant.extras
         self._key_sets = key_sets
         self._now = now
+
+    @property
+    def callback(self) -> Mapping[str, str]:
+        """Those of the provider's `callback_extras` that came with the code: unsigned, as the browser brought them."""
+        return self._extras
 
     async def get(self, url: str, **query: str) -> Json:
         """Return the JSON object at an address of the provider, asked for with the access token."""
@@ -63,8 +71,8 @@ class LoginSession:
             raise Unusable("it is not a JSON list")
         return [_json_object(row) for row in rows]
 
-    async def id_token_subject(self) -> str:
-        """Return `sub` of the verified id_token; a signing key that is not known is looked for once more."""
+    async def id_token_claims(self) -> id_token.Claims:
+        """Return the claims of the verified id_token; where no known key fits, the keys are fetched once more."""
         token = self._id_token
         if not isinstance(token, str):
             with told(self._social, "token"):
@@ -74,11 +82,11 @@ class LoginSession:
                 keys = await self._key_sets.get(self._social.keys_url or "", self._published, fresh=fresh)
             try:
                 with told(self._social, "id_token"):
-                    return id_token.verify(token, keys, self._expected, now=self._now()).sub
+                    return id_token.verify(token, keys, self._expected, now=self._now())
             except id_token.UnknownKey:
                 continue
         with told(self._social, "id_token"):
-            raise Unusable("the id_token is signed with a key the provider does not publish")
+            raise Unusable("the id_token is not signed with a key that the provider publishes")
 
     async def _published(self, url: str) -> Json:
         return _json_object(_json(await self._ask(url, {}, {})))
@@ -108,9 +116,9 @@ def _access_token(answer: Mapping[str, object]) -> str:
 def _json(answer: httpx.Response) -> object:
     """Return what a successful answer holds; another status raises httpx's error of it."""
     try:
-        return answer.raise_for_status().json()
-    except (ValueError, RecursionError):
-        raise Unusable("it is not JSON") from None
+        return encoding.json_value(answer.raise_for_status().content)
+    except encoding.Malformed:
+        raise Unusable("it is not strict JSON") from None
 
 
 def _json_object(value: object) -> Json:

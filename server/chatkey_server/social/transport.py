@@ -1,20 +1,46 @@
-"""The wire to the social providers: trusted certificates, bounded answers."""
+"""The wire to the social providers: trusted certificates, bounded answers, and which of them are read at all."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Final, cast
 
 from chatkey_server.social.authlib_client import httpx
+from chatkey_server.social.person import Unusable
 
 if TYPE_CHECKING:
     import ssl
 
 MAX_ANSWER_BYTES: Final = 256 * 1024
 
+_JSON: Final = re.compile(r"application/(?:[a-z0-9.+-]+\+)?json", re.IGNORECASE)
+_SECONDS: Final = re.compile(r"[0-9]{1,6}")
+
 
 class AnswerTooLarge(Exception):
     """A social provider sent more than any token, profile or key set needs."""
+
+
+class TooManyRequests(Exception):
+    """A social provider takes no more requests of ours; `retry_after` is in seconds, None where it does not say."""
+
+    def __init__(self, status: int, retry_after: int | None) -> None:
+        super().__init__(f"status {status}")
+        self.status = status
+        self.retry_after = retry_after
+
+
+async def judge(response: httpx.Response) -> None:
+    """Refuse an answer before it is read: `TooManyRequests` (RFC 6585 4), `Unusable` where it is not called JSON."""
+    headers = response.headers
+    spent = response.status_code == 403 and (headers.get("x-ratelimit-remaining") == "0" or "retry-after" in headers)
+    if response.status_code == 429 or spent:  # 403 is how GitHub says it
+        seconds = _SECONDS.fullmatch(headers.get("retry-after", ""))
+        raise TooManyRequests(response.status_code, int(seconds[0]) if seconds else None)
+    media_type = headers.get("content-type", "").partition(";")[0].strip()
+    if response.is_success and not _JSON.fullmatch(media_type):
+        raise Unusable("its content type is not JSON")
 
 
 def trust(ca_file: str) -> ssl.SSLContext:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Final, TypedDict, Unpack
 
 import msgspec
@@ -19,7 +19,14 @@ from chatkey_protocol.names import ANNOUNCED_SOCIALS, AVAILABLE_SOCIALS
 from chatkey_server.identity import origins
 from chatkey_server.identity.errors import Refused
 from chatkey_server.storage.engine import transaction
-from chatkey_server.storage.providers import PROVIDER_ID, SERVICE, Application, KeySource, Quiet
+from chatkey_server.storage.providers import (
+    PROVIDER_ID,
+    SERVICE,
+    Application,
+    KeySource,
+    Quiet,
+    opened_application,
+)
 from chatkey_server.storage.tables import (
     UNIQUE,
     ChatCustomer,
@@ -36,6 +43,7 @@ from chatkey_server.storage.vault import Vault
 SECRET_BYTES: Final = 32
 """The least length of an HS256 secret (RFC 7518 3.2)."""
 MOST_DOMAINS: Final = 100
+PKCS8: Final = "-----BEGIN PRIVATE KEY-----"
 MOST_OVERLAP_SECONDS: Final = 30 * 24 * 3600
 
 
@@ -104,9 +112,10 @@ async def update_provider(provider_id: str, *, now: float, **changes: Unpack[Pro
         CHECKS[member](member, value)
     async with transaction():
         await _touch(provider_id, now)
-        await Provider.update({getattr(Provider, member): value for member, value in values.items()}, force=True).where(
-            Provider.id == provider_id
-        )
+        if values:
+            await Provider.update(
+                {getattr(Provider, member): value for member, value in values.items()}, force=True
+            ).where(Provider.id == provider_id)
 
 
 async def remove_provider(provider_id: str, *, now: float) -> None:
@@ -127,19 +136,40 @@ async def set_domains(provider_id: str, domains: Iterable[str], *, now: float) -
         raise _invalid("domains", f"must be at most {MOST_DOMAINS}")
     async with transaction():
         await _touch(provider_id, now)
-        await RegisteredDomain.delete().where(RegisteredDomain.provider == provider_id)
+        gone = RegisteredDomain.domain.not_in([*registered, ""])  # Piccolo takes no empty list; no domain is empty
+        await RegisteredDomain.delete().where(RegisteredDomain.provider == provider_id, gone)
         for domain, serialised in registered.items():
             await RegisteredDomain.insert(
                 RegisteredDomain(provider=provider_id, domain=domain, origins=" ".join(serialised))
-            )
+            ).on_conflict(target=UNIQUE[RegisteredDomain][0], action="DO UPDATE", values=[RegisteredDomain.origins])
+
+
+async def replace_domain(provider_id: str, old: str | None, new: str | None, *, now: float) -> None:
+    """Register one more domain (`old` None), write one differently, or register one no longer (`new` None)."""
+    async with transaction():
+        rows = await RegisteredDomain.objects().where(RegisteredDomain.provider == provider_id)
+        registered = [row.domain for row in rows]
+        if new is not None and new != old and new in registered:
+            raise _invalid("domain", f"{new!r} is registered already")
+        if new is not None and old is not None:  # in place: whoever looks at the row finds it again
+            here = (RegisteredDomain.provider == provider_id) & (RegisteredDomain.domain == old)
+            await RegisteredDomain.update({RegisteredDomain.domain: new}).where(here)
+        kept = [domain for domain in registered if domain != old]
+        await set_domains(provider_id, kept if new is None else [*kept, new], now=now)
 
 
 async def set_social(
-    provider_id: str, social: str, *, now: float, enabled: bool = True, key_source: KeySource = "service"
+    provider_id: str,
+    social: str,
+    *,
+    now: float,
+    enabled: bool = True,
+    key_source: KeySource = "service",
+    offered: Collection[str] = AVAILABLE_SOCIALS,
 ) -> None:
-    """Switch a social provider on or off for a business, and say whose application it goes through."""
-    if social not in AVAILABLE_SOCIALS:
-        known = ", ".join(AVAILABLE_SOCIALS)
+    """Switch one of the social providers offered here on or off for a business, and say whose application it uses."""
+    if social not in offered:
+        known = ", ".join(offered)
         raise Refused(
             Code.SOCIAL_UNKNOWN, f"There is no {social!r} to log in with; there are {known}.", member="social"
         )
@@ -157,6 +187,35 @@ async def set_social(
         ).on_conflict(
             target=UNIQUE[SocialLogin][0], action="DO UPDATE", values=[SocialLogin.enabled, SocialLogin.key_source]
         )
+
+
+async def remove_social(provider_id: str, social: str, *, now: float) -> None:
+    """Remove a social provider from a business, with the business's own keys for it."""
+    async with transaction():
+        await SocialLogin.delete().where(SocialLogin.provider == provider_id, SocialLogin.social == social)
+        await remove_application(provider_id, social, now=now)
+
+
+async def remove_application(holder: str, social: str, *, now: float) -> None:
+    """Forget the keys of an OAuth application."""
+    async with transaction():
+        if holder != SERVICE:
+            await _touch(holder, now)
+        await OAuthApplication.delete().where(OAuthApplication.holder == holder, OAuthApplication.social == social)
+
+
+async def change_application(vault: Vault, holder: str, social: str, application: Application, *, now: float) -> None:
+    """Store keys like `set_application`; secrets that are not given stay as they are.
+
+    They stay only beside the ids they came with: a new `client_id`, `team_id` or `key_id` needs its own.
+    """
+    async with transaction():
+        row = await OAuthApplication.objects().get(
+            (OAuthApplication.holder == holder) & (OAuthApplication.social == social)
+        )
+        if row is not None:
+            application = _with_kept_secrets(application, opened_application(row, vault))
+        await set_application(vault, holder, social, application, now=now)
 
 
 async def set_application(vault: Vault, holder: str, social: str, application: Application, *, now: float) -> None:
@@ -246,13 +305,30 @@ def _check_application(social: str, application: Application) -> None:
     if social not in (*AVAILABLE_SOCIALS, *ANNOUNCED_SOCIALS):
         raise Refused(Code.SOCIAL_UNKNOWN, f"There is no social provider {social!r}.", member="social")
     for member, value in msgspec.structs.asdict(application).items():
-        if value is not None:
+        if value:
             _check_text(member, value, 8192 if member == "p8" else 255)
-    for member in _needed(social):
+    needed = _needed(social)
+    for member in needed:
         if not getattr(application, member):
             raise _invalid(member, f"is missing; the keys of {social} are not complete without it")
+    for member, value in msgspec.structs.asdict(application).items():
+        if value and member not in needed:
+            raise _invalid(member, f"is no part of the keys of {social}, which are {', '.join(needed)}; leave it out")
     if application.p8 and not _is_signing_key(application.p8):
-        raise _invalid("p8", "is not an unencrypted P-256 private key in PEM form")
+        raise _invalid("p8", "is not an unencrypted P-256 private key in PKCS#8 form; give the whole .p8 file as it is")
+
+
+def _with_kept_secrets(given: Application, stored: Application) -> Application:
+    ids = (given.client_id, given.team_id, given.key_id)
+    if ids != (stored.client_id, stored.team_id, stored.key_id):
+        return given
+    return Application(
+        given.client_id,
+        client_secret=given.client_secret or stored.client_secret,
+        team_id=given.team_id,
+        key_id=given.key_id,
+        p8=given.p8 or stored.p8,
+    )
 
 
 def _needed(social: str) -> tuple[str, ...]:
@@ -261,6 +337,8 @@ def _needed(social: str) -> tuple[str, ...]:
 
 
 def _is_signing_key(p8: str) -> bool:
+    if not p8.lstrip().startswith(PKCS8):
+        return False
     try:
         key = load_pem_private_key(p8.encode(), password=None)
     except (ValueError, TypeError):

@@ -1,4 +1,4 @@
-"""Passwords of agents: scrypt (RFC 7914), each with its salt and the costs it was made with."""
+"""Passwords of agents and administrators: scrypt (RFC 7914), each with its salt and the costs it was made with."""
 
 from __future__ import annotations
 

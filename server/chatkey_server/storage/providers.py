@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from base64 import urlsafe_b64encode
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextvars import Context
 from hashlib import sha256
 from typing import Final, Literal, TypeVar, cast
@@ -85,10 +85,11 @@ class ProviderView(Quiet, frozen=True):
 class Providers:
     """Looks providers up, keeps each answer (a missing one too) for `CACHE_SECONDS`, one query in flight each."""
 
-    def __init__(self, *, now: Now, vault: Vault, socket_uri: str) -> None:
+    def __init__(self, *, now: Now, vault: Vault, socket_uri: str, offered: Sequence[str] = AVAILABLE_SOCIALS) -> None:
         self._now = now
         self._vault = vault
         self._socket_uri = socket_uri
+        self._offered = offered
         self._views: dict[str, tuple[float, ProviderView]] = {}
         self._missing: dict[str, tuple[float, None]] = {}
         self._flights: dict[str, asyncio.Task[ProviderView | None]] = {}
@@ -143,7 +144,7 @@ class Providers:
     async def _load(self, provider_id: str) -> ProviderView | None:
         asked_at = self._now()
         flight = asyncio.current_task()
-        view = await load(provider_id, self._vault, self._socket_uri)
+        view = await load(provider_id, self._vault, self._socket_uri, self._offered)
         if self._flights.get(provider_id) is flight:  # else it was forgotten meanwhile
             if view is None:
                 self._views.pop(provider_id, None)
@@ -160,8 +161,10 @@ def _keep(kept: dict[str, T], provider_id: str, answer: T) -> None:
     kept[provider_id] = answer
 
 
-async def load(provider_id: str, vault: Vault, socket_uri: str) -> ProviderView | None:
-    """Read a provider from the database. Raises `Refused(unavailable)` without one."""
+async def load(
+    provider_id: str, vault: Vault, socket_uri: str, offered: Sequence[str] = AVAILABLE_SOCIALS
+) -> ProviderView | None:
+    """Read a provider, with those of its socials that are offered. Raises `Refused(unavailable)` without a database."""
     async with snapshot():
         provider = await tables.Provider.objects().get(tables.Provider.id == provider_id)
         if provider is None:
@@ -177,8 +180,8 @@ async def load(provider_id: str, vault: Vault, socket_uri: str) -> ProviderView 
         applications = await tables.OAuthApplication.objects().where(
             tables.OAuthApplication.holder.is_in([provider_id, SERVICE])
         )
-    opened = {(row.holder, row.social): _application(row, vault) for row in applications}
-    socials = _socials(logins, opened, provider_id)
+    opened = {(row.holder, row.social): opened_application(row, vault) for row in applications}
+    socials = _socials(logins, opened, provider_id, offered)
     configuration = _configuration(provider, socials, socket_uri)
     return ProviderView(
         id=provider.id,
@@ -193,19 +196,23 @@ async def load(provider_id: str, vault: Vault, socket_uri: str) -> ProviderView 
 
 
 def _socials(
-    logins: Iterable[tables.SocialLogin], applications: Mapping[tuple[str, str], Application], provider_id: str
+    logins: Iterable[tables.SocialLogin],
+    applications: Mapping[tuple[str, str], Application],
+    provider_id: str,
+    offered: Sequence[str],
 ) -> dict[str, SocialLogin]:
     """Return the enabled socials in the order of the login page, each with the keys its key source points at."""
     sources: dict[str, KeySource] = {login.social: cast("KeySource", login.key_source) for login in logins}
     holders = {"service": SERVICE, "own": provider_id}
     return {
         social: SocialLogin(social, sources[social], applications.get((holders[sources[social]], social)))
-        for social in AVAILABLE_SOCIALS
+        for social in offered
         if social in sources
     }
 
 
-def _application(row: tables.OAuthApplication, vault: Vault) -> Application:
+def opened_application(row: tables.OAuthApplication, vault: Vault) -> Application:
+    """Return an application's keys, secrets in the clear."""
     return Application(
         client_id=row.client_id,
         client_secret=vault.open(row.sealed_client_secret) if row.sealed_client_secret else None,

@@ -8,7 +8,9 @@ from piccolo.columns import (
     ForeignKey,
     Integer,
     OnDelete,
+    Serial,
     Text,
+    Timestamp,
     Varchar,
 )
 from piccolo.columns.defaults.uuid import UUID4
@@ -145,6 +147,24 @@ class Agent(Table, tablename="agent"):
     password_hash = Varchar(length=255, secret=True)
 
 
+class Administrator(Table, tablename="administrator"):
+    """Someone who may change everything in the admin panel. `password_hash` is scrypt, with its salt."""
+
+    id: Serial
+    username = Varchar(length=64, unique=True)
+    password_hash = Varchar(length=255, secret=True)
+
+
+class AdminSession(Table, tablename="admin_session"):
+    """An administrator who is signed in. `token` is the SHA-256 of what the cookie holds; times are the system's."""
+
+    id: Serial
+    token = Varchar(length=100, unique=True, secret=True)
+    user_id = ForeignKey(references=Administrator, on_delete=OnDelete.cascade, null=False)
+    expiry_date = Timestamp()
+    max_expiry_date = Timestamp()
+
+
 TABLES: list[type[Table]] = [
     Provider,
     RegisteredDomain,
@@ -156,6 +176,8 @@ TABLES: list[type[Table]] = [
     Message,
     Call,
     Agent,
+    Administrator,
+    AdminSession,
 ]
 
 UNIQUE: dict[type[Table], tuple[tuple[Column, ...], ...]] = {

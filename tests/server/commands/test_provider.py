@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from click.testing import Result
+from joserfc.jwk import ECKey
 
 Run = Callable[..., Result]
 
@@ -126,7 +128,9 @@ def test_a_social_is_switched_on_with_own_or_service_keys(run: Run, environ: pyt
     ("arguments", "status", "message"),
     [
         (["p", "google", "--keys", "own"], 1, "no google keys; give client_id and client_secret first"),
-        (["p", "apple"], 2, "'apple' is not one of 'google'"),
+        (["p", "myspace"], 2, "'myspace' is not one of 'google'"),
+        (["p", "apple"], 1, "There is no 'apple' to log in with; there are google,"),
+        (["p", "apple", "--client-id", "com.example.web"], 1, "team_id is missing"),
         (["service", "google"], 2, "Give the --client-id of the service's application for google."),
         (["p", "google", "--client-secret-env", "X"], 2, "--client-secret-env goes with --client-id"),
         (["q", "google"], 1, "There is no provider 'q'."),
@@ -139,6 +143,21 @@ def test_a_social_that_cannot_be_is_refused(arguments: list[str], status: int, m
 
     assert result.exit_code == status
     assert message in result.output
+
+
+@pytest.mark.contract("2.1/apple-credentials", "D-03/preview")
+def test_a_preview_of_apple_takes_its_key_from_a_file(run: Run, environ: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    environ.setenv("CHATKEY_PREVIEW_PROVIDERS", "apple")
+    p8 = tmp_path / "AuthKey_KEY1234567.p8"
+    p8.write_bytes(ECKey.generate_key("P-256").as_pem(private=True))
+    run("provider", "add", "--id", "p")
+
+    stored = run(
+        *("provider", "social", "p", "apple", "--client-id", "com.example.web"),
+        *("--team-id", "TEAM123456", "--key-id", "KEY1234567", "--p8", str(p8)),
+    )
+
+    assert stored.output == "apple is on for p, with own keys.\n"
 
 
 def test_a_stored_name_cannot_steer_the_terminal(run: Run) -> None:

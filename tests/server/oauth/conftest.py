@@ -1,4 +1,7 @@
-"""Two businesses with social login: `shop` through the service's applications, `boutique` through its own."""
+"""Two businesses with social login: `shop` through the service's applications, `boutique` through its own.
+
+Announced providers are switched on and have their keys as well: only a preview lets them in.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +17,13 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 import respx
+from joserfc.jwk import ECKey
 
-from chatkey_protocol.names import AVAILABLE_SOCIALS
+from chatkey_protocol.names import ANNOUNCED_SOCIALS, AVAILABLE_SOCIALS
+from chatkey_server.identity.tokens import IdentityToken, read_identity_token
 from chatkey_server.storage import admin, engine
 from chatkey_server.storage.providers import Application
+from chatkey_server.storage.tables import ChatCustomer
 from chatkey_server.storage.vault import Vault
 
 if TYPE_CHECKING:
@@ -32,14 +38,22 @@ GITHUB_EMAILS = [{"email": "rhea@example.com", "primary": True, "verified": True
 
 Start = Callable[..., Awaitable[str]]
 Delivered = Callable[[httpx.Response], "dict[str, Any] | None"]
+IdentityIn = Callable[..., Awaitable[IdentityToken]]
+NobodyCameIn = Callable[..., Awaitable[None]]
 
 
 @pytest.fixture(scope="session")
-def sqlite_template(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The migrated database with both businesses in it, made once: it takes some thirty transactions."""
+def apple_key() -> ECKey:
+    """The key with which both businesses prove themselves to Apple."""
+    return ECKey.generate_key("P-256")
+
+
+@pytest.fixture(scope="session")
+def sqlite_template(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory, apple_key: ECKey) -> Path:
+    """The migrated database with both businesses in it, made once: it takes some fifty transactions."""
     path = tmp_path_factory.mktemp("oauth") / "template.sqlite"
     shutil.copyfile(sqlite_template, path)
-    asyncio.run(_settle(f"sqlite:///{path}"))
+    asyncio.run(_settle(f"sqlite:///{path}", apple_key.as_pem(private=True).decode()))
     return path
 
 
@@ -62,19 +76,22 @@ def boutique() -> str:
     return "boutique"
 
 
-async def _settle(database: str) -> None:
+async def _settle(database: str, p8: str) -> None:
     vault, now = Vault([MASTER_KEY]), 0.0
     async with engine.opened(database):
         await admin.add_provider(
             vault, now=now, id="shop", secret_key=SECRET, domains=["shop.example", "shop.example:8443"]
         )
         await admin.add_provider(vault, now=now, id="boutique", secret_key=SECRET[::-1], domains=["shop.example"])
-        for social in AVAILABLE_SOCIALS:
+        every = AVAILABLE_SOCIALS + ANNOUNCED_SOCIALS
+        for social in every:
             for holder, keys in (("service", "our"), ("boutique", "boutique")):
                 application = Application(f"{keys}-{social}-client", f"{keys}-{social}-secret")
+                if social == "apple":
+                    application = Application(f"{keys}-apple-client", None, "TEAM123456", "KEY1234567", p8)
                 await admin.set_application(vault, holder, social, application, now=now)
-            await admin.set_social("shop", social, now=now)
-            await admin.set_social("boutique", social, now=now, key_source="own")
+            await admin.set_social("shop", social, now=now, offered=every)
+            await admin.set_social("boutique", social, now=now, key_source="own", offered=every)
 
 
 @pytest.fixture
@@ -113,3 +130,35 @@ def delivered() -> Delivered:
         return dict(delivery)
 
     return read
+
+
+@pytest.fixture
+def identity_in(client: ServerClient, delivered: Delivered) -> IdentityIn:
+    """Read the identity token that a page hands to the opener, by the rules of the member token endpoint."""
+
+    async def read(page: httpx.Response, pid: str = "shop") -> IdentityToken:
+        assert page.status_code == 200, page.text
+        delivery = delivered(page)
+        assert delivery is not None
+        secrets = (await client.services.providers.get(pid)).secrets
+        return read_identity_token(delivery["message"]["token"], secrets, pid=pid, now=client.services.clock())
+
+    return read
+
+
+@pytest.fixture
+def nobody_came_in(delivered: Delivered) -> NobodyCameIn:
+    """Assert that a page tells the opener the code and nothing else, and that no member was made."""
+
+    async def check(page: httpx.Response, code: str, nonce: str | None = None) -> None:
+        delivery = delivered(page)
+        assert delivery is not None
+        assert delivery["origin"] == ORIGIN
+        message = delivery["message"]
+        assert message["error"]["code"] == code
+        assert message["error"]["message"]
+        assert message.get("nonce") == nonce
+        assert "token" not in message
+        assert await ChatCustomer.count() == 0
+
+    return check

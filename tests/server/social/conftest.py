@@ -1,4 +1,4 @@
-"""The five social providers as respx sees them: what each endpoint answers when all is well."""
+"""The nine social providers as respx sees them: what each endpoint answers when all is well."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import httpx
 import pytest
 import respx
 from joserfc import jwt
-from joserfc.jwk import KeySet, RSAKey
+from joserfc.jwk import ECKey, KeySet, RSAKey
 
 from chatkey_server.clock import Now
 from chatkey_server.settings import Settings
@@ -114,10 +114,73 @@ ANSWERS: dict[str, dict[str, tuple[str, Any]]] = {
             },
         ),
     },
+    "apple": {
+        "token": (
+            "https://appleid.apple.com/auth/token",
+            {"access_token": "a1f0.0.rsy.F", "token_type": "Bearer", "expires_in": 3600, "id_token": ID_TOKEN},
+        ),
+        "keys": ("https://appleid.apple.com/auth/keys", {}),
+    },
+    "x": {
+        "token": (
+            "https://api.x.com/2/oauth2/token",
+            {"token_type": "bearer", "expires_in": 7200, "access_token": "ZmFr", "scope": "tweet.read users.read"},
+        ),
+        "profile": (
+            "https://api.x.com/2/users/me",
+            {
+                "data": {
+                    "id": "1844053116819",
+                    "name": "Rhea Quill",
+                    "username": "rquill",
+                    "profile_image_url": "https://pbs.example/abc_normal.jpg",
+                    "confirmed_email": "rhea@example.com",
+                }
+            },
+        ),
+    },
+    "tiktok": {
+        "token": (
+            "https://open.tiktokapis.com/v2/oauth/token/",
+            {"access_token": "act.fAkE!4321.va", "expires_in": 7200, "open_id": "723f24d7", "token_type": "Bearer"},
+        ),
+        "profile": (
+            "https://open.tiktokapis.com/v2/user/info/",
+            {
+                "data": {
+                    "user": {
+                        "open_id": "723f24d7-e717-40f8-a2b6-cb8464cd23b4",
+                        "display_name": "Rhea Quill",
+                        "avatar_url": "https://p16.example/aweme/fake.jpeg",
+                    }
+                },
+                "error": {"code": "ok", "message": "", "log_id": "2026112009"},
+            },
+        ),
+    },
+    "amazon": {
+        "token": (
+            "https://api.amazon.com/auth/o2/token",
+            {"access_token": "Atza|IwEB", "refresh_token": "Atzr|Iw", "token_type": "bearer", "expires_in": 3600},
+        ),
+        "profile": (
+            "https://api.amazon.com/user/profile",
+            {"user_id": "amzn1.account.AGFAKE", "name": "Rhea Quill", "email": "rhea@example.com"},
+        ),
+    },
 }
 
 REAL = Settings()
-ISSUERS = {"google": "https://accounts.google.com", "gitlab": "https://gitlab.com"}
+SIGNED = {
+    "google": ("https://accounts.google.com", "107691503500061507151", {}),
+    "gitlab": ("https://gitlab.com", "48213", {}),
+    "apple": (
+        "https://appleid.apple.com",
+        "000517.8d2f.0730",
+        {"email": "k7xq@privaterelay.appleid.com", "email_verified": "true", "is_private_email": "true"},
+    ),
+}
+"""Of those that sign an id_token: the issuer, the subject and further claims."""
 
 MakeIdToken = Callable[..., str]
 MakeBackChannel = Callable[..., BackChannel]
@@ -137,10 +200,16 @@ def key_set(signing_key: RSAKey) -> Mapping[str, object]:
     return KeySet([signing_key]).as_dict(private=False)
 
 
+@pytest.fixture(scope="session")
+def p8() -> str:
+    """A key as Apple hands it out, for signing client secrets."""
+    return ECKey.generate_key("P-256").as_pem(private=True).decode()
+
+
 @pytest.fixture
-def application() -> Application:
-    """An OAuth application at every provider."""
-    return Application(client_id="client-1", client_secret="application-secret")
+def application(p8: str) -> Application:
+    """An OAuth application at every provider; Apple's has no secret, but a key."""
+    return Application("client-1", "application-secret", team_id="TEAM123456", key_id="KEY1234567", p8=p8)
 
 
 @pytest.fixture
@@ -198,7 +267,7 @@ def back_channel(make_back_channel: MakeBackChannel) -> BackChannel:
 @pytest.fixture
 def log_in(back_channel: BackChannel, application: Application, grant: Grant) -> LogIn:
     """Log in with `application` and `grant` at the provider of this name."""
-    return lambda social: back_channel.person(registry.get(social), application, grant)
+    return lambda social: back_channel.person(registry.PROVIDERS[social], application, grant)
 
 
 @pytest.fixture
@@ -212,8 +281,8 @@ def make_world(make_id_token: MakeIdToken, key_set: Mapping[str, object]) -> Ite
                 if name == "keys":
                     body = key_set
                 elif name == "token" and "id_token" in answer:
-                    sub = ANSWERS[social]["profile"][1]["sub"]
-                    body = answer | {"id_token": make_id_token(ISSUERS[social], sub)}
+                    issuer, sub, claims = SIGNED[social]
+                    body = answer | {"id_token": make_id_token(issuer, sub, **claims)}
                 router.request("POST" if name == "token" else "GET", url, name=name).mock(
                     return_value=httpx.Response(200, json=body)
                 )

@@ -7,7 +7,7 @@ import pytest
 from chatkey_protocol.codes import Code
 from chatkey_protocol.names import ANNOUNCED_SOCIALS, AVAILABLE_SOCIALS
 from chatkey_server.identity.errors import Refused
-from chatkey_server.settings import SocialAddress
+from chatkey_server.settings import Settings, SocialAddress
 from chatkey_server.social import addresses, consent, registry
 
 REDIRECT = "https://chat.example/v1/public/oauth/google/callback"
@@ -20,6 +20,10 @@ CONSENT_PAGES = {
     "github": "https://github.com/login/oauth/authorize",
     "gitlab": "https://gitlab.com/oauth/authorize",
     "discord": "https://discord.com/oauth2/authorize",
+    "apple": "https://appleid.apple.com/auth/authorize",
+    "x": "https://x.com/i/oauth2/authorize",
+    "tiktok": "https://www.tiktok.com/v2/auth/authorize/",
+    "amazon": "https://www.amazon.com/ap/oa",
 }
 SCOPES = {
     "google": "openid email profile",
@@ -27,12 +31,16 @@ SCOPES = {
     "github": "read:user user:email",
     "gitlab": "openid profile email",
     "discord": "identify email",
+    "apple": "name email",
+    "x": "users.read tweet.read users.email",
+    "tiktok": "user.info.basic",
+    "amazon": "profile",
 }
 
 
 def consent_url(social: str, address: SocialAddress = REAL) -> str:
     return consent.url(
-        registry.get(social),
+        registry.PROVIDERS[social],
         address,
         client_id="client-1",
         redirect_uri=REDIRECT,
@@ -43,22 +51,23 @@ def consent_url(social: str, address: SocialAddress = REAL) -> str:
 
 
 @pytest.mark.contract("4.4/redirect", "D-07/pkce")
-@pytest.mark.parametrize("social", AVAILABLE_SOCIALS)
+@pytest.mark.parametrize("social", CONSENT_PAGES)
 def test_the_authorization_request_holds_what_each_provider_wants_and_no_secret(social: str) -> None:
     page, _, query = consent_url(social).partition("?")
 
     sent = parse_qs(query, strict_parsing=True)
 
     assert page == CONSENT_PAGES[social]
-    assert sent.pop("nonce", None) == (["n-1"] if social in {"google", "gitlab"} else None)
+    assert sent.pop("nonce", None) == (["n-1"] if social in {"google", "gitlab", "apple"} else None)
+    assert sent.pop("response_mode", None) == (["form_post"] if social == "apple" else None)
+    challenged = {"code_challenge": [consent.challenge("v" * 64)], "code_challenge_method": ["S256"]}
     assert sent == {
         "response_type": ["code"],
-        "client_id": ["client-1"],
+        "client_key" if social == "tiktok" else "client_id": ["client-1"],
         "redirect_uri": [REDIRECT],
         "scope": [SCOPES[social]],
         "state": ["the.state"],
-        "code_challenge": [consent.challenge("v" * 64)],
-        "code_challenge_method": ["S256"],
+        **({} if social in {"apple", "tiktok"} else challenged),
     }
 
 
@@ -102,6 +111,8 @@ def test_one_address_stands_for_both(address: SocialAddress) -> None:
         ("google", FOLDED, ("https://idp.localhost:9443/google",)),
         ("github", FOLDED, ("https://idp.localhost:9443/google/login/oauth",)),
         ("google", SocialAddress(issuer="https://issuer.example"), ("https://issuer.example",)),
+        ("apple", REAL, ("https://appleid.apple.com",)),
+        ("apple", FOLDED, ("https://idp.localhost:9443/google",)),
         ("discord", SocialAddress(issuer="https://issuer.example"), ()),
         ("facebook", REAL, ()),
     ],
@@ -109,19 +120,25 @@ def test_one_address_stands_for_both(address: SocialAddress) -> None:
 def test_the_issuer_moves_with_the_provider_unless_it_is_set(
     social: str, address: SocialAddress, issuers: tuple[str, ...]
 ) -> None:
-    assert addresses.issuers(registry.get(social), address) == issuers
+    assert addresses.issuers(registry.PROVIDERS[social], address) == issuers
 
 
 @pytest.mark.contract("4.4/names")
-def test_the_available_providers_are_those_of_the_contract_in_their_order() -> None:
-    assert tuple(registry.PROVIDERS) == AVAILABLE_SOCIALS
+def test_the_providers_are_those_of_the_contract_in_their_order() -> None:
+    assert tuple(registry.PROVIDERS) == AVAILABLE_SOCIALS + ANNOUNCED_SOCIALS
+
+
+@pytest.mark.contract("D-03/preview")
+@pytest.mark.parametrize("name", ANNOUNCED_SOCIALS)
+def test_an_announced_provider_is_there_when_its_preview_is_asked_for(name: str) -> None:
+    assert registry.get(name, Settings(preview_providers=(name,))).name == name
 
 
 @pytest.mark.contract("4.4/names")
 @pytest.mark.parametrize("name", ANNOUNCED_SOCIALS)
 def test_an_announced_provider_is_not_available_yet(name: str) -> None:
     with pytest.raises(Refused, match="not available yet") as refusal:
-        registry.get(name)
+        registry.get(name, Settings())
 
     assert (refusal.value.code, refusal.value.member) == (Code.SOCIAL_UNKNOWN, "social")
 
@@ -129,7 +146,7 @@ def test_an_announced_provider_is_not_available_yet(name: str) -> None:
 @pytest.mark.parametrize("name", ["", "GOOGLE", "google ", "myspace"])
 def test_an_unknown_provider_is_refused(name: str) -> None:
     with pytest.raises(Refused) as refusal:
-        registry.get(name)
+        registry.get(name, Settings())
 
     assert (refusal.value.code, refusal.value.member) == (Code.SOCIAL_UNKNOWN, "social")
     assert "google, facebook, github, gitlab, discord" in refusal.value.message

@@ -11,7 +11,6 @@ import pytest
 import respx
 from joserfc.jwk import KeySet, RSAKey
 
-from chatkey_protocol.names import AVAILABLE_SOCIALS
 from chatkey_server.settings import Settings, SocialAddress
 from chatkey_server.social import registry
 from chatkey_server.social.flow import BackChannel
@@ -32,7 +31,17 @@ PEOPLE = {
         "rhea@example.com",
         "https://cdn.discordapp.com/avatars/184405311681986560/a_33ecab261d4681afa4d85a04691c4a01.gif",
     ),
+    "apple": Person("000517.8d2f.0730", None, "k7xq@privaterelay.appleid.com"),
+    "x": Person("1844053116819", "Rhea Quill", "rhea@example.com", "https://pbs.example/abc_normal.jpg"),
+    "tiktok": Person("723f24d7-e717-40f8-a2b6-cb8464cd23b4", "Rhea Quill", None, "https://p16.example/aweme/fake.jpeg"),
+    "amazon": Person("amzn1.account.AGFAKE", "Rhea Quill", "rhea@example.com"),
 }
+
+
+def posted(request: httpx.Request) -> dict[str, str]:
+    """Return the form of a token request."""
+    return {name: value for name, (value,) in parse_qs(request.content.decode()).items()}
+
 
 MakeBackChannel = Callable[..., BackChannel]
 MakeWorld = Callable[[str], respx.MockRouter]
@@ -40,7 +49,7 @@ LogIn = Callable[[str], Awaitable[Person]]
 
 
 @pytest.mark.contract("4.5/steps")
-@pytest.mark.parametrize("social", AVAILABLE_SOCIALS)
+@pytest.mark.parametrize("social", PEOPLE)
 async def test_each_provider_says_who_has_logged_in(social: str, make_world: MakeWorld, log_in: LogIn) -> None:
     make_world(social)
 
@@ -48,8 +57,8 @@ async def test_each_provider_says_who_has_logged_in(social: str, make_world: Mak
 
 
 @pytest.mark.contract("D-07/pkce")
-@pytest.mark.parametrize("social", AVAILABLE_SOCIALS)
-async def test_the_code_is_posted_with_its_verifier_and_the_applications_keys(
+@pytest.mark.parametrize("social", PEOPLE)
+async def test_the_code_is_posted_with_its_verifier_where_there_was_a_challenge(
     social: str, make_world: MakeWorld, log_in: LogIn, grant: Grant
 ) -> None:
     world = make_world(social)
@@ -57,26 +66,54 @@ async def test_the_code_is_posted_with_its_verifier_and_the_applications_keys(
     await log_in(social)
 
     request = world["token"].calls.last.request
-    form = {name: values for name, (values,) in parse_qs(request.content.decode()).items()}
-    assert (
-        form.items()
-        >= {
-            "grant_type": "authorization_code",
-            "code": grant.code,
-            "redirect_uri": grant.redirect_uri,
-            "code_verifier": grant.verifier,
-        }.items()
-    )
-    basic = request.headers.get("Authorization")
-    if social == "gitlab":
-        assert basic == "Basic " + base64.b64encode(b"client-1:application-secret").decode()
-        assert "client_secret" not in form
-    else:
-        assert (basic, form["client_id"], form["client_secret"]) == (None, "client-1", "application-secret")
+    form = posted(request)
+    assert {name: form.get(name) for name in ("grant_type", "code", "redirect_uri", "code_verifier")} == {
+        "grant_type": "authorization_code",
+        "code": grant.code,
+        "redirect_uri": grant.redirect_uri,
+        "code_verifier": None if social in {"apple", "tiktok"} else grant.verifier,
+    }
     assert request.url.query == b""
 
 
-@pytest.mark.parametrize("social", AVAILABLE_SOCIALS)
+@pytest.mark.parametrize(
+    ("social", "id_name"),
+    [
+        ("google", "client_id"),
+        ("facebook", "client_id"),
+        ("github", "client_id"),
+        ("discord", "client_id"),
+        ("tiktok", "client_key"),
+        ("amazon", "client_id"),
+    ],
+)
+async def test_the_applications_keys_are_posted_with_the_code(
+    social: str, id_name: str, make_world: MakeWorld, log_in: LogIn
+) -> None:
+    world = make_world(social)
+
+    await log_in(social)
+
+    request = world["token"].calls.last.request
+    keys = {name: value for name, value in posted(request).items() if name.startswith("client")}
+    assert keys == {id_name: "client-1", "client_secret": "application-secret"}
+    assert "Authorization" not in request.headers
+
+
+@pytest.mark.parametrize("social", ["gitlab", "x"])
+async def test_the_applications_keys_go_into_the_header_where_that_is_wanted(
+    social: str, make_world: MakeWorld, log_in: LogIn
+) -> None:
+    world = make_world(social)
+
+    await log_in(social)
+
+    request = world["token"].calls.last.request
+    assert request.headers["Authorization"] == "Basic " + base64.b64encode(b"client-1:application-secret").decode()
+    assert not {"client_id", "client_secret"} & posted(request).keys()
+
+
+@pytest.mark.parametrize("social", PEOPLE)
 async def test_every_request_names_us_and_asks_for_json(social: str, make_world: MakeWorld, log_in: LogIn) -> None:
     world = make_world(social)
 
@@ -88,7 +125,7 @@ async def test_every_request_names_us_and_asks_for_json(social: str, make_world:
         assert "secret" not in str(call.request.url)
 
 
-@pytest.mark.parametrize("social", AVAILABLE_SOCIALS)
+@pytest.mark.parametrize("social", [social for social in PEOPLE if social != "apple"])
 async def test_the_profile_is_read_with_the_access_token_in_the_header(
     social: str, make_world: MakeWorld, log_in: LogIn
 ) -> None:
@@ -101,12 +138,22 @@ async def test_the_profile_is_read_with_the_access_token_in_the_header(
     assert "access_token" not in str(request.url)
 
 
-async def test_facebook_is_asked_for_the_fields_that_are_wanted(make_world: MakeWorld, log_in: LogIn) -> None:
-    world = make_world("facebook")
+@pytest.mark.parametrize(
+    ("social", "query"),
+    [
+        ("facebook", {"fields": "id,name,email,picture"}),
+        ("x", {"user.fields": "profile_image_url,confirmed_email"}),
+        ("tiktok", {"fields": "open_id,avatar_url,display_name"}),
+    ],
+)
+async def test_a_profile_that_tells_little_by_itself_is_asked_for_the_fields_that_are_wanted(
+    social: str, query: dict[str, str], make_world: MakeWorld, log_in: LogIn
+) -> None:
+    world = make_world(social)
 
-    await log_in("facebook")
+    await log_in(social)
 
-    assert world["profile"].calls.last.request.url.params["fields"] == "id,name,email,picture"
+    assert dict(world["profile"].calls.last.request.url.params) == query
 
 
 @pytest.mark.parametrize(
@@ -130,6 +177,10 @@ async def test_facebook_is_asked_for_the_fields_that_are_wanted(make_world: Make
             {"avatar": "33ecab"},
             {"avatar": "https://cdn.discordapp.com/avatars/184405311681986560/33ecab.png"},
         ),
+        ("amazon", {"email": None, "name": None}, {"email": None, "name": None, "avatar": None}),
+        ("x", {"data": {"id": "1844053116819", "username": "rquill"}}, {"name": "rquill", "email": None}),
+        ("x", {"errors": [{"title": "Field Authorization Error"}]}, {"name": "Rhea Quill"}),
+        ("tiktok", {"data": {"user": {"open_id": PEOPLE["tiktok"].sub}}}, {"name": None, "avatar": None}),
     ],
 )
 async def test_what_a_profile_lacks_or_does_not_vouch_for_is_left_out(
@@ -198,14 +249,14 @@ async def test_the_signing_keys_are_fetched_again_after_an_hour(
     now = float(NOW)
     world = make_world("google")
     back_channel = make_back_channel(now=lambda: now)
-    await back_channel.person(registry.get("google"), application, grant)
+    await back_channel.person(registry.PROVIDERS["google"], application, grant)
 
     now += 3600
     fresh = make_id_token("https://accounts.google.com", PEOPLE["google"].sub, iat=now, exp=now + 60)
     world["token"].return_value = httpx.Response(
         200, json={"access_token": "a", "token_type": "Bearer", "id_token": fresh}
     )
-    await back_channel.person(registry.get("google"), application, grant)
+    await back_channel.person(registry.PROVIDERS["google"], application, grant)
 
     assert world["keys"].call_count == 2
 
@@ -240,6 +291,6 @@ async def test_a_relocated_provider_is_asked_under_the_servers_address(
         world.post("/api/oauth2/token").respond(json={"access_token": "a", "token_type": "Bearer"})
         world.get("/api/users/@me").respond(json={"id": "7", "username": "rquill"})
 
-        person = await make_back_channel(settings).person(registry.get("discord"), application, grant)
+        person = await make_back_channel(settings).person(registry.PROVIDERS["discord"], application, grant)
 
     assert (person.sub, person.name) == ("7", "rquill")

@@ -187,6 +187,19 @@ async def test_domains_are_replaced(database: engine.Database, vault: Vault, clo
 
 
 @pytest.mark.contract("1/mode-service-keys", "1/mode-own-keys", "2.1/socials")
+async def test_a_domain_that_stays_keeps_its_row(database: engine.Database, vault: Vault, clock: Clock) -> None:
+    await admin.add_provider(vault, now=NOW, id="p", domains=["a.test", "b.test"])
+    rows = {row["domain"]: row["id"] for row in await RegisteredDomain.select()}
+
+    await admin.set_domains("p", ["b.test", "c.test"], now=NOW)
+    await admin.replace_domain("p", "b.test", "d.test", now=NOW)
+    await admin.replace_domain("p", "c.test", None, now=NOW)
+
+    assert [(row["id"], row["domain"], row["origins"]) for row in await RegisteredDomain.select()] == [
+        (rows["b.test"], "d.test", "https://d.test")
+    ]
+
+
 async def test_the_key_source_says_whose_application_is_used(
     database: engine.Database, vault: Vault, clock: Clock
 ) -> None:

@@ -1,15 +1,22 @@
-"""The people who answer in the agent panel, and their passwords."""
+"""The people who sign in here, agents and administrators, and their passwords."""
 
 from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from functools import partial
 
 import pytest
 
 from chatkey_protocol.codes import Code
 from chatkey_server.identity.errors import Refused
-from chatkey_server.storage import agents, engine, passwords
-from chatkey_server.storage.tables import Agent
+from chatkey_server.storage import accounts, agents, engine, passwords
+from chatkey_server.storage.tables import Administrator, AdminSession, Agent
 
 PASSWORD = "correct horse"
+SOON = datetime(2100, 1, 1)  # noqa: DTZ001 - Piccolo's sessions are without a time zone
+
+Act = Callable[[str], Awaitable[None]]
 
 
 @pytest.fixture(autouse=True)
@@ -83,3 +90,41 @@ def test_the_hash_of_a_real_password_fits_its_column(monkeypatch: pytest.MonkeyP
     monkeypatch.undo()
 
     assert len(passwords.hash_password("p" * 1024)) <= 255
+
+
+async def test_an_administrators_new_password_and_removal_end_their_sessions(database: engine.Database) -> None:
+    def session(owner: int, token: str) -> AdminSession:
+        return AdminSession(user_id=owner, token=token, expiry_date=SOON, max_expiry_date=SOON)
+
+    await accounts.add(Administrator, "ada", PASSWORD)
+    await accounts.add(Administrator, "bob", PASSWORD)
+    ada, bob = [row["id"] for row in await Administrator.select(Administrator.id).order_by(Administrator.username)]
+    await AdminSession.insert(session(ada, "a"), session(bob, "b"))
+
+    await accounts.set_password("ada", "another horse")
+    left = await AdminSession.select(AdminSession.token)
+    await accounts.remove("bob")
+
+    assert left == [{"token": "b"}]
+    assert await AdminSession.count() == 0
+    assert await accounts.check(Administrator, "ada", "another horse") is not None
+    assert await accounts.check(Administrator, "ada", PASSWORD) is None
+    assert await accounts.check(Administrator, "bob", PASSWORD) is None
+
+
+async def test_agents_and_administrators_are_not_each_other(database: engine.Database) -> None:
+    await accounts.add(Administrator, "ada", PASSWORD)
+    await agents.add_agent("ada", "the agents password")
+
+    assert await agents.check_agent("ada", PASSWORD) is None
+    assert await accounts.check(Administrator, "ada", "the agents password") is None
+    assert await accounts.check(Administrator, "ada", PASSWORD) is not None
+
+
+@pytest.mark.parametrize("act", [accounts.remove, partial(accounts.set_password, password=PASSWORD)])
+async def test_who_is_no_administrator_cannot_be_changed(act: Act, sqlite_url: str) -> None:
+    async with engine.opened(sqlite_url):
+        with pytest.raises(Refused, match="'ada' is no administrator") as refused:
+            await act("ada")
+
+    assert (refused.value.code, refused.value.member) == (Code.PARAMETER_INVALID, "username")

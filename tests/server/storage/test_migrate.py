@@ -30,7 +30,8 @@ Schema = dict[str, object]
 
 POSTGRES_COLUMNS = """
     SELECT table_name, column_name, data_type, character_maximum_length, is_nullable, column_default
-    FROM information_schema.columns WHERE table_schema = 'public'
+    FROM information_schema.columns JOIN information_schema.tables USING (table_schema, table_name)
+    WHERE table_schema = 'public' AND table_type = 'BASE TABLE'
 """
 POSTGRES_INDEXES = "SELECT tablename, indexname, indexdef FROM pg_indexes WHERE schemaname = 'public'"
 POSTGRES_FOREIGN_KEYS = "SELECT conname, pg_get_constraintdef(oid) AS definition FROM pg_constraint WHERE contype = 'f'"
@@ -64,7 +65,7 @@ async def _rows(query: str) -> list[dict[str, Any]]:
 async def _schema(database: engine.Database) -> Schema:
     """Describe every table, column, index and foreign key in the database's own words."""
     if isinstance(database, engine.SQLite):
-        found = await _rows("SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL")
+        found = await _rows("SELECT type, name, sql FROM sqlite_master WHERE type <> 'view' AND sql IS NOT NULL")
         return {f"{row['type']} {row['name']}": row["sql"] for row in found if row["name"] != "migration"}
     columns = {f"{row['table_name']}.{row['column_name']}": row for row in await _rows(POSTGRES_COLUMNS)}
     indexes = {row["indexname"]: row["indexdef"] for row in await _rows(POSTGRES_INDEXES)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 import msgspec
 import pytest
@@ -30,9 +31,9 @@ def queries(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     asked: list[str] = []
     load = providers.load
 
-    async def counting(provider_id: str, vault: Vault, socket_uri: str) -> ProviderView | None:
+    async def counting(provider_id: str, vault: Vault, socket_uri: str, offered: Sequence[str]) -> ProviderView | None:
         asked.append(provider_id)
-        return await load(provider_id, vault, socket_uri)
+        return await load(provider_id, vault, socket_uri, offered)
 
     monkeypatch.setattr(providers, "load", counting)
     return asked

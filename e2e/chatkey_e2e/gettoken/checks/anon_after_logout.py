@@ -1,0 +1,44 @@
+"""anon.after-logout: a session that logged out is no login."""
+
+from __future__ import annotations
+
+from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.findings import failed, passed
+from chatkey_e2e.gettoken.model import NOBODY, Finding, Phase, Severity, Skipped, check
+from chatkey_e2e.gettoken.sessions import Session
+
+
+@check(
+    "anon.after-logout",
+    group=NOBODY,
+    severity=Severity.MUST,
+    section="3",
+    sent="--logout-url as the login (a second one where there is a form), then the call with the same cookies",
+    passes="no token",
+    hint="End the session on the server: deleting the cookie leaves it to whoever copied it.",
+    needs=("anon.null", "req.post-json"),
+    phase=Phase.LAST,
+)
+def after_logout(calls: Calls) -> Finding:
+    """Who has logged out does so on this computer and means everywhere."""
+    address = calls.target.logout_url
+    if address is None:
+        raise Skipped("logging out takes its address, and ends the session that was passed", "--logout-url URL")
+    session = _session(calls)
+    done = calls.fetch("logging out", address, session, method="POST", body=b"")
+    if done.status in {404, 405}:
+        done = calls.fetch("logging out, by GET", address, session)
+    if not done.status or done.status >= 400:
+        return failed(f"Logging out is answered {done.status or done.broken}.", done, hint="Look at --logout-url.")
+    answer = calls.ask("the call with the session that has logged out", session)
+    if not answer.minted:
+        return passed()
+    return failed("The session gets a token after it has logged out.", done, answer)
+
+
+def _session(calls: Calls) -> Session:
+    """Return a session that may be ended: one of its own, if it can be had."""
+    try:
+        return calls.member_again
+    except Skipped:
+        return calls.member

@@ -1,0 +1,50 @@
+"""anon.garbage-session: a session nobody was given is no login."""
+
+from __future__ import annotations
+
+import re
+
+from chatkey_e2e.gettoken import reading
+from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.findings import failed, passed
+from chatkey_e2e.gettoken.model import NOBODY, Finding, Severity, Skipped, check
+
+SIGNED = re.compile(r"(ey[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)")
+
+
+@check(
+    "anon.garbage-session",
+    group=NOBODY,
+    severity=Severity.MUST,
+    section="4.7",
+    sent="the call with a made-up value in every cookie of the login; of a JWT, also with another signature",
+    passes="no token, and no crash",
+    hint="Look the session up: that there is a cookie says nothing.",
+    needs=("anon.null",),
+)
+def garbage_session(calls: Calls) -> Finding:
+    """Anybody can send a cookie."""
+    if not calls.member.headers:
+        raise Skipped("the login has neither cookie nor header to change")
+    answer = calls.ask("a made-up session", calls.member.garbage())
+    if answer.minted:
+        return failed(f"A made-up session gets a token for {reading.shown(answer.uid)}.", answer)
+    if answer.response is None or answer.status >= 500:
+        hint = "A session that has ended looks like this: treat it as nobody."
+        return failed(f"A made-up session is answered {answer.status or answer.broken}.", answer, hint=hint)
+    if answer.redirected:
+        hint = "A session that has ended looks like this: treat it as nobody, without a redirect."
+        return failed(f"A made-up session is sent to {answer.location} ({answer.status}).", answer, hint=hint)
+    return _forged(calls) or passed()
+
+
+def _forged(calls: Calls) -> Finding | None:
+    """Change the signature of a session that is a JWT, if that JWT alone is the login."""
+    signed = calls.member.keeping(lambda value: SIGNED.search(value) is not None)
+    if not signed.headers or not calls.ask("the session's JWT alone", signed).minted:
+        return None
+    answer = calls.ask("the session's JWT with another signature", signed.forged(SIGNED))
+    if not answer.minted:
+        return None
+    hint = "Verify the session's signature: its payload can be written by anybody."
+    return failed("A session with a wrong signature is believed.", answer, hint=hint)

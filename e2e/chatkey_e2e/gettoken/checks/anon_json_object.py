@@ -1,0 +1,29 @@
+"""anon.json-object: a visitor gets an answer of the same form."""
+
+from __future__ import annotations
+
+from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.findings import failed, passed
+from chatkey_e2e.gettoken.mistakes.answers import wrong_with
+from chatkey_e2e.gettoken.model import NOBODY, Finding, Severity, check
+
+NULL = 'Answer {"token": null} as JSON when nobody is logged in.'
+
+
+@check(
+    "anon.json-object",
+    group=NOBODY,
+    severity=Severity.MUST,
+    section="4.7",
+    sent='POST {"jkt": …} without cookies',
+    passes="a JSON object with the member `token`; an answer of 4xx may say what it likes",
+    hint=NULL,
+    needs=("anon.no-redirect", "anon.no-5xx"),
+)
+def json_object(calls: Calls) -> Finding:
+    """getToken reads the same member, whoever asks."""
+    answer = calls.anonymous
+    if not answer.succeeded:
+        return passed(f"the answer is {answer.status}")
+    wrong = wrong_with(answer)
+    return failed(f"Without a login: {wrong.message[:1].lower()}{wrong.message[1:]}", answer) if wrong else passed()

@@ -1,0 +1,25 @@
+"""anon.no-5xx: a visitor does not make the handler crash."""
+
+from __future__ import annotations
+
+from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.findings import failed, passed
+from chatkey_e2e.gettoken.model import NOBODY, Finding, Severity, check
+
+
+@check(
+    "anon.no-5xx",
+    group=NOBODY,
+    severity=Severity.MUST,
+    section="4.7",
+    sent="the same call",
+    passes="a status below 500",
+    hint="The handler reads a user that is not there: ask first whether there is one.",
+    needs=("net.latency",),
+)
+def no_5xx(calls: Calls) -> Finding:
+    """Most people on a page are not logged in."""
+    answer = calls.anonymous
+    if answer.response is None:
+        return failed(f"A visitor gets no answer: {answer.broken}.", answer)
+    return failed(f"A visitor is answered {answer.status}.", answer) if answer.status >= 500 else passed()

@@ -1,0 +1,27 @@
+"""anon.no-redirect: a visitor is not sent to the login page."""
+
+from __future__ import annotations
+
+from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.findings import failed, passed
+from chatkey_e2e.gettoken.model import NOBODY, Finding, Severity, check
+
+
+@check(
+    "anon.no-redirect",
+    group=NOBODY,
+    severity=Severity.MUST,
+    section="4.7",
+    sent="the same call",
+    passes="no 3xx, but one that the login's call gets too",
+    hint='Exempt the route from the redirect to the login page: answer {"token": null} there.',
+    needs=("net.latency",),
+)
+def no_redirect(calls: Calls) -> Finding:
+    """The script follows, and reads the login page as if it were the answer."""
+    answer = calls.anonymous
+    if answer.redirected:
+        return failed(f"A visitor is sent to {answer.location} ({answer.status}).", answer)
+    if answer.hops and calls.target.login is not None and calls.first.hops != answer.hops:
+        return failed(f"A visitor is sent to {answer.hops[-1]}, a member is not.", answer)
+    return passed()

@@ -1,0 +1,34 @@
+"""anon.null: a visitor gets no token, and null says so."""
+
+from __future__ import annotations
+
+from chatkey_e2e.gettoken import reading
+from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.exchange import MISSING
+from chatkey_e2e.gettoken.findings import failed, passed
+from chatkey_e2e.gettoken.model import NOBODY, Finding, Severity, check
+
+
+@check(
+    "anon.null",
+    group=NOBODY,
+    severity=Severity.MUST,
+    section="4.7",
+    sent="the same call",
+    passes="`token` is there, and null; with a status of 4xx it may be missing",
+    hint='Return {"token": null}: not "", "null", false, {} or a guest\'s token.',
+    needs=("anon.json-object",),
+)
+def null(calls: Calls) -> Finding:
+    """null leaves the visitor a visitor; anything else is taken for a token."""
+    answer = calls.anonymous
+    member = answer.member
+    if member is None or (member is MISSING and not answer.succeeded):
+        return passed()
+    if answer.minted:
+        who = reading.shown(answer.uid)
+        hint = "Ask the session whether somebody is logged in, before you sign anything."
+        if calls.target.login is not None and calls.first.minted and answer.uid == calls.first.uid:
+            return failed(f"Nobody is logged in, and gets the token of {who}.", answer, hint=hint)
+        return failed(f"Nobody is logged in, and gets a token for {who}: a guest is a visitor.", answer)
+    return failed(f"`token` is {reading.shown(member)}, not null.", answer)

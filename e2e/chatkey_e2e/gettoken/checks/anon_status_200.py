@@ -1,0 +1,28 @@
+"""anon.status-200: that nobody is logged in is no error."""
+
+from __future__ import annotations
+
+from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.findings import passed, warned
+from chatkey_e2e.gettoken.model import NOBODY, Finding, Severity, check
+
+
+@check(
+    "anon.status-200",
+    group=NOBODY,
+    severity=Severity.SHOULD,
+    section="3, 4.7",
+    sent="the same call",
+    passes="a 2xx status",
+    hint='Answer 200 {"token": null}: another status works only if your getToken turns it into null.',
+    needs=("anon.no-redirect", "anon.no-5xx"),
+)
+def status_200(calls: Calls) -> Finding:
+    """A getToken that throws is asked again, later and later, for as long as the page is open."""
+    answer = calls.anonymous
+    if answer.succeeded:
+        return passed()
+    if answer.status in {403, 419} and "csrf" in answer.text.lower():
+        hint = "Your CSRF protection refuses visitors: let the page send its token for them, too, or exempt the route."
+        return warned(f"A visitor is answered {answer.status}: no CSRF token.", answer, hint=hint)
+    return warned(f"A visitor is answered {answer.status}.", answer)

@@ -1,0 +1,30 @@
+"""auth.body-ignored: nobody becomes somebody else by saying so in the body."""
+
+from __future__ import annotations
+
+from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.exchange import Exchange
+from chatkey_e2e.gettoken.model import PERSON, Finding, Severity, check
+from chatkey_e2e.gettoken.sessions import Session
+from chatkey_e2e.gettoken.victims import EMAIL, ID_NAMES, believed
+
+
+@check(
+    "auth.body-ignored",
+    group=PERSON,
+    severity=Severity.MUST,
+    section="4.7",
+    sent="the call with uid, user_id, sub, email and their like of somebody else in the body: as the login, as nobody",
+    passes="the uid stays, and nobody stays nobody",
+    hint="Take the user from the session, never from the request: this is account takeover.",
+    needs=("claim.uid-stable",),
+)
+def body_ignored(calls: Calls) -> Finding:
+    """Everybody can write a body."""
+
+    def ask(session: Session, victim: str) -> Exchange:
+        named = dict.fromkeys(ID_NAMES, victim)
+        body = {"jkt": calls.new_jkt(), **named, "email": EMAIL}
+        return calls.ask("somebody else is named in the body", session, body=body)
+
+    return believed(calls, "body", ask)

@@ -1,0 +1,36 @@
+"""auth.cross-site: a page of another site cannot make the call with your visitor's cookies."""
+
+from __future__ import annotations
+
+from chatkey_e2e.gettoken.calls import ABROAD, FOREIGN, Calls
+from chatkey_e2e.gettoken.findings import passed, warned
+from chatkey_e2e.gettoken.model import LEAKS, Finding, Severity, Skipped, check
+
+
+@check(
+    "auth.cross-site",
+    group=LEAKS,
+    severity=Severity.SHOULD,
+    sent=f"the call with Sec-Fetch-Site: cross-site and Origin: {FOREIGN}, as the login",
+    passes="no token, or the session's cookie is SameSite=Lax or Strict",
+    hint="Set the session's cookie with SameSite=Lax, or refuse an Origin that is not yours.",
+    needs=("jwt.compact",),
+)
+def cross_site(calls: Calls) -> Finding:
+    """It could not read the answer, but it would be asked in your visitor's name."""
+    session, answer = calls.member, calls.cross_site
+    if not answer.minted:
+        return passed(f"another site is answered {answer.status or answer.broken}")
+    if not session.cookies:
+        return passed("the login is a header, which no browser adds by itself")
+    if not session.same_site:
+        reason = "another site would get a token if the cookie came along; its SameSite shows when the site sets it"
+        raise Skipped(reason, "--login-url with --login-field")
+    loose = session.sent_across_sites()
+    if not loose.cookies:
+        return passed("the cookie stays at home (SameSite)")
+    answer = calls.ask("the same, with the cookies that are SameSite=None", loose, headers=ABROAD)
+    if not answer.minted:
+        return passed("the cookies that come along (SameSite=None) are no login")
+    names = ", ".join(loose.cookies)
+    return warned(f"The cookie {names} is SameSite=None, and the Origin is not looked at.", answer)

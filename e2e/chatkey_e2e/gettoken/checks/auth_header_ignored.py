@@ -1,0 +1,42 @@
+"""auth.header-ignored: nobody becomes somebody else by saying so in a header."""
+
+from __future__ import annotations
+
+from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.exchange import Exchange
+from chatkey_e2e.gettoken.model import PERSON, Finding, Severity, check
+from chatkey_e2e.gettoken.sessions import Session
+from chatkey_e2e.gettoken.victims import believed
+
+NAMES = (
+    "X-User-Id",
+    "X-User",
+    "X-Uid",
+    "X-Username",
+    "X-Remote-User",
+    "Remote-User",
+    "X-Forwarded-User",
+    "X-Auth-Request-User",
+    "X-Authenticated-User",
+    "X-Authenticated-Userid",
+    "X-Consumer-Custom-Id",
+)
+
+
+@check(
+    "auth.header-ignored",
+    group=PERSON,
+    severity=Severity.MUST,
+    section="4.7",
+    sent="the call with X-User-Id, X-User, X-Forwarded-User and their like of somebody else: as the login, as nobody",
+    passes="the uid stays, and nobody stays nobody",
+    hint="Strip identity headers at the edge, and take the user from the session: this is account takeover.",
+    needs=("claim.uid-stable",),
+)
+def header_ignored(calls: Calls) -> Finding:
+    """A header that a gateway sets can be set by anybody who reaches past it."""
+
+    def ask(session: Session, victim: str) -> Exchange:
+        return calls.ask("somebody else is named in headers", session, headers=[(name, victim) for name in NAMES])
+
+    return believed(calls, "headers", ask)

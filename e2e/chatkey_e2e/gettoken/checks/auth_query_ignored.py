@@ -1,0 +1,29 @@
+"""auth.query-ignored: nobody becomes somebody else by saying so in the address."""
+
+from __future__ import annotations
+
+from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.exchange import Exchange
+from chatkey_e2e.gettoken.model import PERSON, Finding, Severity, check
+from chatkey_e2e.gettoken.sessions import Session
+from chatkey_e2e.gettoken.victims import EMAIL, ID_NAMES, believed
+
+
+@check(
+    "auth.query-ignored",
+    group=PERSON,
+    severity=Severity.MUST,
+    section="4.7",
+    sent="the call with ?uid=…&user=… of somebody else in the address: as the login, as nobody",
+    passes="the uid stays, and nobody stays nobody",
+    hint="Take the user from the session, never from the address: this is account takeover.",
+    needs=("claim.uid-stable",),
+)
+def query_ignored(calls: Calls) -> Finding:
+    """Everybody can write a link."""
+
+    def ask(session: Session, victim: str) -> Exchange:
+        query = [*((name, victim) for name in ID_NAMES), ("email", EMAIL)]
+        return calls.ask("somebody else is named in the address", session, query=query)
+
+    return believed(calls, "address", ask)

@@ -1,0 +1,47 @@
+"""claim.avatar: the picture can be shown."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from chatkey_e2e.gettoken import reading
+from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.findings import failed, passed
+from chatkey_e2e.gettoken.model import LEAKS, Finding, Severity, check
+
+MOST = 2048
+
+
+@check(
+    "claim.avatar",
+    group=LEAKS,
+    severity=Severity.MUST,
+    section="2.4",
+    sent="the first call",
+    passes="avatar is an absolute http or https address, https on a page that is; or absent",
+    hint="Send an absolute address: javascript:, data: and relative ones are not shown.",
+    needs=("jwt.payload",),
+)
+def avatar(calls: Calls) -> Finding:
+    """It is loaded on your page, and on the screens of your agents."""
+    value = calls.claims.get("avatar")
+    if value is None:
+        return passed()
+    if not isinstance(value, str):
+        return failed(f"avatar is {reading.kind(value)} ({reading.shown(value)}), not a string.", calls.first)
+    if not value:
+        return failed("avatar is empty.", calls.first, hint="Leave avatar out where there is none.")
+    shown = reading.shown(value)
+    try:
+        parts = urlsplit(value)
+        host = parts.hostname
+    except ValueError:
+        return failed(f"avatar is no address: {shown}.", calls.first)
+    if parts.scheme not in {"http", "https"} or not host:
+        what = f"a {parts.scheme}: address" if parts.scheme else "a relative address"
+        return failed(f"avatar is {what}: {shown}.", calls.first)
+    if parts.scheme == "http" and calls.target.page.startswith("https:"):
+        return failed(f"avatar is http on an https page: {shown}.", calls.first, hint="Browsers block it: use https.")
+    if any(char.isspace() or char < " " for char in value):
+        return failed(f"avatar has white space in it: {shown}.", calls.first, hint="Encode it as %20.")
+    return failed(f"avatar has {len(value)} characters.", calls.first) if len(value) > MOST else passed()

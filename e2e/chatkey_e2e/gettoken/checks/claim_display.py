@@ -1,0 +1,43 @@
+"""claim.display: name and e-mail can be shown."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from chatkey_e2e.gettoken import reading
+from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.findings import passed, warned
+from chatkey_e2e.gettoken.model import LEAKS, Finding, Severity, check
+
+MOST = 255
+
+
+@check(
+    "claim.display",
+    group=LEAKS,
+    severity=Severity.SHOULD,
+    section="2.4",
+    sent="the first call",
+    passes="name and email are strings of at most 255 characters without control characters, or absent",
+    hint="Send strings, and leave out what you do not have.",
+    needs=("jwt.payload",),
+)
+def display(calls: Calls) -> Finding:
+    """They are shown to the member, and to your agents."""
+    for name in ("name", "email"):
+        wrong = _wrong(calls.claims.get(name))
+        if wrong:
+            return warned(f"{name} {wrong}.", calls.first)
+    return passed()
+
+
+def _wrong(value: object) -> str:
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        return f"is {reading.kind(value)} ({reading.shown(value)}), not a string"
+    if len(value) > MOST:
+        return f"has {len(value)} characters; {MOST} are shown"
+    if any(unicodedata.category(char) in {"Cc", "Cs"} for char in value):
+        return f"has a control character in it: {reading.shown(value)}"
+    return f"is {reading.shown(value)}: a value that was not there" if value in {"undefined", "null", "None"} else ""

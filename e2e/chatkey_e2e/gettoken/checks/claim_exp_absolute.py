@@ -1,0 +1,29 @@
+"""claim.exp-absolute: exp is a moment, in seconds since 1970."""
+
+from __future__ import annotations
+
+from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.findings import failed, passed
+from chatkey_e2e.gettoken.model import LIFETIME, Finding, Severity, check
+from chatkey_e2e.gettoken.times import TEN_DIGITS, not_seconds, whole
+
+
+@check(
+    "claim.exp-absolute",
+    group=LIFETIME,
+    severity=Severity.MUST,
+    section="2.4",
+    sent="the first call",
+    passes="exp has ten digits",
+    hint="Write the moment at which the token ends, in seconds since 1970: now + 3600.",
+    needs=("claim.exp-type",),
+)
+def exp_absolute(calls: Calls) -> Finding:
+    """3600 is an hour after 1970 began; milliseconds are some day in the year 50,000."""
+    value = whole(calls.claims, "exp") or 0
+    if value in TEN_DIGITS:
+        return passed()
+    if value >= TEN_DIGITS.stop:
+        hint = "Divide by 1000: Math.floor(Date.now() / 1000) + 3600."
+        return failed(not_seconds(value, "exp"), calls.first, hint=hint)
+    return failed(not_seconds(value, "exp"), calls.first)

@@ -1,0 +1,32 @@
+"""claim.exp-iat: exp and iat come from the same clock."""
+
+from __future__ import annotations
+
+from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.findings import duration, passed, warned
+from chatkey_e2e.gettoken.model import LIFETIME, Finding, Severity, check
+from chatkey_e2e.gettoken.times import LONGEST, SHORTEST, left, seconds
+
+SAME = 120
+"""Within this, what is wrong with exp - iat is what is wrong with the lifetime."""
+
+
+@check(
+    "claim.exp-iat",
+    group=LIFETIME,
+    severity=Severity.SHOULD,
+    section="2.4",
+    sent="the first call",
+    passes="exp is 50 to 66 minutes after iat",
+    hint="Read the clock once, and set iat to it and exp to an hour later.",
+    needs=("claim.lifetime", "claim.iat"),
+)
+def exp_iat(calls: Calls) -> Finding:
+    """The socket measures the lifetime from iat to exp."""
+    span = (seconds(calls.claims, "exp") or 0) - (seconds(calls.claims, "iat") or 0)
+    if SHORTEST <= span <= LONGEST:
+        return passed()
+    if abs(span - left(calls, calls.first)) <= SAME:
+        return passed("exp and iat agree; see claim.lifetime for how long that is")
+    side = "after" if span > 0 else "before"
+    return warned(f"exp is {duration(span)} {side} iat, although it is about an hour from now.", calls.first)

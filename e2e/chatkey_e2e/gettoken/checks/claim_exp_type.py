@@ -1,0 +1,42 @@
+"""claim.exp-type: exp is a JSON integer."""
+
+from __future__ import annotations
+
+from chatkey_e2e.gettoken import reading
+from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.findings import failed, passed
+from chatkey_e2e.gettoken.model import LIFETIME, Finding, Severity, check
+from chatkey_e2e.gettoken.times import whole
+
+NOW = "exp must be the whole seconds since 1970 at which the token ends: now + 3600."
+
+
+@check(
+    "claim.exp-type",
+    group=LIFETIME,
+    severity=Severity.MUST,
+    section="2.4",
+    sent="the first call",
+    passes="exp is there, and an integer",
+    hint=NOW,
+    needs=("jwt.payload",),
+)
+def exp_type(calls: Calls) -> Finding:
+    """A token without an end is good for ever, and a text is not compared with a clock."""
+    claims = calls.claims
+    if whole(claims, "exp") is not None:
+        return passed()
+    if "exp" not in claims:
+        near = next(
+            (name for name in claims if name.lower() in {"exp", "expires", "expiry", "expires_at", "expiresin"}), ""
+        )
+        in_header = "exp" in calls.header
+        instead = f"; there is one called {near!r}" if near else "; it stands in the header" if in_header else ""
+        return failed(f"There is no claim exp{instead}.", calls.first)
+    value = claims["exp"]
+    shown = f"exp is {reading.kind(value)} ({reading.shown(value)}), not an integer."
+    if isinstance(value, str) and not value.isdigit():
+        return failed(shown, calls.first, hint=f"A date is no number. {NOW}")
+    if isinstance(value, float):
+        return failed(shown, calls.first, hint="Cut the fraction off: int(time.time()) + 3600, Math.floor(…).")
+    return failed(shown, calls.first)

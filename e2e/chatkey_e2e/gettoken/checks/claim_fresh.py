@@ -1,0 +1,36 @@
+"""claim.fresh: the token was made for this call."""
+
+from __future__ import annotations
+
+from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.findings import duration, failed, passed
+from chatkey_e2e.gettoken.model import LIFETIME, Finding, Phase, Severity, check
+from chatkey_e2e.gettoken.times import MINUTE, left, shift, stands_still
+
+FRESH = 45 * MINUTE
+SLACK = 5
+
+
+@check(
+    "claim.fresh",
+    group=LIFETIME,
+    severity=Severity.MUST,
+    section="3",
+    sent="a call with a new jkt, 2 seconds after the first",
+    passes="at least 45 minutes are left, and the times have moved on",
+    hint="The times were computed when the program started, or a token was kept: read the clock in the request.",
+    needs=("claim.lifetime", "claim.iat", "claim.jkt-follows"),
+    phase=Phase.LATER,
+)
+def fresh(calls: Calls) -> Finding:
+    """A token that was made long ago ends soon, and once it has ended nobody gets in."""
+    answer = calls.later
+    if not answer.minted:
+        return failed(f"A later call got no token (status {answer.status or answer.broken}).", answer)
+    if stands_still(calls, "iat") and stands_still(calls, "exp"):
+        return failed("iat and exp are the same as in the first call: the clock was read once.", answer)
+    span, behind = left(calls, answer), shift(calls, answer)
+    if behind is not None and behind < 0 and span < FRESH - SLACK:
+        rest = f"lives {duration(span)} more" if span > 0 else f"ended {duration(-span)} ago"
+        return failed(f"A token made for a new jkt {rest}: it was issued {duration(-behind)} ago.", answer)
+    return passed()

@@ -1,0 +1,37 @@
+"""claim.iat: the token says when it was made."""
+
+from __future__ import annotations
+
+from chatkey_e2e.gettoken import reading
+from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.findings import duration, failed, passed
+from chatkey_e2e.gettoken.model import LIFETIME, Finding, Severity, check
+from chatkey_e2e.gettoken.times import LEEWAY, TEN_DIGITS, not_seconds, whole
+
+
+@check(
+    "claim.iat",
+    group=LIFETIME,
+    severity=Severity.MUST,
+    section="2.4",
+    sent="the first call",
+    passes="iat is whole seconds since 1970, and at most 60 seconds ahead",
+    hint="Set iat to the whole seconds since 1970 at which the token is made.",
+    needs=("jwt.payload",),
+)
+def iat(calls: Calls) -> Finding:
+    """The socket refuses a token from the future, and one whose life it cannot measure."""
+    claims = calls.claims
+    value = whole(claims, "iat")
+    if "iat" not in claims:
+        return failed("There is no claim iat.", calls.first)
+    if value is None:
+        found = f"{reading.kind(claims['iat'])} ({reading.shown(claims['iat'])})"
+        return failed(f"iat is {found}, not an integer.", calls.first)
+    if value not in TEN_DIGITS:
+        return failed(not_seconds(value, "iat") if value else "iat is 0: the time was not read.", calls.first)
+    ahead = value - calls.now_at(calls.first, claims)
+    if ahead <= LEEWAY:
+        return passed()
+    hint = "Set the clock of the server that signs (NTP), and use UTC."
+    return failed(f"iat is {duration(ahead)} ahead of the clock.", calls.first, hint=hint)

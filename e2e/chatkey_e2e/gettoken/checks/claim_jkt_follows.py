@@ -1,0 +1,32 @@
+"""claim.jkt-follows: another browser gets another token."""
+
+from __future__ import annotations
+
+from chatkey_e2e.gettoken import reading
+from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.findings import failed, passed
+from chatkey_e2e.gettoken.model import BOUND, Finding, Severity, check
+
+
+@check(
+    "claim.jkt-follows",
+    group=BOUND,
+    severity=Severity.MUST,
+    section="2.4",
+    sent="a second call with another jkt",
+    passes="cnf.jkt is the second one",
+    hint="Make a token for every call, or cache it by user and jkt together.",
+    needs=("claim.jkt-match",),
+)
+def jkt_follows(calls: Calls) -> Finding:
+    """A person has more than one browser, and each has a key of its own."""
+    answer = calls.second
+    sent = calls.jkt_of(answer)
+    if answer.jkt == sent:
+        return passed()
+    if answer.jkt == calls.jkt_of(calls.first):
+        return failed("The token of the first call came back: it is cached by user, whatever the jkt.", answer)
+    if not answer.minted:
+        hint = "A person may use two browsers: give each call a token."
+        return failed(f"The second call got no token (status {answer.status or answer.broken}).", answer, hint=hint)
+    return failed(f"cnf.jkt is {reading.shown(answer.jkt)}, you were sent {sent}.", answer)

@@ -1,0 +1,34 @@
+"""claim.jkt-match: the key is the one of this request."""
+
+from __future__ import annotations
+
+from chatkey_e2e.gettoken import reading
+from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.findings import failed, passed
+from chatkey_e2e.gettoken.mistakes.jkts import changed
+from chatkey_e2e.gettoken.model import BOUND, Finding, Severity, check
+
+
+@check(
+    "claim.jkt-match",
+    group=BOUND,
+    severity=Severity.MUST,
+    section="2.4",
+    sent="the same call",
+    passes="cnf.jkt is the jkt that was sent, byte for byte",
+    hint="Put the jkt into the token as it came: do not hash, lower-case, trim, pad or truncate it.",
+    needs=("claim.cnf",),
+)
+def jkt_match(calls: Calls) -> Finding:
+    """The socket compares cnf.jkt with the thumbprint of the key that signs the proof."""
+    sent, got = calls.jkt_of(calls.first), str(calls.first.jkt)
+    if got == sent:
+        return passed()
+    message = f"cnf.jkt is {reading.shown(got)}, you were sent {sent}"
+    cause = changed(sent, got)
+    if cause:
+        return failed(f"{message}: it is {cause.message}.", calls.first, hint=cause.hint)
+    if len(got) == len(sent):
+        hint = "It is another key's: a fixed value, or the token of an earlier call that was cached."
+        return failed(f"{message}.", calls.first, hint=hint)
+    return failed(f"{message}.", calls.first)

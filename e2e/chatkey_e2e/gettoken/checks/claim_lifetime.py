@@ -1,0 +1,52 @@
+"""claim.lifetime: the token lives about an hour."""
+
+from __future__ import annotations
+
+from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.findings import duration, failed, passed, warned
+from chatkey_e2e.gettoken.model import LIFETIME, Finding, Severity, check
+from chatkey_e2e.gettoken.times import (
+    LEEWAY,
+    LONGEST,
+    MINUTE,
+    SHORTEST,
+    left,
+    lifetime_cause,
+    shift,
+    stands_still,
+    zone_like,
+)
+
+TOO_SHORT = 2 * MINUTE
+TOO_LONG = 71 * MINUTE
+REUSABLE = 45 * MINUTE
+SLACK = 5
+"""A whole second is lost in rounding, and some on the way."""
+
+
+@check(
+    "claim.lifetime",
+    group=LIFETIME,
+    severity=Severity.MUST,
+    section="2.4, 8",
+    sent="the first call",
+    passes="exp is 50 to 66 minutes from now; 2 to 50, and 66 to 71, are a warning",
+    hint="Set exp to now + 3600.",
+    needs=("claim.exp-absolute",),
+)
+def lifetime(calls: Calls) -> Finding:
+    """Shorter ones are asked for again and again; longer ones are good for whoever copies them."""
+    span = left(calls, calls.first)
+    if SHORTEST - SLACK <= span <= LONGEST + SLACK:
+        return passed(duration(span))
+    ahead = shift(calls, calls.first)
+    if ahead is not None and abs(ahead) > LEEWAY:
+        if zone_like(ahead) and not stands_still(calls, "iat"):
+            side = "ahead of" if ahead > 0 else "behind"
+            hint = "Use UTC: time.time(), Date.now(), time(). A local date taken for UTC, or the reverse, gives this."
+            return failed(f"iat and exp are {duration(ahead)} {side} the clock: a time zone.", calls.first, hint=hint)
+        if ahead > 0 or span < REUSABLE:
+            return passed("exp is an hour after iat; it is iat that is not now")
+    cause, hint = lifetime_cause(span)
+    say = warned if TOO_SHORT - SLACK <= span <= TOO_LONG + SLACK else failed
+    return say(f"{cause[:1].upper()}{cause[1:]}, where about an hour is expected.", calls.first, hint=hint)

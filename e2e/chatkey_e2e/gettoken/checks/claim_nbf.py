@@ -1,0 +1,32 @@
+"""claim.nbf: the token is good at once."""
+
+from __future__ import annotations
+
+from chatkey_e2e.gettoken import reading
+from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.findings import duration, failed, passed
+from chatkey_e2e.gettoken.model import LIFETIME, Finding, Severity, check
+from chatkey_e2e.gettoken.times import LEEWAY, whole
+
+
+@check(
+    "claim.nbf",
+    group=LIFETIME,
+    severity=Severity.MUST,
+    sent="the first call",
+    passes="nbf is absent, or whole seconds that are not more than 60 ahead",
+    hint="Remove nbf, or set it to iat.",
+    needs=("jwt.payload",),
+)
+def nbf(calls: Calls) -> Finding:
+    """The widget connects as soon as it has the token."""
+    claims = calls.claims
+    if claims.get("nbf") is None:
+        return passed()
+    value = whole(claims, "nbf")
+    if value is None:
+        return failed(f"nbf is {reading.kind(claims['nbf'])} ({reading.shown(claims['nbf'])}).", calls.first)
+    ahead = value - calls.now_at(calls.first, claims)
+    if ahead <= LEEWAY:
+        return passed()
+    return failed(f"nbf is {duration(ahead)} ahead: until then the token is refused.", calls.first)

@@ -1,0 +1,106 @@
+"""claim.no-sensitive: the claims hold nothing that is nobody's business."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+
+from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.findings import failed, passed
+from chatkey_e2e.gettoken.model import LEAKS, Finding, Severity, check
+
+WORDS = frozenset(
+    {
+        "password",
+        "passwd",
+        "pwd",
+        "passphrase",
+        "passcode",
+        "pass",
+        "secret",
+        "salt",
+        "cvv",
+        "cvc",
+        "iban",
+        "ssn",
+        "pin",
+    }
+)
+PAIRS = frozenset(
+    {
+        ("password", "hash"),
+        ("pw", "hash"),
+        ("pass", "hash"),
+        ("api", "key"),
+        ("private", "key"),
+        ("secret", "key"),
+        ("access", "token"),
+        ("refresh", "token"),
+        ("session", "id"),
+        ("session", "token"),
+        ("card", "number"),
+        ("credit", "card"),
+        ("account", "number"),
+        ("tax", "id"),
+    }
+)
+JOINED = frozenset({*("".join(pair) for pair in PAIRS), "apikey", "privatekey", "creditcard", "cardnumber"})
+ABOUT = frozenset({"at", "changed", "set", "expires", "expired", "required", "enabled", "reset", "age", "count", "has"})
+"""Words that make a name say something about a password instead of holding one."""
+VALUES = (
+    (re.compile(r"\$2[abxy]?\$\d\d\$[./A-Za-z0-9]{20,}|\$argon2|\$(?:5|6|y)\$|\$P\$|\$pbkdf2"), "a password hash"),
+    (re.compile(r"(?:pbkdf2|bcrypt|argon2|scrypt)(?:_sha\d+)?[$:]|\{S?SHA\}"), "a password hash"),
+    (re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY"), "a private key"),
+    (re.compile(r"(?<!\d)(?:\d{4}[ -]){3}\d{4}(?!\d)"), "the number of a card"),
+    (re.compile(r"(?:sk|rk)_live_\w{10,}|gh[pousr]_\w{20,}|AKIA[0-9A-Z]{16}"), "an API key"),
+)
+OURS = frozenset({"cnf"})
+
+
+@check(
+    "claim.no-sensitive",
+    group=LEAKS,
+    severity=Severity.MUST,
+    sent="the first call",
+    passes="no claim is called, or looks like, a password, a hash, a secret, a key or the number of a card",
+    hint="Take it out: the payload is encoded, not encrypted, and everybody can read it.",
+    needs=("jwt.payload",),
+)
+def no_sensitive(calls: Calls) -> Finding:
+    """The token lies in the browser's storage, where every script of the page can read it."""
+    for path, value in _leaves(calls.claims):
+        what = _sensitive(path.rpartition(".")[2], value)
+        if what:
+            return failed(f"The claim {path!r} {what}.", calls.first)
+    return passed()
+
+
+def _leaves(claims: dict[str, object], path: str = "") -> Iterator[tuple[str, object]]:
+    for name, value in claims.items():
+        here = f"{path}{name}"
+        if here in OURS:
+            continue
+        if isinstance(value, dict):
+            yield from _leaves(value, f"{here}.")
+        elif isinstance(value, list):
+            yield from ((here, item) for item in value)
+        else:
+            yield here, value
+
+
+def _sensitive(name: str, value: object) -> str:
+    if value is None or isinstance(value, bool) or value == "":
+        return ""
+    words = _words(name)
+    named = bool(WORDS & set(words)) or any(pair in PAIRS for pair in pairwise(words))
+    if (named or "".join(words) in JOINED) and not ABOUT & set(words):
+        return "is called like something secret"
+    if isinstance(value, str):
+        return next((f"holds {what}" for pattern, what in VALUES if pattern.search(value)), "")
+    return ""
+
+
+def _words(name: str) -> list[str]:
+    """Split snake_case, kebab-case and camelCase."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower().replace("-", "_").replace(".", "_").split("_")

@@ -1,0 +1,39 @@
+"""claim.pid: the token is for this provider."""
+
+from __future__ import annotations
+
+from chatkey_e2e.gettoken import reading
+from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.findings import failed, passed
+from chatkey_e2e.gettoken.model import PERSON, Finding, Severity, Skipped, check
+
+
+@check(
+    "claim.pid",
+    group=PERSON,
+    severity=Severity.MUST,
+    section="2.4",
+    sent="the first call",
+    passes="pid is a string, and the provider id",
+    hint="Set pid to your provider id, as text: the same as providerId on the page.",
+    needs=("jwt.payload",),
+)
+def pid(calls: Calls) -> Finding:
+    """The provider id says whose secret verifies the token."""
+    wanted, got = calls.target.provider_id, calls.claims.get("pid")
+    if "pid" not in calls.claims:
+        near = next((name for name in calls.claims if name.lower() in ALIKE), None)
+        return failed(f"There is no claim pid{f'; there is one called {near!r}' if near else ''}.", calls.first)
+    if not isinstance(got, str) or not got:
+        return failed(f"pid is {reading.shown(got)}, not a string that says something.", calls.first)
+    if wanted is None:
+        raise Skipped(f"pid is {reading.shown(got)}; whether that is right takes the provider id", "--provider-id ID")
+    if got == wanted:
+        return passed()
+    if got.strip().lower() == wanted.lower():
+        return failed(f"pid is {reading.shown(got)}, not {wanted!r}.", calls.first, hint="Write it exactly as it is.")
+    hint = "That may be another environment's provider id: look where the backend reads it from."
+    return failed(f"pid is {reading.shown(got)}, not {wanted!r}.", calls.first, hint=hint)
+
+
+ALIKE = frozenset({"pid", "provider", "provider_id", "providerid", "iss", "aud"})

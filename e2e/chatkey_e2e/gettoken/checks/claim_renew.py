@@ -1,0 +1,37 @@
+"""claim.renew: asking again gives a later end."""
+
+from __future__ import annotations
+
+from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.exchange import Exchange
+from chatkey_e2e.gettoken.findings import duration, failed, passed
+from chatkey_e2e.gettoken.model import LIFETIME, Finding, Phase, Severity, check
+from chatkey_e2e.gettoken.times import seconds, stands_still
+
+
+@check(
+    "claim.renew",
+    group=LIFETIME,
+    severity=Severity.MUST,
+    section="3",
+    sent="a call with the first jkt, 2 seconds after the first",
+    passes="exp is not earlier, and not fixed once and for all",
+    hint="Compute exp in the request: the widget asks again before the end, and needs a later one.",
+    needs=("claim.fresh",),
+    phase=Phase.LATER,
+)
+def renew(calls: Calls) -> Finding:
+    """Near the end of the token the widget calls again; if exp stays, the member is thrown out."""
+    answer = calls.renewal
+    before, after = seconds(calls.claims, "exp"), seconds(answer.claims, "exp")
+    if not answer.minted or before is None or after is None:
+        return failed(f"The second call got no token (status {answer.status or answer.broken}).", answer)
+    if after < before:
+        return failed(f"exp is {duration(before - after)} earlier than in the first call.", answer)
+    if after == before and stands_still(calls, "exp"):
+        return _fixed(calls.later)
+    return passed()
+
+
+def _fixed(answer: Exchange) -> Finding:
+    return failed("exp is the same as in the first call, also for a new jkt: it is fixed, per session perhaps.", answer)

@@ -1,0 +1,51 @@
+"""claim.uid: the token says who it is."""
+
+from __future__ import annotations
+
+from chatkey_e2e.gettoken import reading
+from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.findings import failed, passed
+from chatkey_e2e.gettoken.model import PERSON, Finding, Severity, check
+
+MOST = 255
+NOBODY = frozenset(
+    {"undefined", "null", "none", "nil", "nan", "[object object]", "0", "-1", "guest", "anonymous", "anonymoususer"}
+)
+ALIKE = frozenset({"sub", "user_id", "userid", "user", "id", "uuid"})
+STABLE = "Set uid to your own stable id of the user, as a string: String(user.id)."
+
+
+@check(
+    "claim.uid",
+    group=PERSON,
+    severity=Severity.MUST,
+    section="2.4",
+    sent="the first call",
+    passes="uid is a string of 1 to 255 characters that names somebody: not undefined, null, 0 or guest",
+    hint=STABLE,
+    needs=("jwt.payload",),
+)
+def uid(calls: Calls) -> Finding:
+    """The member's conversations are kept under it."""
+    wrong = _wrong(calls)
+    return failed(wrong, calls.first) if wrong else passed()
+
+
+def _wrong(calls: Calls) -> str:
+    value = calls.claims.get("uid")
+    if "uid" not in calls.claims:
+        near = next((name for name in calls.claims if name.lower() in ALIKE), None)
+        return f"There is no claim uid{f'; there is one called {near!r}' if near else ''}."
+    if not isinstance(value, str):
+        return f"uid is {reading.kind(value)} ({reading.shown(value)}), not a string."
+    if not value.strip():
+        return "uid is empty."
+    if value.strip().lower() in NOBODY:
+        return f"uid is {reading.shown(value)}, which is nobody: the user was not read."
+    if value != value.strip():
+        return f"uid has white space around it: {reading.shown(value)}."
+    if any(char < " " or char == "\x7f" for char in value):
+        return f"uid has a control character in it: {reading.shown(value)}."
+    if value.startswith(("{", "<", "[object")):
+        return f"uid is a whole object turned into text: {reading.shown(value)}."
+    return f"uid has {len(value)} characters; the socket accepts {MOST}." if len(value) > MOST else ""

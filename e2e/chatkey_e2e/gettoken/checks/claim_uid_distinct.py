@@ -1,0 +1,29 @@
+"""claim.uid-distinct: two persons have two uids."""
+
+from __future__ import annotations
+
+from chatkey_e2e.gettoken import reading
+from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.findings import failed, passed
+from chatkey_e2e.gettoken.model import PERSON, Finding, Severity, check
+
+
+@check(
+    "claim.uid-distinct",
+    group=PERSON,
+    severity=Severity.MUST,
+    section="2.4",
+    sent="an honest call of the second login",
+    passes="its uid is another one",
+    hint="Read the user from the session of this very request: a constant, a shared variable or a cache makes all one.",
+    needs=("claim.uid",),
+)
+def uid_distinct(calls: Calls) -> Finding:
+    """Whoever shares a uid reads the other's conversations."""
+    other = calls.of_other
+    if not other.minted:
+        hint = "Is the second login still good? Log in again, and pass it with --login-b."
+        return failed(f"The second login got no token (status {other.status or other.broken}).", other, hint=hint)
+    if other.uid != calls.uid:
+        return passed()
+    return failed(f"Both logins have the uid {reading.shown(calls.uid)}.", other)

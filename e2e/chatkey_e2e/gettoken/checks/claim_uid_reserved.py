@@ -1,0 +1,30 @@
+"""claim.uid-reserved: the uid does not look like a social login's."""
+
+from __future__ import annotations
+
+from chatkey_e2e.gettoken import reading
+from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.findings import passed, warned
+from chatkey_e2e.gettoken.model import PERSON, Finding, Severity, check
+from chatkey_protocol.names import ANNOUNCED_SOCIALS, AVAILABLE_SOCIALS
+
+SOCIALS = frozenset(AVAILABLE_SOCIALS + ANNOUNCED_SOCIALS)
+
+
+@check(
+    "claim.uid-reserved",
+    group=PERSON,
+    severity=Severity.SHOULD,
+    section="2.5",
+    sent="the first call",
+    passes="uid is not the name of a social provider, a colon and an id",
+    hint="That form belongs to social logins: use your own id of the user.",
+    needs=("claim.uid",),
+)
+def uid_reserved(calls: Calls) -> Finding:
+    """People who read lists of members take one for the other."""
+    uid = str(calls.uid)
+    social, colon, _ = uid.partition(":")
+    if colon and social.lower() in SOCIALS:
+        return warned(f"uid is {reading.shown(uid)}.", calls.first)
+    return passed()

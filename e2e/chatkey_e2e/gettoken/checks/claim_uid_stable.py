@@ -1,0 +1,33 @@
+"""claim.uid-stable: the same person keeps the same uid."""
+
+from __future__ import annotations
+
+from chatkey_e2e.gettoken import reading
+from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.findings import failed, passed
+from chatkey_e2e.gettoken.model import PERSON, Finding, Severity, Skipped, check
+
+
+@check(
+    "claim.uid-stable",
+    group=PERSON,
+    severity=Severity.MUST,
+    section="2.4",
+    sent="the second call; with --login-url a second login of the same person, too",
+    passes="the uid is the same",
+    hint="Use the id of the account, not one of the session or of the call.",
+    needs=("claim.uid", "claim.jkt-follows"),
+)
+def uid_stable(calls: Calls) -> Finding:
+    """With a new uid the member's earlier conversations are gone."""
+    if calls.second.uid != calls.uid:
+        seen = f"{reading.shown(calls.uid)}, then {reading.shown(calls.second.uid)}"
+        return failed(f"uid changes with every call: {seen}.", calls.second)
+    try:
+        again = calls.ask("a call after a second login of the same person", calls.member_again)
+    except Skipped:
+        return passed("over two calls; with --login-url a second login is tried, too")
+    if not again.minted or again.uid == calls.uid:
+        return passed("over two calls and two logins")
+    seen = f"{reading.shown(calls.uid)}, then {reading.shown(again.uid)}"
+    return failed(f"uid changes with every login: {seen}.", again)

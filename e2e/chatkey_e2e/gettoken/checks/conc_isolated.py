@@ -1,0 +1,55 @@
+"""conc.isolated: calls at the same time do not mix."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from chatkey_e2e.gettoken import reading
+from chatkey_e2e.gettoken.calls import PARALLEL, Calls
+from chatkey_e2e.gettoken.exchange import Exchange
+from chatkey_e2e.gettoken.findings import failed, passed, plural
+from chatkey_e2e.gettoken.model import BOUND, Finding, Severity, check
+
+BUSY = frozenset({429, 503})
+
+
+@check(
+    "conc.isolated",
+    group=BOUND,
+    severity=Severity.MUST,
+    section="2.4",
+    sent=f"{PARALLEL} calls at once, each with its own jkt, by two logins; by one and a visitor where there is one",
+    passes="each token carries its own jkt and its own person",
+    hint="A variable that all requests share holds the jkt or the user: keep both in the request.",
+    needs=("claim.jkt-follows",),
+)
+def isolated(calls: Calls) -> Finding:
+    """What two requests share, one of them gets wrong, and only when it is busy."""
+    for exchange, what in _mixed(calls):
+        return failed(what, exchange)
+    done = [exchange for _, exchange in calls.together]
+    crashed = [exchange for exchange in done if exchange.status not in BUSY and not 0 < exchange.status < 500]
+    if crashed:
+        how = crashed[0].status or crashed[0].broken
+        hint = "The handler does not stand calls at the same time: look at the backend's log."
+        return failed(f"{len(crashed)} of {plural(len(done), 'call')} failed ({how}).", crashed[0], hint=hint)
+    minted = sum(exchange.minted for exchange in done)
+    return passed(f"{plural(minted, 'token')} from {plural(len(done), 'call')} at once")
+
+
+def _mixed(calls: Calls) -> Iterator[tuple[Exchange, str]]:
+    """Yield each call that was answered for another one, as seen from what each caller gets when it calls alone."""
+    alone = {calls.member.name: calls.uid}
+    if calls.target.login_b:
+        alone[calls.other.name] = calls.of_other.uid
+    else:
+        alone[calls.nobody.name] = calls.anonymous.uid
+    for session, exchange in calls.together:
+        if not exchange.minted:
+            continue
+        sent, expected = calls.jkt_of(exchange), alone[session.name]
+        if exchange.jkt != sent:
+            yield exchange, f"A call with the jkt {sent} got a token for {exchange.jkt}."
+        if exchange.uid != expected and calls.second.uid == calls.uid:  # one that always changes is another matter
+            who = f"the person {reading.shown(expected)}" if expected else "a visitor"
+            yield exchange, f"A call of {who} got a token for {reading.shown(exchange.uid)}."

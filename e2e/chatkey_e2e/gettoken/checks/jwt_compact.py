@@ -1,0 +1,25 @@
+"""jwt.compact: the token is a JWT in compact form, and nothing else."""
+
+from __future__ import annotations
+
+from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.findings import failed, passed
+from chatkey_e2e.gettoken.mistakes.tokens import no_token, wrong_form
+from chatkey_e2e.gettoken.model import ANSWERS, Finding, Severity, check
+
+
+@check(
+    "jwt.compact",
+    group=ANSWERS,
+    severity=Severity.MUST,
+    section="2.4",
+    sent="the same call",
+    passes="the token is exactly three base64url segments with dots between them: no padding, white space or prefix",
+    hint="The widget uses the string unchanged: return what your JWT library's encode() gives, as text.",
+    needs=("resp.json-object",),
+)
+def compact(calls: Calls) -> Finding:
+    """The socket reads the token strictly; what a lenient library forgives, it refuses."""
+    member = calls.first.member
+    wrong = wrong_form(member) if isinstance(member, str) and member else no_token(member)
+    return failed(wrong.message, calls.first, hint=wrong.hint) if wrong else passed()

@@ -1,0 +1,41 @@
+"""jwt.header-clean: the header says alg, and at most what does no harm."""
+
+from __future__ import annotations
+
+from chatkey_e2e.gettoken import reading
+from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.findings import failed, passed, warned
+from chatkey_e2e.gettoken.model import ANSWERS, Finding, Severity, check
+
+REFUSED = ("crit", "b64", "zip", "enc")
+POINTLESS = ("jku", "x5u", "jwk", "x5c")
+TYPES = (None, "jwt", "application/jwt")
+
+
+@check(
+    "jwt.header-clean",
+    group=ANSWERS,
+    severity=Severity.SHOULD,
+    section="2.4",
+    sent="the same call",
+    passes="no crit, b64, zip or enc; typ is absent or JWT; no member twice; no key or address of a key",
+    hint="Write the header {alg, typ} and nothing else, unless you need kid.",
+    needs=("jwt.alg",),
+)
+def header_clean(calls: Calls) -> Finding:
+    """What changes the meaning of a token is refused by the socket; a key in the header is ignored, and misleads."""
+    try:
+        header = reading.strict_object(calls.compact.header)
+    except reading.Unreadable as unreadable:
+        return failed(f"The header cannot be relied on: {unreadable.reason}.", calls.first)
+    for name in REFUSED:
+        if name in header:
+            return failed(f"The header has {name!r}, which the socket refuses.", calls.first, hint=f"Remove {name}.")
+    typ = header.get("typ")
+    if (typ.lower() if isinstance(typ, str) else typ) not in TYPES:
+        hint = "Write typ: JWT, or leave it out."
+        return failed(f"typ is {reading.shown(typ)}: the token says it is something else.", calls.first, hint=hint)
+    for name in POINTLESS:
+        if name in header:
+            return warned(f"The header has {name!r}, which nobody may believe.", calls.first, hint=f"Remove {name}.")
+    return passed()

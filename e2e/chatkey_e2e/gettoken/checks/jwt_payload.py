@@ -1,0 +1,43 @@
+"""jwt.payload: the claims are one JSON object that every reader reads alike."""
+
+from __future__ import annotations
+
+from chatkey_e2e.gettoken import reading
+from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.findings import failed, passed
+from chatkey_e2e.gettoken.model import ANSWERS, Finding, Severity, check
+
+
+@check(
+    "jwt.payload",
+    group=ANSWERS,
+    severity=Severity.MUST,
+    section="2.4",
+    sent="the same call",
+    passes="the payload is a JSON object in UTF-8, without byte order mark, every member once",
+    hint="Give your JWT library one dictionary of claims, and let it write the JSON.",
+    needs=("jwt.compact",),
+)
+def payload(calls: Calls) -> Finding:
+    """Of a claim that stands there twice, verifiers disagree which value counts."""
+    try:
+        claims = reading.strict_object(calls.compact.payload)
+    except reading.Unreadable as unreadable:
+        if unreadable.member:
+            what = f"The claim {unreadable.reason}: verifiers disagree which value counts."
+            return failed(what, calls.first, hint=f"Write {unreadable.member} once.")
+        return failed(f"The payload cannot be used: {unreadable.reason}.", calls.first, hint=_hint(calls))
+    if not claims:
+        return failed("The payload is an empty object.", calls.first)
+    return passed()
+
+
+def _hint(calls: Calls) -> str | None:
+    raw = calls.compact.payload
+    if raw.count(b".") == 2 and raw.startswith(b"ey"):
+        return "The payload is a token itself: sign the claims, not another token."
+    if raw[:1] in b"\"'" and raw[:1]:
+        return "The payload is a string: give the library the dictionary, not its JSON text."
+    if b"\0" in raw:
+        return "Write the payload in UTF-8; this looks like UTF-16."
+    return None

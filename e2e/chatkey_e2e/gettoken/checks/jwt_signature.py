@@ -1,0 +1,38 @@
+"""jwt.signature: the token is signed with the provider's secret."""
+
+from __future__ import annotations
+
+import hmac
+
+from chatkey_e2e.gettoken import reading
+from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.findings import failed, passed
+from chatkey_e2e.gettoken.mistakes import signatures
+from chatkey_e2e.gettoken.model import ANSWERS, Finding, Severity, Skipped, check
+
+
+@check(
+    "jwt.signature",
+    group=ANSWERS,
+    severity=Severity.MUST,
+    section="2.4",
+    sent="the same call",
+    passes="the signature is the HMAC-SHA256 of the first two segments, with secret_key as UTF-8",
+    hint="Sign with secret_key as the text you were given: not decoded, nothing before or behind it. None of the known "
+    "mistakes matches, so it may be the secret of another environment (--other-secret-env).",
+    needs=("jwt.alg",),
+)
+def signature(calls: Calls) -> Finding:
+    """Whoever can sign with the secret can be anybody; whoever cannot is nobody."""
+    secret, compact = calls.target.secret, calls.compact
+    if secret is None:
+        if len(compact.signature) != reading.SHA256_BYTES:
+            wrong = signatures.of_wrong_length(compact)
+            return failed(wrong.message, calls.first, hint=wrong.hint)
+        raise Skipped("it takes the secret", "--secret-env NAME")
+    if hmac.compare_digest(compact.signature, reading.hs256(secret.encode(), compact.signed)):
+        return passed()
+    cause = signatures.explained(calls.token, compact, secret, calls.target.provider_id, calls.target.other_secrets)
+    if cause is None:
+        return failed("The signature does not verify with the secret.", calls.first)
+    return failed(cause.message, calls.first, hint=cause.hint)

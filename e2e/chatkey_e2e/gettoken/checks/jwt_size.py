@@ -1,0 +1,28 @@
+"""jwt.size: the token is small."""
+
+from __future__ import annotations
+
+from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.findings import failed, passed, warned
+from chatkey_e2e.gettoken.model import ANSWERS, Finding, Severity, check
+
+LARGE = 4096
+TOO_LARGE = 8192
+
+
+@check(
+    "jwt.size",
+    group=ANSWERS,
+    severity=Severity.SHOULD,
+    sent="the same call",
+    passes="at most 4,096 characters; more than 8,192 are a failure",
+    hint="Keep profile data, roles and pictures out of the token: pid, uid, type, cnf, iat, exp, name, email, avatar.",
+    needs=("jwt.compact",),
+)
+def size(calls: Calls) -> Finding:
+    """The token is cached in the browser and sent with every connection; the socket reads up to 8,192 characters."""
+    length = len(calls.token)
+    if length <= LARGE:
+        return passed(f"{length} characters")
+    say = failed if length > TOO_LARGE else warned
+    return say(f"The token has {length:,} characters.", calls.first)

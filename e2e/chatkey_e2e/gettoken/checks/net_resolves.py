@@ -1,0 +1,26 @@
+"""net.resolves: something listens at the address."""
+
+from __future__ import annotations
+
+from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.findings import failed, passed
+from chatkey_e2e.gettoken.model import PRECONDITIONS, Finding, Severity, check
+from chatkey_e2e.gettoken.wire import Unreachable
+
+
+@check(
+    "net.resolves",
+    group=PRECONDITIONS,
+    severity=Severity.MUST,
+    sent="nothing: the name is looked up and a connection opened",
+    passes="a connection opens within 5 seconds",
+    hint="Start the backend, or correct the address. Names below .localhost are taken for this machine.",
+)
+def resolves(calls: Calls) -> Finding:
+    """Without a connection there is nothing to judge."""
+    target = calls.target
+    try:
+        address = calls.wire.reach(target.url)
+    except Unreachable as error:
+        return failed(f"Nothing is listening on {target.host}:{target.port} ({error}).")
+    return passed(f"{target.host} is {address}")

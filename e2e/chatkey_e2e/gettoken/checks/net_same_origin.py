@@ -1,0 +1,27 @@
+"""net.same-origin: the endpoint is on the page's own origin."""
+
+from __future__ import annotations
+
+from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.findings import failed, passed
+from chatkey_e2e.gettoken.model import PRECONDITIONS, Finding, Severity, check
+
+
+@check(
+    "net.same-origin",
+    group=PRECONDITIONS,
+    severity=Severity.MUST,
+    section="4.7",
+    sent="nothing: the origins of the endpoint and of the page (--page-origin) are compared",
+    passes="scheme, host and port are equal",
+    hint="Serve the endpoint on the page's own origin, for instance through your web server: then the session cookie "
+    "comes along, and no CORS is needed.",
+)
+def same_origin(calls: Calls) -> Finding:
+    """The widget calls with cookies, and no CORS is foreseen."""
+    target = calls.target
+    if target.page_origin is None:
+        return passed(f"the page is taken to be on {target.origin}")
+    if target.origin == target.page:
+        return passed(target.origin)
+    return failed(f"The endpoint is on {target.origin}, the page on {target.page}.")

@@ -1,0 +1,37 @@
+"""net.session-works: the session that was passed is logged in."""
+
+from __future__ import annotations
+
+from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.findings import failed, passed
+from chatkey_e2e.gettoken.logins import LoginError
+from chatkey_e2e.gettoken.model import PRECONDITIONS, Finding, Severity, Skipped, check
+
+
+@check(
+    "net.session-works",
+    group=PRECONDITIONS,
+    severity=Severity.MUST,
+    sent="the login form (--login-url), and GET --whoami, as the login that was passed",
+    passes="the form sets a cookie, and --whoami answers 200",
+    hint="The session you passed is not logged in: log in again in a browser, copy the cookie, pass it with --login.",
+    needs=("net.resolves", "net.tls", "net.same-origin"),
+)
+def session_works(calls: Calls) -> Finding:
+    """A stale session looks like a broken endpoint."""
+    target = calls.target
+    try:
+        sessions = [calls.member, *([calls.other] if target.login_b else [])]
+    except LoginError as error:
+        hint = "Look at --login-url and the fields: does a browser log in with the same?"
+        return failed(f"Logging in fails: {error}.", error.about, hint=hint)
+    if target.whoami is None:
+        if target.login and target.login.url:
+            return passed("the login form set a cookie")
+        raise Skipped("whether the session is logged in shows elsewhere on your site", "--whoami URL")
+    for session in sessions:
+        answer = calls.fetch(f"who {session.name} is", target.whoami, session)
+        if answer.status != 200:
+            how = answer.status or answer.broken
+            return failed(f"{target.whoami} answers {how} to {session.name}.", answer)
+    return passed(f"{target.whoami} answers 200")

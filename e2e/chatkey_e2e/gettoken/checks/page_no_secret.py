@@ -1,0 +1,70 @@
+"""page.no-secret: neither the page nor its scripts hold the secret."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from urllib.parse import urljoin
+
+from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.exchange import Exchange, origin
+from chatkey_e2e.gettoken.findings import failed, passed, plural
+from chatkey_e2e.gettoken.leaks import SHORTEST, leaked, whole
+from chatkey_e2e.gettoken.model import LEAKS, Finding, Severity, Skipped, check
+
+MOST_SCRIPTS = 30
+
+
+@check(
+    "page.no-secret",
+    group=LEAKS,
+    severity=Severity.MUST,
+    section="5.3",
+    sent="GET --page-url as the login, and its scripts of the same origin",
+    passes="the secret is nowhere in them",
+    hint="secret_key must never reach a browser. Rotate it now; sign on the server.",
+    needs=("net.latency",),
+)
+def page_no_secret(calls: Calls) -> Finding:
+    """What a script can read, everybody can read."""
+    address, secret = calls.target.page_url, calls.target.secret
+    if address is None:
+        raise Skipped("it takes the address of a page with the widget", "--page-url URL")
+    if secret is None:
+        raise Skipped("it takes the secret", "--secret-env NAME")
+    if len(secret) < SHORTEST:
+        raise Skipped(f"the secret has fewer than {SHORTEST} characters, and would be found by chance")
+    seen = list(_files(calls, address))
+    if not seen[0].succeeded:
+        how = seen[0].status or seen[0].broken
+        return failed(f"{address} is answered {how}.", seen[0], hint="Look at --page-url.")
+    for file in seen:
+        form = leaked(secret, whole(file))
+        if form:
+            return failed(f"The secret stands in {file.request.url}, {form}.", file)
+    return passed(f"in {plural(len(seen), 'file')}")
+
+
+def _files(calls: Calls, address: str) -> Iterator[Exchange]:
+    session = calls.anybody
+    page = calls.fetch("the page with the widget", address, session)
+    yield page
+    scripts = Scripts()
+    scripts.feed(page.text)
+    own = (urljoin(address, source) for source in scripts.sources)
+    for source in [url for url in own if origin(url) == origin(address)][:MOST_SCRIPTS]:
+        yield calls.fetch("a script of the page", source, session)
+
+
+class Scripts(HTMLParser):
+    """Collects the addresses of a page's scripts."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sources: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Remember a script."""
+        source = dict(attrs).get("src")
+        if tag == "script" and source:
+            self.sources.append(source)

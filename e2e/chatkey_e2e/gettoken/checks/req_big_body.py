@@ -1,0 +1,42 @@
+"""req.big-body: a body that is far too large is refused at once."""
+
+from __future__ import annotations
+
+import json
+
+from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.exchange import Broken
+from chatkey_e2e.gettoken.findings import passed, warned
+from chatkey_e2e.gettoken.model import BAD_REQUESTS, Finding, Severity, check
+
+LONG_JKT = 10_000
+BODY = 1_000_000
+QUICK = 2.0
+
+
+@check(
+    "req.big-body",
+    group=BAD_REQUESTS,
+    severity=Severity.SHOULD,
+    sent="a jkt of 10,000 characters, and a body of a megabyte around another",
+    passes="no token, a status below 500, within 2 seconds",
+    hint="Limit the size of the body before it is parsed; a kilobyte is plenty.",
+    needs=("net.latency",),
+)
+def big_body(calls: Calls) -> Finding:
+    """Otherwise anybody keeps the workers busy."""
+    session = calls.anybody
+    long = "A" * LONG_JKT
+    bodies = {
+        "a jkt of 10,000 characters": json.dumps({"jkt": long}),
+        "a body of a megabyte": json.dumps({"jkt": long, "more": "A" * BODY}),
+    }
+    for what, body in bodies.items():
+        answer = calls.ask(what, session, raw=body.encode())
+        if answer.minted:
+            return warned(f"With {what} there is a token.", answer)
+        if answer.status >= 500:
+            return warned(f"{what[:1].upper()}{what[1:]} is answered {answer.status}.", answer)
+        if answer.broken is Broken.TIMEOUT or answer.seconds > QUICK:
+            return warned(f"{what[:1].upper()}{what[1:]} keeps the server busy for {answer.seconds:.1f} s.", answer)
+    return passed()

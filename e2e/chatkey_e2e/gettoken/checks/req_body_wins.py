@@ -1,0 +1,30 @@
+"""req.body-wins: the jkt is the one of the body."""
+
+from __future__ import annotations
+
+from chatkey_e2e.gettoken import reading
+from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.findings import failed, passed
+from chatkey_e2e.gettoken.model import BOUND, Finding, Severity, check
+
+
+@check(
+    "req.body-wins",
+    group=BOUND,
+    severity=Severity.MUST,
+    section="4.7",
+    sent="the call with a jkt in the body and another one in the address, ?jkt=…",
+    passes="cnf.jkt is the one of the body",
+    hint="Read jkt from the JSON body only; what a framework calls params may hold the query too.",
+    needs=("claim.jkt-follows",),
+)
+def body_wins(calls: Calls) -> Finding:
+    """Addresses are kept in logs and sent in links: whoever can write one could choose the key."""
+    elsewhere = calls.new_jkt()
+    answer = calls.ask("another jkt in the address", calls.member, query=(("jkt", elsewhere),))
+    sent = calls.jkt_of(answer)
+    if not answer.minted or answer.jkt == sent:
+        return passed()
+    if answer.jkt == elsewhere:
+        return failed("cnf.jkt is the one of the address, not the one of the body.", answer)
+    return failed(f"cnf.jkt is {reading.shown(answer.jkt)}, the body had {sent}.", answer)

@@ -1,0 +1,25 @@
+"""req.extra-ignored: a member the endpoint does not know does no harm."""
+
+from __future__ import annotations
+
+from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.findings import passed, warned
+from chatkey_e2e.gettoken.model import BAD_REQUESTS, Finding, Severity, check
+
+
+@check(
+    "req.extra-ignored",
+    group=BAD_REQUESTS,
+    severity=Severity.SHOULD,
+    section="4.7",
+    sent='{"jkt": …, "x_unknown": 1} as the login',
+    passes="a token",
+    hint="Ignore members you do not know: the widget may add some.",
+    needs=("jwt.compact",),
+)
+def extra_ignored(calls: Calls) -> Finding:
+    """A widget that is newer than your backend should not break it."""
+    answer = calls.ask("one member more", calls.member, body={"jkt": calls.new_jkt(), "x_unknown": 1})
+    if answer.minted:
+        return passed()
+    return warned(f"With one member more there is no token ({answer.status or answer.broken}).", answer)

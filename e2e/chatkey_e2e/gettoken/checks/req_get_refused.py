@@ -1,0 +1,27 @@
+"""req.get-refused: a link gives no token."""
+
+from __future__ import annotations
+
+from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.findings import passed, warned
+from chatkey_e2e.gettoken.model import BAD_REQUESTS, Finding, Severity, check
+
+
+@check(
+    "req.get-refused",
+    group=BAD_REQUESTS,
+    severity=Severity.SHOULD,
+    section="4.7",
+    sent="GET with ?jkt=… as the login",
+    passes="no token; 405 or 404",
+    hint="Route POST only.",
+    needs=("jwt.compact",),
+)
+def get_refused(calls: Calls) -> Finding:
+    """What GET answers is cached, prefetched, and kept in logs."""
+    answer = calls.ask("by GET", calls.member, method="GET", query=(("jkt", calls.new_jkt()),))
+    if answer.minted:
+        return warned("GET gets a token.", answer)
+    if answer.status >= 500:
+        return warned(f"GET is answered {answer.status}.", answer)
+    return passed(f"{answer.status}")

@@ -1,0 +1,39 @@
+"""req.jkt-format: a text that is no thumbprint is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.findings import passed, warned
+from chatkey_e2e.gettoken.model import BAD_REQUESTS, Finding, Severity, check
+
+
+@check(
+    "req.jkt-format",
+    group=BAD_REQUESTS,
+    severity=Severity.SHOULD,
+    section="RFC 7638",
+    sent="jkt with 42 and 44 characters, with `=`, `+`, a space, and a letter that is not ASCII",
+    passes="no token",
+    hint="Accept ^[A-Za-z0-9_-]{43}$ only, and ASCII only: \\w and \\d may mean more.",
+    needs=("req.jkt-missing",),
+)
+def jkt_format(calls: Calls) -> Finding:
+    """What is not a thumbprint is text that a stranger chose, in a token that you sign."""
+    for what, jkt in _malformed(calls.new_jkt()).items():
+        answer = calls.ask(f"a jkt {what}", calls.member, jkt=jkt)
+        if answer.minted:
+            return warned(f"A jkt {what} gets a token.", answer)
+    return passed()
+
+
+def _malformed(jkt: str) -> Mapping[str, str]:
+    return {
+        "with 42 characters": jkt[:42],
+        "with 44 characters": f"{jkt}A",
+        "padded with `=`": f"{jkt}=",
+        "with a `+`": f"{jkt[:20]}+{jkt[21:]}",
+        "with a space": f"{jkt[:20]} {jkt[21:]}",
+        "with a letter that is not ASCII": f"{jkt[:20]}é{jkt[21:]}",
+    }

@@ -1,0 +1,23 @@
+"""req.jkt-missing: without a jkt there is no token."""
+
+from __future__ import annotations
+
+from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.findings import failed, passed
+from chatkey_e2e.gettoken.model import BAD_REQUESTS, Finding, Severity, check
+
+
+@check(
+    "req.jkt-missing",
+    group=BAD_REQUESTS,
+    severity=Severity.MUST,
+    section="4.7",
+    sent="{} as the login",
+    passes="no token",
+    hint="Refuse it with 400: a token without cnf.jkt is refused by the socket anyway.",
+    needs=("jwt.compact",),
+)
+def jkt_missing(calls: Calls) -> Finding:
+    """A token that is bound to no key is everybody's."""
+    answer = calls.ask("no jkt", calls.member, body={})
+    return failed("A body without jkt gets a token.", answer) if answer.minted else passed(f"{answer.status}")

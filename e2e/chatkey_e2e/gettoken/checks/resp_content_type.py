@@ -1,0 +1,26 @@
+"""resp.content-type: the answer says that it is JSON."""
+
+from __future__ import annotations
+
+from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.findings import passed, warned
+from chatkey_e2e.gettoken.model import ANSWERS, Finding, Severity, check
+
+
+@check(
+    "resp.content-type",
+    group=ANSWERS,
+    severity=Severity.SHOULD,
+    section="4.7",
+    sent="the same call",
+    passes="Content-Type is application/json; parameters and +json types are fine",
+    hint="Send Content-Type: application/json.",
+    needs=("resp.json-object",),
+)
+def content_type(calls: Calls) -> Finding:
+    """A body that is JSON and says text/html can be made a page of yours by whoever can put text into it."""
+    said = calls.first.response.get("content-type") if calls.first.response else None
+    media = (said or "").partition(";")[0].strip().lower()
+    if media == "application/json" or (media.startswith("application/") and media.endswith("+json")):
+        return passed()
+    return warned(f"Content-Type is {said!r}." if said else "There is no Content-Type.", calls.first)

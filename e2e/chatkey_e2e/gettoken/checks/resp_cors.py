@@ -1,0 +1,45 @@
+"""resp.cors: pages of other sites cannot read the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from chatkey_e2e.gettoken.calls import FOREIGN, Calls
+from chatkey_e2e.gettoken.exchange import Exchange
+from chatkey_e2e.gettoken.findings import failed, passed
+from chatkey_e2e.gettoken.model import LEAKS, Finding, Severity, check
+
+
+@check(
+    "resp.cors",
+    group=LEAKS,
+    severity=Severity.MUST,
+    section="4.7",
+    sent=f"the call with Origin: {FOREIGN}, with Origin: null, and a preflight",
+    passes="no Access-Control-Allow-Origin that lets them in",
+    hint="Remove the CORS middleware from this route: page and endpoint have the same origin.",
+    needs=("net.latency",),
+)
+def cors(calls: Calls) -> Finding:
+    """A page that may read the answer has your visitor's token."""
+    for asked, answer in _questions(calls):
+        allowed = answer.response.get("access-control-allow-origin") if answer.response else None
+        if allowed is None or allowed.strip() not in {asked, "*"}:
+            continue
+        with_cookies = answer.response is not None and answer.response.get("access-control-allow-credentials") == "true"
+        cookies = ", with cookies" if with_cookies else ""
+        return failed(f"A page of the origin {asked} may read the answer{cookies}: it says {allowed.strip()}.", answer)
+    return passed()
+
+
+def _questions(calls: Calls) -> Iterator[tuple[str, Exchange]]:
+    session = calls.anybody
+    yield FOREIGN, calls.cross_site
+    yield "null", calls.ask("the call of a page without an origin", session, headers=[("Origin", "null")])
+    preflight = (
+        ("Origin", FOREIGN),
+        ("Access-Control-Request-Method", "POST"),
+        ("Access-Control-Request-Headers", "content-type"),
+        ("Sec-Fetch-Site", "cross-site"),
+    )
+    yield FOREIGN, calls.ask("a preflight of another site", calls.nobody, method="OPTIONS", headers=preflight)

@@ -1,0 +1,32 @@
+"""resp.no-secret: no answer holds the secret."""
+
+from __future__ import annotations
+
+from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.findings import failed, passed, plural
+from chatkey_e2e.gettoken.leaks import SHORTEST, leaked, whole
+from chatkey_e2e.gettoken.model import LEAKS, Finding, Severity, Skipped, check
+
+
+@check(
+    "resp.no-secret",
+    group=LEAKS,
+    severity=Severity.MUST,
+    section="2.1, 5.3",
+    sent="nothing of its own: every header and body up to here is searched",
+    passes="the secret is nowhere: as it is, as base64, base64url or hex, URL-encoded, or inside of a token",
+    hint="Your response contains secret_key. Rotate it now, then take it out.",
+    needs=("net.latency",),
+)
+def no_secret(calls: Calls) -> Finding:
+    """Who has it can be any of your customers."""
+    secret = calls.target.secret
+    if secret is None:
+        raise Skipped("it takes the secret", "--secret-env NAME")
+    if len(secret) < SHORTEST:
+        raise Skipped(f"the secret has fewer than {SHORTEST} characters, and would be found by chance")
+    for exchange in calls.log:
+        form = leaked(secret, whole(exchange))
+        if form:
+            return failed(f"The secret stands in an answer, {form} (to: {exchange.request.label}).", exchange)
+    return passed(f"in {plural(len(calls.log), 'answer')}")

@@ -1,0 +1,24 @@
+"""resp.no-store: nobody keeps the answer."""
+
+from __future__ import annotations
+
+from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.findings import passed, warned
+from chatkey_e2e.gettoken.model import LEAKS, Finding, Severity, check
+
+
+@check(
+    "resp.no-store",
+    group=LEAKS,
+    severity=Severity.SHOULD,
+    sent="the first call",
+    passes="Cache-Control has no-store",
+    hint="Send Cache-Control: no-store: a proxy may keep a person's token, and give it to the next one.",
+    needs=("jwt.compact",),
+)
+def no_store(calls: Calls) -> Finding:
+    """A token is one person's."""
+    said = ", ".join(calls.first.response.all("cache-control")) if calls.first.response else ""
+    if "no-store" in said.lower():
+        return passed()
+    return warned(f"Cache-Control is {said!r}." if said else "There is no Cache-Control.", calls.first)

@@ -1,0 +1,27 @@
+"""resp.no-token-elsewhere: the token is in the body, and only there."""
+
+from __future__ import annotations
+
+from urllib.parse import unquote
+
+from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.findings import passed, warned
+from chatkey_e2e.gettoken.model import LEAKS, Finding, Severity, check
+
+
+@check(
+    "resp.no-token-elsewhere",
+    group=LEAKS,
+    severity=Severity.SHOULD,
+    sent="the first call",
+    passes="the token is in no header: not in Set-Cookie, Location or Link",
+    hint="Return the token in the body only: headers are kept in logs, and a cookie is sent with every request.",
+    needs=("jwt.compact",),
+)
+def no_token_elsewhere(calls: Calls) -> Finding:
+    """The widget reads the body."""
+    signed = calls.token.rpartition(".")[0]
+    for name, value in calls.first.response.headers if calls.first.response else ():
+        if signed in unquote(value):
+            return warned(f"The token stands in the header {name}, too.", calls.first)
+    return passed()

@@ -1,0 +1,64 @@
+"""Shows a call to a person: as a curl line that repeats it, and as the beginning of its answer."""
+
+from __future__ import annotations
+
+from shlex import quote
+from typing import Final
+
+from chatkey_e2e.gettoken.exchange import Exchange, Request, header_lines
+from chatkey_e2e.gettoken.masks import Masks
+from chatkey_e2e.gettoken.model import Evidence
+from chatkey_e2e.gettoken.target import Target
+
+BODY_SHOWN: Final = 600
+DATA_SHOWN: Final = 300
+QUIET: Final = frozenset({"accept", "accept-encoding", "user-agent", "referer", "sec-fetch-mode", "sec-fetch-dest"})
+"""What every call carries and no answer turns on."""
+
+
+def evidence(exchange: Exchange, target: Target, masks: Masks) -> Evidence:
+    """Return what may be shown of a call."""
+    return Evidence(
+        exchange.request.label,
+        curl(exchange.request, target, masks),
+        response(exchange, masks),
+        exchange.seconds,
+    )
+
+
+def curl(request: Request, target: Target, masks: Masks) -> str:
+    """Return a command that sends the same; what is secret has to be put in again."""
+    words = ["curl", "-i"]
+    words += ["-k"] if target.insecure_tls else []
+    words += ["--cacert", str(target.ca)] if target.ca else []
+    for host, address in target.connect_to.items():
+        words += ["--connect-to", f"{host}::{address}:"]
+    words += [] if request.method == "POST" and request.body else ["-X", request.method]
+    words.append(request.url)
+    for header in request.headers:
+        if header[0].lower() not in QUIET:
+            words += ["-H", ": ".join(masks.header(header))]
+    if request.body:
+        words += ["--data-binary", masks.masked(_cut(request.body.decode("utf-8", "replace"), DATA_SHOWN))]
+    return " ".join(quote(masks.masked(word)) for word in words)
+
+
+def response(exchange: Exchange, masks: Masks) -> str:
+    """Return status, headers and the beginning of the body, or why there are none."""
+    answer = exchange.response
+    if answer is None:
+        return f"{exchange.broken or 'nothing'} ({exchange.seconds:.1f} s)"
+    lines = [f"HTTP {answer.status}"]
+    if exchange.hops:
+        lines.append(f"(after a redirect to {', '.join(exchange.hops)})")
+    head = "\n".join([*lines, header_lines(masks.header(header) for header in answer.headers)]).rstrip()
+    body = masks.masked(_printable(_cut(exchange.text, BODY_SHOWN)))
+    return f"{head}\n\n{body}".rstrip()
+
+
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else f"{text[:limit]}… ({len(text):,} characters)"
+
+
+def _printable(text: str) -> str:
+    return "".join(char if char.isprintable() or char in "\n\t" else f"\\x{ord(char):02x}" for char in text)

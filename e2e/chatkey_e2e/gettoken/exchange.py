@@ -1,0 +1,167 @@
+"""One HTTP call and what came back, as values; nothing here sends anything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from urllib.parse import urljoin, urlsplit
+
+from chatkey_e2e.gettoken import reading
+
+Header = tuple[str, str]
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
+DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is sent. `label` says in a few words why."""
+
+    label: str
+    method: str
+    url: str
+    headers: tuple[Header, ...] = ()
+    body: bytes = b""
+
+    def with_url(self, url: str) -> Request:
+        """Return the same request to another address."""
+        return replace(self, url=url)
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """What came back; `body` is decompressed."""
+
+    status: int
+    headers: tuple[Header, ...]
+    body: bytes
+
+    def all(self, name: str) -> list[str]:
+        """Return the values of a header, in the order in which they came."""
+        return [value for found, value in self.headers if found.lower() == name]
+
+    def get(self, name: str) -> str | None:
+        """Return the first value of a header; `name` is written in lower case."""
+        return next(iter(self.all(name)), None)
+
+
+class Broken(StrEnum):
+    """Why there is no response."""
+
+    TIMEOUT = "no answer in time"
+    CUT = "the connection was closed without an answer"
+    GARBLED = "what came back is not HTTP"
+
+
+class Missing:
+    """Stands for a JSON member that is not there, which null is not."""
+
+    def __repr__(self) -> str:
+        return "nothing"
+
+
+MISSING = Missing()
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """A request with its response, or the reason why there is none. Times are seconds since the epoch, by our clock."""
+
+    request: Request
+    response: Response | None
+    broken: Broken | None
+    sent_at: float
+    seconds: float
+    hops: tuple[str, ...] = ()
+    """Where redirects that keep the method led before this response, all on the same origin."""
+    _memo: dict[str, object] = field(default_factory=dict[str, object], repr=False, compare=False)
+
+    @property
+    def status(self) -> int:
+        """The status, or 0 where nothing came back."""
+        return self.response.status if self.response else 0
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether the status is a 2xx."""
+        return 200 <= self.status < 300
+
+    @property
+    def redirected(self) -> bool:
+        """Whether the answer sends the caller elsewhere."""
+        return self.status in REDIRECTS
+
+    @property
+    def location(self) -> str:
+        """Where a redirect leads, absolute."""
+        target = (self.response.get("location") if self.response else None) or ""
+        return urljoin(self.request.url, target)
+
+    @property
+    def answered_at(self) -> float:
+        """When the response was there."""
+        return self.sent_at + self.seconds
+
+    @property
+    def text(self) -> str:
+        """The body as a browser's `response.text()` reads it."""
+        return reading.body_text(self.response.body) if self.response else ""
+
+    @property
+    def json(self) -> object:
+        """The body as a browser's `response.json()` reads it. Raises `reading.Unreadable`."""
+        if "json" not in self._memo:
+            self._memo["json"] = reading.browser_json(self.text)
+        return self._memo["json"]
+
+    @property
+    def member(self) -> object:
+        """The member `token` of the answer, or `MISSING`; an answer that is no JSON object has none."""
+        try:
+            body = self.json
+        except reading.Unreadable:
+            return MISSING
+        return body.get("token", MISSING) if isinstance(body, dict) else MISSING
+
+    @property
+    def token(self) -> str | None:
+        """The token that was given out, if one was: any text with two dots or more, at the place of the contract."""
+        member = self.member
+        return member if isinstance(member, str) and member.count(".") >= 2 else None
+
+    @property
+    def minted(self) -> bool:
+        """Whether somebody got something that says who he is."""
+        return self.token is not None
+
+    @property
+    def claims(self) -> dict[str, object]:
+        """What the token says, read leniently and unverified; empty without a token."""
+        return reading.lenient_claims(self.token) if self.token else {}
+
+    @property
+    def uid(self) -> object:
+        """The claim `uid`, or None."""
+        return self.claims.get("uid")
+
+    @property
+    def jkt(self) -> object:
+        """The claim `cnf.jkt`, or None."""
+        cnf = self.claims.get("cnf")
+        return cnf.get("jkt") if isinstance(cnf, dict) else None
+
+
+def origin(url: str) -> str:
+    """Return the serialised origin of an address, as a browser writes it."""
+    parts = urlsplit(url)
+    host = (parts.hostname or "").lower()
+    shown = f"[{host}]" if ":" in host else host
+    port = parts.port
+    tail = "" if port is None or port == DEFAULT_PORTS.get(parts.scheme) else f":{port}"
+    return f"{parts.scheme}://{shown}{tail}"
+
+
+def header_lines(headers: Iterable[Header]) -> str:
+    """Return headers as they stand on the wire."""
+    return "\n".join(f"{name}: {value}" for name, value in headers)

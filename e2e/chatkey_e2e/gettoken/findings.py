@@ -1,0 +1,37 @@
+"""Short ways to say what a check found."""
+
+from __future__ import annotations
+
+from chatkey_e2e.gettoken.exchange import Exchange
+from chatkey_e2e.gettoken.model import Finding, Verdict
+
+
+def passed(message: str = "") -> Finding:
+    """Nothing is wrong; `message` may say what was seen."""
+    return Finding(Verdict.PASS, message)
+
+
+def failed(message: str, *about: Exchange, hint: str | None = None) -> Finding:
+    """The endpoint does not work, or lets somebody in."""
+    return Finding(Verdict.FAIL, message, hint, about)
+
+
+def warned(message: str, *about: Exchange, hint: str | None = None) -> Finding:
+    """The endpoint works, and should do this better."""
+    return Finding(Verdict.WARN, message, hint, about)
+
+
+def plural(count: int, noun: str) -> str:
+    """Return a count with its noun."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def duration(seconds: float) -> str:
+    """Return a span of time as a person says it."""
+    size, noun = next(
+        ((size, noun) for size, noun in ((86_400, "day"), (3600, "hour"), (60, "minute")) if abs(seconds) >= 2 * size),
+        (1, "second"),
+    )
+    amount = round(abs(seconds) / size, 1)
+    shown = f"{amount:g}"
+    return f"{shown} {noun}{'' if shown == '1' else 's'}"

@@ -1,0 +1,61 @@
+"""Takes secrets, sessions and tokens out of everything that is shown."""
+
+from __future__ import annotations
+
+import base64
+import re
+from typing import Final
+from urllib.parse import quote
+
+from chatkey_e2e.gettoken.exchange import Header
+
+HIDDEN: Final = "•••"
+JWT: Final = re.compile(r"ey[A-Za-z0-9_+/=-]{8,}\.[A-Za-z0-9_+/=-]{8,}(?:\.[A-Za-z0-9_+/=-]*)*")
+COOKIE_VALUE: Final = re.compile(r"^([^=;]+)=([^;]*)")
+SHORTEST: Final = 4
+"""Shorter values are not looked for: every word would lose letters."""
+
+
+class Masks:
+    """Knows what must not be shown. Values may be added while a run learns them."""
+
+    def __init__(self) -> None:
+        self._values: set[str] = set()
+        self._headers = {"cookie", "authorization", "proxy-authorization", "set-cookie"}
+
+    def add(self, *values: str) -> None:
+        """Hide these values, also where they stand encoded."""
+        for value in values:
+            if len(value) >= SHORTEST:
+                self._values |= _forms(value)
+
+    def add_header(self, name: str) -> None:
+        """Hide the values of a header."""
+        self._headers.add(name.lower())
+
+    def masked(self, text: str) -> str:
+        """Return a text without anything secret."""
+        text = JWT.sub(lambda token: f"{token[0][:8]}…(token of {len(token[0])} characters)", text)
+        for value in sorted(self._values, key=len, reverse=True):
+            text = text.replace(value, HIDDEN)
+        return text
+
+    def header(self, header: Header) -> Header:
+        """Return a header fit to be shown; of a cookie that is set, the attributes stay."""
+        name, value = header
+        if name.lower() == "set-cookie":
+            return name, COOKIE_VALUE.sub(rf"\1={HIDDEN}", value)
+        if name.lower() in self._headers:
+            return name, HIDDEN
+        return name, self.masked(value)
+
+
+def _forms(value: str) -> set[str]:
+    raw = value.encode()
+    return {
+        value,
+        quote(value, safe=""),
+        raw.hex(),
+        base64.b64encode(raw).decode().rstrip("="),
+        base64.urlsafe_b64encode(raw).decode().rstrip("="),
+    }

@@ -1,0 +1,1 @@
+"""The mistakes that are made, and how to know each of them again."""

@@ -1,0 +1,198 @@
+"""What a check is, what it found, and the report of a run. Everything in a report is masked and fit to be shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from chatkey_e2e.gettoken.calls import Calls
+    from chatkey_e2e.gettoken.exchange import Exchange
+
+PRECONDITIONS: Final = "Preconditions"
+ANSWERS: Final = "Can it answer at all"
+BOUND: Final = "Is it bound to this browser"
+PERSON: Final = "Is it the right person"
+LIFETIME: Final = "Does it live as long as it should"
+NOBODY: Final = "Nobody logged in"
+BAD_REQUESTS: Final = "Bad requests"
+LEAKS: Final = "Does it leak"
+END_TO_END: Final = "End to end"
+GROUPS: Final = (PRECONDITIONS, ANSWERS, BOUND, PERSON, LIFETIME, NOBODY, BAD_REQUESTS, LEAKS, END_TO_END)
+"""The groups in the order in which one debugs."""
+
+
+class Severity(StrEnum):
+    """What a finding means: `must` fails, `should` and `info` warn."""
+
+    MUST = "must"
+    SHOULD = "should"
+    INFO = "info"
+
+
+class Verdict(StrEnum):
+    """How a check ended. `error` is a fault of this program, never of the endpoint."""
+
+    PASS = "pass"  # noqa: S105 - a verdict, no password
+    WARN = "warn"
+    FAIL = "fail"
+    SKIP = "skip"
+    BLOCKED = "blocked"
+    ERROR = "error"
+
+
+class Phase(StrEnum):
+    """When a check runs; it is reported in the catalogue's order all the same."""
+
+    FIRST = "first"
+    LATER = "later"
+    """Needs time to have passed since the first call: after all that can be judged meanwhile."""
+    LAST = "last"
+    """Ends the session it was given."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a check says. `hint` replaces the check's own where the cause is known; `about` are the calls it shows."""
+
+    verdict: Verdict
+    message: str = ""
+    hint: str | None = None
+    about: tuple[Exchange, ...] = ()
+    files: tuple[str, ...] = ()
+    """What was kept of a failure: paths of traces and screenshots."""
+
+
+Judge = Callable[["Calls"], Finding]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One question asked of an endpoint.
+
+    `section` is the contract's, or the RFC's, or empty. `sent` and `passes` say in words what goes out and what must
+    come back, `hint` what to change. `needs` are the checks without which this one cannot be judged.
+    """
+
+    id: str
+    group: str
+    severity: Severity
+    section: str
+    sent: str
+    passes: str
+    hint: str
+    why: str
+    needs: tuple[str, ...]
+    phase: Phase
+    judge: Judge = field(repr=False)
+
+
+def check(
+    name: str,
+    *,
+    group: str,
+    severity: Severity,
+    sent: str,
+    passes: str,
+    hint: str,
+    section: str = "",
+    needs: tuple[str, ...] = (),
+    phase: Phase = Phase.FIRST,
+) -> Callable[[Judge], Check]:
+    """Make a check of the function that judges it; the function's docstring says why it matters."""
+
+    def made(judge: Judge) -> Check:
+        why = " ".join((judge.__doc__ or "").split())
+        return Check(name, group, severity, section, sent, passes, hint, why, needs, phase, judge)
+
+    return made
+
+
+class Skipped(Exception):
+    """A check cannot be judged with what was given. `option` is what would allow it, as one writes it."""
+
+    def __init__(self, reason: str, option: str = "") -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.option = option
+
+
+class Blocked(Exception):
+    """A check cannot be judged because of what another check is about."""
+
+    def __init__(self, by: str) -> None:
+        super().__init__(by)
+        self.by = by
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One call, masked: a curl line that repeats it, and the beginning of what came back."""
+
+    label: str
+    curl: str
+    response: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How one check ended. `message` says what was found, or why nothing was; `hint` what to change."""
+
+    check: Check
+    verdict: Verdict
+    message: str = ""
+    hint: str = ""
+    option: str = ""
+    """For a skip: the option that would allow the check."""
+    blocked_by: str = ""
+    """For a blocked check: the id of the check to look at first."""
+    evidence: tuple[Evidence, ...] = ()
+    files: tuple[str, ...] = ()
+    seconds: float = 0.0
+    known: str = ""
+    """The reason given in the file of known failures, where this one is listed there."""
+
+    @property
+    def counts(self) -> bool:
+        """Whether this is a failure nobody knew of."""
+        return self.verdict is Verdict.FAIL and not self.known
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A whole run. `outcomes` holds every check once, in the catalogue's order."""
+
+    target: str
+    versions: Mapping[str, str]
+    options: Mapping[str, str]
+    """The options used, as they were written; what was secret is masked."""
+    started_at: str
+    """ISO 8601, UTC."""
+    seconds: float
+    waited: float
+    """How much of `seconds` was spent in declared waits."""
+    requests: int
+    skew: float | None
+    """Seconds by which the endpoint's clock is ahead of ours; None when it did not say."""
+    outcomes: tuple[Outcome, ...]
+    stale: tuple[str, ...] = ()
+    """What is wrong with the file of known failures: entries that passed, or that nothing belongs to."""
+
+    def count(self, verdict: Verdict) -> int:
+        """Return how many checks ended so."""
+        return sum(outcome.verdict is verdict for outcome in self.outcomes)
+
+    @property
+    def cause(self) -> Outcome | None:
+        """The first failure: what to look at before anything else."""
+        return next((outcome for outcome in self.outcomes if outcome.counts), None)
+
+    def of(self, check_id: str) -> Outcome:
+        """Return the outcome of one check. Raises `KeyError`."""
+        for outcome in self.outcomes:
+            if outcome.check.id == check_id:
+                return outcome
+        raise KeyError(check_id)

@@ -1,0 +1,98 @@
+"""Makes the calls of a run without sending any, by answering them as an honest endpoint would."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from http.cookies import SimpleCookie
+from typing import Final
+from urllib.parse import urlsplit
+
+from chatkey_e2e.gettoken import reading
+from chatkey_e2e.gettoken.exchange import Exchange, Request, Response
+from chatkey_e2e.gettoken.target import Login, Target
+
+COOKIE: Final = "planned"
+JSON_HEADERS: Final = (("Content-Type", "application/json"), ("Cache-Control", "no-store"))
+STANDS_IN: Final = "for the plan only"
+
+
+class PlanWire:
+    """Remembers requests, and answers them as if all were well: what a run would send if nothing failed."""
+
+    def __init__(self, target: Target, *, now: Callable[[], float] = time.time) -> None:
+        self._target = target
+        self._now = now
+        self.sent: list[Request] = []
+
+    def reach(self, url: str) -> str:
+        """Say that something listens."""
+        return urlsplit(url).hostname or ""
+
+    def shake_hands(self, url: str) -> None:
+        """Say that the certificate is good."""
+
+    def send(self, request: Request) -> Exchange:
+        """Remember the request, and answer it."""
+        self.sent.append(request)
+        return Exchange(request, self._answer(request), None, self._now(), 0.0)
+
+    def send_together(self, requests: Sequence[Request]) -> list[Exchange]:
+        """Remember the requests, and answer them."""
+        return [self.send(request) for request in requests]
+
+    def close(self) -> None:
+        """Do nothing: nothing is open."""
+
+    def _answer(self, request: Request) -> Response:
+        target = self._target
+        for person, login in (("a", target.login), ("b", target.login_b)):
+            if login and login.url == request.url and request.method == "POST" and _filled(request, login):
+                return Response(303, (("Location", "/"), ("Set-Cookie", f"{COOKIE}={person}; SameSite=Lax")), b"")
+        if request.url.partition("?")[0] != target.url.partition("?")[0]:
+            return Response(200, (("Content-Type", "text/html"),), b"")
+        return self._token(request)
+
+    def _token(self, request: Request) -> Response:
+        jkt = _jkt(request.body)
+        if request.method != "POST" or _header(request, "content-type") != "application/json" or jkt is None:
+            return Response(400, JSON_HEADERS, b'{"error": "bad request"}')
+        person = self._person(request)
+        token = self._signed(person, jkt) if person else None
+        return Response(200, JSON_HEADERS, json.dumps({"token": token}).encode())
+
+    def _person(self, request: Request) -> str | None:
+        cookie = SimpleCookie(_header(request, "cookie")).get(COOKIE)
+        if cookie is not None:
+            return f"person-{cookie.value}" if cookie.value in {"a", "b"} else None
+        for person, login in (("a", self._target.login), ("b", self._target.login_b)):
+            if login and login.headers and set(login.headers) <= set(request.headers):
+                return f"person-{person}"
+        return None
+
+    def _signed(self, uid: str, jkt: str) -> str:
+        now = int(self._now())
+        claims = {"pid": self._target.provider_id or STANDS_IN, "uid": uid, "type": "user", "cnf": {"jkt": jkt}}
+        parts = ({"alg": "HS256", "typ": "JWT"}, {**claims, "iat": now, "exp": now + 3600})
+        signed = ".".join(reading.encoded(json.dumps(part).encode()) for part in parts)
+        key = (self._target.secret or STANDS_IN).encode()
+        return f"{signed}.{reading.encoded(reading.hs256(key, signed.encode()))}"
+
+
+def _header(request: Request, name: str) -> str:
+    return next((value for found, value in request.headers if found.lower() == name), "")
+
+
+def _jkt(body: bytes) -> str | None:
+    try:
+        value = json.loads(body)
+        jkt = value["jkt"] if isinstance(value, dict) else None
+        return jkt if isinstance(jkt, str) and len(reading.decoded(jkt)) == reading.SHA256_BYTES else None
+    except (ValueError, KeyError):
+        return None
+
+
+def _filled(request: Request, login: Login) -> bool:
+    sent = request.body.decode()
+    return all(name in sent for name, _ in login.fields)

@@ -1,0 +1,157 @@
+"""Our own readers of bodies and tokens: as a browser reads an answer, and as strictly as a socket reads a token.
+
+They share nothing with the server's: a fault in one of the two shows as a disagreement.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+import json
+import re
+from dataclasses import dataclass
+from typing import Final, NoReturn
+
+BASE64URL: Final = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
+BOM: Final = b"\xef\xbb\xbf"
+SHA256_BYTES: Final = 32
+
+
+class Unreadable(ValueError):
+    """A text that is not what it should be. `member` is the one at fault, where it is one."""
+
+    def __init__(self, reason: str, member: str = "") -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.member = member
+
+
+@dataclass(frozen=True, slots=True)
+class Compact:
+    """The three decoded segments of a token, and the bytes its signature is over (RFC 7515 3.1)."""
+
+    header: bytes
+    payload: bytes
+    signature: bytes
+    signed: bytes
+
+
+def body_text(body: bytes) -> str:
+    """Return a body as `response.text()` does: UTF-8 whatever the charset says, a BOM left out."""
+    return body.removeprefix(BOM).decode("utf-8", "replace")
+
+
+def browser_json(text: str) -> object:
+    """Read JSON as `JSON.parse` does: of members named twice, the last one counts."""
+    try:
+        return json.loads(text, parse_constant=_no_constant)
+    except Unreadable:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise Unreadable(str(error)) from None
+
+
+def strict_object(raw: bytes) -> dict[str, object]:
+    """Read the JSON object of a token's header or payload: UTF-8 without BOM, every member once, at any depth."""
+    if raw.startswith(BOM):
+        raise Unreadable("it begins with a byte order mark")
+    try:
+        value: object = json.loads(raw.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_no_constant)
+    except Unreadable:
+        raise
+    except UnicodeDecodeError:
+        raise Unreadable("it is not UTF-8") from None
+    except (ValueError, RecursionError):
+        raise Unreadable("it is not JSON") from None
+    if not isinstance(value, dict):
+        raise Unreadable(f"it is {kind(value)}, not a JSON object")
+    return value
+
+
+def decoded(segment: str) -> bytes:
+    """Decode base64url without padding (RFC 7515 2); anything else, and bits that no byte uses, is refused."""
+    try:
+        raw = base64.b64decode(segment + "=" * (-len(segment) % 4), altchars=b"-_", validate=True)
+    except (binascii.Error, ValueError):
+        raise Unreadable("it is not base64url") from None
+    if encoded(raw) != segment:
+        raise Unreadable("it is not base64url without padding, written in the one canonical way")
+    return raw
+
+
+def encoded(raw: bytes) -> str:
+    """Return base64url without padding."""
+    return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
+
+
+def compact(token: str) -> Compact:
+    """Take a token apart. An empty signature is let through: which tokens may have one is another question."""
+    parts = token.split(".")
+    if len(parts) != 3:
+        raise Unreadable(f"it has {len(parts)} parts with dots between them, where a token has three")
+    header, payload = (_segment(part, name) for part, name in zip(parts[:2], ("header", "payload"), strict=True))
+    signature = _segment(parts[2], "signature") if parts[2] else b""
+    return Compact(header, payload, signature, f"{parts[0]}.{parts[1]}".encode())
+
+
+def hs256(key: bytes, signed: bytes) -> bytes:
+    """Return the signature of RFC 7518 3.2."""
+    return hmac.digest(key, signed, hashlib.sha256)
+
+
+def lenient_claims(token: str) -> dict[str, object]:
+    """Return what a token says, however badly it is written; empty if it says nothing."""
+    parts = token.split(".")
+    if len(parts) < 2:
+        return {}
+    text = parts[1].replace("+", "-").replace("/", "_").rstrip("=")
+    try:
+        value: object = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def kind(value: object) -> str:
+    """Return what JSON calls the type of a value, with its article."""
+    names: dict[type, str] = {
+        str: "a string",
+        bool: "a boolean",
+        int: "a number",
+        float: "a number with a fraction",
+        list: "an array",
+        dict: "an object",
+        type(None): "null",
+    }
+    return names.get(type(value), "nothing")
+
+
+def shown(value: object, limit: int = 80) -> str:
+    """Return a value as JSON, cut short, on one line and without control characters."""
+    text = json.dumps(value, ensure_ascii=False, default=repr)
+    printable = "".join(char if char.isprintable() else f"\\u{ord(char):04x}" for char in text)
+    return printable if len(printable) <= limit else f"{printable[: limit - 1]}…"
+
+
+def _segment(text: str, name: str) -> bytes:
+    if not BASE64URL.fullmatch(text):
+        raise Unreadable(f"its {name} is {'empty' if not text else 'not base64url'}", name)
+    try:
+        return decoded(text)
+    except Unreadable as wrong:
+        raise Unreadable(f"its {name}: {wrong.reason}", name) from None
+
+
+def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    members = dict(pairs)
+    if len(members) == len(pairs):
+        return members
+    names = [name for name, _ in pairs]
+    twice = next(name for name in names if names.count(name) > 1)
+    raise Unreadable(f"{shown(twice)} stands there twice", twice)
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise Unreadable(f"{name} is not JSON")

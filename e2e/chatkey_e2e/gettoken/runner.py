@@ -1,0 +1,180 @@
+"""Runs the checks in an order in which the first failure is the cause."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from fnmatch import fnmatchcase
+from typing import Protocol
+
+from chatkey_e2e.gettoken import checks as catalogue
+from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.known import Known
+from chatkey_e2e.gettoken.model import Blocked, Check, Outcome, Phase, Report, Skipped, Verdict
+from chatkey_e2e.gettoken.versions import versions
+
+STOPS = frozenset({Verdict.FAIL, Verdict.BLOCKED, Verdict.ERROR})
+PHASES = list(Phase)
+
+
+class Listener(Protocol):
+    """Hears how a run goes on."""
+
+    def started(self, check: Check) -> None:
+        """A check is being judged."""
+
+    def finished(self, outcome: Outcome) -> None:
+        """A check has ended; in the catalogue's order."""
+
+    def waiting(self, seconds: float, why: str) -> None:
+        """A declared wait begins."""
+
+
+class Silence:
+    """A listener that does nothing."""
+
+    def started(self, check: Check) -> None:
+        """Ignore it."""
+
+    def finished(self, outcome: Outcome) -> None:
+        """Ignore it."""
+
+    def waiting(self, seconds: float, why: str) -> None:
+        """Ignore it."""
+
+
+class Selection:
+    """Which checks are asked for, by patterns of ids such as `claim.*`."""
+
+    def __init__(self, only: Sequence[str] = (), skip: Sequence[str] = ()) -> None:
+        self._only = tuple(only)
+        self._skip = tuple(skip)
+
+    def reason_against(self, check_id: str) -> str:
+        """Return why a check is left out, or nothing."""
+        if self._only and not any(fnmatchcase(check_id, pattern) for pattern in self._only):
+            return "not among those asked for with --only"
+        if any(fnmatchcase(check_id, pattern) for pattern in self._skip):
+            return "left out with --skip"
+        return ""
+
+
+def run(
+    calls: Calls,
+    *,
+    checks: Iterable[Check] | None = None,
+    listener: Listener | None = None,
+    known: Known | None = None,
+    selection: Selection | None = None,
+) -> Report:
+    """Judge an endpoint and report on it; `calls` stay open, their owner closes them."""
+    return _Run(calls, tuple(checks or catalogue.load()), listener or Silence(), known or Known(), selection).report()
+
+
+class _Run:
+    def __init__(
+        self,
+        calls: Calls,
+        checks: Sequence[Check],
+        listener: Listener,
+        known: Known,
+        selection: Selection | None,
+    ) -> None:
+        self._calls = calls
+        self._checks = {check.id: check for check in checks}
+        self._listener = listener
+        self._known = known
+        self._selection = selection or Selection()
+        self._outcomes: dict[str, Outcome] = {}
+        self._told = 0
+        calls.on_wait = listener.waiting
+
+    def report(self) -> Report:
+        started_at, start = datetime.now(UTC), time.monotonic()
+        wanted = [check for check in self._checks.values() if not self._selection.reason_against(check.id)]
+        for check in sorted(wanted, key=lambda check: PHASES.index(check.phase)):
+            self._outcome(check)
+            self._tell()
+        outcomes = tuple(self._shown(check) for check in self._checks.values())
+        return Report(
+            target=self._calls.target.url,
+            versions=versions(),
+            options=dict(self._calls.target.shown),
+            started_at=started_at.isoformat(timespec="seconds"),
+            seconds=time.monotonic() - start,
+            waited=self._calls.waited,
+            requests=len(self._calls.log),
+            skew=self._calls.skew_if_known,
+            outcomes=outcomes,
+            stale=self._known.stale(outcomes),
+        )
+
+    def _outcome(self, check: Check) -> Outcome:
+        """Judge a check once, after those it needs."""
+        if check.id not in self._outcomes:
+            in_the_way = self._in_the_way(check)
+            made = Outcome(check, Verdict.BLOCKED, blocked_by=in_the_way) if in_the_way else self._judged(check)
+            self._outcomes[check.id] = replace(made, known=self._known.reason(made))
+        return self._outcomes[check.id]
+
+    def _in_the_way(self, check: Check) -> str:
+        """Return the id of the failed check that is at the root of what this one needs, or nothing."""
+        for name in check.needs:
+            needed = self._checks.get(name)
+            if needed is None:
+                continue
+            outcome = self._outcome(needed)
+            if outcome.verdict in STOPS:
+                return outcome.blocked_by or name
+        return ""
+
+    def _judged(self, check: Check) -> Outcome:
+        self._listener.started(check)
+        start = time.monotonic()
+        try:
+            found = check.judge(self._calls)
+        except Skipped as skipped:
+            return Outcome(check, Verdict.SKIP, skipped.reason, option=skipped.option)
+        except Blocked as blocked:
+            return self._blocked(check, blocked.by)
+        except Exception as error:  # noqa: BLE001 - a fault of ours must not hide what the other checks find
+            return Outcome(check, Verdict.ERROR, _ours(error), "This is a fault of chatkey: please report it.")
+        bad = found.verdict is not Verdict.PASS
+        return Outcome(
+            check,
+            found.verdict,
+            self._calls.masks.masked(found.message),
+            self._calls.masks.masked(found.hint or check.hint) if bad else "",
+            evidence=tuple(self._calls.evidence(exchange) for exchange in found.about) if bad else (),
+            files=found.files,
+            seconds=time.monotonic() - start,
+        )
+
+    def _blocked(self, check: Check, by: str) -> Outcome:
+        """Judge the check that stands in the way, so that it is reported whatever the order."""
+        outcome = self._outcome(self._checks[by]) if by in self._checks else None
+        return Outcome(check, Verdict.BLOCKED, blocked_by=(outcome.blocked_by if outcome else "") or by)
+
+    def _shown(self, check: Check) -> Outcome:
+        reason = self._selection.reason_against(check.id)
+        return Outcome(check, Verdict.SKIP, reason) if reason else self._outcomes[check.id]
+
+    def _tell(self) -> None:
+        """Tell what has ended, as far as everything before it has."""
+        order = list(self._checks)
+        while self._told < len(order):
+            check = self._checks[order[self._told]]
+            if check.id not in self._outcomes and not self._selection.reason_against(check.id):
+                return
+            self._listener.finished(self._shown(check))
+            self._told += 1
+
+
+def _ours(error: Exception) -> str:
+    """Return what went wrong here, and where."""
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" ({frames[-1].filename.rpartition('/')[2]}:{frames[-1].lineno})" if frames else ""
+    return f"{type(error).__name__}: {error}{where}"

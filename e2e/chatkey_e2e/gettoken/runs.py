@@ -1,0 +1,113 @@
+"""One run from the command line, or one after the other while files change."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from chatkey_e2e.gettoken import checks, reports, watch
+from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.evidence import curl
+from chatkey_e2e.gettoken.exits import Exit, status
+from chatkey_e2e.gettoken.findings import plural
+from chatkey_e2e.gettoken.known import Known
+from chatkey_e2e.gettoken.model import Report
+from chatkey_e2e.gettoken.plan import PlanWire
+from chatkey_e2e.gettoken.runner import Selection, run
+from chatkey_e2e.gettoken.target import OptionError, Target
+from chatkey_e2e.gettoken.terminal import PLAIN, Terminal
+from chatkey_e2e.gettoken.wire import HttpWire
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A target, and how it is judged and reported."""
+
+    target: Target
+    known: Known
+    selection: Selection
+    strict: bool = False
+    form: str = reports.TERMINAL
+    output: Path | None = None
+    verbose: bool = False
+
+    def check_allowed(self, *, yes: bool) -> None:
+        """Refuse to send anything to a host that is not this machine, unless that was allowed."""
+        if not self.target.local and not yes:
+            raise OptionError(
+                f"{self.target.host} is not this machine. Look at the requests with --plan, then allow them with --yes."
+            )
+
+    def plan(self) -> Exit:
+        """Print every request a clean run sends, and send none."""
+        wire, console = PlanWire(self.target), Console()
+        with Calls(self.target, wire=wire, sleep=lambda _: None) as calls:
+            run(calls, selection=self.selection)
+            console.print(f"{plural(len(wire.sent), 'request')}, if nothing fails; none is sent now.\n", **PLAIN)
+            for number, request in enumerate(wire.sent, 1):
+                console.print(Text.assemble((f"{number:3}  ", "dim"), (request.label, "bold")), **PLAIN)
+                line = curl(request, self.target, calls.masks)
+                console.print(Text(f"     {line}", "dim"), soft_wrap=True, **PLAIN)
+        return Exit.CLEAN
+
+    def once(self) -> Exit:
+        """Check, report, and return the exit status."""
+        console = Console() if self.form == reports.TERMINAL and self.output is None else Console(stderr=True)
+        screen = Terminal(console, total=len(checks.ORDER), verbose=self.verbose)
+        quiet = self.form != reports.TERMINAL and not console.is_terminal
+        with Calls(self.target) as calls:
+            if quiet:
+                report = run(calls, known=self.known, selection=self.selection)
+            else:
+                screen.begin(self.target.url, self._given())
+                report = run(calls, listener=screen, known=self.known, selection=self.selection)
+                screen.end(report)
+        self._write(report)
+        return status(report, strict=self.strict)
+
+    def watch(self, paths: Sequence[Path]) -> Exit:
+        """Check, and check again whenever files change, until Ctrl-C."""
+        missing = [str(path) for path in paths if not path.exists()]
+        if missing:
+            raise OptionError(f"--watch {', '.join(missing)}: there is no such file or folder.")
+        console, last = Console(stderr=True), Exit.CLEAN
+        try:
+            while True:
+                before = watch.stamps(paths)
+                last = self.once()
+                console.print(Text(f"\n  watching {', '.join(map(str, paths))}; Ctrl-C ends it", "dim"), **PLAIN)
+                names = watch.changed(paths, before)
+                console.clear()
+                console.print(Text(f"  changed: {', '.join(names[:3])}", "dim"), **PLAIN)
+                watch.wait_until_up(lambda: HttpWire(self.target).reach(self.target.url))
+        except KeyboardInterrupt:
+            return last
+
+    def _given(self) -> str:
+        """Return what the run has to go by."""
+        names = {
+            "--provider-id": "provider id",
+            "--login": "login",
+            "--login-url": "login form",
+            "--login-b": "second login",
+        }
+        have = ["secret"] if self.target.secret else []
+        have += [name for option, name in names.items() if option in self.target.shown]
+        return f"with {', '.join(have)}" if have else "with nothing but the address"
+
+    def _write(self, report: Report) -> None:
+        if self.form == reports.TERMINAL:
+            if self.output is not None:
+                with self.output.open("w", encoding="utf-8") as file:
+                    Terminal(Console(file=file, width=100), total=0, verbose=True).replay(report)
+            return
+        text = reports.writer(self.form)(report)
+        if self.output is None:
+            sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
+        else:
+            self.output.write_text(text, encoding="utf-8")

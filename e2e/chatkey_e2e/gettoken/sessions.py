@@ -1,0 +1,136 @@
+"""Who a call is made as: the headers and cookies of one login, kept up to date as a browser does."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import string
+from collections.abc import Callable, Iterable
+from html.parser import HTMLParser
+from typing import Final
+
+from chatkey_e2e.gettoken.exchange import Header, Response
+
+COOKIE_IN_HEADER: Final = re.compile(r"\{cookie:([^}]+)\}")
+ALPHABET: Final = string.ascii_letters + string.digits
+GUESSLESS: Final = 24
+SHORTEST_SESSION: Final = 8
+"""Shorter values are no secrets, but words such as a language or a number."""
+
+
+class Session:
+    """One login. Cookies that answers set are taken over; that one is deleted is not believed, see `learn`."""
+
+    def __init__(self, name: str, headers: Iterable[Header] = ()) -> None:
+        self.name = name
+        self.rotates = False
+        self.same_site: dict[str, str] = {}
+        """The SameSite attribute of the cookies whose setting was seen; empty where there was none."""
+        given = tuple(headers)
+        self._headers = tuple(header for header in given if header[0].lower() != "cookie")
+        self.cookies: dict[str, str] = {}
+        for header, value in given:
+            if header.lower() == "cookie":
+                self.cookies |= _cookies(value)
+
+    @property
+    def headers(self) -> tuple[Header, ...]:
+        """What to send."""
+        pairs = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
+        return (*self._headers, *((("Cookie", pairs),) if pairs else ()))
+
+    @property
+    def secrets(self) -> Iterable[str]:
+        """What must not be shown."""
+        credentials = (value.rpartition(" ")[2] for _, value in self._headers)
+        yield from (value for value in (*self.cookies.values(), *credentials) if len(value) >= SHORTEST_SESSION)
+
+    def learn(self, response: Response) -> None:
+        """Take over the cookies an answer sets.
+
+        A probe may make an endpoint delete the cookie; the session itself lives on, and so does this one.
+        """
+        for line in response.all("set-cookie"):
+            pair, *attributes = line.split(";")
+            name, equals, value = (part.strip() for part in pair.partition("="))
+            if not equals or not name or _deletes(value, attributes):
+                continue
+            self.rotates |= name in self.cookies and self.cookies[name] != value
+            self.cookies[name] = value
+            self.same_site[name] = _attribute(attributes, "samesite")
+
+    def garbage(self) -> Session:
+        """Return a session of the same shape that nobody was ever given."""
+        made = Session("a made-up session", tuple((name, _credential(value)) for name, value in self._headers))
+        made.cookies = {name: _random(value) for name, value in self.cookies.items()}
+        return made
+
+    def keeping(self, wanted: Callable[[str], bool]) -> Session:
+        """Return a session with those cookies and headers only whose value is wanted."""
+        made = Session(self.name, (header for header in self._headers if wanted(header[1])))
+        made.cookies = {name: value for name, value in self.cookies.items() if wanted(value)}
+        return made
+
+    def sent_across_sites(self) -> Session:
+        """Return a session with those cookies only that a browser sends from another site's page."""
+        made = Session(self.name)
+        made.cookies = {name: self.cookies[name] for name, rule in self.same_site.items() if rule == "none"}
+        return made
+
+    def forged(self, signed: re.Pattern[str]) -> Session:
+        """Return this session with the signature of every value replaced; it is the second group of `signed`."""
+
+        def replaced(value: str) -> str:
+            return signed.sub(lambda found: f"{found[1]}.{_random(found[2])}", value)
+
+        made = Session("a forged session", tuple((name, replaced(value)) for name, value in self._headers))
+        made.cookies = {name: replaced(value) for name, value in self.cookies.items()}
+        return made
+
+    def filled(self, value: str) -> str:
+        """Return a header's value with `{cookie:NAME}` replaced by that cookie."""
+        return COOKIE_IN_HEADER.sub(lambda found: self.cookies.get(found[1], ""), value)
+
+
+class HiddenInputs(HTMLParser):
+    """Collects the hidden inputs of a page's forms, such as a CSRF token."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: dict[str, str] = {}
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Remember a hidden input."""
+        given = dict(attrs)
+        name = given.get("name")
+        if tag == "input" and (given.get("type") or "").lower() == "hidden" and name:
+            self.found.setdefault(name, given.get("value") or "")
+
+
+def _cookies(line: str) -> dict[str, str]:
+    pairs = (pair.partition("=") for pair in line.split(";") if "=" in pair)
+    return {name.strip(): value.strip() for name, _, value in pairs}
+
+
+def _deletes(value: str, attributes: list[str]) -> bool:
+    return (
+        not value.strip('"')
+        or _attribute(attributes, "max-age").startswith(("0", "-"))
+        or "1970" in _attribute(attributes, "expires")
+    )
+
+
+def _attribute(attributes: list[str], name: str) -> str:
+    pairs = (attribute.partition("=") for attribute in attributes)
+    return next((value.strip().lower() for found, _, value in pairs if found.strip().lower() == name), "")
+
+
+def _credential(value: str) -> str:
+    scheme, space, credential = value.rpartition(" ")
+    return f"{scheme}{space}{_random(credential)}"
+
+
+def _random(like: str) -> str:
+    """Return a text of the same shape, with other letters and digits, and too long to be somebody's by chance."""
+    longer = like.ljust(GUESSLESS, "x")
+    return "".join(secrets.choice(ALPHABET) if char.isalnum() else char for char in longer)

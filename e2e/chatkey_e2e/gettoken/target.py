@@ -1,0 +1,122 @@
+"""What to check and with what: the options of a run, read and refused before anything is sent."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from chatkey_e2e.gettoken.exchange import Header, origin
+
+
+class OptionError(ValueError):
+    """An option that cannot be used; the message names it and says what to write instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """How one person is logged in: by headers that carry a session, or by a form to be sent first."""
+
+    headers: tuple[Header, ...] = field(default=(), repr=False)
+    url: str = ""
+    fields: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    passwords: tuple[str, ...] = field(default=(), repr=False)
+    """Those of the values that must not be shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One endpoint, and what is known about it."""
+
+    url: str
+    provider_id: str | None = None
+    secret: str | None = field(default=None, repr=False)
+    other_secrets: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    """Secrets of other environments, by the names of the variables they came from."""
+    login: Login | None = None
+    login_b: Login | None = None
+    headers: tuple[Header, ...] = field(default=(), repr=False)
+    """Sent with every call; `{cookie:NAME}` stands for the session's cookie of that name."""
+    page_origin: str | None = None
+    page_url: str | None = None
+    whoami: str | None = None
+    logout_url: str | None = None
+    insecure_tls: bool = False
+    ca: Path | None = None
+    connect_to: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Addresses to use for host names, instead of asking the resolver."""
+    timeout: float = 10.0
+    shown: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The options as they may stand in a report."""
+
+    @property
+    def origin(self) -> str:
+        """The origin of the endpoint."""
+        return origin(self.url)
+
+    @property
+    def page(self) -> str:
+        """The origin of the page that calls the endpoint."""
+        return self.page_origin or self.origin
+
+    @property
+    def host(self) -> str:
+        """The endpoint's host, in lower case, without brackets."""
+        return (urlsplit(self.url).hostname or "").lower()
+
+    @property
+    def port(self) -> int:
+        """The endpoint's port."""
+        parts = urlsplit(self.url)
+        return parts.port or (443 if parts.scheme == "https" else 80)
+
+    @property
+    def local(self) -> bool:
+        """Whether every call stays on this machine."""
+        return is_loopback(self.connect_to.get(self.host, self.host))
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether a host is this machine: `localhost`, a name below it, or a loopback address."""
+    host = host.lower().rstrip(".")
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def checked_url(text: str, option: str) -> str:
+    """Return an absolute http(s) address as it was given. Raises `OptionError`."""
+    try:
+        parts = urlsplit(text)
+        port_fits = parts.port is None or 0 < parts.port < 65536
+    except ValueError:
+        port_fits, parts = False, urlsplit("")
+    if parts.scheme not in {"http", "https"} or not parts.hostname or not port_fits:
+        raise OptionError(f"{option} must be an address such as https://shop.localhost:8443/chat/token, not {text!r}.")
+    if parts.username or parts.password:
+        raise OptionError(f"{option} must hold no user name or password: use --header 'Authorization: …'.")
+    if parts.fragment:
+        raise OptionError(f"{option} must hold no fragment (#{parts.fragment}).")
+    return text
+
+
+def checked_origin(text: str, option: str) -> str:
+    """Return the serialised origin of an address without a path. Raises `OptionError`."""
+    checked_url(text, option)
+    parts = urlsplit(text)
+    if parts.path not in {"", "/"} or parts.query:
+        raise OptionError(f"{option} must be an origin such as https://shop.example, without a path, not {text!r}.")
+    return origin(text)
+
+
+def header(line: str, option: str) -> Header:
+    """Read `Name: value`. Raises `OptionError` without repeating the value."""
+    name, colon, value = line.partition(":")
+    if not colon or not name.strip() or any(char in line for char in "\r\n\0"):
+        raise OptionError(f"{option} must look like 'Cookie: sid=…': a header's name, a colon and its value.")
+    return name.strip(), value.strip()

@@ -1,0 +1,105 @@
+"""What the times of a token say: how far they are off, whether they move, and the mistake behind a number."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.exchange import Exchange
+from chatkey_e2e.gettoken.findings import duration
+
+HOUR: Final = 3600
+MINUTE: Final = 60
+SHORTEST: Final = 50 * MINUTE
+LONGEST: Final = 66 * MINUTE
+TEN_DIGITS: Final = range(1_000_000_000, 10_000_000_000)
+LEEWAY: Final = 60
+"""How far ahead of the clock a time may be."""
+STALE: Final = 5 * MINUTE
+"""A token older than this was not made for the call."""
+ZONE: Final = 15 * MINUTE
+SMALLEST_ZONE: Final = 30 * MINUTE
+LARGEST_ZONE: Final = 14 * HOUR
+ZONE_SLACK: Final = 30
+
+
+def whole(claims: Mapping[str, object], name: str) -> int | None:
+    """Return a claim that is a JSON integer, or None."""
+    value = claims.get(name)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def seconds(claims: Mapping[str, object], name: str) -> int | None:
+    """Return a claim that is a time in seconds since 1970, or None."""
+    value = whole(claims, name)
+    return value if value is not None and value in TEN_DIGITS else None
+
+
+def left(calls: Calls, exchange: Exchange) -> float:
+    """Return how long the token of a call lives on, by the clock that made it."""
+    return (seconds(exchange.claims, "exp") or 0) - calls.now_at(exchange, exchange.claims)
+
+
+def shift(calls: Calls, exchange: Exchange) -> float | None:
+    """Return by how much iat is ahead of the clock that made it, where exp is an hour after iat; None otherwise.
+
+    Then it is not the lifetime that is wrong, but the time it counts from.
+    """
+    issued, ends = seconds(exchange.claims, "iat"), seconds(exchange.claims, "exp")
+    if issued is None or ends is None or not SHORTEST <= ends - issued <= LONGEST:
+        return None
+    return issued - calls.now_at(exchange, exchange.claims)
+
+
+def zone_like(ahead: float) -> bool:
+    """Tell whether a shift is one between time zones: a multiple of a quarter of an hour."""
+    nearest = round(ahead / ZONE) * ZONE
+    return SMALLEST_ZONE <= abs(nearest) <= LARGEST_ZONE and abs(ahead - nearest) <= ZONE_SLACK
+
+
+def stands_still(calls: Calls, name: str) -> bool:
+    """Tell whether a time is the same in a token that was asked for seconds later, for another browser.
+
+    Times rounded to the minute stand still for a while, and are not judged.
+    """
+    first, later = seconds(calls.claims, name), seconds(calls.later.claims, name)
+    return first is not None and first == later and first % MINUTE != 0
+
+
+def not_seconds(value: int, what: str) -> str:
+    """Return what a number looks like that is no time in seconds since 1970."""
+    if value < 0:
+        return f"{what} is negative: {value}."
+    if value < TEN_DIGITS.start:
+        return f"{what} is {value}: that is a span of time, not a moment."
+    units = {13: "milliseconds", 16: "microseconds", 19: "nanoseconds"}
+    unit = units.get(len(str(value)))
+    return f"{what} is {value}: {f'that looks like {unit}' if unit else 'that is beyond any calendar'}."
+
+
+def lifetime_cause(span: float) -> tuple[str, str]:
+    """Return what a lifetime looks like, and what to change, for one that is no hour."""
+    for likely, what, hint in LIFETIMES:
+        if abs(span - likely) <= max(5.0, likely * 0.01):
+            return what, hint
+    if span < 0:
+        return f"the token ended {duration(-span)} ago", "exp must be now + 3600: look at the time zone and the clock."
+    return f"the token lives {duration(span)}", "exp must be now + 3600, in seconds."
+
+
+LIFETIMES: Final = (
+    (
+        3.6,
+        "the token lives 4 seconds",
+        "jsonwebtoken takes the text '3600' for milliseconds: use the number 3600, or '1h'.",
+    ),
+    (60, "the token lives 60 seconds", "60 is taken for seconds, not minutes: exp must be now + 3600."),
+    (1, "the token lives 1 second", "exp must be now + 3600: is the 1 meant to be an hour?"),
+    (86_400, "the token lives a day", "A stolen token is good until exp: make it now + 3600."),
+    (7 * 86_400, "the token lives a week", "A stolen token is good until exp: make it now + 3600."),
+    (30 * 86_400, "the token lives 30 days", "A stolen token is good until exp: make it now + 3600."),
+    (365 * 86_400, "the token lives a year", "A stolen token is good until exp: make it now + 3600."),
+    (HOUR * 1000, "the token lives 3,600,000 seconds", "That is an hour in milliseconds: add 3600, not 3600000."),
+    (HOUR * 60, "the token lives 60 hours", "That is 3600 minutes: exp must be now + 3600 seconds."),
+)

@@ -1,0 +1,62 @@
+"""Makes the fake provider misbehave for one browser context, and tells what was tried from there."""
+
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import httpx
+from playwright.sync_api import BrowserContext
+
+from chatkey_demo.stack.stack import Stack
+from chatkey_oauth.client import FLOW_COOKIE, FakeOAuth, FaultNotHit, LabError, Rule, Scope, timeline_text
+
+
+@dataclass
+class Marks:
+    """The marks by which the fake provider tells the contexts of one test from all others."""
+
+    stack: Stack
+    by_context: dict[BrowserContext, str] = field(default_factory=dict[BrowserContext, str])
+
+    def mark(self, context: BrowserContext) -> None:
+        """Mark every login that will be tried in a context, by a cookie for the fake provider."""
+        value = self.by_context[context] = secrets.token_hex(8)
+        context.add_cookies([{"name": FLOW_COOKIE, "value": value, "url": self.stack.provider.browser_url}])
+
+    def timelines(self) -> Iterator[tuple[str, str]]:
+        """Yield a title and the timeline of every login that was tried, for a report."""
+        try:
+            for mark in self.by_context.values():
+                for flow in reversed(self.stack.provider_lab.flows(Scope(cookie=mark))):
+                    yield f"login {flow.id} at {flow.provider}", timeline_text(flow)
+        except (LabError, httpx.HTTPError) as error:
+            yield "logins", f"The fake provider does not tell: {error}"
+
+
+class Faults:
+    """What the fake provider does wrong for one context, and for no other."""
+
+    def __init__(self, lab: FakeOAuth, mark: str) -> None:
+        self._lab = lab
+        self._mark = mark
+        self._ids: set[str] = set()
+
+    def arm(self, fault: str, *, provider: str | None = None, times: int | None = 1, **options: object) -> Rule:
+        """Arm a fault by its name, at one provider or all, so many times (None: to the end of the test)."""
+        rule = self._lab.arm(fault, Scope(provider=provider, cookie=self._mark), times=times, **options)
+        self._ids.add(rule.id)
+        return rule
+
+    def rules(self) -> list[Rule]:
+        """What was armed here and still is, with the hits."""
+        return [rule for rule in self._lab.rules() if rule.id in self._ids]
+
+    def disarm(self) -> None:
+        """Disarm everything."""
+        for rule in self.rules():
+            self._lab.disarm(rule.id)
+
+
+def missed(all_faults: list[Faults]) -> str:
+    """One sentence for each fault that was armed and never hit."""
+    return "\n".join(str(FaultNotHit(rule)) for faults in all_faults for rule in faults.rules() if not rule.hits)

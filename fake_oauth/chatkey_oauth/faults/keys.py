@@ -1,0 +1,73 @@
+"""Faults of what a provider publishes about itself: keys and discovery document. They belong to no flow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+from msgspec.structs import replace
+
+from chatkey_oauth.engine.flows import Leg
+from chatkey_oauth.engine.signing import public_jwk
+from chatkey_oauth.faults.bodies import json_object
+from chatkey_oauth.faults.fault import Fault
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from chatkey_oauth.engine.http import Answer
+    from chatkey_oauth.faults.moment import Moment
+
+Issuer = Annotated[str, msgspec.Meta(pattern=r"^[\x21-\x7e]{1,300}$", description="The value of `issuer`.")]
+
+
+class KeysFault(Fault):
+    """What all faults of the published keys have in common."""
+
+    legs = (Leg.KEYS,)
+
+    def keys(self, keys: list[dict[str, Any]], at: Moment) -> list[dict[str, Any]]:
+        """The keys that are published instead, of those that are, the newest first."""
+        raise NotImplementedError
+
+    def answer(self, answer: Answer, at: Moment) -> Answer | None:
+        """Where the answer is a set of keys."""
+        members = json_object(answer)
+        if not isinstance(members.get("keys"), list):
+            return None
+        return replace(answer, body=msgspec.json.encode({"keys": self.keys(members["keys"], at)}))
+
+
+class KeyMissing(KeysFault):
+    """The key that signs is not among the published ones."""
+
+    name = "key-missing"
+
+    def keys(self, keys: list[dict[str, Any]], at: Moment) -> list[dict[str, Any]]:
+        """The older ones."""
+        return keys[1:]
+
+
+class OtherModulus(KeysFault):
+    """A key is published under the `kid` that signs, and is another one."""
+
+    name = "other-modulus"
+
+    def keys(self, keys: list[dict[str, Any]], at: Moment) -> list[dict[str, Any]]:
+        """A stranger's key under our name."""
+        return [public_jwk(keys[0]["kid"], at.watch.stranger(at.provider)), *keys[1:]]
+
+
+class OtherIssuer(Fault):
+    """The discovery document is another issuer's."""
+
+    name = "other-issuer"
+    legs = (Leg.DISCOVERY,)
+    issuer: Issuer = "https://issuer.invalid"
+
+    def answer(self, answer: Answer, at: Moment) -> Answer | None:
+        """Name the other one."""
+        members = json_object(answer)
+        if "issuer" not in members:
+            return None
+        return replace(answer, body=msgspec.json.encode(members | {"issuer": self.issuer}))

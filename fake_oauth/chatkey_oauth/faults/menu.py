@@ -1,0 +1,60 @@
+"""The part of the consent form that the lab adds: which flow it is, and faults that a person may choose by hand."""
+
+from __future__ import annotations
+
+from functools import cache
+from html import escape
+from typing import TYPE_CHECKING, Final
+
+from chatkey_oauth.engine.refusals import ShownToPerson
+from chatkey_oauth.faults.catalogue import FAMILIES, SIGNED
+from chatkey_oauth.faults.fault import summary
+from chatkey_oauth.faults.rules import FaultError, Order, Scope
+
+if TYPE_CHECKING:
+    from chatkey_oauth.faults.fault import Fault
+    from chatkey_oauth.faults.moment import Moment
+
+FIELD: Final = "misbehave"
+
+
+def form_part(moment: Moment) -> str:
+    """The hidden field with the flow and the menu."""
+    if moment.flow is None:
+        return ""
+    signs = moment.request is not None and moment.provider.signs(moment.request.scopes)
+    return f'<input type="hidden" name="flow" value="{moment.flow.id}">{menu(with_id_token=signs)}'
+
+
+@cache
+def menu(*, with_id_token: bool) -> str:
+    """The menu, with faults of the id_token only where there will be one."""
+    families = {title: [fault for fault in family if fault.on_menu] for title, family in FAMILIES.items()}
+    if not with_id_token:
+        del families[SIGNED]
+    groups = "".join(group(title, faults) for title, faults in families.items() if faults)
+    return (
+        '<details class="misbehave"><summary>Misbehave</summary>'
+        f'<p>What you tick goes wrong once, in this login only.</p><div class="faults">{groups}</div></details>'
+    )
+
+
+def group(title: str, faults: list[type[Fault]]) -> str:
+    """The faults of one family."""
+    rows = "".join(
+        f'<label><input type="checkbox" name="{FIELD}" value="{fault.name}">'
+        f"<span><b>{fault.name}</b> {escape(summary(fault))}</span></label>"
+        for fault in faults
+    )
+    return f"<fieldset><legend>{escape(title)}</legend>{rows}</fieldset>"
+
+
+def arm_chosen(moment: Moment) -> None:
+    """Arm what a person ticked, once, for this very flow. Raises `ShownToPerson`."""
+    if moment.flow is None:
+        return
+    for name in [value for field, value in moment.call.form_pairs if field == FIELD]:
+        try:
+            moment.watch.faults.arm(Order(fault=name, scope=Scope(flow=moment.flow.id)))
+        except FaultError as error:
+            raise ShownToPerson(400, "fault_unknown", str(error)) from error

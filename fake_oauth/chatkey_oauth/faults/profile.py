@@ -1,0 +1,124 @@
+"""Faults of the profile, which is not to be believed merely because it came from the right address."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import msgspec
+from msgspec.structs import replace
+
+from chatkey_oauth.engine.flows import Leg
+from chatkey_oauth.engine.refusals import BearerRefused, Problem
+from chatkey_oauth.faults.bodies import change_profile
+from chatkey_oauth.faults.fault import Fault
+
+if TYPE_CHECKING:
+    from chatkey_oauth.engine.http import Answer
+    from chatkey_oauth.faults.moment import Moment
+
+Why = Annotated[Problem, msgspec.Meta(description="Why: missing, unknown, expired, revoked or scope.")]
+FLAGS = ("email_verified", "verified_email", "verified")
+
+
+class ProfileRefused(Fault):
+    """The access token just issued does not open the profile, in the words of this provider."""
+
+    name = "profile-refused"
+    legs = (Leg.PROFILE,)
+    on_menu = True
+    why: Why = Problem.UNKNOWN
+
+    def instead(self, at: Moment) -> BearerRefused:
+        """As the provider refuses any bad token."""
+        return BearerRefused(self.why, "profile")
+
+
+class OtherSubject(Fault):
+    """The profile is another person's: its subject is not the one of the id_token, or of the last login."""
+
+    name = "other-sub"
+    legs = (Leg.PROFILE,)
+    on_menu = True
+
+    def answer(self, answer: Answer, at: Moment) -> Answer | None:
+        """Another id of the same type."""
+        return change_profile(answer, change_subject)
+
+
+class NoSubject(Fault):
+    """The profile does not say whose it is."""
+
+    name = "no-sub"
+    legs = (Leg.PROFILE,)
+    on_menu = True
+
+    def answer(self, answer: Answer, at: Moment) -> Answer | None:
+        """Without the subject."""
+        return change_profile(answer, lambda profile, name: profile.pop(name) is not None)
+
+
+class EmptySubject(Fault):
+    """The subject of the profile is an empty text."""
+
+    name = "empty-sub"
+    legs = (Leg.PROFILE,)
+
+    def answer(self, answer: Answer, at: Moment) -> Answer | None:
+        """Nothing where the id should be."""
+        return change_profile(answer, clear_subject)
+
+
+class EmailVerifiedText(Fault):
+    """Whether the e-mail address is verified comes as a text, and "false" is true to a careless eye."""
+
+    name = "email-verified-text"
+    legs = (Leg.PROFILE,)
+
+    def answer(self, answer: Answer, at: Moment) -> Answer | None:
+        """The flag as a text."""
+        return change_profile(answer, flags_as_text)
+
+
+class EmptyProfile(Fault):
+    """The profile is an object without members."""
+
+    name = "empty-profile"
+    legs = (Leg.PROFILE,)
+
+    def answer(self, answer: Answer, at: Moment) -> Answer:
+        """Success, and nothing in it."""
+        return replace(answer, status=200, body=b"{}")
+
+
+class ProfileList(Fault):
+    """The profile is a list, where an object is due."""
+
+    name = "profile-list"
+    legs = (Leg.PROFILE,)
+
+    def answer(self, answer: Answer, at: Moment) -> Answer:
+        """One level more than there should be."""
+        return replace(answer, body=b"[" + answer.body + b"]")
+
+
+def change_subject(profile: dict[str, Any], name: str) -> bool:
+    """Put in the id of somebody else, of the same type and length."""
+    subject = profile[name]
+    last = str(subject)[-1:]
+    other = f"{str(subject)[:-1]}{'1' if last != '1' else '2'}"
+    profile[name] = int(other) if isinstance(subject, int) else other
+    return True
+
+
+def clear_subject(profile: dict[str, Any], name: str) -> bool:
+    """Empty the id."""
+    profile[name] = ""
+    return True
+
+
+def flags_as_text(profile: dict[str, Any], name: str) -> bool:
+    """Write the flags as text, if there are any."""
+    del name
+    flags = {flag: profile[flag] for flag in FLAGS if isinstance(profile.get(flag), bool)}
+    profile.update({flag: "true" if value else "false" for flag, value in flags.items()})
+    return bool(flags)

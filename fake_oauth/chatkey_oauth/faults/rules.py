@@ -1,0 +1,242 @@
+"""Arming faults: for whom, how often, and whether they were ever met."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import msgspec
+
+from chatkey_oauth.engine.flows import Flow, Leg
+from chatkey_oauth.engine.grants import Ring
+from chatkey_oauth.faults.fault import Fault, summary
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+RULES: Final = 1000
+"""How many rules are remembered, spent ones among them; the oldest is forgotten for the next."""
+
+WITHOUT_FLOW: Final = frozenset({Leg.DISCOVERY, Leg.KEYS})
+"""Requests to these belong to no flow and name no client."""
+
+
+class FaultError(ValueError):
+    """An order that cannot be armed. `member` is the part of it at fault, such as `with.seconds`."""
+
+    def __init__(self, member: str, message: str) -> None:
+        super().__init__(f"{member}: {message}")
+        self.member = member
+
+
+class Scope(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Whom a fault is for: everything given must match. Nothing given: everyone.
+
+    `state`, `login_hint` and `cookie` are what the authorization request carried; `cookie` is the value of the cookie
+    `chatkey_flow` of that browser context; `account` is known once the person has chosen.
+    """
+
+    provider: str | None = None
+    account: str | None = None
+    client_id: str | None = None
+    flow: str | None = None
+    state: str | None = None
+    login_hint: str | None = None
+    cookie: str | None = None
+
+    def matches(self, flow: Flow) -> bool:
+        """Tell whether a flow is meant."""
+        return (
+            self.provider in {None, flow.provider}
+            and self.account in {None, flow.account}
+            and self.client_id in {None, flow.client_id}
+            and self.flow in {None, flow.id}
+            and self.state in {None, flow.state}
+            and self.login_hint in {None, flow.login_hint}
+            and self.cookie in {None, flow.cookie}
+        )
+
+    def matches_request(self, provider: str, client_id: str | None) -> bool:
+        """Tell whether a request that belongs to no known flow is meant."""
+        asked = {name for name in self.__struct_fields__ if getattr(self, name) is not None}
+        return (
+            asked <= {"provider", "client_id"}
+            and self.provider in {None, provider}
+            and self.client_id in {None, client_id}
+        )
+
+
+Times = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
+
+
+class Order(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """A fault by name, for whom, how often (None: until it is disarmed), and its options, `with` on the wire."""
+
+    fault: str
+    scope: Scope = Scope()
+    times: Times | None = 1
+    with_: dict[str, Any] = msgspec.field(name="with", default_factory=dict)
+
+
+class Rule(Order, kw_only=True):
+    """An armed order, and how often it was met."""
+
+    id: str
+    armed_at: float
+    hits: int = 0
+
+    @property
+    def spent(self) -> bool:
+        """Tell whether it will not act any more."""
+        return self.times is not None and self.hits >= self.times
+
+
+class OptionInfo(msgspec.Struct, frozen=True):
+    """An option of a fault, with what it does and the value it has when it is not given."""
+
+    name: str
+    summary: str
+    default: Any
+
+
+class FaultInfo(msgspec.Struct, frozen=True):
+    """A fault as the catalogue shows it."""
+
+    name: str
+    legs: tuple[Leg, ...]
+    summary: str
+    options: tuple[OptionInfo, ...]
+
+
+class Faults:
+    """The faults there are and the rules that arm them."""
+
+    def __init__(
+        self,
+        clock: Callable[[], float],
+        random: Callable[[int], bytes],
+        providers: Collection[str],
+        kinds: Mapping[str, type[Fault]] | None = None,
+    ) -> None:
+        self._clock = clock
+        self._random = random
+        self._providers = providers
+        self._kinds = kinds if kinds is not None else all_faults()
+        self._rules: Ring[Rule] = Ring(RULES)
+        self._armed: dict[str, tuple[Rule, Fault]] = {}
+
+    def arm(self, order: Order) -> Rule:
+        """Let a fault act from now on. Raises `FaultError`, which names the member at fault."""
+        fault = self._fault(order)
+        self._check_scope(order, fault)
+        rule = Rule(
+            id=f"r_{self._random(8).hex()}",
+            armed_at=self._clock(),
+            fault=order.fault,
+            scope=order.scope,
+            times=order.times,
+            with_=order.with_,
+        )
+        self._rules.put(rule.id, rule)
+        self._armed[rule.id] = (rule, fault)
+        self._forget_old()
+        return rule
+
+    def disarm(self, rule_id: str) -> Rule | None:
+        """Take a rule away, and return it with its hits; None when there is none of that id."""
+        self._armed.pop(rule_id, None)
+        return self._rules.pop(rule_id)
+
+    def get(self, rule_id: str) -> Rule | None:
+        """Find a rule that is still remembered."""
+        return self._rules.get(rule_id)
+
+    def rules(self) -> list[Rule]:
+        """Every remembered rule, spent or not, the newest first."""
+        return self._rules.newest_first()
+
+    def unused(self) -> list[Rule]:
+        """The rules that were never met."""
+        return [rule for rule in self.rules() if not rule.hits]
+
+    def clear(self) -> None:
+        """Take every rule away."""
+        self._rules.clear()
+        self._armed.clear()
+
+    def armed(self, provider: str, client_id: str | None, flow: Flow | None) -> Iterator[tuple[Rule, Fault]]:
+        """The rules meant for a request, in the order in which they were armed."""
+        for rule, fault in tuple(self._armed.values()):
+            meant = rule.scope.matches(flow) if flow else rule.scope.matches_request(provider, client_id)
+            if meant:
+                yield rule, fault
+
+    def hit(self, rule: Rule) -> None:
+        """Count that a rule acted; a spent one does not act again."""
+        rule.hits += 1
+        if rule.spent:
+            self._armed.pop(rule.id, None)
+
+    def catalogue(self) -> list[FaultInfo]:
+        """Every fault with its legs, its description and its options."""
+        return [describe(kind) for kind in self._kinds.values()]
+
+    def _fault(self, order: Order) -> Fault:
+        kind = self._kinds.get(order.fault)
+        if kind is None:
+            raise FaultError("fault", unknown_fault(order.fault, self._kinds))
+        options = {field.name for field in msgspec.structs.fields(kind)}
+        if strange := sorted(order.with_.keys() - options):
+            known = ", ".join(sorted(options)) or "none"
+            raise FaultError(f"with.{strange[0]}", f"{order.fault} has no such option; it has: {known}.")
+        try:
+            fault = msgspec.convert(order.with_, kind)
+        except msgspec.ValidationError as error:
+            what, _, path = str(error).partition(" - at `$.")
+            raise FaultError(f"with.{path.rstrip('`')}", f"{what}.") from None
+        if strange_legs := [leg for leg in fault.acts_on if leg not in kind.legs]:
+            known = ", ".join(kind.legs)
+            raise FaultError("with.leg", f"{order.fault} cannot act on {strange_legs[0]}; it can on: {known}.")
+        return fault
+
+    def _check_scope(self, order: Order, fault: Fault) -> None:
+        scope = order.scope
+        if scope.provider is not None and scope.provider not in self._providers:
+            raise FaultError("scope.provider", f"{scope.provider!r} is not one of {', '.join(self._providers)}.")
+        given = [name for name in scope.__struct_fields__ if name != "provider" and getattr(scope, name) is not None]
+        if given and WITHOUT_FLOW.issuperset(fault.acts_on):
+            why = f"requests for {' and '.join(fault.acts_on)} belong to no flow, client or account"
+            raise FaultError(f"scope.{given[0]}", f"{why}. Scope {order.fault} to a provider.")
+
+    def _forget_old(self) -> None:
+        for rule_id in [rule_id for rule_id in self._armed if self._rules.get(rule_id) is None]:
+            del self._armed[rule_id]
+
+
+def describe(kind: type[Fault]) -> FaultInfo:
+    """A fault's entry in the catalogue."""
+    options = tuple(
+        OptionInfo(field.name, option_summary(field.type), field.default) for field in msgspec.structs.fields(kind)
+    )
+    return FaultInfo(kind.name, kind.legs, summary(kind), options)
+
+
+def option_summary(annotation: Any) -> str:
+    """The description in an annotated type."""
+    notes = (note.description for note in getattr(annotation, "__metadata__", ()) if isinstance(note, msgspec.Meta))
+    return next((note for note in notes if note), "")
+
+
+def unknown_fault(name: str, known: Collection[str]) -> str:
+    """What to say of a name that is none."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, known, n=1)
+    return f"{name!r} is not a fault. " + (f"Did you mean {close[0]!r}?" if close else "GET /lab lists them.")
+
+
+def all_faults() -> Mapping[str, type[Fault]]:
+    """The faults of this package by name, in the order of the way a login takes."""
+    from chatkey_oauth.faults.catalogue import FAULTS
+
+    return FAULTS

@@ -1,0 +1,186 @@
+"""What is to be said of a login's protections at each leg: PKCE, state, nonce, client authentication, redirect URI."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from chatkey_oauth.engine.authorize import split_scopes
+from chatkey_oauth.engine.flows import Leg, Verdict
+from chatkey_oauth.engine.pkce import check_verifier
+from chatkey_oauth.engine.refusals import Reason, TokenRefused
+from chatkey_oauth.engine.token import client_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from chatkey_oauth.engine.authorize import Callback
+    from chatkey_oauth.engine.clients import Client
+    from chatkey_oauth.engine.flows import Flow
+    from chatkey_oauth.engine.grants import Challenge, Grant
+    from chatkey_oauth.engine.http import Call
+    from chatkey_oauth.engine.provider import Provider
+
+    Verdicts = dict[str, Verdict]
+
+GUESSABLE: Final = 16
+"""A state of fewer characters cannot hold the 96 bits that keep it from being guessed."""
+
+
+def good(words: str) -> Verdict:
+    """As it should be."""
+    return Verdict("good", words)
+
+
+def absent(words: str) -> Verdict:
+    """Not there, with what that means."""
+    return Verdict("absent", words)
+
+
+def wrong(words: str) -> Verdict:
+    """There, and not what it has to be."""
+    return Verdict("wrong", words)
+
+
+def odd(words: str) -> Verdict:
+    """Works, and could be better or is useless."""
+    return Verdict("odd", words)
+
+
+# Authorization request
+
+
+def of_request(provider: Provider, call: Call) -> Verdicts:
+    """The protections that an authorization request brings along."""
+    query = call.query
+    verdicts = {"pkce": of_challenge(query), "state": of_state(query.get("state"))}
+    if nonce := of_nonce(provider, query):
+        verdicts["nonce"] = nonce
+    client = provider.world.clients.get(provider.name, query.get(provider.client_parameter, ""))
+    if client is not None:
+        verdicts["redirect_uri"] = of_redirect_uri(provider, client, query.get("redirect_uri"))
+    return verdicts
+
+
+def of_challenge(query: Mapping[str, str]) -> Verdict:
+    """The PKCE challenge (RFC 7636 4.3)."""
+    if not query.get("code_challenge"):
+        return absent("no code_challenge: whoever gets hold of the code can redeem it")
+    method = query.get("code_challenge_method", "plain")
+    if method.lower() == "plain":
+        return odd("challenge with the method plain: whoever sees this request knows the verifier")
+    return good(f"challenge with the method {method[:20]!r}")
+
+
+def of_state(state: str | None) -> Verdict:
+    """The protection against login CSRF (RFC 6749 10.12)."""
+    if not state:
+        return absent("no state: login CSRF is possible, unless PKCE or a nonce is tied to this browser")
+    if len(state) < GUESSABLE:
+        return odd(f"state of {len(state)} characters: too short not to be guessed")
+    return good(f"state of {len(state)} characters")
+
+
+def of_nonce(provider: Provider, query: Mapping[str, str]) -> Verdict | None:
+    """The nonce (OpenID Connect Core 3.1.2.1), where there will be an id_token."""
+    if query.get("nonce"):
+        return good(f"nonce of {len(query['nonce'])} characters")
+    if not provider.signs(split_scopes(query.get("scope", ""))):
+        return None
+    return absent("no nonce: the id_token of another login could be put in")
+
+
+def of_redirect_uri(provider: Provider, client: Client, uri: str | None) -> Verdict:
+    """Whether the redirect URI is one of the client's."""
+    if uri is None:
+        return absent("no redirect_uri: the registered one is taken")
+    if client.leads_home(uri) or provider.redirect_allowed(client, uri):
+        return good("registered")
+    return wrong("not registered for this client")
+
+
+# Callback
+
+
+def of_callback(flow: Flow, asked: Callback, sent: Callback) -> Verdicts:
+    """What the client is told, against what it has a right to."""
+    verdicts = {"state": of_echo(flow.state, sent.params.get("state"))}
+    if sent.redirect_uri != asked.redirect_uri:
+        verdicts["redirect_uri"] = wrong("sent to another registered redirect URI")
+    return verdicts
+
+
+def of_echo(asked: str | None, sent: str | None) -> Verdict:
+    """The state on its way back."""
+    if sent == asked:
+        return of_state(asked) if not asked else good("sent back as it came")
+    return wrong("left out on the way back" if sent is None else "altered on the way back")
+
+
+# Token request
+
+
+def of_exchange(provider: Provider, call: Call, grant: Grant) -> Verdicts:
+    """The protections that a token request honours or does not."""
+    try:
+        params = provider.token_params(call)
+    except TokenRefused as refusal:
+        return {"client": wrong(f"unreadable: {refusal.member}")}
+    verdicts = {"client": of_client(provider, call, params)}
+    if params.get("code"):
+        verdicts["pkce"] = of_verifier(grant.challenge, params.get("code_verifier"))
+        verdicts["redirect_uri"] = of_same_uri(grant.redirect_uri, params.get("redirect_uri"))
+        if grant.flow is not None and (state := of_trust(grant.flow)):
+            verdicts["state"] = state
+    return verdicts
+
+
+def of_verifier(challenge: Challenge | None, verifier: str | None) -> Verdict:
+    """The verifier against the challenge (RFC 7636 4.6)."""
+    if challenge is None and verifier:
+        return odd("code_verifier without a challenge: it protects nothing")
+    if challenge is None:
+        return absent("neither challenge nor verifier")
+    try:
+        check_verifier(challenge, verifier)
+    except TokenRefused as refusal:
+        missing = refusal.reason is Reason.VERIFIER_MISSING
+        return wrong("code_verifier missing" if missing else "code_verifier does not match the challenge")
+    return good("code_verifier matches the challenge")
+
+
+def of_same_uri(asked: str, given: str | None) -> Verdict:
+    """The redirect URI against that of the authorization request (RFC 6749 4.1.3)."""
+    if given is None:
+        return absent("no redirect_uri")
+    return good("the one of the authorization request") if given == asked else wrong("not the one asked for before")
+
+
+def of_client(provider: Provider, call: Call, params: Mapping[str, str]) -> Verdict:
+    """How the client says who it is, and whether it proves it."""
+    style = client_style(call)
+    try:
+        client = client_of(provider, call, params)
+    except TokenRefused as refusal:
+        unknown = refusal.reason is Reason.CLIENT_UNKNOWN
+        why = f", {refusal.detail}" if refusal.detail else ""
+        return wrong(f"{style}: {'no such client' if unknown else 'wrong secret'}{why}")
+    if client.is_public:
+        return odd("public client, which has nothing to prove itself by")
+    return odd(f"{style}: secrets in addresses end up in logs") if style == "in the address" else good(style)
+
+
+def client_style(call: Call) -> str:
+    """The style in the words of OpenID Connect Core 9."""
+    if call.headers.get("authorization", "")[:6].lower() == "basic ":
+        return "client_secret_basic"
+    if "client_secret" in call.query:
+        return "in the address"
+    return "client_secret_post" if "client_secret" in call.form else "no secret"
+
+
+def of_trust(flow: Flow) -> Verdict | None:
+    """Whether the client went on with a callback that it had to refuse."""
+    returned = next((step for step in reversed(flow.steps) if step.leg is Leg.CODE), None)
+    if returned is None or returned.verdicts["state"].mark != "wrong":
+        return None
+    return wrong(f"the client redeems the code although its state was {returned.verdicts['state'].words}")

@@ -1,0 +1,42 @@
+"""The lab's faults: what is armed, for whom, and how often it was met."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from litestar import delete, get, post
+from litestar.params import FromPath, JSONBody
+
+from chatkey_oauth.faults.rules import FaultError, Order, Rule
+from chatkey_oauth.lab.refusals import LabRefused
+from chatkey_oauth.lab.wire import Data
+
+if TYPE_CHECKING:
+    from litestar.handlers import HTTPRouteHandler
+
+    from chatkey_oauth.app import App
+
+
+def fault_handlers(app: App) -> list[HTTPRouteHandler]:
+    """Arm and disarm."""
+
+    @get("/faults", summary="The armed rules with their hits, spent ones among them")
+    async def rules() -> Data[list[Rule]]:
+        return Data(app.faults.rules())
+
+    @post("/faults", status_code=201, summary="Arm a fault, once unless told otherwise; GET /lab lists them")
+    async def arm(data: JSONBody[Order]) -> Data[Rule]:
+        try:
+            return Data(app.faults.arm(data))
+        except FaultError as error:
+            raise LabRefused(400, "fault_invalid", str(error)) from error
+
+    @delete("/faults/{rule_id:str}", status_code=200, summary="Disarm a rule; the answer says how often it was met")
+    async def disarm(rule_id: FromPath[str]) -> Data[Rule]:
+        rule = app.faults.disarm(rule_id)
+        if rule is None:
+            message = f"rule_id: there is no rule {rule_id!r}; GET /lab/faults lists those there are."
+            raise LabRefused(404, "rule_unknown", message)
+        return Data(rule)
+
+    return [rules, arm, disarm]

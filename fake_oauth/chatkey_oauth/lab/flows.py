@@ -1,0 +1,73 @@
+"""The lab's flows: every login attempt with its timeline, as JSON and as a page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import msgspec
+from litestar import Response, get
+from litestar.params import FromPath, FromQuery, QueryParameter
+
+from chatkey_oauth.engine.flows import Flow
+from chatkey_oauth.faults.rules import Scope
+from chatkey_oauth.lab import pages
+from chatkey_oauth.lab.log import stand_in
+from chatkey_oauth.lab.refusals import LabRefused
+from chatkey_oauth.lab.wire import Data
+
+if TYPE_CHECKING:
+    from litestar.handlers import HTTPRouteHandler
+
+    from chatkey_oauth.app import App
+
+
+def flow_handlers(app: App) -> list[HTTPRouteHandler]:
+    """Find and show flows."""
+
+    @get("/flows", summary="The flows that match everything given, the newest first")
+    async def flows(
+        *,
+        provider: FromQuery[str | None] = None,
+        account: FromQuery[str | None] = None,
+        client_id: FromQuery[str | None] = None,
+        flow: FromQuery[str | None] = None,
+        login_hint: FromQuery[str | None] = None,
+        cookie: FromQuery[str | None] = None,
+        wanted_state: Annotated[str | None, QueryParameter(name="state")] = None,  # the framework keeps the name
+    ) -> Data[list[Flow]]:
+        wanted = Scope(
+            provider=provider,
+            account=account,
+            client_id=client_id,
+            flow=flow,
+            state=wanted_state,
+            login_hint=login_hint,
+            cookie=cookie,
+        )
+        return Data([shown(flow) for flow in app.flows.all() if wanted.matches(flow)])
+
+    @get("/flows/{flow_id:str}", summary="One flow with its timeline")
+    async def flow(flow_id: FromPath[str]) -> Data[Flow]:
+        return Data(shown(find(app, flow_id)))
+
+    @get("/flows/{flow_id:str}/page", summary="One flow as a page", media_type="text/html")
+    async def page(flow_id: FromPath[str]) -> Response[Any]:
+        return pages.response(pages.flow_page(find(app, flow_id)))
+
+    return [flows, flow, page]
+
+
+def find(app: App, flow_id: str) -> Flow:
+    """A flow that is still remembered."""
+    flow = app.flows.get(flow_id)
+    if flow is None:
+        message = (
+            f"flow_id: there is no flow {flow_id!r}, or it was forgotten for newer ones; GET /lab/flows lists them."
+        )
+        raise LabRefused(404, "flow_unknown", message)
+    return flow
+
+
+def shown(flow: Flow) -> Flow:
+    """A flow as it may be shown: of `state` the fingerprint, as in the request log."""
+    return msgspec.structs.replace(flow, state=None if flow.state is None else stand_in(flow.state))

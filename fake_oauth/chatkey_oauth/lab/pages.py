@@ -1,0 +1,220 @@
+"""The lab's pages: everything there is, and one flow. No script, nothing external."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from functools import cache
+from html import escape
+from typing import TYPE_CHECKING, Any, Final
+
+from litestar import Response
+
+from chatkey_oauth.engine.flows import Leg
+from chatkey_oauth.engine.http import Answer, clean
+from chatkey_oauth.engine.pages import html, policy, template
+from chatkey_oauth.lab.log import stand_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from litestar import Request
+
+    from chatkey_oauth.engine.flows import Flow, Step, Verdict
+    from chatkey_oauth.faults.rules import FaultInfo, Rule
+    from chatkey_oauth.lab.wire import Overview, SwitchShown
+
+NEWEST: Final = 20
+"""How many flows the lab's page lists."""
+
+WAY: Final = (Leg.AUTHORIZE, Leg.CONSENT, Leg.CODE, Leg.TOKEN, Leg.PROFILE)
+"""The way of a login that goes well."""
+
+CODE: Final = re.compile("`([^`]+)`")
+
+SIGNS: Final = {"good": "✓", "absent": "○", "wrong": "✕", "odd": "!"}
+
+
+def is_wanted(request: Request[Any, Any, Any]) -> bool:
+    """Tell whether a page is asked for rather than JSON, as browsers do."""
+    return "text/html" in request.headers.get("accept", "")
+
+
+def response(answer: Answer) -> Response[Any]:
+    """A page as the lab's framework sends it."""
+    return Response(answer.body, status_code=answer.status, headers=dict(answer.headers) | {"vary": "accept"})
+
+
+def lab_page(found: Overview, flows: Sequence[Flow], address: str) -> Answer:
+    """Everything there is, in the lab at this address."""
+    approval = f"as {found.auto_approve}, unasked" if found.auto_approve else "on the consent page"
+    return page(
+        "lab.html",
+        lab=text(address),
+        now=f"{datetime.fromtimestamp(found.now, UTC):%Y-%m-%d %H:%M:%S} UTC",
+        facts=facts(
+            (
+                ("people", str(found.people)),
+                ("requests", str(found.requests)),
+                ("flows", str(found.flows)),
+                ("approval", approval),
+            )
+        ),
+        providers=rows((name, place.browser_url) for name, place in found.providers.items()),
+        flows="\n".join(map(flow_row, flows[:NEWEST])) or nothing("No login was tried yet."),
+        rules="\n".join(map(rule_row, found.rules)) or nothing("No fault is armed."),
+        faults="\n".join(map(fault_row, found.faults)),
+        switches="\n".join(map(switch_row, found.switches)),
+        clients=rows((client.provider, f"{client.client_id} · {client.title}") for client in found.clients)
+        or nothing("No application is registered."),
+    )
+
+
+def flow_page(flow: Flow) -> Answer:
+    """One flow from the authorization endpoint to the profile."""
+    known = (
+        ("client", flow.client_id),
+        ("account", flow.account),
+        ("login hint", flow.login_hint),
+        ("cookie", flow.cookie),
+        ("state", None if flow.state is None else stand_in(flow.state)),
+    )
+    return page(
+        "flow.html",
+        provider=text(flow.provider),
+        flow=text(flow.id),
+        began=f"{datetime.fromtimestamp(flow.began_at, UTC):%Y-%m-%d %H:%M:%S} UTC",
+        facts=facts((name, value) for name, value in known if value),
+        way="\n".join(station(flow, leg) for leg in WAY),
+        steps="\n".join(step_item(flow, step) for step in flow.steps),
+    )
+
+
+# Parts of the lab's page
+
+
+def flow_row(flow: Flow) -> str:
+    """A flow as a line that leads to its page."""
+    who = f" · <bdi>{text(flow.account)}</bdi>" if flow.account else ""
+    last = f"{flow.steps[-1].leg} {flow.steps[-1].status}" if flow.steps else "begun"
+    bent = sum(len(step.faults) for step in flow.steps)
+    faults = f' <span class="chip wrong">{bent} fault{"s" * (bent > 1)}</span>' if bent else ""
+    return (
+        f'<li><a href="/lab/flows/{text(flow.id)}/page">{text(flow.provider)}{who}</a>'
+        f'<span class="soft">{text(flow.client_id)}</span><span class="end">{text(last)}{faults}</span></li>'
+    )
+
+
+def rule_row(rule: Rule) -> str:
+    """An armed fault, for whom, and how often it was met."""
+    scope = ", ".join(f"{name} {value}" for name in rule.scope.__struct_fields__ if (value := scope_value(rule, name)))
+    times = "until disarmed" if rule.times is None else f"of {rule.times}"
+    mark = "good" if rule.hits else "absent"
+    return (
+        f'<li><b>{text(rule.fault)}</b><span class="soft">{text(scope or "everyone")}</span>'
+        f'<span class="end"><span class="chip {mark}">{rule.hits} {times}</span></span></li>'
+    )
+
+
+def scope_value(rule: Rule, name: str) -> str | None:
+    """What a rule's scope demands of a member; of `state` only the fingerprint is shown."""
+    value: str | None = getattr(rule.scope, name)
+    return stand_in(value) if value and name == "state" else value
+
+
+def fault_row(fault: FaultInfo) -> str:
+    """A fault of the catalogue."""
+    legs = " ".join(fault.legs)
+    options = "".join(f" <code>{text(option.name)}</code>" for option in fault.options)
+    return (
+        f"<li><b>{text(fault.name)}</b><span>{prose(fault.summary)}</span>"
+        f'<span class="soft small">{text(legs)}{options}</span></li>'
+    )
+
+
+def switch_row(switch: SwitchShown) -> str:
+    """A switch, and how it stands."""
+    position, mark = ("on", "good") if switch.on else ("off", "absent")
+    return (
+        f'<li><span><b>{text(switch.key)}</b> <span class="chip {mark}">{position}</span></span>'
+        f'<span class="soft">{prose(switch.summary)}</span></li>'
+    )
+
+
+def rows(pairs: Iterable[tuple[str, str]]) -> str:
+    """Lines of a name and what there is to it."""
+    return "\n".join(f'<li><b>{text(name)}</b><span class="soft">{text(what)}</span></li>' for name, what in pairs)
+
+
+def nothing(words: str) -> str:
+    """A line that says why there is none."""
+    return f'<li class="soft">{words}</li>'
+
+
+# Parts of a flow's page
+
+
+def station(flow: Flow, leg: Leg) -> str:
+    """A leg of the way, with a sign that says how far the flow came and how it went there."""
+    steps = [step for step in flow.steps if step.leg is leg]
+    mark = "absent" if not steps else "wrong" if any(map(is_bad, steps)) else "good"
+    reached = {"absent": "not reached", "wrong": "something is wrong", "good": "went well"}[mark]
+    return (
+        f'<li class="{mark}"><span class="sign" aria-hidden="true">{SIGNS[mark]}</span>{leg}'
+        f'<span class="hidden">: {reached}</span></li>'
+    )
+
+
+def is_bad(step: Step) -> bool:
+    """Tell whether a step failed, was bent, or lacks a protection it should have."""
+    return step.status >= 400 or bool(step.faults) or any(v.mark == "wrong" for v in step.verdicts.values())
+
+
+def step_item(flow: Flow, step: Step) -> str:
+    """A step with everything that is to be said of it."""
+    faults = "".join(f'<li class="chip wrong">fault: {text(name)}</li>' for name in step.faults)
+    verdicts = "".join(verdict_item(name, verdict) for name, verdict in step.verdicts.items())
+    note = f"<p>{text(step.note)}</p>" if step.note else ""
+    return (
+        f'<li class="{"wrong" if is_bad(step) else "good"}"><h2>{step.leg}'
+        f'<span class="when">+{step.at - flow.began_at:.2f} s</span></h2>'
+        f'<p class="request"><code>{text(step.method)} {text(step.path)}</code> <b>{step.status}</b></p>'
+        f'{note}<ul class="verdicts">{faults}{verdicts}</ul></li>'
+    )
+
+
+def verdict_item(name: str, verdict: Verdict) -> str:
+    """What is to be said of one protection."""
+    return (
+        f'<li><span class="chip {verdict.mark}"><span aria-hidden="true">{SIGNS[verdict.mark]}</span> {text(name)}'
+        f'<span class="hidden"> {verdict.mark}</span></span> {text(verdict.words)}</li>'
+    )
+
+
+# Small things
+
+
+def facts(pairs: Iterable[tuple[str, str]]) -> str:
+    """A list of names and values."""
+    return "".join(f"<div><dt>{text(name)}</dt><dd><bdi>{text(value)}</bdi></dd></div>" for name, value in pairs)
+
+
+def page(name: str, **parts: str) -> Answer:
+    """A page of the lab, filled in."""
+    return html(template(name).substitute(parts, style=style()), policy(style()))
+
+
+@cache
+def style() -> str:
+    """The style sheet of the lab's pages."""
+    return template("lab.css").template
+
+
+def prose(value: str) -> str:
+    """A sentence as HTML, with code where it has backticks."""
+    return CODE.sub(r"<code>\1</code>", text(value))
+
+
+def text(value: str) -> str:
+    """Text as HTML, whatever bytes it came from."""
+    return escape(clean(value))

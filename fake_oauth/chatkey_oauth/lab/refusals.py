@@ -1,0 +1,39 @@
+"""How the lab refuses: a status, a code, and a message that names the member at fault and what to do."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from litestar import Request, Response
+from litestar.exceptions import HTTPException
+
+DOCUMENT: Final = "/lab/schema/openapi.json"
+
+
+class LabRefused(Exception):
+    """A control request that cannot be done."""
+
+    def __init__(self, status: int, code: str, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+
+
+def failure(status: int, code: str, message: str) -> Response[dict[str, Any]]:
+    """Every refusal."""
+    return Response({"data": None, "error": {"code": code, "message": message}}, status_code=status)
+
+
+def refused(_: Request[Any, Any, Any], error: LabRefused) -> Response[dict[str, Any]]:
+    """A refusal of our own."""
+    return failure(error.status, error.code, str(error))
+
+
+def http_refused(request: Request[Any, Any, Any], error: HTTPException) -> Response[dict[str, Any]]:
+    """A refusal of the framework: unknown path, wrong method, a body that does not fit."""
+    if error.status_code == 404:
+        return failure(404, "not_found", f"There is nothing at {request.url.path}; {DOCUMENT} says what is.")
+    extra = error.extra if isinstance(error.extra, list) else []
+    wrong = "; ".join(f"{item.get('key', 'body')}: {item['message']}" for item in extra if isinstance(item, dict))
+    code = "method_not_allowed" if error.status_code == 405 else "request_invalid"
+    return failure(error.status_code, code, f"{wrong or error.detail}. {DOCUMENT} says what is taken here.")

@@ -1,0 +1,94 @@
+"""The lab's applications and people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+from litestar import delete, get, post, put
+from litestar.params import FromPath, JSONBody
+
+from chatkey_oauth.engine.clients import Client, ClientError
+from chatkey_oauth.engine.people import Person
+from chatkey_oauth.lab.refusals import LabRefused
+from chatkey_oauth.lab.wire import Data
+from chatkey_oauth.providers import NAMES, load
+
+if TYPE_CHECKING:
+    from litestar.handlers import HTTPRouteHandler
+
+    from chatkey_oauth.app import App
+
+
+def client_handlers(app: App) -> list[HTTPRouteHandler]:
+    """The registered applications."""
+
+    @get("/clients", summary="The registered clients, without their secrets")
+    async def clients() -> Data[list[Client]]:
+        return Data([without_secret(client) for client in app.world.clients.all()])
+
+    @post("/clients", status_code=201, summary="Register a client, or replace the one of the same id")
+    async def register(data: JSONBody[Client]) -> Data[Client]:
+        check_provider("provider", data.provider)
+        try:
+            app.world.clients.add(data)
+        except ClientError as error:
+            raise LabRefused(400, "client_invalid", str(error)) from error
+        return Data(without_secret(data))
+
+    @delete("/clients/{provider:str}/{client_id:str}", status_code=200, summary="Forget a client")
+    async def forget(provider: FromPath[str], client_id: FromPath[str]) -> Data[None]:
+        if not app.world.clients.remove(provider, client_id):
+            message = f"client_id: {provider} has no client {client_id!r}; GET /lab/clients lists those there are."
+            raise LabRefused(404, "client_unknown", message)
+        return Data(None)
+
+    return [clients, register, forget]
+
+
+def people_handlers(app: App) -> list[HTTPRouteHandler]:
+    """The people who can sign in."""
+
+    @get("/people", summary="Everyone who can sign in")
+    async def people() -> Data[list[Person]]:
+        return Data(app.world.people.all())
+
+    @put("/people/{person_id:str}", summary="Add a person, or replace the one of the same id")
+    async def put_person(person_id: FromPath[str], data: JSONBody[Person]) -> Data[Person]:
+        if data.id != person_id:
+            message = f"id: the body says {data.id!r}, the address {person_id!r}; make them the same."
+            raise LabRefused(400, "person_invalid", message)
+        for name, subject in data.subjects.items():
+            check_subject(name, subject)
+        app.world.people.put(data)
+        return Data(data)
+
+    @delete("/people/{person_id:str}", status_code=200, summary="Forget a person; their tokens stop working")
+    async def forget(person_id: FromPath[str]) -> Data[None]:
+        if not app.world.people.remove(person_id):
+            message = f"id: there is no person {person_id!r}; GET /lab/people lists those there are."
+            raise LabRefused(404, "person_unknown", message)
+        return Data(None)
+
+    return [people, put_person, forget]
+
+
+def check_provider(member: str, name: str) -> None:
+    """Refuse the name of a provider that is not imitated."""
+    if name not in NAMES:
+        raise LabRefused(404, "provider_unknown", f"{member}: {name!r} is not one of {', '.join(NAMES)}.")
+
+
+def check_subject(name: str, subject: str) -> None:
+    """Refuse a subject id that its provider would never give anybody."""
+    if name not in NAMES:
+        known = ", ".join(NAMES)
+        raise LabRefused(400, "person_invalid", f"subjects.{name}: there is no such provider; there are {known}.")
+    if load(name).numeric_subjects and not (subject.isascii() and subject.isdigit() and len(subject) < 20):
+        message = f"subjects.{name}: {subject!r} is not a number; the ids of {name} have up to 19 digits."
+        raise LabRefused(400, "person_invalid", message)
+
+
+def without_secret(client: Client) -> Client:
+    """A client as it may be shown."""
+    return msgspec.structs.replace(client, client_secret="")

@@ -1,0 +1,49 @@
+"""The lab's request log, which a test can wait on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from litestar import get
+from litestar.params import FromQuery, QueryParameter
+
+from chatkey_oauth.engine.flows import Leg
+from chatkey_oauth.lab.log import Wanted
+from chatkey_oauth.lab.wire import Data, Requests
+
+if TYPE_CHECKING:
+    from litestar.handlers import HTTPRouteHandler
+
+    from chatkey_oauth.app import App
+
+
+def requests_handler(app: App) -> HTTPRouteHandler:
+    """What was received."""
+
+    @get("/requests", summary="What the providers were asked; waits for a match when told how long")
+    async def requests(
+        *,
+        after: FromQuery[int] = 0,
+        provider: FromQuery[str | None] = None,
+        path: FromQuery[str] = "",
+        method: FromQuery[str | None] = None,
+        status: FromQuery[int | None] = None,
+        client_id: FromQuery[str | None] = None,
+        flow: FromQuery[str | None] = None,
+        leg: FromQuery[Leg | None] = None,
+        wait: Annotated[float, QueryParameter(ge=0, le=30)] = 0,
+    ) -> Data[Requests]:
+        wanted = Wanted(
+            after=after,
+            provider=provider,
+            path=path,
+            method=method,
+            status=status,
+            client_id=client_id,
+            flow=flow,
+            leg=leg,
+        )
+        found = await app.log.wait(wanted, seconds=wait)
+        return Data(Requests(found, app.log.last))
+
+    return requests

@@ -1,0 +1,74 @@
+"""Answers that come late, never, or not whole, and the connection below them, which ASGI has no word for."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import struct
+from typing import TYPE_CHECKING, Final
+
+from chatkey_oauth.engine.http import send_answer, send_head
+
+if TYPE_CHECKING:
+    from chatkey_oauth.engine.http import Answer, Receive, Scope, Send
+
+LINE: Final = "chatkey.line"
+"""The extension of the ASGI scope that holds the `Line` of a request."""
+
+
+class Line:
+    """The connection a request came on. `held`: its answer is being withheld."""
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
+        self.held = False
+
+    def reset(self) -> None:
+        """End the connection at once, with RST instead of FIN."""
+        connection = self._transport.get_extra_info("socket")
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self._transport.abort()
+
+    def close(self) -> None:
+        """End the connection after what was sent."""
+        self._transport.close()
+
+
+async def misbehave(scope: Scope, receive: Receive, send: Send, answer: Answer) -> None:
+    """Send an answer with its delay, or as much of it as its cut leaves."""
+    line: Line | None = scope.get("extensions", {}).get(LINE)
+    if answer.delay != 0 and await gone(receive, line, answer.delay):
+        return
+    if not answer.cut:
+        await send_answer(send, answer)
+        return
+    if line is None:
+        raise ConnectionAbortedError("The answer is cut off on purpose, which this server has no way to do.")
+    if answer.cut == "midway":
+        await send_head(send, answer)
+        await send({"type": "http.response.body", "body": answer.body[: len(answer.body) // 2], "more_body": True})
+        line.close()
+    else:
+        line.reset()
+    await disconnected(receive)
+
+
+async def gone(receive: Receive, line: Line | None, seconds: float | None) -> bool:
+    """Wait so long, or for ever, and tell whether the other side went away meanwhile."""
+    if line is not None:
+        line.held = True
+    try:
+        async with asyncio.timeout(seconds):
+            await disconnected(receive)
+    except TimeoutError:
+        return False
+    finally:
+        if line is not None:
+            line.held = False
+    return True
+
+
+async def disconnected(receive: Receive) -> None:
+    """Wait until the connection has ended."""
+    while (await receive())["type"] != "http.disconnect":
+        pass

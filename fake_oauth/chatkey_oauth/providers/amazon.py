@@ -1,0 +1,195 @@
+"""Amazon (Login with Amazon): tokens with a bar, three ways to present them, errors in an order of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from chatkey_oauth.engine.http import NO_STORE, Answer, Call, Handler, json_answer
+from chatkey_oauth.engine.people import digits, fingerprint
+from chatkey_oauth.engine.provider import Provider, say
+from chatkey_oauth.engine.refusals import (
+    CLIENT_REASONS,
+    CODE_REASONS,
+    VERIFIER_REASONS,
+    BearerRefused,
+    Problem,
+    Reason,
+    ShownToPerson,
+    TokenRefused,
+    Words,
+)
+from chatkey_oauth.engine.switches import Switch
+
+if TYPE_CHECKING:
+    from chatkey_oauth.engine.authorize import AuthorizationRequest
+    from chatkey_oauth.engine.clients import Client
+    from chatkey_oauth.engine.grants import Grant, Issued
+    from chatkey_oauth.engine.people import Person
+
+BAD_GRANT: Final = Words(400, "invalid_grant", "The request has an invalid grant parameter : {member}")
+
+
+class Voluntary(msgspec.Struct):
+    """A scope in `scope_data`: whether the application cannot do without it."""
+
+    essential: bool = True
+
+
+class Imitated(Provider):
+    """www.amazon.com and api.amazon.com."""
+
+    name = "amazon"
+    label = "Amazon"
+    accent = ("#8a5a00", "#9c6a10")
+    scopes = {
+        "profile": "Your name and e-mail address",
+        "profile:user_id": "Who you are at Amazon",
+        "postal_code": "Your postal code",
+    }
+    strict_scopes = True
+    challenge_methods = ("S256", "plain")
+    error_heading = "We're sorry!"
+    query_tokens = True
+    rotates = False
+    code_life = 300
+    words = {
+        **say(Words(401, "invalid_client", "Client authentication failed"), CLIENT_REASONS),
+        **say(BAD_GRANT, (*CODE_REASONS, *VERIFIER_REASONS, Reason.REDIRECT_URI, Reason.REFRESH_TOKEN)),
+        Reason.PARAMETER_MISSING: Words(
+            400, "invalid_request", "The request is missing a required parameter : {member}"
+        ),
+        Reason.CONTENT_TYPE: Words(400, "invalid_request", "Malformed request"),
+        Reason.GRANT_TYPE: Words(
+            400,
+            "unsupported_grant_type",
+            "The authorization grant type is not supported by the authorization server",
+        ),
+    }
+    switches = (Switch("callback-scope", True, "The callback carries the granted scopes as `scope`."),)
+
+    def routes(self) -> dict[str, Handler]:
+        """Four endpoints, no discovery, no revocation."""
+        return {
+            "GET /ap/oa": self.authorize,
+            "POST /auth/o2/token": self.token,
+            "GET /auth/o2/tokeninfo": self.token_info,
+            "GET /user/profile": self.user,
+        }
+
+    # Authorization endpoint
+
+    def redirect_refused(self, client: Client, call: Call) -> Exception:
+        """Amazon's page."""
+        text = "The redirect URI you provided has not been whitelisted for your application."
+        return ShownToPerson(400, "invalid_request", text)
+
+    def fault_params(self, error: str, description: str) -> dict[str, str]:
+        """A bad scope in Amazon's words."""
+        if error == "invalid_scope":
+            description = "An unknown scope was requested"
+        return {"error_description": description, "error": error}
+
+    def denied_params(self) -> dict[str, str]:
+        """The refusal in Amazon's words."""
+        return self.fault_params("access_denied", "Access not permitted.")
+
+    def callback(self, params: Mapping[str, str], query: Mapping[str, str]) -> dict[str, str]:
+        """An error comes last."""
+        ordered = super().callback(params, query)
+        error = {"error": ordered.pop("error")} if "error" in ordered else {}
+        return ordered | error
+
+    def approved_params(self, request: AuthorizationRequest, grant: Grant, *, first: bool) -> dict[str, str]:
+        """What was granted."""
+        return {"scope": " ".join(grant.scopes)} if self.on("callback-scope") else {}
+
+    def may_decline(self, request: AuthorizationRequest) -> frozenset[str]:
+        """The scopes that `scope_data` calls voluntary."""
+        try:
+            data = msgspec.json.decode(request.query.get("scope_data", "{}"), type=dict[str, Voluntary])
+        except (msgspec.MsgspecError, UnicodeEncodeError):
+            return frozenset()
+        return frozenset(scope for scope, asked in data.items() if not asked.essential)
+
+    # Token endpoint
+
+    def token_body(self, issued: Issued) -> dict[str, Any]:
+        """No scope, a lower-case type."""
+        body = super().token_body(issued) | {"token_type": "bearer"}
+        return {name: value for name, value in body.items() if name != "scope"}
+
+    def token_refusal(self, call: Call, refusal: TokenRefused) -> Answer:
+        """Four members, the error between them."""
+        words = self.words[refusal.reason]
+        description = (words.description or "").replace("{member}", refusal.member)
+        body = {
+            "error_index": f"A{self.alphanumeric(22)}",
+            "error_description": description,
+            "error": words.error,
+            "request_id": self.request_id(),
+        }
+        return json_answer(body, words.status, NO_STORE)
+
+    # Behind the access token
+
+    def bearer_text(self, call: Call) -> str | None:
+        return super().bearer_text(call) or call.headers.get("x-amz-access-token")
+
+    def user(self, call: Call) -> Answer:
+        """What the granted scopes open; what a person does not have is absent."""
+        grant = self.bearer(call, *self.scopes).grant
+        person = self.person(grant)
+        profile: dict[str, Any] = {"user_id": self.subject(person, grant.client_id)}
+        if "profile" in grant.scopes:
+            profile |= {"name": person.name, "email": person.email}
+        if "postal_code" in grant.scopes:
+            profile["postal_code"] = digits(f"postal code {person.id}", 5)
+        return json_answer({name: value for name, value in profile.items() if value is not None})
+
+    def token_info(self, call: Call) -> Answer:
+        """Whom and which application a token is for; `exp` is the seconds it has left."""
+        issued = self.bearer(call)
+        return json_answer(
+            {
+                "aud": issued.grant.client_id,
+                "user_id": self.subject(self.person(issued.grant), issued.grant.client_id),
+                "iss": self.addresses.issuer,
+                "exp": (issued.expires_at or 0) - self.now,
+                "app_id": f"amzn1.application.{fingerprint(issued.grant.client_id)}",
+                "iat": issued.issued_at,
+            }
+        )
+
+    def bearer_refusal(self, refusal: BearerRefused) -> Answer:
+        """A bad token is a bad parameter."""
+        if refusal.problem is Problem.SCOPE:
+            description, error, status = "The access token does not have the required scope", "insufficient_scope", 403
+        else:
+            description, error, status = "The request has an invalid parameter : access_token", "invalid_token", 400
+        body = {"error_description": description, "error": error, "request_id": self.request_id()}
+        return json_answer(body, status)
+
+    # Formats
+
+    def request_id(self) -> str:
+        """A UUID."""
+        return "-".join(self.hexadecimal(length) for length in (8, 4, 4, 4, 12))
+
+    def new_code(self) -> str:
+        """20 letters."""
+        return "AN" + self.alphanumeric(18)
+
+    def new_access_token(self) -> str:
+        """`Atza|` and more than 350 letters and digits, so that a query has to encode it."""
+        return f"Atza|IwEB{self.alphanumeric(360)}"
+
+    def new_refresh_token(self) -> str:
+        """`Atzr|…`."""
+        return f"Atzr|IwEB{self.alphanumeric(360)}"
+
+    def derived_subject(self, person: Person, client_id: str) -> str:
+        """`amzn1.account.…`."""
+        return f"amzn1.account.A{fingerprint(f'amazon {person.id}', 27).upper()}"

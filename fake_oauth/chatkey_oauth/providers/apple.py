@@ -1,0 +1,312 @@
+"""Apple: the callback is a form posted across sites, the secret a JWT, the name is told once and never again."""
+
+from __future__ import annotations
+
+import re
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import msgspec
+
+from chatkey_oauth.engine.apple_secret import BadSecret, verify
+from chatkey_oauth.engine.grants import Issued
+from chatkey_oauth.engine.http import NO_STORE, Answer, Call, Handler, clean, json_answer
+from chatkey_oauth.engine.people import fingerprint
+from chatkey_oauth.engine.provider import Provider, say
+from chatkey_oauth.engine.refusals import (
+    CLIENT_REASONS,
+    CODE_REASONS,
+    BearerRefused,
+    Reason,
+    ShownToPerson,
+    TokenRefused,
+    Words,
+)
+from chatkey_oauth.engine.signing import half_hash
+from chatkey_oauth.engine.switches import Switch
+from chatkey_oauth.engine.token import own_token
+from chatkey_oauth.loopback import is_loopback
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from chatkey_oauth.engine.authorize import AuthorizationRequest
+    from chatkey_oauth.engine.clients import Client
+    from chatkey_oauth.engine.grants import Grant
+    from chatkey_oauth.engine.people import Person
+
+REAL = "https://appleid.apple.com"
+RELAY = "@privaterelay.appleid.com"
+HYBRID = "code id_token"
+ID_TOKEN_LIFE = 24 * 60 * 60
+PLUS_IN_SCOPE = re.compile(r"(?:^|&)scope=[^&]*\+")
+LOWER = "abcdefghijklmnopqrstuvwxyz"
+NAME_CHOICE = """<fieldset><legend>Name, if not the account's own</legend>
+<input type="text" name="given_name" aria-label="First name" placeholder="First name">
+<input type="text" name="family_name" aria-label="Last name" placeholder="Last name"></fieldset>"""
+EMAIL_CHOICE = """<fieldset><legend>E-mail</legend>
+<label><input type="radio" name="email_choice" value="share" checked>Share my e-mail</label>
+<label><input type="radio" name="email_choice" value="hide">Hide my e-mail</label></fieldset>"""
+STOP_USING = """<label><input type="checkbox" name="stop_using" value="yes">Forget that I allowed this before</label>"""
+
+
+class Imitated(Provider):
+    """appleid.apple.com."""
+
+    name = "apple"
+    label = "Apple"
+    accent = ("#1d1d1f", "#6e6e78")
+    scopes = {"openid": "Who you are at Apple", "name": "Your name", "email": "Your e-mail address"}
+    default_scope = ""
+    strict_scopes = True
+    challenge_methods = ("S256", "plain")
+    response_types = ("code", HYBRID)
+    response_modes = ("query", "fragment", "form_post")
+    basic_auth = False
+    rotates = False
+    code_life = 300
+    first_keys = 2
+    id_token_typ = None
+    words = {
+        **say(Words(400, "invalid_client"), (*CLIENT_REASONS, Reason.REDIRECT_URI)),
+        **say(Words(400, "invalid_grant", "The code has expired or has been revoked."), CODE_REASONS),
+        **say(Words(400, "invalid_request"), (Reason.PARAMETER_MISSING, Reason.CONTENT_TYPE, Reason.VERIFIER_MISSING)),
+        Reason.CODE_USED: Words(400, "invalid_grant", "The code has already been used."),
+        Reason.CODE_OF_OTHER_CLIENT: Words(
+            400, "invalid_grant", "client_id mismatch. The code was not issued to {member}."
+        ),
+        Reason.VERIFIER_WRONG: Words(400, "invalid_grant"),
+        Reason.REFRESH_TOKEN: Words(400, "invalid_grant"),
+        Reason.GRANT_TYPE: Words(400, "unsupported_grant_type"),
+    }
+    switches = (
+        Switch("text-booleans", True, '`email_verified` and `is_private_email` are `"true"`, not `true`.'),
+        Switch("refresh-id-token", True, "A refreshed token comes with an id_token."),
+        Switch("mismatch-text", True, "A code of another client is told apart from an expired one."),
+        Switch("pkce", True, "A `code_challenge` is held to; Apple's documentation does not know of it."),
+        Switch("strict-scope", False, "Scopes are separated by `%20` only: one with `+` is refused."),
+        Switch("strict-redirect", False, "Redirect URIs with http, an IP address or localhost are refused."),
+    )
+
+    def routes(self) -> dict[str, Handler]:
+        """Five endpoints. There is no userinfo: all there is to know is in the id_token."""
+        return {
+            "GET /.well-known/openid-configuration": self.discovery,
+            "GET /auth/authorize": self.authorize,
+            "POST /auth/token": self.token,
+            "GET /auth/keys": self.jwks,
+            "POST /auth/revoke": self.revoke,
+        }
+
+    def discovery(self, call: Call) -> Answer:
+        """The discovery document, which has no `userinfo_endpoint`."""
+        browser, server, issuer = self.addresses
+        return json_answer(
+            {
+                "issuer": issuer,
+                "authorization_endpoint": f"{browser}/auth/authorize",
+                "token_endpoint": f"{server}/auth/token",
+                "revocation_endpoint": f"{server}/auth/revoke",
+                "jwks_uri": f"{server}/auth/keys",
+                "response_types_supported": ["code"],
+                "response_modes_supported": list(self.response_modes),
+                "subject_types_supported": ["pairwise"],
+                "id_token_signing_alg_values_supported": ["RS256"],
+                "scopes_supported": ["openid", "email", "name"],
+                "token_endpoint_auth_methods_supported": ["client_secret_post"],
+                "claims_supported": [
+                    *("aud", "email", "email_verified", "exp", "iat", "is_private_email", "iss", "nonce"),
+                    *("nonce_supported", "real_user_status", "sub", "transfer_sub"),
+                ],
+            }
+        )
+
+    # Authorization endpoint
+
+    def authorize(self, call: Call) -> Answer:
+        """Tells `+` from `%20` where that is switched on."""
+        if self.on("strict-scope") and PLUS_IN_SCOPE.search(call.query_string):
+            raise ShownToPerson(400, "invalid_scope", "Scopes are separated by %20, not by +.")
+        return super().authorize(call)
+
+    def shows_fault(self, error: str) -> bool:
+        """Always: only the person's own refusal is sent back."""
+        return True
+
+    def redirect_refused(self, client: Client, call: Call) -> Exception:
+        """A page."""
+        return ShownToPerson(400, "invalid_request", "Invalid web redirect url.")
+
+    def check_request(self, request: AuthorizationRequest) -> None:
+        """Name and e-mail travel in a form only, an id_token never in the query."""
+        if self.on("strict-redirect") and not is_public(request.redirect_uri):
+            raise ShownToPerson(400, "invalid_request", "Invalid web redirect url.")
+        if request.response_mode != "form_post" and {"name", "email"}.intersection(request.scopes):
+            text = "response_mode must be form_post when name or email scope is requested."
+            raise ShownToPerson(400, "invalid_request", text)
+        if request.response_mode == "query" and is_hybrid(request):
+            raise ShownToPerson(400, "invalid_request", "Invalid response mode.")
+
+    def ignores_challenge(self) -> bool:
+        """Where that is switched on."""
+        return not self.on("pkce")
+
+    def denied_params(self) -> dict[str, str]:
+        """Apple's own word."""
+        return {"error": "user_cancelled_authorize"}
+
+    def choices(self, request: AuthorizationRequest) -> str:
+        """The name that is told, and whether the e-mail address is hidden: both count the first time only."""
+        name = NAME_CHOICE if "name" in request.scopes else ""
+        email = EMAIL_CHOICE if "email" in request.scopes else ""
+        return f'<div class="choices">{name}{email}{STOP_USING}</div>'
+
+    def settle(self, request: AuthorizationRequest, person: Person, form: Mapping[str, str]) -> dict[str, str]:
+        """Forget an earlier approval when told so, as "stop using" does in the settings of an Apple account."""
+        if form.get("stop_using"):
+            self.grants.forget(request.client.client_id, person.id)
+        return {name: clean(form[name]) for name in ("given_name", "family_name", "email_choice") if form.get(name)}
+
+    def approved_params(self, request: AuthorizationRequest, grant: Grant, *, first: bool) -> dict[str, str]:
+        """Who it is, unsigned, the first time only and only what the scopes open."""
+        if not first:
+            return {}
+        person = self.person(grant)
+        user = (self.told_name(person, grant) if "name" in grant.scopes else {}) | (
+            {"email": self.address(person, grant)} if "email" in grant.scopes and person.email else {}
+        )
+        return {"user": msgspec.json.encode(user).decode()} if user else {}
+
+    def told_name(self, person: Person, grant: Grant) -> dict[str, Any]:
+        """The name as it was edited, or the account's; nothing for who has none."""
+        chosen = grant.consent.chosen
+        given = chosen.get("given_name", person.given_name)
+        family = chosen.get("family_name", person.family_name)
+        return {"name": {"firstName": given or "", "lastName": family or ""}} if given or family else {}
+
+    def address(self, person: Person, grant: Grant) -> str | None:
+        """The e-mail address, or the relaying one in its place; that one is of the team's."""
+        if not person.email or grant.consent.chosen.get("email_choice") != "hide":
+            return person.email
+        return fingerprint(f"relay {person.id} {self.team(grant.client_id)}", 10) + RELAY
+
+    def front_channel(self, request: AuthorizationRequest, grant: Grant, code: str) -> dict[str, str]:
+        """The id_token of the flow `code id_token`, bound to the code (OpenID Connect Core 3.3.2.11)."""
+        if not is_hybrid(request):
+            return {}
+        issued = Issued(grant, access="", refresh=None, issued_at=self.now, expires_at=None)
+        return {"id_token": self.sign_id_token(issued, c_hash=half_hash(code))}
+
+    # Token endpoint
+
+    def proves(self, client: Client, secret: str) -> bool:
+        """A JWT of the client's, made out to Apple's real address or to one of the fake's."""
+        try:
+            verify(secret, client, audiences=(REAL, *dict.fromkeys(self.addresses)), now=self.world.clock())
+        except BadSecret as error:
+            raise TokenRefused(Reason.CLIENT_SECRET, "client_secret", str(error)) from error
+        return True
+
+    def token_body(self, issued: Issued) -> dict[str, Any]:
+        """Without `scope`; a refresh brings no new refresh token."""
+        return {name: value for name, value in super().token_body(issued).items() if name != "scope"}
+
+    def signs(self, scopes: Collection[str]) -> bool:
+        """Whatever the scopes are."""
+        return True
+
+    def id_token_member(self, issued: Issued) -> dict[str, str]:
+        """Whatever the scope; refreshed tokens are the ones without a refresh token."""
+        if issued.refresh is None and not self.on("refresh-id-token"):
+            return {}
+        return {"id_token": self.sign_id_token(issued)}
+
+    def token_refusal(self, call: Call, refusal: TokenRefused) -> Answer:
+        """Names the client that a code was not issued to."""
+        if refusal.reason is Reason.CODE_OF_OTHER_CLIENT:
+            named = TokenRefused(refusal.reason, call.form["client_id"])
+            refusal = named if self.on("mismatch-text") else TokenRefused(Reason.CODE_EXPIRED)
+        return super().token_refusal(call, refusal)
+
+    def revoke(self, call: Call) -> Answer:
+        """Take an approval back by any of its tokens, so that the next login is the first again. No content."""
+        issued = own_token(self, call)
+        if issued is not None and not issued.is_revoked:
+            self.grants.withdraw(issued.grant)
+        return Answer(200, headers=NO_STORE)
+
+    def bearer_refusal(self, refusal: BearerRefused) -> Answer:
+        """Access tokens open nothing here; only a code whose person is gone ends so."""
+        return json_answer({"error": "invalid_grant"}, 400, NO_STORE)
+
+    # id_token
+
+    def id_claims(self, issued: Issued) -> dict[str, Any]:
+        """24 hours of life, no name; the address at every login once it was allowed."""
+        grant = issued.grant
+        person = self.person(grant)
+        claims: dict[str, Any] = {
+            "aud": grant.client_id,
+            "exp": issued.issued_at + ID_TOKEN_LIFE,
+            "iat": issued.issued_at,
+            "sub": self.subject(person, grant.client_id),
+            "nonce_supported": True,
+            "auth_time": grant.auth_time,
+        }
+        if "email" in grant.consent.allowed and (address := self.address(person, grant)):
+            claims |= {"email": address, "email_verified": self.flag(person.email_verified)}
+            if address.endswith(RELAY):
+                claims["is_private_email"] = self.flag(True)
+        return claims
+
+    def flag(self, value: bool) -> bool | str:
+        """A boolean, or the word for it."""
+        return str(value).lower() if self.on("text-booleans") else value
+
+    def derived_subject(self, person: Person, client_id: str) -> str:
+        """The same for all clients of a team."""
+        return f"000517.{fingerprint(f'apple {person.id} {self.team(client_id)}')}.0730"
+
+    def team(self, client_id: str) -> str:
+        """The team of a client; one that was forgotten is a team of its own."""
+        client = self.world.clients.get(self.name, client_id)
+        return client.team_id if client else client_id
+
+    # Formats
+
+    def new_code(self) -> str:
+        """`c`, 32 hexadecimal digits, and more behind dots."""
+        return self._token("c")
+
+    def new_access_token(self) -> str:
+        """The same with `a`."""
+        return self._token("a")
+
+    def new_refresh_token(self) -> str:
+        """The same with `r`."""
+        return self._token("r")
+
+    def _token(self, kind: str) -> str:
+        return f"{kind}{self.hexadecimal(32)}.0.{self.alphanumeric(4, LOWER)}.{self.alphanumeric(22)}"
+
+
+def is_hybrid(request: AuthorizationRequest) -> bool:
+    """Tell whether an id_token is asked for beside the code."""
+    return request.query.get("response_type") == HYBRID
+
+
+def is_public(redirect_uri: str) -> bool:
+    """Tell whether a redirect URI is https, at a name that others know."""
+    parts = urlsplit(redirect_uri)
+    host = parts.hostname or ""
+    return parts.scheme == "https" and not is_loopback(host) and not is_ip_address(host)
+
+
+def is_ip_address(host: str) -> bool:
+    """Tell whether a host is an address and not a name."""
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,261 @@
+"""TikTok (Login Kit v2): `client_key`, commas, challenges in hexadecimal digits, errors with 200 in two envelopes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+from chatkey_oauth.engine.http import Answer, Call, Handler, json_answer
+from chatkey_oauth.engine.people import fingerprint
+from chatkey_oauth.engine.provider import Lives, Provider, say
+from chatkey_oauth.engine.refusals import (
+    CLIENT_REASONS,
+    CODE_REASONS,
+    VERIFIER_REASONS,
+    BearerRefused,
+    Problem,
+    Reason,
+    ShownToPerson,
+    TokenRefused,
+    Words,
+)
+from chatkey_oauth.engine.switches import Switch
+from chatkey_oauth.engine.token import own_token
+
+if TYPE_CHECKING:
+    from chatkey_oauth.engine.authorize import AuthorizationRequest
+    from chatkey_oauth.engine.clients import Client
+    from chatkey_oauth.engine.grants import Grant, Issued
+    from chatkey_oauth.engine.people import Person
+
+MALFORMED: Final = Words(200, "invalid_request", "The request parameters are malformed.")
+LOOPBACK_PORT: Final = re.compile(r"^(https?://(?:localhost|127\.0\.0\.1)):\*(?=/|$)")
+FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
+    "user.info.basic": ("open_id", "union_id", "avatar_url", "avatar_url_100", "avatar_large_url", "display_name"),
+    "user.info.profile": ("username", "bio_description", "profile_deep_link", "is_verified"),
+    "user.info.stats": ("follower_count", "following_count", "likes_count", "video_count"),
+}
+"""Which fields of the user each scope opens."""
+
+
+class Imitated(Provider):
+    """www.tiktok.com and open.tiktokapis.com."""
+
+    name = "tiktok"
+    label = "TikTok"
+    accent = ("#c2213f", "#d93a56")
+    scopes = {
+        "user.info.basic": "Your display name and picture",
+        "user.info.profile": "Your user name, profile address and biography",
+        "user.info.stats": "How many follow you, and how much you post",
+    }
+    scope_separator = ","
+    strict_scopes = True
+    declinable = frozenset({"user.info.profile", "user.info.stats"})
+    client_parameter = "client_key"
+    error_heading = "Something went wrong"
+    basic_auth = False
+    words = {
+        **say(Words(200, "invalid_client", "Client key or secret is incorrect."), CLIENT_REASONS),
+        **say(Words(200, "invalid_grant", "Authorization code is expired."), CODE_REASONS),
+        **say(Words(200, "invalid_request", "Code verifier or code challenge is invalid."), VERIFIER_REASONS),
+        **say(MALFORMED, (Reason.PARAMETER_MISSING, Reason.CONTENT_TYPE)),
+        Reason.REDIRECT_URI: Words(
+            200, "invalid_request", "Redirect_uri is not matched with the uri when requesting code."
+        ),
+        Reason.REFRESH_TOKEN: Words(200, "invalid_grant", "Refresh token is invalid or expired."),
+        Reason.GRANT_TYPE: Words(200, "unsupported_grant_type", "Grant type is not supported."),
+    }
+    switches = (
+        Switch("token-errors-400", False, "Errors of the token endpoint have status 400 instead of 200."),
+        Switch("older-lifetimes", False, "Access tokens live 24 hours instead of 2, refresh tokens 365 days, not 180."),
+        Switch("web-base64url", True, "Web applications may send a challenge in base64url, not only in hexadecimal."),
+        Switch("err-code", False, "The callback of a refusal carries `errCode` and `error_type` too."),
+    )
+
+    def routes(self) -> dict[str, Handler]:
+        """Every path is served with and without a slash at its end."""
+        return {
+            "GET /v2/auth/authorize": self.authorize,
+            "POST /v2/oauth/token": self.token,
+            "POST /v2/oauth/revoke": self.revoke,
+            "GET /v2/user/info": self.user,
+        }
+
+    def canonical(self, path: str) -> str:
+        """Without the slash at the end."""
+        return path.removesuffix("/")
+
+    # Authorization endpoint
+
+    def client_refused(self, client_id: str | None) -> Exception:
+        """A page that names the parameter."""
+        return blamed("client_key", "unauthorized_client")
+
+    def redirect_allowed(self, client: Client, uri: str) -> bool:
+        """Exactly as registered; on a desktop `*` stands for any port of this machine."""
+        if super().redirect_allowed(client, uri):
+            return True
+        return client.kind == "desktop" and any(same_but_port(uri, known) for known in client.redirect_uris)
+
+    def redirect_refused(self, client: Client, call: Call) -> Exception:
+        """A page that names the parameter."""
+        return blamed("redirect_uri")
+
+    def needs_challenge(self, client: Client) -> bool:
+        """On a desktop."""
+        return client.kind == "desktop"
+
+    def shows_fault(self, error: str) -> bool:
+        """A missing or wrong parameter; a scope or response type that is not had goes to the callback."""
+        return error == "invalid_request"
+
+    def comparison(self, client: Client, method: str) -> str:
+        """Hexadecimal digits on a desktop, on the web base64url as well."""
+        return "S256 any" if client.kind == "web" and self.on("web-base64url") else "S256 hex"
+
+    def denied_params(self) -> dict[str, str]:
+        """The refusal, with members of older flows if switched on."""
+        older = {"errCode": "-2", "error_type": "access_denied"} if self.on("err-code") else {}
+        return self.fault_params("access_denied", "The user denied the request.") | older
+
+    def skips_consent(self, request: AuthorizationRequest) -> bool:
+        """`disable_auto_auth=0` asks only those who did not approve before."""
+        return request.query.get("disable_auto_auth") == "0"
+
+    def approved_params(self, request: AuthorizationRequest, grant: Grant, *, first: bool) -> dict[str, str]:
+        """What was granted of what was asked for."""
+        return {"scopes": self.scope_separator.join(grant.scopes)}
+
+    # Token endpoint
+
+    def lives(self) -> Lives:
+        """Two hours and 180 days; once a day and a year."""
+        access, refresh = (86400, 31536000) if self.on("older-lifetimes") else (7200, 15552000)
+        return Lives(self.code_life, access, refresh)
+
+    def token_params(self, call: Call) -> dict[str, str]:
+        """A form with `client_key`; a `client_id` beside it does not count."""
+        params = super().token_params(call)
+        return params | {"client_id": params.get("client_key", "")}
+
+    def token_body(self, issued: Issued) -> dict[str, Any]:
+        """With the id of the person, and how long the refresh token lives."""
+        lives = self.lives()
+        return {
+            "access_token": issued.access,
+            "expires_in": lives.access,
+            "open_id": self.subject(self.person(issued.grant), issued.grant.client_id),
+            "refresh_expires_in": lives.refresh,
+            "refresh_token": issued.refresh,
+            "scope": self.scope_separator.join(issued.grant.scopes),
+            "token_type": "Bearer",
+        }
+
+    def token_refusal(self, call: Call, refusal: TokenRefused) -> Answer:
+        """Three members, usually with 200."""
+        words = self.words[refusal.reason]
+        body = {"error": words.error, "error_description": words.description or "", "log_id": self.log_id()}
+        return self.token_answer(call, body, 400 if self.on("token-errors-400") else words.status)
+
+    def revoke(self, call: Call) -> Answer:
+        """Take the whole approval back."""
+        if issued := own_token(self, call):
+            self.grants.withdraw(issued.grant)
+        return json_answer({})
+
+    # API
+
+    def user(self, call: Call) -> Answer:
+        """The fields asked for, if the scopes open them, in the envelope of every answer."""
+        issued = self.bearer(call)
+        fields = [field for field in call.query.get("fields", "").split(",") if field]
+        if not fields or not set(fields) <= {field for opened in FIELDS.values() for field in opened}:
+            return self.api_error(400, "invalid_params", "The request parameters are invalid: fields.")
+        if not set(fields) <= {field for scope in issued.grant.scopes for field in FIELDS[scope]}:
+            raise BearerRefused(Problem.SCOPE, "fields")
+        profile = self.profile(issued.grant)
+        user = {field: profile[field] for field in fields}
+        return json_answer({"data": {"user": user}, "error": self.api_status("ok", "")})
+
+    def profile(self, grant: Grant) -> dict[str, Any]:
+        """Every field there is. No e-mail; `is_verified` means a badge."""
+        person = self.person(grant)
+        picture = self.picture(person) or f"{self.addresses.browser}/avatars/{person.id}.svg"
+        return {
+            "open_id": self.subject(person, grant.client_id),
+            "union_id": self.uuid(f"union {person.id}"),
+            "avatar_url": picture,
+            "avatar_url_100": picture,
+            "avatar_large_url": picture,
+            "display_name": person.name or person.login,
+            "username": person.login,
+            "bio_description": "",
+            "profile_deep_link": f"{self.addresses.browser}/@{person.login}",
+            "is_verified": False,
+            "follower_count": 2,
+            "following_count": 1,
+            "likes_count": 0,
+            "video_count": 0,
+        }
+
+    def bearer_refusal(self, refusal: BearerRefused) -> Answer:
+        """Two ways to say no."""
+        if refusal.problem is Problem.SCOPE:
+            message = "The user did not authorize the scope required for completing this request."
+            return self.api_error(401, "scope_not_authorized", message)
+        message = "The access token is invalid or not found in the request."
+        return self.api_error(401, "access_token_invalid", message)
+
+    def api_error(self, status: int, code: str, message: str) -> Answer:
+        """A refusal in the envelope of every answer."""
+        return json_answer({"data": {}, "error": self.api_status(code, message)}, status)
+
+    def api_status(self, code: str, message: str) -> dict[str, str]:
+        """The member `error`, which successes have as well."""
+        return {"code": code, "message": message, "log_id": self.log_id()}
+
+    # Formats
+
+    def log_id(self) -> str:
+        """The time and 20 hexadecimal digits."""
+        return datetime.fromtimestamp(self.now, UTC).strftime("%Y%m%d%H%M%S") + self.hexadecimal(20).upper()
+
+    def new_code(self) -> str:
+        """Letters and digits with a star and an exclamation mark, which have to be decoded once."""
+        return f"{self.alphanumeric(52)}*v!{self.alphanumeric(4)}.va"
+
+    def new_access_token(self) -> str:
+        """`act.…`."""
+        return f"act.{self.alphanumeric(60)}!{self.alphanumeric(4)}.va"
+
+    def new_refresh_token(self) -> str:
+        """`rft.…`."""
+        return f"rft.{self.alphanumeric(60)}!{self.alphanumeric(4)}.va"
+
+    def derived_subject(self, person: Person, client_id: str) -> str:
+        """A UUID, another for every application."""
+        return self.uuid(f"open {person.id} {client_id}")
+
+    def uuid(self, seed: str) -> str:
+        """Hexadecimal digits grouped as in a UUID, always the same for a seed."""
+        digits = fingerprint(f"tiktok {seed}")
+        return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+
+
+def blamed(parameter: str, error: str = "invalid_request") -> ShownToPerson:
+    """A page that says which parameter is wrong."""
+    advice = f"We couldn't log in with TikTok. If you're a developer, correct the following and try again: {parameter}."
+    return ShownToPerson(400, error, advice)
+
+
+def same_but_port(uri: str, registered: str) -> bool:
+    """Tell whether a URI differs from one registered with the port `*` by its port alone."""
+    loopback = LOOPBACK_PORT.match(registered)
+    if loopback is None:
+        return False
+    allowed = re.compile(re.escape(loopback[1]) + r":\d{1,5}" + re.escape(registered[loopback.end() :]))
+    return allowed.fullmatch(uri) is not None and urlsplit(uri).fragment == ""

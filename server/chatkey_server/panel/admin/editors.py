@@ -1,0 +1,268 @@
+"""What may be changed in the panel's tables, each through the rules of `storage.admin` and no others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, cast
+
+import msgspec
+
+from chatkey_protocol.codes import Code
+from chatkey_server.identity.errors import Refused
+from chatkey_server.panel.admin.tables import Domains, ServiceKeys, SocialLogins
+from chatkey_server.storage import admin
+from chatkey_server.storage.engine import snapshot, transaction
+from chatkey_server.storage.providers import SERVICE, Application, Quiet
+
+if TYPE_CHECKING:
+    from piccolo.table import Table
+
+    from chatkey_server.services import Services
+
+Given = Mapping[str, object]
+"""What the page sent of a row: everything of a form, one column when several rows are changed at once."""
+
+ROW_ID: Final = re.compile("[0-9]{1,9}")
+
+Row = TypeVar("Row")
+
+ONLY_SHOWN: Final = "This table is only shown here: its rows come from the logins and messages of the members."
+
+
+class Editor:
+    """How the rows of one table are changed. Every method returns the provider that changed, None for all of them.
+
+    What a table does not override cannot be done there.
+    """
+
+    async def add(self, given: Given) -> str | None:  # noqa: ARG002 - for those who override it
+        """Make a row."""
+        raise _elsewhere(ONLY_SHOWN)
+
+    async def change(self, row_id: str, given: Given) -> str | None:  # noqa: ARG002
+        """Change a row."""
+        raise _elsewhere(ONLY_SHOWN)
+
+    async def remove(self, row_id: str) -> str | None:  # noqa: ARG002
+        """Remove a row."""
+        raise _elsewhere(ONLY_SHOWN)
+
+
+class ProviderEditor(Editor):
+    """Providers are changed and switched off here; a new one is made where its secret can be shown."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+
+    async def add(self, given: Given) -> str:  # noqa: ARG002
+        """Refuse."""
+        raise _elsewhere("A provider is added with the form New Provider, which shows its secret_key, once.")
+
+    async def change(self, row_id: str, given: Given) -> str:
+        """Change what of a provider may be changed."""
+        members = msgspec.convert(
+            {name: value for name, value in given.items() if name in admin.ProviderChanges.__annotations__},
+            admin.ProviderChanges,
+            strict=False,
+        )
+        await admin.update_provider(row_id, now=self._services.clock(), **members)
+        return row_id
+
+    async def remove(self, row_id: str) -> str:  # noqa: ARG002
+        """Refuse."""
+        raise _elsewhere("A provider is not removed here, because its members and conversations would go with it.")
+
+
+class Domain(msgspec.Struct, frozen=True):
+    """A row of the domains."""
+
+    provider: str
+    domain: str
+
+
+class DomainEditor(Editor):
+    """Registered domains, one by one."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+
+    async def add(self, given: Given) -> str:
+        """Register a domain."""
+        new = _read(given, Domain)
+        await admin.replace_domain(new.provider, None, new.domain, now=self._services.clock())
+        return new.provider
+
+    async def change(self, row_id: str, given: Given) -> str:
+        """Write a domain differently."""
+        old = _read(await _row(Domains, row_id), Domain)
+        new = _merged(old, given)
+        _same("provider", old.provider, new.provider)
+        await admin.replace_domain(old.provider, old.domain, new.domain, now=self._services.clock())
+        return old.provider
+
+    async def remove(self, row_id: str) -> str:
+        """Register a domain no longer."""
+        old = _read(await _row(Domains, row_id), Domain)
+        await admin.replace_domain(old.provider, old.domain, None, now=self._services.clock())
+        return old.provider
+
+
+class Keys(Quiet, frozen=True, kw_only=True):
+    """The keys of an application as they are typed; empty is None."""
+
+    client_id: str | None = None
+    client_secret: str | None = None
+    team_id: str | None = None
+    key_id: str | None = None
+    p8: str | None = None
+
+    @property
+    def application(self) -> Application | None:
+        """The application, or None when nothing was typed."""
+        members = {name: getattr(self, name) for name in Application.__struct_fields__}
+        if not any(members.values()):
+            return None
+        return Application(**{**members, "client_id": self.client_id or ""})
+
+
+class SocialLogin(Keys, frozen=True, kw_only=True):
+    """A row of the social logins."""
+
+    provider: str
+    social: str
+    enabled: bool = True
+    key_source: Literal["service", "own"] = "service"
+
+
+class SocialLoginEditor(Editor):
+    """The social providers of a business, with its own keys."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+
+    async def add(self, given: Given) -> str:
+        """Add a social provider to a business."""
+        new = _read(given, SocialLogin)
+        there = (SocialLogins.provider == new.provider) & (SocialLogins.social == new.social)
+        async with snapshot():
+            if await SocialLogins.exists().where(there):
+                raise _invalid("social", f"is there already: {new.provider} has {new.social}; change that row")
+        return await self._save(new)
+
+    async def change(self, row_id: str, given: Given) -> str:
+        """Change a row; when its ids are taken out, the business's own keys are forgotten."""
+        old = _read(await _row(SocialLogins, row_id), SocialLogin)
+        new = _merged(old, given)
+        _same("provider", old.provider, new.provider)
+        _same("social", old.social, new.social)
+        return await self._save(new)
+
+    async def remove(self, row_id: str) -> str:
+        """Take a social provider from a business, and forget the business's own keys for it."""
+        old = _read(await _row(SocialLogins, row_id), SocialLogin)
+        await admin.remove_social(old.provider, old.social, now=self._services.clock())
+        return old.provider
+
+    async def _save(self, row: SocialLogin) -> str:
+        now, vault, keys = self._services.clock(), self._services.vault, row.application
+        async with transaction():
+            if keys is None:
+                await admin.remove_application(row.provider, row.social, now=now)
+            else:
+                await admin.change_application(vault, row.provider, row.social, keys, now=now)
+            await admin.set_social(
+                row.provider,
+                row.social,
+                now=now,
+                enabled=row.enabled,
+                key_source=row.key_source,
+                offered=self._services.settings.offered_socials,
+            )
+        return row.provider
+
+
+class ServiceKey(Keys, frozen=True, kw_only=True):
+    """A row of the service's own keys."""
+
+    social: str
+
+
+class ServiceKeyEditor(Editor):
+    """The applications that belong to the service. A change concerns every provider."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+
+    async def add(self, given: Given) -> None:
+        """Give the service keys for a social provider."""
+        new = _read(given, ServiceKey)
+        async with snapshot():
+            if await ServiceKeys.exists().where(ServiceKeys.social == new.social):
+                raise _invalid("social", f"is there already: the service has keys for {new.social}; change that row")
+        await self._save(new)
+
+    async def change(self, row_id: str, given: Given) -> None:
+        """Change the service's keys."""
+        old = _read(await _row(ServiceKeys, row_id), ServiceKey)
+        new = _merged(old, given)
+        _same("social", old.social, new.social)
+        await self._save(new)
+
+    async def remove(self, row_id: str) -> None:
+        """Forget the service's keys for a social provider."""
+        old = _read(await _row(ServiceKeys, row_id), ServiceKey)
+        await admin.remove_application(SERVICE, old.social, now=self._services.clock())
+
+    async def _save(self, row: ServiceKey) -> None:
+        await admin.change_application(
+            self._services.vault,
+            SERVICE,
+            row.social,
+            row.application or Application(""),
+            now=self._services.clock(),
+        )
+
+
+def editors(services: Services) -> dict[str, Editor]:
+    """Return the editors by their table's name; a table without one is only shown."""
+    return {
+        "providers": ProviderEditor(services),
+        "domains": DomainEditor(services),
+        "social_logins": SocialLoginEditor(services),
+        "service_keys": ServiceKeyEditor(services),
+    }
+
+
+async def _row(table: type[Table], row_id: str) -> dict[str, Any]:
+    key = table._meta.primary_key  # noqa: SLF001 - Piccolo keeps a table's description in `_meta`
+    async with snapshot():
+        row = await table.select().where(key == int(row_id)).first() if ROW_ID.fullmatch(row_id) else None
+    if row is None:
+        raise Refused(Code.NOT_FOUND, "This row is gone; go back to the list.")
+    return row
+
+
+def _read(given: Given, kind: type[Row]) -> Row:
+    """Read what was typed: text without white space around it, what is empty as not there."""
+    trimmed = {name: value.strip() if isinstance(value, str) else value for name, value in given.items()}
+    return msgspec.convert(
+        {name: value for name, value in trimmed.items() if value not in {"", None}}, kind, strict=False
+    )
+
+
+def _merged(old: Row, given: Given) -> Row:
+    return _read({**msgspec.structs.asdict(cast("msgspec.Struct", old)), **given}, type(old))
+
+
+def _same(member: str, old: str, new: str) -> None:
+    if old != new:
+        raise _invalid(member, "cannot be changed; remove this row and add another")
+
+
+def _invalid(member: str, reason: str) -> Refused:
+    return Refused(Code.PARAMETER_INVALID, f"{member} {reason}.", member=member)
+
+
+def _elsewhere(words: str) -> Refused:
+    return Refused(Code.METHOD_NOT_ALLOWED, words)

@@ -1,0 +1,172 @@
+"""What stands before the admin panel: origin, size, headers and cookies, the same for every answer of it."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Final, cast
+
+import structlog
+from litestar.enums import ScopeType
+
+from chatkey_protocol.codes import Code
+from chatkey_server.identity.errors import Refused
+from chatkey_server.public.answers import JSON, NO_STORE, Answer, Header, error_body
+from chatkey_server.public.limits import RateLimit, RateLimited
+from chatkey_server.storage.availability import available
+
+if TYPE_CHECKING:
+    from litestar.types import ASGIApp, HTTPScope, Message, Receive, ReceiveMessage, Scope, Send
+
+    from chatkey_server.services import Services
+
+MOST_BODY_BYTES: Final = 64 * 1024
+SIGN_INS_PER_MINUTE: Final = 10
+SIGN_IN: Final = "/admin/public/login/"
+SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+REDIRECT_HERE: Final[Header] = (b"location", b"/admin/")
+
+FAILED: Final = Refused(Code.INTERNAL, "Something went wrong here; the server's log has the details.")
+
+PICCOLO_COOKIE: Final = b"id="
+"""What Piccolo calls the session's cookie, without a way to call it otherwise."""
+
+POLICY: Final = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self' 'unsafe-inline'",
+        "img-src 'self' data:",
+        "font-src 'self' data:",
+        "connect-src 'self'",
+        "form-action 'self'",
+        "base-uri 'none'",
+        "frame-ancestors 'none'",
+    )
+)
+HEADERS: Final[tuple[Header, ...]] = (
+    (b"content-security-policy", POLICY.encode()),
+    (b"referrer-policy", b"same-origin"),
+    (b"x-content-type-options", b"nosniff"),
+)
+
+log = structlog.get_logger("chatkey.admin")
+
+
+class Guard:
+    """An ASGI application that lets through to the panel what its own pages send, and makes its cookies safe."""
+
+    def __init__(self, app: ASGIApp, services: Services) -> None:
+        self._app = app
+        self._origin = services.settings.base_url.encode()
+        self._is_secure = self._origin.startswith(b"https://")
+        self._cookie = b"__Host-chatkey_admin=" if self._is_secure else b"chatkey_admin="
+        self._sign_ins = RateLimit(SIGN_INS_PER_MINUTE, services.clock)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, or refuse it."""
+        if scope["type"] != ScopeType.HTTP:
+            await receive()
+            await send({"type": "websocket.close", "code": 1000, "reason": None})
+            return
+        if scope["path"] == "/admin":
+            await Answer(b"", (REDIRECT_HERE,), HTTPStatus.PERMANENT_REDIRECT)(scope, receive, send)
+            return
+        try:
+            self._check(scope)
+            receive = await _with_whole_body(receive)
+        except Refused as refused:
+            await _refuse(refused, scope, receive, send)
+            return
+        scope["headers"] = [self._incoming(name, value) for name, value in scope["headers"]]
+        await self._serve(scope, receive, send)
+
+    async def _serve(self, scope: HTTPScope, receive: Receive, send: Send) -> None:
+        """Pass the panel's answer on; what it failed at is answered here (D-02), with 503 when the database is away."""
+        status = 0
+
+        async def send_guarded(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*map(self._outgoing, message["headers"]), *HEADERS, *_caching(scope)]
+            if status != HTTPStatus.INTERNAL_SERVER_ERROR:
+                await send(message)
+
+        try:
+            with available():
+                await self._app(scope, receive, send_guarded)
+        except Refused as refused:
+            failure = refused
+        except Exception:
+            log.exception("admin.failed")
+            failure = FAILED
+        else:
+            failure = FAILED
+        if status in {0, HTTPStatus.INTERNAL_SERVER_ERROR}:
+            await _refuse(failure, scope, receive, send)
+
+    def _check(self, scope: HTTPScope) -> None:
+        if scope["method"] in SAFE:
+            return
+        if [value for name, value in scope["headers"] if name == b"origin"] != [self._origin]:
+            raise Refused(
+                Code.ORIGIN_NOT_ALLOWED,
+                f"This did not come from the admin panel. Open it at {self._origin.decode()}/admin/.",
+                member="Origin",
+            )
+        if scope["path"] == SIGN_IN:
+            self._sign_ins.check(scope)
+
+    def _incoming(self, name: bytes, value: bytes) -> Header:
+        """Call the session's cookie what Piccolo calls it; a cookie that has that name already is somebody else's."""
+        if name != b"cookie":
+            return name, value
+        cookies = [cookie.strip() for cookie in value.split(b";")]
+        kept = [cookie for cookie in cookies if not cookie.startswith(PICCOLO_COOKIE)]
+        renamed = [
+            PICCOLO_COOKIE + cookie.removeprefix(self._cookie) if cookie.startswith(self._cookie) else cookie
+            for cookie in kept
+        ]
+        return name, b"; ".join(renamed)
+
+    def _outgoing(self, header: Header) -> Header:
+        """Give a cookie its name here, and the attributes that keep it with this site and off plain http."""
+        name, value = header
+        if name != b"set-cookie":
+            return header
+        if value.startswith(PICCOLO_COOKIE):
+            value = self._cookie + value.removeprefix(PICCOLO_COOKIE)
+        attributes = [part.strip() for part in value.split(b";")]
+        kept = [part for part in attributes if not part.lower().startswith((b"samesite", b"secure"))]
+        return name, b"; ".join([*kept, b"SameSite=Strict", *([b"Secure"] if self._is_secure else [])])
+
+
+async def _with_whole_body(receive: Receive) -> Receive:
+    """Wait for the whole body, and return a `receive` that tells it at once. Raises `Refused` above the limit."""
+    body, more = b"", True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise Refused(Code.PARAMETER_INVALID, "The request's body did not come to its end.")
+        body += cast("bytes", message.get("body", b""))
+        more = bool(message.get("more_body"))
+        if len(body) > MOST_BODY_BYTES:
+            raise Refused(Code.TOO_LARGE, f"The request is too large; the limit is {MOST_BODY_BYTES} bytes.")
+    messages = [cast("ReceiveMessage", {"type": "http.request", "body": body, "more_body": False})]
+
+    async def receive_body() -> ReceiveMessage:
+        return messages.pop() if messages else await receive()
+
+    return receive_body
+
+
+def _caching(scope: HTTPScope) -> tuple[Header, ...]:
+    return () if scope["path"].startswith("/admin/assets/") else (NO_STORE,)
+
+
+async def _refuse(refused: Refused, scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer in the envelope of every refusal (D-02)."""
+    headers = [JSON, NO_STORE]
+    if isinstance(refused, RateLimited):
+        headers.append((b"retry-after", b"%d" % refused.retry_after))
+    await Answer(error_body(refused.code, refused.message), headers, refused.meaning.status)(scope, receive, send)

@@ -1,0 +1,55 @@
+"""Where the admin panel is mounted: built at the first request, because it brings a second web framework."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote
+
+from litestar import asgi
+from litestar.handlers import ASGIRouteHandler
+
+from chatkey_server.panel.admin.guard import Guard
+
+if TYPE_CHECKING:
+    from litestar.types import ASGIApp, Receive, Scope, Send
+
+    from chatkey_server.services import Services
+
+PATH: Final = "/admin"
+
+
+def handler(services: Services) -> ASGIRouteHandler:
+    """Mount the panel."""
+    panel = Guard(OnDemand(services), services)
+
+    @asgi(PATH, is_mount=True, copy_scope=True)
+    async def admin_panel(scope: Scope, receive: Receive, send: Send) -> None:
+        # Litestar cuts the mount's path off and adds a slash; by the ASGI specification the path is whole.
+        scope["path"] = unquote(scope["raw_path"].partition(b"?")[0].decode("latin-1"))
+        scope["root_path"] = PATH
+        await panel(scope, receive, send)
+
+    return admin_panel
+
+
+class OnDemand:
+    """An ASGI application that is made when it is first called; whoever calls meanwhile waits."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._making: asyncio.Lock = asyncio.Lock()
+        self._app: ASGIApp | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on."""
+        async with self._making:
+            if self._app is None:
+                self._app = await asyncio.to_thread(_build, self._services)
+        await self._app(scope, receive, send)
+
+
+def _build(services: Services) -> ASGIApp:
+    from chatkey_server.panel.admin.site import build  # noqa: PLC0415 - half a second, for those who open the panel
+
+    return build(services)

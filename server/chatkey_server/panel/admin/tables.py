@@ -1,0 +1,115 @@
+"""The database as the admin panel sees it: views that hold no secret, and the two tables of its own sign-in."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Final, cast
+
+from piccolo.columns import UUID, Boolean, Column, ForeignKey, Text, Varchar
+from piccolo.columns.readable import Readable
+from piccolo.table import Table
+
+from chatkey_protocol.names import ANNOUNCED_SOCIALS, AVAILABLE_SOCIALS
+
+Social = cast("type[Enum]", Enum("Social", {name: name for name in (*AVAILABLE_SOCIALS, *ANNOUNCED_SOCIALS)}))
+
+
+class KeySource(Enum):
+    """Whose application a social login goes through, in the contract's words."""
+
+    service_owned_keys = "service"
+    own_application_keys = "own"
+
+
+class Position(Enum):
+    """Where the widget stands on the page."""
+
+    left = "left"
+    right = "right"
+
+
+MEMBER_LOGIN: Final = "Member Login"
+"""The section of the panel (contract 1)."""
+WRITE_ONLY: Final = "Never shown. Leave it empty to keep the one that is stored."
+WORKED_OUT: Final = "Worked out by the server; what is typed here is not used."
+APPLE: Final = "For Apple only."
+P8: Final = f"For Apple only: the whole .p8 file, from BEGIN PRIVATE KEY to END. {WRITE_ONLY}"
+
+
+class Providers(Table, tablename="providers"):
+    """The businesses that embed the widget."""
+
+    id = Varchar(length=64, primary_key=True)
+    name = Varchar(length=255)
+    enabled = Boolean(default=True, help_text="Off: no token is given out and no socket opens.")
+    restrict_socket_origins = Boolean(help_text="Sockets open only on pages of the registered domains.")
+    livechat_enabled = Boolean()
+    livechat_title = Varchar(length=255)
+    livechat_greeting = Text()
+    service_enabled = Boolean()
+    service_title = Varchar(length=255)
+    service_greeting = Text()
+    ui_colour = Varchar(length=7, help_text="Such as #4f46e5.")
+    ui_position = Varchar(length=5, choices=Position)
+    ui_locale = Varchar(length=16, help_text="Such as en or pt-BR.")
+    old_secret_until = Varchar(
+        required=False, help_text=f"Until when the secret_key before this one counts. {WORKED_OUT}"
+    )
+    changed = Varchar(required=False, help_text=WORKED_OUT)
+
+    @classmethod
+    def get_readable(cls) -> Readable:
+        """Show a provider by its name wherever another table points at it."""
+        return Readable("%s", columns=[cls.name])
+
+
+class Domains(Table, tablename="domains"):
+    """Where a business may embed the widget."""
+
+    provider = ForeignKey(references=Providers, null=False)
+    domain = Varchar(length=255, help_text="A host, with an optional port: shop.example or localhost:3000.")
+    origins = Text(required=False, help_text=f"What it stands for. {WORKED_OUT}")
+
+
+class SocialLogins(Table, tablename="social_logins"):
+    """The social providers of a business, and whose keys each goes through."""
+
+    provider = ForeignKey(references=Providers, null=False)
+    social = Varchar(length=16, choices=Social)
+    enabled = Boolean(default=True)
+    key_source = Varchar(length=8, choices=KeySource, default=KeySource.service_owned_keys)
+    client_id = Varchar(length=255, required=False, help_text="Of the business's own application.")
+    client_secret = Varchar(length=255, required=False, secret=True, help_text=WRITE_ONLY)
+    team_id = Varchar(length=32, required=False, help_text=APPLE)
+    key_id = Varchar(length=32, required=False, help_text=APPLE)
+    p8 = Text(required=False, secret=True, help_text=P8)
+
+
+class ServiceKeys(Table, tablename="service_keys"):
+    """The applications that belong to the service: the service-owned keys."""
+
+    social = Varchar(length=16, choices=Social)
+    client_id = Varchar(length=255)
+    client_secret = Varchar(length=255, required=False, secret=True, help_text=WRITE_ONLY)
+    team_id = Varchar(length=32, required=False, help_text=APPLE)
+    key_id = Varchar(length=32, required=False, help_text=APPLE)
+    p8 = Text(required=False, secret=True, help_text=P8)
+
+
+class Members(Table, tablename="members"):
+    """The member records (contract 2.7)."""
+
+    id = UUID(primary_key=True)
+    provider = ForeignKey(references=Providers, null=False)
+    login = Varchar(length=8)
+    auth_provider = Varchar(length=16)
+    uid = Varchar(length=255)
+    name = Varchar(length=255)
+    email = Varchar(length=255)
+    first_seen = Varchar()
+    changed = Varchar()
+
+
+def visible(table: type[Table]) -> list[Column]:
+    """Return the columns that lists show and filters know: all but what is only written."""
+    return [column for column in table._meta.columns if not column._meta.secret]  # noqa: SLF001 - Piccolo's way

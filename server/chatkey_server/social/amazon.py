@@ -1,0 +1,27 @@
+"""Amazon: plain OAuth 2. An e-mail is never said to be verified, and there is no picture."""
+
+from chatkey_server.social.person import Person, display_name, email, subject
+from chatkey_server.social.provider import Session, SocialProvider
+
+PROFILE_URL = "https://api.amazon.com/user/profile"
+
+
+async def read_person(session: Session) -> Person:
+    """Read the person from the customer profile."""
+    profile = await session.get(PROFILE_URL)
+    return Person(
+        sub=subject(profile.get("user_id")),
+        name=display_name(profile.get("name")),
+        email=email(profile.get("email")),
+    )
+
+
+AMAZON = SocialProvider(
+    name="amazon",
+    title="Amazon",
+    authorize_url="https://www.amazon.com/ap/oa",
+    tokens_url="https://api.amazon.com/auth/o2/token",
+    scope="profile",
+    client_auth="client_secret_post",
+    read_person=read_person,
+)

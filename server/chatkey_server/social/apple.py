@@ -1,0 +1,90 @@
+"""Apple: OpenID Connect without userinfo. The secret is a JWT we sign; a name is told once, in the callback."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from chatkey_protocol.codes import Code
+from chatkey_server.identity.errors import Refused
+from chatkey_server.social.person import Person, display_name, email, subject
+from chatkey_server.social.provider import Session, SocialProvider
+
+if TYPE_CHECKING:
+    from chatkey_server.storage.providers import Application
+
+ISSUER: Final = "https://appleid.apple.com"
+SECRET_SECONDS: Final = 300
+"""How long a client secret lives; Apple takes up to six months, a login needs a moment."""
+
+
+class Name(msgspec.Struct, frozen=True, rename="camel"):
+    """What the person lets Apple tell us, and may have edited."""
+
+    first_name: str | None = None
+    last_name: str | None = None
+
+
+class User(msgspec.Struct, frozen=True):
+    """The callback's `user`. It is not signed: its name is display text, and its e-mail is not even read."""
+
+    name: Name = Name()
+
+
+async def read_person(session: Session) -> Person:
+    """Read the person from the id_token; the name, at the very first login only, from the callback."""
+    claims = await session.id_token_claims()
+    verified = claims.email_verified is True or claims.email_verified == "true"
+    return Person(
+        sub=subject(claims.sub),
+        name=_name(session.callback.get("user")),
+        email=email(claims.email) if verified else None,
+    )
+
+
+def client_secret(application: Application, now: float) -> str:
+    """Sign a client secret (ES256) that is good for this login. Raises `Refused(social_disabled)` without the keys."""
+    from joserfc import jwt  # noqa: PLC0415 - waits for the first login, like all of joserfc
+    from joserfc.jwk import ECKey  # noqa: PLC0415
+
+    if not (application.team_id and application.key_id and application.p8):
+        raise Refused(Code.SOCIAL_DISABLED, "The keys of this chat's Apple sign-in are not complete.", member="social")
+    return jwt.encode(
+        {"alg": "ES256", "kid": application.key_id},
+        {
+            "iss": application.team_id,
+            "sub": application.client_id,
+            "aud": ISSUER,
+            "iat": int(now),
+            "exp": int(now) + SECRET_SECONDS,
+        },
+        ECKey.import_key(application.p8),
+    )
+
+
+def _name(user: str | None) -> str | None:
+    if user is None:
+        return None
+    try:
+        name = msgspec.json.decode(user, type=User).name
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    return display_name(" ".join(filter(None, (name.first_name, name.last_name))))
+
+
+APPLE = SocialProvider(
+    name="apple",
+    title="Apple",
+    authorize_url=f"{ISSUER}/auth/authorize",
+    tokens_url=f"{ISSUER}/auth/token",
+    scope="name email",
+    client_auth="client_secret_post",
+    issuers=(ISSUER,),
+    keys_url=f"{ISSUER}/auth/keys",
+    pkce=False,
+    client_secret=client_secret,
+    authorize_extras={"response_mode": "form_post"},
+    callback_extras=("user",),
+    read_person=read_person,
+)

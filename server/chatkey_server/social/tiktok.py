@@ -1,0 +1,42 @@
+"""TikTok: OAuth 2 with words of its own. Answers come in an envelope whose `error` says `ok`; there is no e-mail."""
+
+from collections.abc import Mapping
+
+from chatkey_server.social.person import Person, Unusable, avatar, display_name, subject
+from chatkey_server.social.provider import Json, Session, SocialProvider, error_code
+
+USER_URL = "https://open.tiktokapis.com/v2/user/info/"
+
+
+async def read_person(session: Session) -> Person:
+    """Read the person from the user's info; the subject is another one in every application."""
+    user = _user(await session.get(USER_URL, fields="open_id,avatar_url,display_name"))
+    return Person(
+        sub=subject(user.get("open_id")),
+        name=display_name(user.get("display_name")),
+        avatar=avatar(user.get("avatar_url")),
+    )
+
+
+def _user(answer: Json) -> Json:
+    error, data = answer.get("error"), answer.get("data")
+    word = error.get("code") if isinstance(error, Mapping) else None
+    if word != "ok":
+        raise Unusable(f"its error is not ok ({error_code(word)})")
+    user = data.get("user") if isinstance(data, Mapping) else None
+    if not isinstance(user, Mapping):
+        raise Unusable("the user is missing")
+    return user
+
+
+TIKTOK = SocialProvider(
+    name="tiktok",
+    title="TikTok",
+    authorize_url="https://www.tiktok.com/v2/auth/authorize/",
+    tokens_url="https://open.tiktokapis.com/v2/oauth/token/",
+    scope="user.info.basic",
+    client_auth="client_secret_post",
+    client_id_parameter="client_key",
+    pkce=False,
+    read_person=read_person,
+)

@@ -1,0 +1,255 @@
+"""Endpoints whose answers are broken: status, form, headers."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from typing import Any
+from urllib.parse import quote
+
+from mutant_backend import BROKEN, SECRET, Backend, compact, register, with_answer
+from mutant_server import Answer, Request
+
+broken = register(BROKEN)
+HTML = ("Content-Type", "text/html")
+INSIDE = base64.b64encode(f"key={SECRET};".encode()).decode()
+
+
+def for_members(name: str, status: int, body: bytes, content_type: str = "text/plain") -> None:
+    """Keep a backend that answers every call for a member so."""
+    with_answer(
+        BROKEN, name, lambda answer, token: Answer(status, [("Content-Type", content_type)], body) if token else answer
+    )
+
+
+def body_of(name: str, make: Any, content_type: str = "application/json") -> None:
+    """Keep a backend whose body for a member is made of the token."""
+
+    def change(answer: Answer, token: str | None) -> Answer:
+        if token:
+            answer.body = make(token)
+            answer.set("Content-Type", content_type)
+        return answer
+
+    with_answer(BROKEN, name, change)
+
+
+# reached, and answered at all
+
+
+@broken("lan-http")
+class LanHttp(Backend):
+    options = {"url": "http://192.168.1.5:{port}{path}", "connect_to": {"192.168.1.5": "127.0.0.1"}}
+
+
+@broken("api-subdomain")
+class ApiSubdomain(Backend):
+    options = {
+        "url": "http://api.shop.localhost:{port}{path}",
+        "page_origin": "http://shop.localhost:{port}",
+    }
+
+
+@broken("stale-session")
+class StaleSession(Backend):
+    options = {"whoami": "{base}/me"}
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.sessions.clear()
+
+
+@broken("login-form-wrong")
+class LoginFormWrong(Backend):
+    options = {"login": "form", "fields": {"user": "ada", "password": "hunter-3"}}
+
+
+@broken("slow")
+class Slow(Backend):
+    seconds = 6.0
+
+    async def endpoint(self, request: Request) -> Answer:
+        self.clock.sleep(self.seconds)
+        return await super().endpoint(request)
+
+
+@broken("sluggish")
+class Sluggish(Slow):
+    seconds = 1.5
+
+
+@broken("never-answers")
+class NeverAnswers(Backend):
+    options = {"timeout": 0.2}
+
+    async def endpoint(self, request: Request) -> Answer:
+        await asyncio.sleep(1)
+        return await super().endpoint(request)
+
+
+@broken("clock-ahead")
+class ClockAhead(Backend):
+    def dated(self, answer: Answer) -> Answer:
+        answer.date = self.clock.now() + 600
+        return answer
+
+    def claims(self, person: dict[str, Any], jkt: Any) -> dict[str, Any]:
+        made = super().claims(person, jkt)
+        return {**made, "iat": made["iat"] + 600, "exp": made["exp"] + 600}
+
+
+for_members("csrf-419", 419, b"Page expired")
+for_members("csrf-403", 403, b"<h1>Forbidden</h1>CSRF verification failed.", "text/html")
+for_members("gone-404", 404, b"not found")
+for_members("always-500", 500, b"oops")
+for_members("needs-form-422", 422, b'{"detail": "field required"}', "application/json")
+for_members("limited-429", 429, b"slow down")
+
+
+@broken("get-only")
+class GetOnly(Backend):
+    async def endpoint(self, request: Request) -> Answer:
+        if request.method == "POST":
+            return self.refusal(405, "GET only")
+        return self.json(200, {"token": None})
+
+
+@broken("hangs-up")
+class HangsUp(Backend):
+    async def endpoint(self, request: Request) -> Answer:
+        return Answer(raw=b"")
+
+
+@broken("not-http")
+class NotHttp(Backend):
+    async def endpoint(self, request: Request) -> Answer:
+        return Answer(raw=b"SSH-2.0-OpenSSH_9.6\r\n")
+
+
+@broken("redirect-slash")
+class RedirectSlash(Backend):
+    status = 301
+    where = "chat/token/"
+
+    async def endpoint(self, request: Request) -> Answer:
+        return Answer(self.status, [("Location", self.where)])
+
+
+@broken("redirect-login-for-all")
+class RedirectLogin(RedirectSlash):
+    status = 302
+    where = "/login?next=/chat/token"
+
+
+@broken("redirect-elsewhere")
+class RedirectElsewhere(RedirectSlash):
+    status = 307
+    where = "https://id.example/chat/token"
+
+
+@broken("redirect-loop")
+class RedirectLoop(RedirectSlash):
+    status = 308
+    where = "token"
+
+
+# the form of the answer
+
+body_of("data-wrapped", lambda token: compact({"data": {"token": token}}))
+body_of("bare-string", compact)
+body_of("raw-text", str.encode, "text/plain")
+body_of("wrong-member", lambda token: compact({"jwt": token}))
+body_of("capital-member", lambda token: compact({"Token": token}))
+body_of("access-token", lambda token: compact({"access_token": token, "token_type": "Bearer"}))
+body_of("utf16-body", lambda token: compact({"token": token}).decode().encode("utf-16"))
+body_of("python-repr", lambda token: str({"token": token}).encode())
+body_of("json-prefix", lambda token: b")]}',\n" + compact({"token": token}))
+body_of("in-a-list", lambda token: compact([{"token": token}]))
+body_of("trailing-comma", lambda token: b'{"token": "' + token.encode() + b'",}')
+body_of("twice-encoded", lambda token: compact(compact({"token": token}).decode()))
+body_of("warning-before", lambda token: b"<br />\n<b>Warning</b>: Undefined index\n" + compact({"token": token}))
+body_of("empty-200", lambda token: b"")
+body_of("error-200", lambda token: compact({"error": "not allowed"}))
+body_of("as-html", lambda token: compact({"token": token}), "text/html; charset=utf-8")
+
+
+@broken("no-content-204")
+class NoContent(Backend):
+    def answer(self, request: Request, token: Any) -> Answer:
+        return Answer(204) if token else super().answer(request, token)
+
+
+# headers
+
+with_answer(BROKEN, "cacheable", lambda answer, _: answer.set("Cache-Control", "public, max-age=3600"))
+with_answer(BROKEN, "private-only", lambda answer, _: answer.set("Cache-Control", "private, no-cache"))
+with_answer(BROKEN, "secret-leak-b64", lambda a, _: a.add("X-Debug", base64.b64encode(SECRET.encode()).decode()))
+with_answer(BROKEN, "secret-leak-b64-inside", lambda a, _: a.add("X-Config", INSIDE))
+with_answer(BROKEN, "secret-leak-hex", lambda a, _: a.add("X-Debug", SECRET.encode().hex()))
+with_answer(BROKEN, "token-link", lambda a, t: a.add("Link", f"<https://cdn.example/?t={quote(t)}>") if t else a)
+with_answer(BROKEN, "token-cookie", lambda a, t: a.add("Set-Cookie", f"chat={t}; Path=/") if t else a)
+with_answer(BROKEN, "token-header", lambda a, t: a.add("X-Chat-Token", t) if t else a)
+
+
+@broken("secret-leak-error")
+class SecretLeakError(Backend):
+    def refusal(self, status: int, error: str) -> Answer:
+        return self.json(status, {"error": error, "config": {"provider": "x", "key": self.secret}})
+
+
+@broken("secret-leak-claim")
+class SecretLeakClaim(Backend):
+    def claims(self, person: dict[str, Any], jkt: Any) -> dict[str, Any]:
+        return {**super().claims(person, jkt), "k": self.secret}
+
+
+@broken("secret-on-page")
+class SecretOnPage(Backend):
+    options = {"page_url": "{base}/page"}
+
+    async def handle(self, request: Request) -> Answer:
+        if request.path == "/page":
+            return Answer(200, [HTML], b'<script src="app.js"></script><script src="https://cdn.example/x.js"></script>')
+        if request.path == "/app.js":
+            return Answer(200, [("Content-Type", "text/javascript")], f'const K = "{self.secret}"'.encode())
+        return await super().handle(request)
+
+
+class Cors(Backend):
+    """Lets other origins read its answers."""
+
+    def allowed(self, request: Request) -> str | None:
+        """Return what Access-Control-Allow-Origin says."""
+        return None
+
+    async def endpoint(self, request: Request) -> Answer:
+        answer = Answer(204) if request.method == "OPTIONS" else await super().endpoint(request)
+        allowed = self.allowed(request)
+        return answer.add("Access-Control-Allow-Origin", allowed) if allowed else answer
+
+
+@broken("cors-reflect")
+class CorsReflect(Cors):
+    def allowed(self, request: Request) -> str | None:
+        return request.headers.get("origin")
+
+    async def endpoint(self, request: Request) -> Answer:
+        return (await super().endpoint(request)).add("Access-Control-Allow-Credentials", "true")
+
+
+@broken("cors-star")
+class CorsStar(Cors):
+    def allowed(self, request: Request) -> str | None:
+        return "*"
+
+
+@broken("cors-null")
+class CorsNull(Cors):
+    def allowed(self, request: Request) -> str | None:
+        return "null" if request.headers.get("origin") == "null" else None
+
+
+@broken("cors-preflight")
+class CorsPreflight(Cors):
+    def allowed(self, request: Request) -> str | None:
+        return request.headers.get("origin") if request.method == "OPTIONS" else None

@@ -1,0 +1,282 @@
+"""An honest getToken endpoint, in steps that a mutant replaces one of."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+import re
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Final
+from urllib.parse import parse_qs
+
+from mutant_server import Answer, Request
+
+PROVIDER: Final = "prov_selftest"
+SECRET: Final = "sk_5vJ0nQe-8yRwX2_dLkT7uB4mHsA9pZcG"
+JKT: Final = re.compile(r"[A-Za-z0-9_-]{43}", re.ASCII)
+MOST: Final = 100_000
+Claims = dict[str, Any]
+PEOPLE: Final[Mapping[str, Claims]] = {
+    "ada": {"uid": "u-1001", "name": "Ada Lindqvist", "email": "ada@shop.example"},
+    "bo": {"uid": "u-1002", "name": "Bo Okafor", "email": "bo@shop.example"},
+}
+SESSIONS: Final = {"ada": "s-7f3a9c1e5b8d2046", "bo": "s-2b6d8e0f4a1c9357"}
+
+
+class Clock:
+    """Time that runs on its own and can be moved: waits cost nothing."""
+
+    def __init__(self) -> None:
+        self._moved = 0.0
+        self._lock = threading.Lock()
+
+    def now(self) -> float:
+        """Seconds since the epoch."""
+        return time.time() + self._moved
+
+    def monotonic(self) -> float:
+        """Seconds since whenever."""
+        return time.monotonic() + self._moved
+
+    def sleep(self, seconds: float) -> None:
+        """Move the clock."""
+        with self._lock:
+            self._moved += seconds
+
+
+def b64(raw: bytes) -> str:
+    """Return base64url without padding."""
+    return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
+
+
+def compact(value: object) -> bytes:
+    """Return JSON without white space."""
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def hs256(key: bytes, signed: bytes) -> bytes:
+    """Return the signature of HS256."""
+    return hmac.new(key, signed, hashlib.sha256).digest()
+
+
+def jwt_session(person: str) -> str:
+    """Return a session that is a JWT, honestly signed, for the backends that keep theirs so."""
+    segments = f"{b64(compact({'alg': 'HS256'}))}.{b64(compact({'who': person}))}"
+    return f"{segments}.{b64(hs256(b'session key', segments.encode()))}"
+
+
+class Backend:
+    """Answers `/chat/token`, `/me`, `/login` and `/logout` as a good site does.
+
+    `options` are fields of the checker's target that this backend needs; `path` is where the endpoint is.
+    """
+
+    options: ClassVar[Mapping[str, Any]] = {}
+    path: ClassVar[str] = "/chat/token"
+    cookie: ClassVar[str] = "sid"
+
+    def __init__(self, clock: Clock, secret: str = SECRET) -> None:
+        self.clock = clock
+        self.secret = secret
+        self.started = clock.now()
+        self.sessions = {session: person for person, session in SESSIONS.items()}
+        self.calls = 0
+
+    # the steps
+
+    async def handle(self, request: Request) -> Answer:
+        """Route a request."""
+        if request.path == self.path:
+            self.calls += 1
+            return self.dated(await self.endpoint(request))
+        answer = {"/me": self.me, "/login": self.login, "/logout": self.logout}.get(request.path, self.missing)
+        return self.dated(answer(request))
+
+    def dated(self, answer: Answer) -> Answer:
+        """Say what time it is."""
+        answer.date = self.clock.now()
+        return answer
+
+    async def endpoint(self, request: Request) -> Answer:
+        """Answer one call of getToken."""
+        if request.method != "POST":
+            return self.refusal(405, "POST only")
+        if not self.right_type(request):
+            return self.refusal(415, "JSON only")
+        if len(request.body) > MOST:
+            return self.refusal(413, "too large")
+        body = self.parsed(request)
+        jkt = self.jkt(request, body)
+        if not self.right_jkt(jkt):
+            return self.refusal(400, "jkt is malformed")
+        person = self.person(request, body)
+        return self.answer(request, self.token(person, jkt) if person else None)
+
+    def right_type(self, request: Request) -> bool:
+        """Tell whether the body says it is JSON."""
+        return request.headers.get("content-type", "").startswith("application/json")
+
+    def parsed(self, request: Request) -> Any:
+        """Return the body, or None where it is no JSON."""
+        try:
+            return json.loads(request.body)
+        except ValueError:
+            return None
+
+    def jkt(self, request: Request, body: Any) -> Any:
+        """Return the jkt that was sent."""
+        return body.get("jkt") if isinstance(body, dict) else None
+
+    def right_jkt(self, jkt: Any) -> bool:
+        """Tell whether a jkt looks like a thumbprint."""
+        return isinstance(jkt, str) and JKT.fullmatch(jkt) is not None
+
+    def person(self, request: Request, body: Any) -> Claims | None:
+        """Return who is logged in."""
+        name = self.sessions.get(request.cookies.get(self.cookie, ""))
+        return dict(PEOPLE[name]) if name else None
+
+    def token(self, person: Claims, jkt: Any) -> Any:
+        """Return the signed token."""
+        return self.signed(self.header(), self.claims(person, jkt))
+
+    def header(self) -> Claims:
+        """Return the token's header."""
+        return {"alg": "HS256", "typ": "JWT"}
+
+    def claims(self, person: Claims, jkt: Any) -> Claims:
+        """Return the token's claims."""
+        now = int(self.clock.now())
+        return {"pid": PROVIDER, "type": "user", "cnf": {"jkt": jkt}, "iat": now, "exp": now + 3600, **person}
+
+    def signed(self, header: Claims, claims: Claims) -> Any:
+        """Return header and claims as a JWT."""
+        segments = f"{b64(compact(header))}.{b64(self.payload(claims))}"
+        return f"{segments}.{self.signature(segments)}"
+
+    def payload(self, claims: Claims) -> bytes:
+        """Return the claims as bytes."""
+        return compact(claims)
+
+    def key(self) -> bytes:
+        """Return the key to sign with."""
+        return self.secret.encode()
+
+    def signature(self, segments: str) -> str:
+        """Return the third segment."""
+        return b64(hs256(self.key(), segments.encode()))
+
+    def answer(self, request: Request, token: Any) -> Answer:
+        """Return the answer with a token, or with null."""
+        return self.json(200, {"token": token})
+
+    def refusal(self, status: int, error: str) -> Answer:
+        """Return the answer to a request that is malformed."""
+        return self.json(status, {"error": error})
+
+    def json(self, status: int, body: object) -> Answer:
+        """Return JSON that nobody keeps."""
+        return Answer(status, [("Content-Type", "application/json"), ("Cache-Control", "no-store")], compact(body))
+
+    # the site around it
+
+    def me(self, request: Request) -> Answer:
+        """Say who is logged in."""
+        return self.json(200 if self.person(request, None) else 401, {})
+
+    def login(self, request: Request) -> Answer:
+        """Show the form, or start a session."""
+        if request.method != "POST":
+            page = b'<form method="post"><input type="hidden" name="csrf" value="c-41"><input name="user"></form>'
+            return Answer(200, [("Content-Type", "text/html")], page)
+        sent = {name: values[0] for name, values in parse_qs(request.body.decode()).items()}
+        if sent.get("csrf") != "c-41" or sent.get("user") not in PEOPLE or sent.get("password") != "hunter-2":
+            return Answer(403)
+        session = f"s-{len(self.sessions):02}-{hashlib.sha256(sent['user'].encode()).hexdigest()[:16]}"
+        self.sessions[session] = sent["user"]
+        return Answer(303, [("Location", "/"), ("Set-Cookie", self.set_cookie(session))])
+
+    def set_cookie(self, session: str) -> str:
+        """Return the line that sets the session's cookie."""
+        return f"{self.cookie}={session}; Path=/; HttpOnly; SameSite=Lax"
+
+    def logout(self, request: Request) -> Answer:
+        """End the session."""
+        self.sessions.pop(request.cookies.get(self.cookie, ""), None)
+        return Answer(303, [("Location", "/"), ("Set-Cookie", f"{self.cookie}=; Path=/; Max-Age=0")])
+
+    def missing(self, request: Request) -> Answer:
+        """Say that there is nothing."""
+        return Answer(404)
+
+
+Registered = dict[str, type[Backend]]
+BROKEN: Final[Registered] = {}
+"""Endpoints with one fault each, by name."""
+UNUSUAL: Final[Registered] = {}
+"""Endpoints that are right and out of the ordinary, by name."""
+Register = Callable[[type[Backend]], type[Backend]]
+
+
+def register(known: Registered) -> Callable[[str], Register]:
+    """Return a decorator that keeps backends by name."""
+
+    def named(name: str) -> Register:
+        def keep(backend: type[Backend]) -> type[Backend]:
+            if name in known:
+                raise ValueError(f"there is a backend {name!r} already")
+            known[name] = backend
+            return backend
+
+        return keep
+
+    return named
+
+
+def with_claims(known: Registered, name: str, change: Callable[[Claims], Claims]) -> None:
+    """Keep a backend whose claims are changed."""
+
+    class Changed(Backend):
+        def claims(self, person: Claims, jkt: Any) -> Claims:
+            return change(super().claims(person, jkt))
+
+    register(known)(name)(Changed)
+
+
+def with_answer(known: Registered, name: str, change: Callable[[Answer, str | None], Answer]) -> None:
+    """Keep a backend whose answers are changed; the change gets the token, or None for a visitor."""
+
+    class Changed(Backend):
+        def answer(self, request: Request, token: Any) -> Answer:
+            return change(super().answer(request, token), token)
+
+    register(known)(name)(Changed)
+
+
+def with_key(known: Registered, name: str, change: Callable[[str], bytes]) -> None:
+    """Keep a backend that signs with something else."""
+
+    class Changed(Backend):
+        def key(self) -> bytes:
+            return change(self.secret)
+
+    register(known)(name)(Changed)
+
+
+def with_jkt(known: Registered, name: str, change: Callable[[str], Any]) -> None:
+    """Keep a backend that changes the jkt."""
+
+    class Changed(Backend):
+        def claims(self, person: Claims, jkt: Any) -> Claims:
+            return {**super().claims(person, jkt), "cnf": {"jkt": change(jkt)}}
+
+    register(known)(name)(Changed)
+
+
+def without(claims: Claims, *names: str) -> Claims:
+    """Return claims without some."""
+    return {name: value for name, value in claims.items() if name not in names}

@@ -1,0 +1,148 @@
+"""The self-test: what the checker must say about each mutant, and whether it does."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import broken_answers
+import broken_people
+import broken_requests
+import broken_times
+import broken_tokens
+import unusual
+from mutant_backend import BROKEN, PROVIDER, SECRET, SESSIONS, UNUSUAL, Backend, Clock, jwt_session
+from mutant_server import Server
+
+from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.model import Check, Outcome, Report, Verdict
+from chatkey_e2e.gettoken.runner import run
+from chatkey_e2e.gettoken.target import Login, Target
+from chatkey_e2e.gettoken.wire import HttpWire
+
+HERE: Final = Path(__file__).parent
+MODULES: Final = (broken_answers, broken_people, broken_requests, broken_times, broken_tokens, unusual)
+FINDINGS: Final = frozenset({Verdict.FAIL, Verdict.WARN})
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A line of `broken.jsonl`: the check that must be the first to say something, and how."""
+
+    id: str
+    bug: str
+    caught_by: tuple[str, ...]
+    level: str = "fail"
+    reason: str = ""
+    """Why it is not run here."""
+
+
+@dataclass(frozen=True)
+class Oddity:
+    """A line of `unusual.jsonl`, with the checks that may warn."""
+
+    id: str
+    what: str
+    may_warn: tuple[str, ...] = ()
+
+
+def mutants() -> list[Mutant]:
+    """Return every mutant that is run."""
+    return [mutant for mutant in all_mutants() if not mutant.reason]
+
+
+def all_mutants() -> list[Mutant]:
+    """Return every mutant."""
+    return [Mutant(**{**line, "caught_by": tuple(line["caught_by"])}) for line in _lines("broken.jsonl")]
+
+
+def oddities() -> list[Oddity]:
+    """Return every unusual endpoint."""
+    return [Oddity(**{**line, "may_warn": tuple(line.get("may_warn", ()))}) for line in _lines("unusual.jsonl")]
+
+
+def _lines(name: str) -> Iterable[dict[str, Any]]:
+    return (json.loads(line) for line in (HERE / name).read_text().splitlines())
+
+
+def judge(server: Server, name: str, checks: Iterable[Check] | None = None) -> Report:
+    """Serve a mutant and check it, with a clock of its own that no wait holds up."""
+    kind = BROKEN.get(name) or UNUSUAL[name]
+    clock = Clock()
+    secret = kind.options.get("secret", SECRET)
+    base = server.add(name, kind(clock, secret).handle)
+    target = target_for(kind, base, server.port, secret)
+    wire = HttpWire(target, now=clock.now, monotonic=clock.monotonic)
+    with Calls(target, wire=wire, now=clock.now, sleep=clock.sleep) as calls:
+        return run(calls, checks=checks)
+
+
+def target_for(kind: type[Backend], base: str, port: int, secret: str) -> Target:
+    """Return what the checker is given for a mutant: all it usually is, unless the mutant needs something else."""
+    special = dict(kind.options)
+    address = str(special.pop("url", "{base}{path}"))
+    where = {"base": base, "port": port}
+    logins = {name: login(str(special.pop(name, name)), base, special) for name in ("login", "login_b")}
+    special.pop("fields", None)
+    filled = {name: value.format(**where) if isinstance(value, str) else value for name, value in special.items()}
+    path = f"{base.partition(f':{port}')[2]}{kind.path}"
+    url = address.format(**where, path=path if "{base}" not in address else kind.path)
+    return Target(**{"url": url, "provider_id": PROVIDER, **logins, **filled, "secret": secret})
+
+
+def login(how: str, base: str, special: Mapping[str, Any]) -> Login | None:
+    """Return a login: Ada's or Bo's cookie, or what a mutant wants instead."""
+    fields = special.get("fields", {"user": "ada", "password": "hunter-2"})
+    return {
+        "login": Login((("Cookie", f"sid={SESSIONS['ada']}"),)),
+        "login_b": Login((("Cookie", f"sid={SESSIONS['bo']}"),)),
+        "form": Login(url=f"{base}/login", fields=tuple(fields.items()), passwords=("hunter-2", "hunter-3")),
+        "form_b": Login(url=f"{base}/login", fields=(("user", "bo"), ("password", "hunter-2")), passwords=("hunter-2",)),
+        "bearer": Login((("Authorization", f"Bearer {SESSIONS['ada']}"),)),
+        "csrf": Login((("Cookie", f"sid={SESSIONS['ada']}; csrftoken=c-5d2e9b71a4"),)),
+        "jwt": Login((("Cookie", f"sid={jwt_session('ada')}"),)),
+        "None": None,
+    }[how]
+
+
+def complaint(mutant: Mutant, report: Report) -> str:
+    """Return what is wrong with the verdict on a mutant, or nothing."""
+    first = next((outcome for outcome in report.outcomes if outcome.verdict in FINDINGS), None)
+    if first is None:
+        return "nothing was found"
+    if first.check.id not in mutant.caught_by or first.verdict != mutant.level:
+        wanted = f"{' or '.join(mutant.caught_by)} ({mutant.level})"
+        return f"{said(first)} came first, not {wanted}"
+    return general_complaint(report)
+
+
+def odd_complaint(oddity: Oddity, report: Report) -> str:
+    """Return what is wrong with the verdict on an endpoint that is right, or nothing."""
+    for outcome in report.outcomes:
+        allowed = outcome.verdict is Verdict.WARN and outcome.check.id in oddity.may_warn
+        if outcome.verdict in FINDINGS and not allowed:
+            return f"unjust: {said(outcome)}"
+        if outcome.verdict is Verdict.BLOCKED:
+            return f"blocked: {outcome.check.id}, by {outcome.blocked_by}"
+    return general_complaint(report)
+
+
+def general_complaint(report: Report) -> str:
+    """Return what is wrong with any report: faults of ours, findings without a word, secrets that show."""
+    for outcome in report.outcomes:
+        if outcome.verdict is Verdict.ERROR:
+            return said(outcome)
+        if outcome.verdict in FINDINGS and not (outcome.message and outcome.hint):
+            return f"{outcome.check.id} says nothing"
+        shown = "\n".join([outcome.message, outcome.hint, *(f"{e.curl}\n{e.response}" for e in outcome.evidence)])
+        if SECRET in shown or any(session in shown for session in SESSIONS.values()):
+            return f"{outcome.check.id} shows a secret"
+    return ""
+
+
+def said(outcome: Outcome) -> str:
+    """Return an outcome in a line."""
+    return f"{outcome.check.id} ({outcome.verdict}: {outcome.message})"

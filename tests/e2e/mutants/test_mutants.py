@@ -1,0 +1,40 @@
+"""The checker judges right: every mutant is caught by its check and by no earlier one, whatever is right passes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+import self_test
+from mutant_backend import BROKEN, UNUSUAL
+from mutant_server import Server
+from self_test import Mutant, Oddity
+
+from chatkey_e2e.gettoken import checks
+from chatkey_e2e.gettoken.findings import passed
+from chatkey_e2e.gettoken.model import Check
+
+MUTANTS = self_test.mutants()
+ODDITIES = self_test.oddities()
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.id)
+def test_a_broken_endpoint_is_caught_by_its_check_and_by_no_earlier_one(mutant: Mutant, mutant_server: Server) -> None:
+    report = self_test.judge(mutant_server, mutant.id)
+
+    assert not self_test.complaint(mutant, report)
+    assert [outcome.check.id for outcome in report.outcomes] == list(checks.ORDER)
+
+
+@pytest.mark.parametrize("oddity", ODDITIES, ids=lambda oddity: oddity.id)
+def test_an_unusual_endpoint_that_is_right_passes_clean(oddity: Oddity, mutant_server: Server) -> None:
+    report = self_test.judge(mutant_server, oddity.id)
+
+    assert not self_test.odd_complaint(oddity, report)
+
+
+def test_every_mutant_is_written_down_and_the_other_way_round() -> None:
+    assert {mutant.id for mutant in MUTANTS} == BROKEN.keys()
+    assert {oddity.id for oddity in ODDITIES} == UNUSUAL.keys()
+    assert [name for name, times in Counter(mutant.id for mutant in self_test.all_mutants()).items() if times > 1] == []

@@ -1,0 +1,147 @@
+"""Whole logins at a fake with its lab on, and faults armed for some of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from itertools import cycle
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import parse_qsl, urlsplit
+
+import jwt
+import msgspec
+import pytest
+
+from chatkey_oauth.engine.signing import make_key
+from chatkey_oauth.faults.rules import Order, Rule, Scope
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+    from tests.oauth.conftest import Visitor
+
+    from chatkey_oauth.app import App
+    from chatkey_oauth.engine.http import Answer
+
+FLOW = re.compile(rb'name="flow" value="(f_[0-9a-f]{16})"')
+MINE = "mine-0123456789abcdef"
+THEIRS = "theirs-0123456789abcdef"
+CALLBACK = "https://chat.example/callback"
+SECOND_CALLBACK = "https://chat.example/second"
+
+
+@pytest.fixture(scope="session")
+def signing_keys() -> list[RSAPrivateKey]:
+    """Three different keys for the whole run."""
+    return [make_key() for _ in range(3)]
+
+
+@pytest.fixture
+def fake(make_fake: Callable[..., App], signing_keys: list[RSAPrivateKey]) -> App:
+    """A fake with its lab on, whose keys differ, and whose application has two redirect URIs."""
+    app = make_fake(lab=True)
+    keys = cycle(signing_keys)
+    app.world = app.world._replace(make_key=lambda: next(keys))
+    for client in app.world.clients.all():
+        app.world.clients.add(msgspec.structs.replace(client, redirect_uris=(CALLBACK, SECOND_CALLBACK)))
+    return app
+
+
+class Journey(NamedTuple):
+    """The answers of one login, as far as it came."""
+
+    state: str | None
+    page: Answer
+    back: Answer | None = None
+    token: Answer | None = None
+    profile: Answer | None = None
+
+    @property
+    def answers(self) -> list[Answer]:
+        """The answers there are."""
+        return [answer for answer in (self.page, self.back, self.token, self.profile) if answer is not None]
+
+    @property
+    def location(self) -> str:
+        """Where the browser was sent back to."""
+        assert self.back is not None
+        return dict(self.back.headers)["location"]
+
+    @property
+    def callback(self) -> dict[str, str]:
+        """The parameters of the callback."""
+        return dict(parse_qsl(urlsplit(self.location).query, keep_blank_values=True))
+
+    @property
+    def tokens(self) -> dict[str, Any]:
+        """The members of the token answer."""
+        return self._content(self.token)
+
+    @property
+    def person(self) -> dict[str, Any]:
+        """The members of the profile."""
+        return self._content(self.profile)
+
+    @property
+    def header(self) -> dict[str, Any]:
+        """The header of the id_token."""
+        return jwt.get_unverified_header(self.tokens["id_token"])
+
+    @property
+    def claims(self) -> dict[str, Any]:
+        """The claims of the id_token, whoever signed it."""
+        claims: dict[str, Any] = jwt.decode(self.tokens["id_token"], options={"verify_signature": False})
+        return claims
+
+    @staticmethod
+    def _content(answer: Answer | None) -> dict[str, Any]:
+        assert answer is not None
+        members: dict[str, Any] = msgspec.json.decode(answer.body)
+        return members
+
+
+def travel(
+    visitor: Visitor, *, state: str | None = MINE, person: str = "rhea", misbehave: Iterable[str] = (), **changes: str
+) -> Journey:
+    """Log in through all pages, as far as the answers lead."""
+    asked = {"nonce": "n-0123456789abcdef", "state": state, **changes}
+    page = visitor.ask(**asked)
+    flow = FLOW.search(page.body)
+    if flow is None:
+        return Journey(state, page)
+    ticked = "".join(f"&misbehave={name}" for name in misbehave)
+    form = f"account={person}&decision=approve&flow={flow[1].decode()}{ticked}"
+    request = visitor.request(**asked)
+    back = visitor.post("/consent", form.encode(), "&".join(f"{name}={value}" for name, value in request.items()))
+    journey = Journey(state, page, back)
+    if back.status != 302 or "code" not in journey.callback:
+        return journey
+    token = visitor.redeem(journey.callback["code"])
+    journey = Journey(state, page, back, token)
+    if b'"access_token"' not in token.body or token.status != 200 or not readable(token):
+        return journey
+    return Journey(state, page, back, token, visitor.profile(journey.tokens.get("access_token") or ""))
+
+
+def readable(answer: Answer) -> bool:
+    """Tell whether an answer is whole JSON."""
+    try:
+        msgspec.json.decode(answer.body)
+    except msgspec.DecodeError:
+        return False
+    return True
+
+
+@pytest.fixture(name="travel")
+def _travel() -> Callable[..., Journey]:
+    """Log in through all pages."""
+    return travel
+
+
+@pytest.fixture
+def arm(fake: App) -> Callable[..., Rule]:
+    """Arm a fault for the flow with the state `MINE`; keyword arguments are its options."""
+
+    def arm(fault: str, scope: Scope | None = None, times: int | None = 1, **options: Any) -> Rule:
+        return fake.faults.arm(Order(fault=fault, scope=scope or Scope(state=MINE), times=times, with_=options))
+
+    return arm

@@ -1,0 +1,237 @@
+"""Faults of any answer, on the leg they are armed for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from chatkey_oauth.faults.rules import Rule, Scope
+
+if TYPE_CHECKING:
+    from tests.oauth.conftest import Visitor
+    from tests.oauth.faults.conftest import Journey
+
+    from chatkey_oauth.engine.http import Answer
+
+    Arm = Callable[..., Rule]
+    Travel = Callable[..., Journey]
+    Content = Callable[[Answer], Any]
+
+LEGS = {"authorize": 0, "consent": 1, "token": 2, "profile": 3}
+EVERY_LEG = pytest.mark.parametrize("leg", LEGS)
+
+
+def met(journey: Journey, leg: str) -> Answer:
+    """The answer of a leg, which is where the journey ended if the fault ended it."""
+    return journey.answers[LEGS[leg]]
+
+
+@EVERY_LEG
+@pytest.mark.parametrize(
+    ("fault", "options", "delay", "cut"),
+    [
+        ("slow", {"seconds": 7}, 7.0, ""),
+        ("hang", {}, None, ""),
+        ("reset", {}, 0.0, "before"),
+    ],
+)
+def test_an_answer_is_late_or_cut_on_its_leg_only(
+    *,
+    google: Visitor,
+    arm: Arm,
+    travel: Travel,
+    leg: str,
+    fault: str,
+    options: dict[str, Any],
+    delay: float | None,
+    cut: str,
+) -> None:
+    arm(fault, leg=leg, **options)
+
+    journey = travel(google)
+
+    bent = met(journey, leg)
+    assert (bent.delay, bent.cut) == (delay, cut)
+    assert {(answer.delay, answer.cut) for answer in journey.answers if answer is not bent} == {(0.0, "")}
+    assert len(journey.answers) == 4
+
+
+@pytest.mark.parametrize("leg", ["authorize", "token", "profile"])
+def test_an_answer_is_cut_in_its_midst(google: Visitor, arm: Arm, travel: Travel, leg: str) -> None:
+    arm("truncated", leg=leg)
+
+    assert met(travel(google), leg).cut == "midway"
+
+
+def test_a_redirect_has_no_midst(google: Visitor, arm: Arm, travel: Travel) -> None:
+    rule = arm("truncated", leg="consent")
+
+    travel(google)
+
+    assert rule.hits == 0
+
+
+@EVERY_LEG
+@pytest.mark.parametrize(
+    ("fault", "options", "status", "retry_after"),
+    [
+        ("status-500", {}, 500, None),
+        ("status-500", {"status": 502}, 502, None),
+        ("status-500", {"status": 403}, 403, None),
+        ("status-500", {"status": 599}, 599, None),
+        ("unavailable", {}, 503, "30"),
+        ("unavailable", {"retry_after": 5}, 503, "5"),
+    ],
+)
+def test_the_server_fails_before_it_did_anything(
+    *,
+    google: Visitor,
+    arm: Arm,
+    travel: Travel,
+    leg: str,
+    fault: str,
+    options: dict[str, Any],
+    status: int,
+    retry_after: str | None,
+) -> None:
+    arm(fault, leg=leg, **options)
+
+    journey = travel(google)
+
+    failed = met(journey, leg)
+    headers = dict(failed.headers)
+    assert failed is journey.answers[-1]
+    assert failed.status == status
+    assert headers["content-type"].startswith("text/html")
+    assert headers.get("retry-after") == retry_after
+    assert b"<h1>" in failed.body
+
+
+def test_a_code_is_still_good_after_the_token_endpoint_failed(google: Visitor, arm: Arm, travel: Travel) -> None:
+    arm("status-500")
+
+    code = travel(google).callback["code"]
+
+    assert google.redeem(code).status == 200
+
+
+def test_a_code_is_used_up_after_the_connection_was_reset(google: Visitor, arm: Arm, travel: Travel) -> None:
+    arm("reset")
+
+    code = travel(google).callback["code"]
+
+    assert google.redeem(code).status == 400
+
+
+@pytest.mark.parametrize("leg", ["token", "profile"])
+def test_half_of_the_json_comes(google: Visitor, arm: Arm, travel: Travel, leg: str) -> None:
+    arm("malformed-json", leg=leg)
+
+    answer = met(travel(google), leg)
+
+    assert (answer.status, dict(answer.headers)["content-type"]) == (200, "application/json")
+    with pytest.raises(json.JSONDecodeError):
+        json.loads(answer.body)
+
+
+def test_broken_json_comes_instead_of_a_page(google: Visitor, arm: Arm, travel: Travel) -> None:
+    arm("malformed-json", leg="authorize")
+
+    answer = met(travel(google), "authorize")
+
+    assert dict(answer.headers)["content-type"] == "application/json"
+    assert answer.body.startswith(b'{"error"')
+
+
+@pytest.mark.parametrize(
+    ("leg", "options", "content_type"),
+    [
+        ("token", {}, "text/html; charset=utf-8"),
+        ("profile", {"content_type": "text/plain"}, "text/plain"),
+        ("authorize", {}, "application/octet-stream"),
+    ],
+)
+def test_the_content_type_is_wrong_and_the_content_right(
+    *, google: Visitor, arm: Arm, travel: Travel, leg: str, options: dict[str, str], content_type: str
+) -> None:
+    arm("wrong-content-type", leg=leg, **options)
+
+    bent, straight = met(travel(google), leg), met(travel(google), leg)
+
+    assert [value for name, value in bent.headers if name == "content-type"] == [content_type]
+    assert (bent.status, len(bent.body) // 100) == (straight.status, len(straight.body) // 100)
+
+
+@pytest.mark.parametrize(("leg", "member"), [("token", "access_token"), ("profile", "sub")])
+def test_a_member_comes_twice(google: Visitor, arm: Arm, travel: Travel, leg: str, member: str) -> None:
+    arm("duplicate-members", leg=leg)
+
+    answer = met(travel(google), leg)
+
+    members = json.loads(answer.body, object_pairs_hook=list)
+    values = [value for name, value in members if name == member]
+    assert len(values) == 2
+    assert values[1] == "another-value" != values[0]
+
+
+def test_success_can_come_without_content(google: Visitor, arm: Arm, travel: Travel) -> None:
+    arm("empty-answer")
+
+    answer = met(travel(google), "token")
+
+    assert (answer.status, answer.body) == (200, b"")
+
+
+def test_an_answer_can_be_huge(google: Visitor, arm: Arm, travel: Travel) -> None:
+    arm("huge-answer", megabytes=1)
+
+    answer = met(travel(google), "token")
+
+    assert len(answer.body) > 1_000_000
+    assert "access_token" in json.loads(answer.body)
+
+
+def test_the_back_channel_can_be_led_elsewhere(google: Visitor, arm: Arm, travel: Travel) -> None:
+    arm("redirected", to="https://elsewhere.example/token")
+
+    answer = met(travel(google), "token")
+
+    assert (answer.status, dict(answer.headers)["location"]) == (307, "https://elsewhere.example/token")
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "header"),
+    [
+        ("google", 429, None),
+        ("facebook", 400, "x-app-usage"),
+        ("github", 403, "x-ratelimit-remaining"),
+        ("gitlab", 429, "ratelimit-reset"),
+        ("discord", 429, "x-ratelimit-reset-after"),
+        ("apple", 429, "retry-after"),
+        ("x", 429, "x-rate-limit-reset"),
+        ("tiktok", 429, None),
+        ("amazon", 429, "retry-after"),
+    ],
+)
+def test_too_many_requests_are_told_in_the_providers_shape(
+    visit: Callable[[str], Visitor], arm: Arm, name: str, status: int, header: str | None
+) -> None:
+    visitor = visit(name)
+    arm("rate-limited", scope=Scope(provider=name), retry_after=12)
+
+    answer = visitor.redeem("any")
+
+    assert answer.status == status
+    assert header is None or header in dict(answer.headers)
+
+
+def test_discord_says_in_body_and_headers_when_to_come_again(discord: Visitor, arm: Arm, content: Content) -> None:
+    arm("rate-limited", scope=Scope(provider="discord"), retry_after=12)
+
+    answer = discord.redeem("any")
+
+    assert content(answer) == {"message": "You are being rate limited.", "retry_after": 12.47, "global": False}
+    assert dict(answer.headers)["retry-after"] == "12"

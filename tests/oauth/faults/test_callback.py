@@ -1,0 +1,217 @@
+"""Faults of the way back: what the client's callback is given, over the wire."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+
+from chatkey_oauth.faults.rules import Rule, Scope
+from chatkey_oauth.providers import NAMES
+
+if TYPE_CHECKING:
+    from tests.oauth.conftest import Visitor
+    from tests.oauth.faults.conftest import Journey
+
+    from chatkey_oauth.engine.http import Answer
+
+    Arm = Callable[..., Rule]
+    Travel = Callable[..., Journey]
+    Visit = Callable[[str], Visitor]
+    Parameters = Callable[[Answer], dict[str, str]]
+
+STATE = "mine-0123456789abcdef"
+ISSUER = "https://id.example/google"
+CANCELLED = {
+    "google": {"error": "access_denied"},
+    "facebook": {"error": "access_denied", "error_code": "200", "error_reason": "user_denied"},
+    "github": {"error": "access_denied", "error_description": "The user has denied your application access."},
+    "gitlab": {"error": "access_denied"},
+    "discord": {"error": "access_denied"},
+    "apple": {"error": "user_cancelled_authorize"},
+    "x": {"error": "access_denied"},
+    "tiktok": {"error": "access_denied"},
+    "amazon": {"error": "access_denied", "error_description": "Access not permitted."},
+}
+
+
+def test_every_provider_has_its_words_for_a_cancelled_login() -> None:
+    assert set(CANCELLED) == set(NAMES)
+
+
+@pytest.mark.parametrize("name", CANCELLED)
+def test_cancel_sends_back_at_once_in_the_providers_words(
+    visit: Visit, arm: Arm, parameters: Parameters, name: str
+) -> None:
+    visitor = visit(name)
+    rule = arm("cancel")
+
+    back = parameters(visitor.ask(state=STATE))
+
+    assert back["state"] == STATE
+    assert "code" not in back
+    assert CANCELLED[name].items() <= back.items()
+    assert back == parameters(visitor.decide(decision="deny", state=STATE))
+    assert rule.hits == 1
+
+
+@pytest.mark.parametrize(
+    ("fault", "options", "sent"),
+    [
+        ("deny", {}, {"error": "access_denied", "state": STATE, "iss": ISSUER}),
+        (
+            "callback-error",
+            {},
+            {
+                "error": "server_error",
+                "error_description": "The authorization server failed.",
+                "state": STATE,
+                "iss": ISSUER,
+            },
+        ),
+        (
+            "callback-error",
+            {"error": "temporarily_unavailable"},
+            {
+                "error": "temporarily_unavailable",
+                "error_description": "The authorization server failed.",
+                "state": STATE,
+                "iss": ISSUER,
+            },
+        ),
+    ],
+)
+def test_an_error_comes_without_anybody_being_asked(
+    *, google: Visitor, arm: Arm, parameters: Parameters, fault: str, options: dict[str, str], sent: dict[str, str]
+) -> None:
+    arm(fault, **options)
+
+    assert parameters(google.ask(state=STATE)) == sent
+
+
+@pytest.mark.parametrize("fault", ["deny", "cancel", "callback-error"])
+def test_an_error_for_an_account_comes_after_that_account_was_chosen(
+    google: Visitor, arm: Arm, parameters: Parameters, travel: Travel, fault: str
+) -> None:
+    rule = arm(fault, scope=Scope(account="omar"))
+
+    others = travel(google, person="rhea")
+    page = google.ask(state=STATE)
+    back = parameters(google.decide("omar", state=STATE))
+
+    assert "code" in others.callback
+    assert page.status == 200
+    assert "error" in back
+    assert "code" not in back
+    assert rule.hits == 1
+
+
+@pytest.mark.parametrize(
+    ("fault", "options", "changed"),
+    [
+        ("state-dropped", {}, {"state": None}),
+        ("state-altered", {}, {"state": "mine-01234a6789abcdef"}),
+        ("state-swapped", {"state": "of-somebody-else"}, {"state": "of-somebody-else"}),
+        ("code-dropped", {}, {"code": None}),
+        ("error-and-code", {}, {"error": "access_denied"}),
+        ("wrong-callback-iss", {}, {"iss": "https://issuer.invalid"}),
+        ("wrong-callback-iss", {"iss": "https://id.example/github"}, {"iss": "https://id.example/github"}),
+        ("no-callback-iss", {}, {"iss": None}),
+    ],
+)
+def test_one_parameter_of_the_callback_is_bent_and_the_others_are_not(
+    *,
+    google: Visitor,
+    arm: Arm,
+    travel: Travel,
+    fault: str,
+    options: dict[str, str],
+    changed: dict[str, str | None],
+) -> None:
+    arm(fault, **options)
+    usual = {"code", "state", "scope", "authuser", "prompt", "iss"}
+
+    callback = travel(google).callback
+
+    for name, value in changed.items():
+        assert callback.get(name) == value
+    assert set(callback) == usual.union(changed) - {name for name, value in changed.items() if value is None}
+    assert changed.keys() & {"state"} or callback["state"] == STATE
+
+
+def test_the_state_of_another_flow_is_that_of_the_newest_of_the_same_client(
+    google: Visitor, arm: Arm, travel: Travel
+) -> None:
+    arm("state-swapped")
+    google.ask(state="of-a-third-flow")
+    google.ask(state="of-the-other-flow")
+    google.ask(state="of-another-client", client_id="theirs")
+
+    assert travel(google).callback["state"] == "of-the-other-flow"
+
+
+def test_the_state_of_another_flow_needs_another_flow(google: Visitor, arm: Arm, travel: Travel) -> None:
+    rule = arm("state-swapped")
+
+    assert travel(google).callback["state"] == STATE
+    assert rule.hits == 0
+
+
+def test_an_altered_code_was_never_issued(google: Visitor, arm: Arm, travel: Travel) -> None:
+    arm("code-altered")
+
+    journey = travel(google)
+
+    assert journey.callback["code"].startswith("4/0A")
+    assert google.redeem(journey.callback["code"]).status == 400
+
+
+def test_the_browser_is_sent_to_another_registered_address_only(google: Visitor, arm: Arm, travel: Travel) -> None:
+    arm("other-redirect-uri")
+    bent = travel(google).location
+    stranger = arm("other-redirect-uri", redirect_uri="https://stranger.example/")
+    straight = travel(google).location
+
+    assert bent.startswith("https://chat.example/second?")
+    assert straight.startswith("https://chat.example/callback?")
+    assert stranger.hits == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "asked", "granted"),
+    [
+        ("google", "openid email profile", "openid https://www.googleapis.com/auth/userinfo.profile"),
+        ("github", "read:user,user:email", "read:user"),
+        ("discord", "identify email", "identify"),
+        ("amazon", "profile postal_code", "profile"),
+    ],
+)
+def test_a_missing_scope_is_missing_everywhere(
+    *, visit: Visit, arm: Arm, travel: Travel, name: str, asked: str, granted: str
+) -> None:
+    rule = arm("missing-scope")
+
+    journey = travel(visit(name), scope=asked)
+
+    assert rule.hits == 1
+    assert journey.tokens.get("scope", granted) == granted
+    assert "email" not in journey.person or name == "amazon" or journey.person["email"] is None
+
+
+def test_the_scope_that_is_missing_can_be_chosen(google: Visitor, arm: Arm, travel: Travel) -> None:
+    arm("missing-scope", scope=Scope(provider="google"), left_out="profile")
+
+    journey = travel(google)
+
+    assert "email" in journey.person
+    assert "name" not in journey.person
+
+
+def test_faults_of_the_callback_reach_a_form_post_too(apple: Visitor, arm: Arm) -> None:
+    arm("state-dropped")
+
+    page = apple.decide(state=STATE, scope="name email", response_mode="form_post")
+
+    assert b'name="code"' in page.body
+    assert b'name="state"' not in page.body

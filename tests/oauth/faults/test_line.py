@@ -1,0 +1,152 @@
+"""Late and cut answers as a real HTTP client meets them at a real server."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+import uvicorn
+
+from chatkey_oauth.app import create_app
+from chatkey_oauth.faults.rules import Order, Scope
+from chatkey_oauth.serve import Cuttable, Server
+from chatkey_oauth.settings import Settings
+
+if TYPE_CHECKING:
+    from chatkey_oauth.app import App
+
+LONG = 5.0
+"""More seconds than anything here takes."""
+
+REQUEST = b"POST /google/token HTTP/1.1\r\nHost: fake\r\nContent-Length: 0\r\n\r\n"
+
+
+class Running:
+    """A fake that serves in a thread of its own."""
+
+    def __init__(self) -> None:
+        self.fake = create_app(Settings(lab=True))
+        config = uvicorn.Config(
+            self.fake, http=Cuttable, ws="none", log_level="warning", access_log=False, timeout_graceful_shutdown=3
+        )
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._socket.getsockname()[1]
+        ready = threading.Event()
+        self.server = Server(config, ready.set)
+        self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self._socket]}, daemon=True)
+        self.thread.start()
+        assert ready.wait(LONG)
+
+    def arm(self, fault: str, **options: Any) -> None:
+        """Arm a fault for the next request to Google."""
+        self.fake.faults.arm(Order(fault=fault, scope=Scope(provider="google"), with_=options))
+
+    def ask(self, timeout: float = LONG) -> httpx.Response:
+        """Send a token request, which is refused where nothing is armed."""
+        return httpx.post(f"http://127.0.0.1:{self.port}/google/token", timeout=timeout, trust_env=False)
+
+    def wait_for_request(self) -> None:
+        """Wait for an entry of the log, which is written just before an answer is withheld."""
+        address = f"http://127.0.0.1:{self.port}/lab/requests"
+        answer = httpx.get(address, params={"path": "/token", "wait": LONG}, timeout=2 * LONG, trust_env=False)
+        assert len(answer.json()["data"]["requests"]) == 1
+
+    def stop(self) -> None:
+        """End, and wait for the end."""
+        self.server.should_exit = True
+        self.thread.join(LONG)
+        assert not self.thread.is_alive()
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Running]:
+    """One server for all tests that do not stop it."""
+    server = Running()
+    yield server
+    server.stop()
+
+
+def test_a_reset_connection_ends_with_rst(running: Running) -> None:
+    running.arm("reset")
+
+    with socket.create_connection(("127.0.0.1", running.port), LONG) as connection:
+        connection.sendall(REQUEST)
+        with pytest.raises(ConnectionResetError):
+            connection.recv(100)
+
+    assert running.ask().status_code == 401
+
+
+def test_a_client_is_told_of_a_reset(running: Running) -> None:
+    running.arm("reset")
+
+    with pytest.raises(httpx.ReadError):
+        running.ask()
+
+
+def test_a_truncated_answer_is_shorter_than_it_says(running: Running) -> None:
+    running.arm("truncated")
+
+    with pytest.raises(httpx.RemoteProtocolError, match="without sending complete message body"):
+        running.ask()
+    assert running.ask().status_code == 401
+
+
+def test_a_slow_answer_comes(running: Running) -> None:
+    running.arm("slow", seconds=0.05)
+
+    answer = running.ask()
+
+    assert answer.status_code == 401
+    assert answer.elapsed.total_seconds() >= 0.05
+
+
+def test_a_hanging_answer_does_not_come_and_others_do(running: Running) -> None:
+    running.arm("hang")
+
+    with pytest.raises(httpx.ReadTimeout):
+        running.ask(timeout=0.05)
+    assert running.ask().status_code == 401
+
+
+def test_a_hanging_answer_keeps_no_server_from_its_end(capfd: pytest.CaptureFixture[str]) -> None:
+    running = Running()
+    running.arm("hang")
+
+    with socket.create_connection(("127.0.0.1", running.port), LONG) as connection:
+        connection.sendall(REQUEST)
+        running.wait_for_request()
+        running.stop()
+        with pytest.raises(ConnectionResetError):
+            connection.recv(100)
+
+    assert capfd.readouterr().err == ""
+
+
+@pytest.fixture
+def call() -> Callable[..., Any]:
+    """Send a token request without a network."""
+
+    async def call(fake: App, **options: Any) -> httpx.Response:
+        transport = httpx.ASGITransport(app=fake, **options)
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+            return await client.post("/google/token")
+
+    return call
+
+
+async def test_a_server_that_cannot_cut_says_so(fake: App, call: Callable[..., Any]) -> None:
+    fake.faults.arm(Order(fault="reset"))
+
+    with pytest.raises(ConnectionAbortedError, match="this server has no way"):
+        await call(fake)
+
+
+async def test_a_slow_answer_needs_no_special_server(fake: App, call: Callable[..., Any]) -> None:
+    fake.faults.arm(Order(fault="slow", with_={"seconds": 0.01}))
+
+    assert (await call(fake)).status_code == 401

@@ -1,0 +1,98 @@
+"""The menu of the consent page by which a person lets a login go wrong."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+
+from chatkey_oauth.faults.catalogue import FAMILIES, FAULTS, SIGNED
+from chatkey_oauth.faults.rules import Rule
+
+if TYPE_CHECKING:
+    from tests.oauth.conftest import Visitor
+    from tests.oauth.faults.conftest import Journey
+
+    from chatkey_oauth.app import App
+
+    Travel = Callable[..., Journey]
+
+OFFERED = [name for name, fault in FAULTS.items() if fault.on_menu]
+BOXES = re.compile(rb'<input type="checkbox" name="misbehave" value="([a-z0-9-]+)">')
+OFFLINE = {"access_type": "offline", "prompt": "consent"}
+
+
+def offered(page: bytes) -> list[str]:
+    """The faults on a page."""
+    return [name.decode() for name in BOXES.findall(page)]
+
+
+def test_the_menu_offers_what_makes_sense_from_there(google: Visitor) -> None:
+    page = google.ask().body
+
+    assert offered(page) == OFFERED
+    assert b"<details" in page
+    assert b"<details open" not in page
+    assert len(OFFERED) >= 25
+
+
+def test_without_an_id_token_nothing_of_one_is_offered(github: Visitor) -> None:
+    signed = {fault.name for fault in FAMILIES[SIGNED]}
+
+    assert offered(github.ask().body) == [name for name in OFFERED if name not in signed]
+
+
+def test_without_the_lab_there_is_no_menu_and_no_flow(make_fake: Callable[..., App], google: Visitor) -> None:
+    google.fake = make_fake()
+
+    page = google.ask().body
+
+    assert b"misbehave" not in page.partition(b"</style>")[2]
+    assert b'name="flow"' not in page
+
+
+@pytest.mark.parametrize("name", OFFERED)
+def test_what_is_ticked_goes_wrong_once_in_this_login(google: Visitor, travel: Travel, name: str) -> None:
+    travel(google, state="another", misbehave=[name], **OFFLINE)
+    (rule,) = google.fake.faults.rules()
+    flow = google.fake.flows.all()[0]
+
+    travel(google, **OFFLINE)
+
+    assert (rule.fault, rule.hits, rule.times, rule.scope.flow) == (name, 1, 1, flow.id)
+
+
+def test_several_can_be_ticked(google: Visitor, travel: Travel) -> None:
+    journey = travel(google, misbehave=["state-dropped", "wrong-iss", "other-sub"])
+
+    assert [rule.hits for rule in google.fake.faults.rules()] == [1, 1, 1]
+    assert "state" not in journey.callback
+    assert journey.claims["iss"] == "https://issuer.invalid"
+
+
+def test_an_invented_fault_is_refused_by_name(google: Visitor, travel: Travel) -> None:
+    journey = travel(google, misbehave=["volcano"])
+
+    assert journey.back is not None
+    assert journey.back.status == 400
+    assert b"&#x27;volcano&#x27; is not a fault." in journey.back.body
+    assert google.fake.faults.rules() == []
+
+
+def test_without_the_lab_nothing_can_be_ticked(make_fake: Callable[..., App], google: Visitor) -> None:
+    google.fake = make_fake()
+
+    answer = google.decide(also="misbehave=state-dropped")
+
+    assert "state=st-1" in dict(answer.headers)["location"]
+
+
+def test_a_rule_of_the_menu_is_a_rule_like_others(google: Visitor, travel: Travel) -> None:
+    travel(google, misbehave=["slow"])
+
+    (rule,) = google.fake.faults.rules()
+
+    assert isinstance(rule, Rule)
+    assert google.fake.faults.unused() == []

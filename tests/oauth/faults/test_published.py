@@ -1,0 +1,89 @@
+"""Faults of keys and discovery documents, which belong to a provider and to no flow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import jwt
+import pytest
+
+from chatkey_oauth.faults.rules import Rule, Scope
+
+if TYPE_CHECKING:
+    from tests.oauth.conftest import Visitor
+    from tests.oauth.faults.conftest import Journey
+
+    from chatkey_oauth.engine.http import Answer
+
+    Arm = Callable[..., Rule]
+    Travel = Callable[..., Journey]
+    Content = Callable[[Answer], Any]
+
+DISCOVERY = "/.well-known/openid-configuration"
+KEYS = "/oauth2/v3/certs"
+GOOGLE = Scope(provider="google")
+
+
+@pytest.mark.parametrize("fault", ["key-missing", "other-modulus"])
+def test_a_good_id_token_cannot_be_verified_until_the_keys_are_right_again(
+    *, google: Visitor, gitlab: Visitor, arm: Arm, travel: Travel, content: Content, fault: str
+) -> None:
+    rule = arm(fault, scope=GOOGLE)
+    journey = travel(google)
+    elsewhere = content(gitlab.get("/oauth/discovery/keys"))
+
+    bent, straight = content(google.get(KEYS)), content(google.get(KEYS))
+
+    assert len(elsewhere["keys"]) >= 1
+    assert rule.hits == 1
+    assert not verified(journey, bent)
+    assert verified(journey, straight)
+
+
+def verified(journey: Journey, keys: dict[str, Any]) -> bool:
+    """Tell whether one of the keys has the id_token's kid and verifies it."""
+    key = next((key for key in keys["keys"] if key["kid"] == journey.header["kid"]), None)
+    try:
+        return key is not None and bool(jwt.PyJWS().decode(journey.tokens["id_token"], jwt.PyJWK.from_dict(key)))
+    except jwt.InvalidSignatureError:
+        return False
+
+
+def test_another_modulus_has_the_same_kid(google: Visitor, arm: Arm, content: Content) -> None:
+    straight = content(google.get(KEYS))["keys"]
+    arm("other-modulus", scope=GOOGLE)
+
+    bent = content(google.get(KEYS))["keys"]
+
+    assert [key["kid"] for key in bent] == [key["kid"] for key in straight]
+    assert bent[0]["n"] != straight[0]["n"]
+
+
+def test_a_missing_key_leaves_the_older_ones(google: Visitor, arm: Arm, content: Content) -> None:
+    straight = content(google.get(KEYS))["keys"]
+    arm("key-missing", scope=GOOGLE)
+
+    assert content(google.get(KEYS))["keys"] == straight[1:]
+
+
+def test_certificates_are_no_set_of_keys(google: Visitor, arm: Arm) -> None:
+    rule = arm("key-missing", scope=GOOGLE)
+
+    assert b"BEGIN CERTIFICATE" in google.get("/oauth2/v1/certs").body
+    assert rule.hits == 0
+
+
+def test_the_discovery_document_can_be_another_issuers(google: Visitor, arm: Arm, content: Content) -> None:
+    arm("other-issuer", scope=GOOGLE)
+
+    bent, straight = content(google.get(DISCOVERY)), content(google.get(DISCOVERY))
+
+    assert bent == straight | {"issuer": "https://issuer.invalid"}
+
+
+@pytest.mark.parametrize(("leg", "path"), [("keys", KEYS), ("discovery", DISCOVERY)])
+def test_what_is_published_can_fail_to_come(google: Visitor, arm: Arm, leg: str, path: str) -> None:
+    arm("status-500", scope=GOOGLE, leg=leg)
+
+    assert [google.get(path).status for _ in range(2)] == [500, 200]

@@ -1,0 +1,83 @@
+"""Arming and disarming over the wire; what each fault does is shown with the faults."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+
+if TYPE_CHECKING:
+    from tests.oauth.conftest import Visitor
+
+    Read = Callable[[httpx.Response], Any]
+
+
+async def test_an_armed_fault_acts_once_and_tells_how_often_it_was_met(
+    lab: httpx.AsyncClient, data: Read, error: Read, google: Visitor
+) -> None:
+    order = {"fault": "status-500", "scope": {"provider": "google"}, "with": {"leg": "token"}}
+
+    armed = await lab.post("/lab/faults", json=order)
+    answers = [google.redeem(google.callback()["code"]).status for _ in range(2)]
+    listed = data(await lab.get("/lab/faults"))
+    rule = data(await lab.delete(f"/lab/faults/{armed.json()['data']['id']}"))
+
+    assert armed.status_code == 201
+    assert answers == [500, 200]
+    assert (rule["fault"], rule["scope"], rule["times"], rule["hits"]) == ("status-500", {"provider": "google"}, 1, 1)
+    assert listed == [rule]
+    assert data(await lab.get("/lab/faults")) == []
+    assert error(await lab.delete(f"/lab/faults/{rule['id']}"))[:2] == (404, "rule_unknown")
+
+
+async def test_a_fault_armed_without_a_number_of_times_lasts(
+    lab: httpx.AsyncClient, data: Read, google: Visitor
+) -> None:
+    rule = data(await lab.post("/lab/faults", json={"fault": "status-500", "times": None}))
+
+    answers = [google.redeem(google.callback()["code"]).status for _ in range(3)]
+    disarmed = data(await lab.delete(f"/lab/faults/{rule['id']}"))
+
+    assert answers == [500, 500, 500]
+    assert disarmed["hits"] == 3
+    assert google.redeem(google.callback()["code"]).status == 200
+
+
+async def test_a_fault_for_one_browser_context_leaves_its_neighbour_alone(
+    lab: httpx.AsyncClient, data: Read, google: Visitor
+) -> None:
+    data(await lab.post("/lab/faults", json={"fault": "status-500", "scope": {"cookie": "one"}, "times": None}))
+
+    def status(cookie: str) -> int:
+        page = google.get(google.site.authorize, google.request(), cookie=f"chatkey_flow={cookie}")
+        flow = page.body.decode().partition('name="flow" value="')[2].partition('"')[0]
+        answer = google.decide(also=f"flow={flow}")
+        code = dict(answer.headers)["location"].partition("code=")[2].partition("&")[0]
+        return google.redeem(code.replace("%2F", "/")).status
+
+    assert [status("one"), status("other")] == [500, 200]
+
+
+@pytest.mark.parametrize(
+    ("order", "code", "told"),
+    [
+        ({}, "request_invalid", "fault"),
+        ({"fault": "status-50"}, "fault_invalid", "fault: 'status-50'"),
+        ({"fault": "slow", "with": {"second": 1}}, "fault_invalid", "with.second: slow has no such option"),
+        ({"fault": "slow", "with": {"seconds": "long"}}, "fault_invalid", "with.seconds: "),
+        ({"fault": "slow", "scope": {"provider": "myspace"}}, "fault_invalid", "scope.provider: 'myspace'"),
+        ({"fault": "slow", "scope": {"providers": "x"}}, "request_invalid", "scope"),
+        ({"fault": "slow", "times": 0}, "request_invalid", "times"),
+        ({"fault": "slow", "seconds": 1}, "request_invalid", "seconds"),
+    ],
+)
+async def test_an_order_that_cannot_be_armed_is_refused_by_its_member(
+    *, lab: httpx.AsyncClient, data: Read, error: Read, order: dict[str, Any], code: str, told: str
+) -> None:
+    answer = await lab.post("/lab/faults", json=order)
+
+    assert error(answer)[:2] == (400, code)
+    assert told in error(answer)[2]
+    assert data(await lab.get("/lab/faults")) == []

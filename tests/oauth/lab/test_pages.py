@@ -1,0 +1,83 @@
+"""The lab's pages: for browsers only, everything in words, and no text breaks out of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+
+from chatkey_oauth.engine.clients import Client
+
+if TYPE_CHECKING:
+    from tests.oauth.conftest import Visitor
+
+    from chatkey_oauth.app import App
+
+    Read = Callable[[httpx.Response], Any]
+
+BROWSER = {"accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
+NASTY = "\"'</style><script>alert(1)</script>"
+
+
+async def test_a_browser_gets_a_page_and_a_program_the_same_as_json(
+    lab: httpx.AsyncClient, data: Read, fake: App, google: Visitor
+) -> None:
+    google.login()
+
+    page, overview = await lab.get("/lab", headers=BROWSER), data(await lab.get("/lab"))
+
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    assert page.headers["vary"] == "accept"
+    assert all(f"<b>{fault['name']}</b>" in page.text for fault in overview["faults"])
+    assert all(place["browser_url"] in page.text for place in overview["providers"].values())
+    assert all(switch["key"] in page.text for switch in overview["switches"])
+    assert f'href="/lab/flows/{fake.flows.all()[0].id}/page"' in page.text
+
+
+async def test_the_page_of_a_flow_shows_how_far_it_came_and_what_was_wrong(
+    lab: httpx.AsyncClient, data: Read, google: Visitor
+) -> None:
+    data(await lab.post("/lab/faults", json={"fault": "status-500", "with": {"leg": "token"}}))
+    google.redeem(google.callback()["code"])
+    (flow,) = data(await lab.get("/lab/flows"))
+
+    page = await lab.get(f"/lab/flows/{flow['id']}/page")
+
+    assert page.status_code == 200
+    assert "fault: status-500" in page.text
+    stations = page.text.partition('<ol class="way"')[2].partition("</ol>")[0]
+    assert [stations.count(words) for words in ("went well", "something is wrong", "not reached")] == [2, 1, 2]
+    for step in flow["steps"]:
+        assert all(verdict["words"].replace("'", "&#x27;") in page.text for verdict in step["verdicts"].values())
+
+
+async def test_the_pages_run_no_script_load_nothing_and_no_text_breaks_out(
+    lab: httpx.AsyncClient, data: Read, fake: App, google: Visitor
+) -> None:
+    fake.world.clients.add(Client(provider="google", client_id="'<b>\"", name=NASTY, redirect_uris=("https://a.b/",)))
+    google.ask(client_id="'<b>\"", redirect_uri="https://a.b/", login_hint=NASTY, code_challenge="x" * 43)
+    data(await lab.post("/lab/faults", json={"fault": "slow", "scope": {"login_hint": NASTY}}))
+    (flow,) = data(await lab.get("/lab/flows"))
+
+    pages = [await lab.get("/lab", headers=BROWSER), await lab.get(f"/lab/flows/{flow['id']}/page")]
+
+    for page in pages:
+        assert "&lt;script&gt;" in page.text
+        assert not [tag for tag in ("<script", "<img", "<link", "'<b>\"") if tag in page.text]
+        policy = page.headers["content-security-policy"]
+        assert policy.startswith("default-src 'none'; style-src 'sha256-")
+        assert policy.endswith("frame-ancestors 'none'")
+    assert "&#x27;&lt;b&gt;&quot;" in pages[1].text
+
+
+async def test_the_page_of_a_flow_that_is_not_there_says_so(lab: httpx.AsyncClient) -> None:
+    answer = await lab.get("/lab/flows/f_0/page", headers=BROWSER)
+
+    assert (answer.status_code, answer.json()["error"]["code"]) == (404, "flow_unknown")
+
+
+@pytest.mark.parametrize("accept", ["*/*", "application/json", ""])
+async def test_who_does_not_ask_for_a_page_gets_json(lab: httpx.AsyncClient, data: Read, accept: str) -> None:
+    assert data(await lab.get("/lab", headers={"accept": accept}))["people"]

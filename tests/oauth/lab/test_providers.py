@@ -1,0 +1,131 @@
+"""What can be turned at a provider: its keys, its switches, and who approves without a page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+from chatkey_oauth.engine.apple_secret import public_key
+from chatkey_oauth.engine.signing import make_key
+from chatkey_oauth.providers import NAMES
+from chatkey_oauth.ready_made import READY_MADE
+
+if TYPE_CHECKING:
+    from tests.oauth.conftest import Visitor
+
+    from chatkey_oauth.app import App
+    from chatkey_oauth.engine.http import Answer
+
+    Read = Callable[[httpx.Response], Any]
+
+PRIVATE = {"d", "p", "q", "dp", "dq", "qi", "oth", "k"}
+
+
+async def test_keys_rotate_both_stay_published_and_no_private_half_is(
+    lab: httpx.AsyncClient, data: Read, fake: App, google: Visitor, content: Callable[[Answer], Any]
+) -> None:
+    fake.world = fake.world._replace(make_key=make_key)
+
+    rotated = data(await lab.post("/lab/providers/google/keys"))
+
+    published = content(google.get("/oauth2/v3/certs"))["keys"]
+    assert rotated["keys"] == published
+    assert [key["kid"] == rotated["kid"] for key in published] == [True, *[False] * (len(published) - 1)]
+    assert len({key["kid"] for key in published}) >= 2
+    assert not [key for key in published if PRIVATE & key.keys()]
+
+
+@pytest.mark.parametrize(
+    ("name", "refusal", "told"),
+    [
+        ("myspace", (404, "provider_unknown"), "name: 'myspace' is not one of google, "),
+        ("github", (400, "keys_none"), "name: github signs nothing and has no keys to rotate."),
+    ],
+)
+async def test_where_there_are_no_keys_none_rotate(
+    lab: httpx.AsyncClient, error: Read, name: str, refusal: tuple[int, str], told: str
+) -> None:
+    answer = await lab.post(f"/lab/providers/{name}/keys")
+
+    assert error(answer)[:2] == refusal
+    assert told in error(answer)[2]
+
+
+async def test_a_switch_is_set_and_acts(lab: httpx.AsyncClient, data: Read, google: Visitor) -> None:
+    before = google.callback()
+
+    shown = data(await lab.put("/lab/switches/google.iss", json={"on": False}))
+
+    assert (shown["key"], shown["on"], shown["default"]) == ("google.iss", False, True)
+    assert shown in data(await lab.get("/lab/switches"))
+    assert ("iss" in before, "iss" in google.callback()) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("key", "body", "refusal", "told"),
+    [
+        ("google.isss", {"on": True}, (404, "switch_unknown"), "google has no switch 'isss'; it has: "),
+        ("myspace.iss", {"on": True}, (404, "switch_unknown"), "there is no provider 'myspace'"),
+        ("google.iss", {"on": "yes"}, (400, "request_invalid"), "on"),
+        ("google.iss", {"off": True}, (400, "request_invalid"), "o"),
+    ],
+)
+async def test_a_switch_that_cannot_stand_so_is_refused(
+    *, lab: httpx.AsyncClient, error: Read, key: str, body: dict[str, Any], refusal: tuple[int, str], told: str
+) -> None:
+    answer = await lab.put(f"/lab/switches/{key}", json=body)
+
+    assert error(answer)[:2] == refusal
+    assert told in error(answer)[2]
+
+
+async def test_somebody_approves_unasked_until_nobody_does(
+    lab: httpx.AsyncClient, data: Read, google: Visitor, parameters: Callable[[Answer], dict[str, str]]
+) -> None:
+    data(await lab.put("/lab/auto-approve", json={"account": "omar"}))
+    approved, hinted = google.ask(), google.ask(login_hint="rhea")
+    standing = data(await lab.get("/lab/auto-approve"))
+    data(await lab.put("/lab/auto-approve", json={"account": None}))
+
+    people = [b"omar@corp.example", b"rhea@example.com"]
+    tokens = [google.redeem(parameters(answer)["code"]).body.split(b'"')[3].decode() for answer in (approved, hinted)]
+    assert [who in google.profile(token).body for who, token in zip(people, tokens, strict=True)] == [True, True]
+    assert standing == {"account": "omar"}
+    assert google.ask().status == 200
+
+
+async def test_somebody_who_is_not_there_cannot_approve(lab: httpx.AsyncClient, error: Read) -> None:
+    status, code, message = error(await lab.put("/lab/auto-approve", json={"account": "who"}))
+
+    assert (status, code) == (404, "person_unknown")
+    assert message.startswith("account: there is no person 'who'; there are rhea, ")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_provider_can_approve_unasked(visit: Callable[[str], Visitor], name: str) -> None:
+    visitor = visit(name)
+    visitor.fake.world.approval.account = "rhea"
+
+    answer = visitor.ask()
+
+    assert "code=" in dict(answer.headers).get("location", "") or b'name="code"' in answer.body
+
+
+async def test_a_reset_returns_to_the_approval_of_the_start(make_fake: Callable[..., App]) -> None:
+    fake = make_fake(auto_approve="omar")
+    fake.world.approval.account = None
+
+    fake.reset()
+
+    assert fake.world.approval.account == "omar"
+
+
+async def test_the_key_of_the_ready_made_apple_application_fits_what_is_registered(lab: httpx.AsyncClient) -> None:
+    (apple,) = (client for client in READY_MADE if client.provider == "apple")
+    private = load_pem_private_key((await lab.get("/lab/ready-made/apple.p8")).content, None)
+
+    assert private.public_key() == public_key(apple.public_key)

@@ -1,0 +1,192 @@
+"""Flows: where one begins, which requests belong to it, and that they are not kept for ever."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+
+from chatkey_oauth.engine.flows import FLOWS, STEPS, Flow, Flows, Leg, Step
+from chatkey_oauth.engine.http import Call, encode
+from chatkey_oauth.faults.watch import LEGS
+from chatkey_oauth.providers import NAMES
+
+if TYPE_CHECKING:
+    from tests.oauth.conftest import Visitor
+
+    from chatkey_oauth.app import App
+
+    Visit = Callable[[str], Visitor]
+
+EVERY = pytest.mark.parametrize("name", NAMES)
+BEHIND_THE_TOKEN = {
+    *("authorization", "check_token", "debug_token", "emails", "introspect", "me", "token_info", "user", "userinfo"),
+    *("userinfo_v2",),
+}
+"""The methods of all providers that answer from behind an access token or tell about one."""
+
+
+@EVERY
+def test_a_request_to_the_authorization_endpoint_begins_a_flow(visit: Visit, name: str) -> None:
+    visitor = visit(name)
+    request = visitor.request(state="s-1") | {visitor.fake.provider(name).hint: "rhea"}
+
+    visitor.get(visitor.site.authorize, request, cookie="chatkey_flow=test-1; other=2")
+
+    (flow,) = visitor.fake.flows.all()
+    assert flow.id.startswith("f_")
+    assert len(flow.id) == 18
+    assert (flow.provider, flow.client_id, flow.state) == (name, "ours", "s-1")
+    assert (flow.login_hint, flow.cookie, flow.account) == ("rhea", "test-1", None)
+    assert flow.began_at == visitor.fake.clock()
+
+
+def test_what_the_request_does_not_carry_is_none(google: Visitor) -> None:
+    google.ask(state=None)
+
+    (flow,) = google.fake.flows.all()
+    assert (flow.state, flow.login_hint, flow.cookie) == (None, None, None)
+
+
+def test_an_unknown_client_begins_no_flow(google: Visitor) -> None:
+    google.ask(client_id="nobody")
+
+    assert google.fake.flows.all() == []
+
+
+def test_a_request_refused_for_its_redirect_uri_begins_one_that_says_why(google: Visitor) -> None:
+    google.ask(redirect_uri="https://stranger.example/")
+
+    (flow,) = google.fake.flows.all()
+    (step,) = flow.steps
+    assert (step.leg, step.status, step.verdicts["redirect_uri"].mark) == (Leg.AUTHORIZE, 400, "wrong")
+
+
+def test_the_consent_form_belongs_to_the_flow_of_its_page(google: Visitor) -> None:
+    google.ask(state="first")
+    google.ask(state="second")
+    _, first = google.fake.flows.all()
+
+    google.post("/consent", f"account=omar&decision=approve&flow={first.id}".encode(), query(google, "first"))
+
+    assert first.account == "omar"
+    assert [step.leg for step in first.steps] == [Leg.AUTHORIZE, Leg.CONSENT, Leg.CODE]
+    assert len(google.fake.flows.all()) == 2
+
+
+def query(visitor: Visitor, state: str) -> str:
+    """The query of an authorization request."""
+    return encode(visitor.request(state=state))
+
+
+@pytest.mark.parametrize("flow", ["", "f_0000000000000000", "nonsense"])
+def test_a_form_of_a_forgotten_page_begins_a_flow_anew(google: Visitor, flow: str) -> None:
+    google.post("/consent", f"account=omar&decision=approve&flow={flow}".encode(), query(google, "s-1"))
+
+    (begun,) = google.fake.flows.all()
+    assert (begun.state, begun.account) == ("s-1", "omar")
+
+
+def test_a_form_cannot_join_the_flow_of_another_provider(google: Visitor, gitlab: Visitor) -> None:
+    gitlab.ask()
+    (foreign,) = gitlab.fake.flows.all()
+
+    google.post("/consent", f"account=omar&decision=approve&flow={foreign.id}".encode(), query(google, "s-1"))
+
+    assert [step.leg for step in foreign.steps] == [Leg.AUTHORIZE]
+    assert foreign.account is None
+
+
+def test_token_refresh_profile_and_revocation_belong_to_the_flow(google: Visitor) -> None:
+    tokens = google.login(access_type="offline")
+    google.profile(tokens["access_token"])
+    google.redeem("", grant_type="refresh_token", refresh_token=tokens["refresh_token"])
+    google.post("/revoke", {"token": tokens["refresh_token"]})
+
+    (flow,) = google.fake.flows.all()
+    assert [step.leg for step in flow.steps] == ["consent", "code", "token", "profile", "token", "revoke"]
+
+
+def test_the_call_tells_which_leg_of_which_flow_it_was(google: Visitor) -> None:
+    calls = {
+        path: Call("GET", f"/google{path}", encode(google.request()))
+        for path in ("/o/oauth2/v2/auth", "/oauth2/v3/certs", "/avatars/rhea.svg", "/nothing")
+    }
+
+    for call in calls.values():
+        google.fake.answer(call)
+
+    (flow,) = google.fake.flows.all()
+    assert [(call.leg, call.flow) for call in calls.values()] == [
+        (Leg.AUTHORIZE, flow.id),
+        (Leg.KEYS, None),
+        (None, None),
+        (None, None),
+    ]
+
+
+def test_without_the_lab_there_are_no_flows(make_fake: Callable[..., App], google: Visitor) -> None:
+    google.fake = make_fake()
+
+    tokens = google.login()
+    google.profile(tokens["access_token"])
+
+    assert google.fake.world.watch is None
+    assert google.fake.provider("google").moment is None
+    assert all(code.grant.flow is None for code in google.fake.provider("google").grants.codes.newest_first())
+
+
+def test_the_oldest_flow_is_forgotten_when_there_are_too_many() -> None:
+    numbers = iter(range(10_000))
+    flows = Flows(lambda: 0.0, lambda length: next(numbers).to_bytes(length))
+    first = flows.begin("google", "ours")
+
+    for _ in range(FLOWS):
+        flows.begin("google", "ours")
+
+    assert len(flows.all()) == FLOWS
+    assert flows.get(first.id) is None
+    assert flows.all()[0].id == f"f_{FLOWS:016x}"
+
+
+def test_a_flow_takes_so_many_steps_and_no_more(google: Visitor) -> None:
+    token = google.login()["access_token"]
+
+    for _ in range(STEPS + 5):
+        google.profile(token)
+
+    (flow,) = google.fake.flows.all()
+    assert len(flow.steps) == STEPS
+    assert flow.steps[0].leg is Leg.CONSENT
+
+
+def test_a_reset_forgets_the_flows(google: Visitor) -> None:
+    google.ask()
+
+    google.fake.reset()
+
+    assert google.fake.flows.all() == []
+
+
+def test_no_flow_shares_its_steps_with_another() -> None:
+    one, two = (Flow(id=name, provider="google", client_id="ours", began_at=0.0) for name in "ab")
+
+    one.add(Step(leg=Leg.TOKEN, at=0.0, method="POST", path="/token", status=200))
+
+    assert (len(one.steps), two.steps) == (1, [])
+
+
+def test_a_flow_does_not_print_its_state() -> None:
+    flow = Flow(id="f_1", provider="google", client_id="ours", began_at=0.0, state="very-private")
+
+    assert repr(flow) == "<Flow f_1 of ours at google, 0 steps>"
+
+
+@EVERY
+def test_every_endpoint_of_a_provider_is_a_known_leg(visit: Visit, name: str) -> None:
+    provider = visit(name).fake.provider(name)
+
+    handlers = {handler.__name__ for handler in (provider.routes() | provider._own_routes()).values()}
+
+    assert handlers <= LEGS.keys() | BEHIND_THE_TOKEN

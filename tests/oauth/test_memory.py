@@ -1,0 +1,96 @@
+"""However much is asked, nothing grows without a bound and nobody is turned away."""
+
+from __future__ import annotations
+
+import gc
+from collections import Counter, deque
+from collections.abc import Callable, Iterator
+from types import BuiltinFunctionType, FunctionType, ModuleType
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+
+from chatkey_oauth.engine.grants import Ring
+from chatkey_oauth.providers import NAMES
+
+if TYPE_CHECKING:
+    from tests.oauth.conftest import Visitor
+
+    from chatkey_oauth.app import App
+
+SMALL = 8
+ROUNDS = 3 * SMALL
+MANY = 200
+SHARED = (type, ModuleType, FunctionType, BuiltinFunctionType)
+"""What an application refers to and does not own."""
+
+
+def owned(root: object) -> Iterator[object]:
+    """Everything that an object keeps alive."""
+    seen, waiting = {id(root)}, [root]
+    while waiting:
+        yield (one := waiting.pop())
+        for referred in gc.get_referents(one):
+            if id(referred) not in seen and not isinstance(referred, SHARED):
+                seen.add(id(referred))
+                waiting.append(referred)
+
+
+def shrink(app: App) -> None:
+    """Give every ring of an application a small size."""
+    for ring in [one for one in owned(app) if isinstance(one, Ring)]:
+        ring._size = SMALL
+    assert app.log is not None
+    app.log._entries = deque(maxlen=SMALL)
+
+
+def kept(app: App) -> Counter[str]:
+    """How many values of each kind an application keeps, and how many objects of any kind."""
+    kinds = Counter(type(one).__name__ for one in owned(app) if isinstance(one, msgspec.Struct))
+    return kinds + Counter(objects=sum(1 for _ in owned(app)))
+
+
+def use(visitor: Visitor) -> None:
+    """A login, and everything that goes wrong around one."""
+    token = visitor.login()
+    visitor.profile(token["access_token"])
+    visitor.profile("unknown")
+    visitor.decide(decision="deny")
+    visitor.ask(client_id="nobody")
+    visitor.redeem("unknown")
+    visitor.redeem(visitor.callback()["code"], client_secret="wrong")
+    visitor.redeem(None, grant_type="refresh_token", refresh_token=token.get("refresh_token", "none"))
+    visitor.get("/nothing/here", {"q": "x"})
+
+
+def test_after_warm_up_nothing_grows(fake: App, visit: Callable[[str], Visitor]) -> None:
+    visitors = [visit(name) for name in NAMES]
+    for visitor in visitors:
+        use(visitor)
+    shrink(fake)
+    for _ in range(ROUNDS):
+        for visitor in visitors:
+            use(visitor)
+    before = kept(fake)
+
+    for _ in range(ROUNDS):
+        for visitor in visitors:
+            use(visitor)
+
+    after = kept(fake)
+    growth = {kind: after[kind] - before[kind] for kind in after if after[kind] > before[kind]}
+    assert growth.pop("objects", 0) < ROUNDS
+    assert not growth
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_number_of_requests_is_refused(visit: Callable[[str], Visitor], name: str) -> None:
+    visitor = visit(name)
+    token = visitor.login()["access_token"]
+
+    logins = [visitor.login() for _ in range(MANY)]
+    profiles = [visitor.profile(token).status for _ in range(MANY)] if visitor.site.profile else []
+
+    assert len(logins) == MANY
+    assert set(profiles) <= {200}

@@ -1,0 +1,368 @@
+"""What is TikTok's own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from chatkey_oauth.engine.clients import Client
+from chatkey_oauth.engine.pkce import s256, s256_hex
+
+if TYPE_CHECKING:
+    from tests.oauth.conftest import Visitor
+
+    from chatkey_oauth.clock import Clock
+    from chatkey_oauth.engine.http import Answer
+
+    Content = Callable[[Answer], Any]
+    Parameters = Callable[[Answer], dict[str, str]]
+
+CALLBACK = "https://chat.example/callback"
+VERIFIER = "v" * 43
+EVERY_SCOPE = "user.info.basic,user.info.profile,user.info.stats"
+LOG_ID = re.compile(r"\d{14}[0-9A-F]{20}")
+
+
+@pytest.fixture
+def desktop(tiktok: Visitor) -> Visitor:
+    """A visit with the application registered as one for desktops."""
+    uris = (CALLBACK, "http://localhost:*/callback")
+    tiktok.fake.world.clients.add(
+        Client(provider="tiktok", client_id="ours", client_secret="ours-secret", kind="desktop", redirect_uris=uris)
+    )
+    return tiktok
+
+
+# Authorization
+
+
+@pytest.mark.parametrize("path", ["/v2/auth/authorize", "/v2/auth/authorize/"])
+def test_authorize_is_served_with_and_without_the_last_slash(tiktok: Visitor, path: str) -> None:
+    assert tiktok.get(path, tiktok.request()).status == 200
+
+
+def test_the_application_is_named_by_its_client_key_and_a_client_id_beside_it_is_passed_over(tiktok: Visitor) -> None:
+    both = tiktok.get(tiktok.site.authorize, tiktok.request() | {"client_id": "whatever"})
+    alone = tiktok.get(tiktok.site.authorize, tiktok.request(client_id=None) | {"client_id": "ours"})
+
+    assert both.status == 200
+    assert alone.status == 400
+    assert b"client_key" in alone.body
+
+
+@pytest.mark.parametrize(
+    ("changes", "parameter"),
+    [
+        ({"client_id": "nobody"}, "client_key"),
+        ({"redirect_uri": "https://evil.example/"}, "redirect_uri"),
+        ({"redirect_uri": None}, "redirect_uri"),
+        ({"response_type": None}, "response_type"),
+        ({"code_challenge": "x" * 64, "code_challenge_method": "plain"}, "code_challenge_method"),
+    ],
+)
+def test_a_wrong_parameter_is_named_on_a_page(tiktok: Visitor, changes: dict[str, str | None], parameter: str) -> None:
+    answer = tiktok.ask(**changes)
+
+    assert (answer.status, "location" in dict(answer.headers)) == (400, False)
+    assert b"<h1>Something went wrong</h1>" in answer.body
+    assert parameter.encode() in answer.body
+
+
+@pytest.mark.parametrize(
+    ("changes", "error"),
+    [
+        ({"scope": "user.info.basic,video.list"}, "invalid_scope"),
+        ({"response_type": "token"}, "unsupported_response_type"),
+    ],
+)
+def test_a_scope_or_response_type_that_is_not_had_is_sent_back(
+    tiktok: Visitor, parameters: Parameters, changes: dict[str, str], error: str
+) -> None:
+    params = parameters(tiktok.ask(**changes))
+
+    assert (params["error"], params["state"]) == (error, "st-1")
+    assert "error_description" in params
+
+
+def test_the_callback_tells_the_granted_scopes(tiktok: Visitor, parameters: Parameters) -> None:
+    params = parameters(tiktok.decide(scope=EVERY_SCOPE, also="offered=user.info.profile&offered=user.info.stats"))
+
+    assert list(params) == ["code", "scopes", "state"]
+    assert params["scopes"] == "user.info.basic"
+    assert tiktok.callback(scope=EVERY_SCOPE)["scopes"] == EVERY_SCOPE
+
+
+def test_the_code_has_to_be_decoded_once(tiktok: Visitor, content: Content) -> None:
+    location = dict(tiktok.decide().headers)["location"]
+    code = tiktok.callback()["code"]
+
+    assert "%2A" in location
+    assert "%21" in location
+    assert {"*", "!"} <= set(code)
+    assert content(tiktok.redeem(code.replace("*", "%2A")))["error"] == "invalid_grant"
+    assert "access_token" in content(tiktok.redeem(code))
+
+
+def test_who_declines_is_sent_back_with_three_members_or_with_those_of_older_flows(
+    tiktok: Visitor, parameters: Parameters
+) -> None:
+    plain = parameters(tiktok.decide(decision="deny"))
+    tiktok.fake.world.switches.set("tiktok.err-code", on=True)
+    older = parameters(tiktok.decide(decision="deny"))
+
+    assert set(plain) == {"error", "error_description", "state"}
+    assert plain["error"] == "access_denied"
+    assert older == plain | {"errCode": "-2", "error_type": "access_denied"}
+
+
+def test_who_approved_before_is_not_asked_where_the_application_says_so(
+    tiktok: Visitor, parameters: Parameters
+) -> None:
+    def ask(disable: str) -> Answer:
+        params = tiktok.request(disable_auto_auth=disable)
+        return tiktok.get(tiktok.site.authorize, params, cookie="chatkey_fake_tiktok=rhea")
+
+    before = ask("0")
+    tiktok.callback()
+
+    assert before.status == 200
+    assert "code" in parameters(ask("0"))
+    assert ask("1").status == 200
+
+
+# PKCE
+
+
+@pytest.mark.parametrize("form", [s256_hex, s256])
+def test_a_web_application_may_send_a_challenge_in_either_form(
+    tiktok: Visitor, content: Content, form: Callable[[str], str]
+) -> None:
+    code = tiktok.callback(code_challenge=form(VERIFIER), code_challenge_method="S256")["code"]
+
+    wrong = tiktok.redeem(code, code_verifier="w" * 43)
+    right = tiktok.redeem(code, code_verifier=VERIFIER)
+
+    assert content(wrong)["error"] == "invalid_request"
+    assert content(wrong)["error_description"] == "Code verifier or code challenge is invalid."
+    assert "access_token" in content(right)
+
+
+def test_a_challenge_of_a_web_application_may_be_held_to_hexadecimal_digits(tiktok: Visitor, content: Content) -> None:
+    tiktok.fake.world.switches.set("tiktok.web-base64url", on=False)
+    code = tiktok.callback(code_challenge=s256(VERIFIER), code_challenge_method="S256")["code"]
+
+    answer = tiktok.redeem(code, code_verifier=VERIFIER)
+
+    assert content(answer)["error"] == "invalid_request"
+
+
+def test_a_desktop_application_needs_a_challenge(desktop: Visitor) -> None:
+    answer = desktop.ask()
+
+    assert answer.status == 400
+    assert b"code_challenge" in answer.body
+    assert desktop.ask(code_challenge="x" * 64, code_challenge_method="S256").status == 200
+
+
+def test_on_a_desktop_base64url_passes_the_page_and_fails_at_the_token_endpoint(
+    desktop: Visitor, content: Content
+) -> None:
+    def redeem(challenge: str) -> Any:
+        code = desktop.callback(code_challenge=challenge, code_challenge_method="S256")["code"]
+        return content(desktop.redeem(code, code_verifier=VERIFIER))
+
+    assert redeem(s256(VERIFIER))["error"] == "invalid_request"
+    assert redeem(s256_hex(VERIFIER).upper())["error"] == "invalid_request"
+    assert "access_token" in redeem(s256_hex(VERIFIER))
+
+
+@pytest.mark.parametrize(
+    ("uri", "allowed"),
+    [
+        ("http://localhost:3455/callback", True),
+        ("http://localhost:1/callback", True),
+        ("http://localhost/callback", False),
+        ("http://localhost:3455/callback/x", False),
+        ("http://localhost:3455/callback#x", False),
+        ("http://localhost:x/callback", False),
+        ("http://localhost.evil.example:1/callback", False),
+        ("http://127.0.0.1:3455/callback", False),
+    ],
+)
+def test_a_star_stands_for_any_port_of_a_desktop(desktop: Visitor, uri: str, *, allowed: bool) -> None:
+    answer = desktop.ask(redirect_uri=uri, code_challenge="x" * 64, code_challenge_method="S256")
+
+    assert (answer.status == 200) is allowed
+
+
+def test_a_star_stands_for_nothing_on_the_web(tiktok: Visitor) -> None:
+    uris = ("http://localhost:*/callback",)
+    tiktok.fake.world.clients.add(Client(provider="tiktok", client_id="web", client_secret="s", redirect_uris=uris))
+
+    assert tiktok.ask(client_id="web", redirect_uri="http://localhost:1/callback").status == 400
+
+
+# Token
+
+
+def test_the_token_answer_looks_like_tiktoks(tiktok: Visitor) -> None:
+    token = tiktok.login(scope="user.info.basic,user.info.stats")
+
+    assert list(token) == [
+        *("access_token", "expires_in", "open_id", "refresh_expires_in", "refresh_token", "scope", "token_type"),
+    ]
+    assert token["access_token"].startswith("act.")
+    assert token["refresh_token"].startswith("rft.")
+    assert (token["expires_in"], token["refresh_expires_in"]) == (7200, 15552000)
+    assert (token["scope"], token["token_type"]) == ("user.info.basic,user.info.stats", "Bearer")
+    assert token["open_id"] == tiktok.subject(token["access_token"])
+
+
+def test_lifetimes_may_be_those_of_older_documents(tiktok: Visitor, clock: Clock) -> None:
+    tiktok.fake.world.switches.set("tiktok.older-lifetimes", on=True)
+    token = tiktok.login()
+    clock.advance(86399)
+
+    assert (token["expires_in"], token["refresh_expires_in"]) == (86400, 31536000)
+    assert tiktok.profile(token["access_token"]).status == 200
+
+
+@pytest.mark.parametrize(
+    ("changes", "error"),
+    [
+        ({"code": "nonsense"}, "invalid_grant"),
+        ({"code": None}, "invalid_request"),
+        ({"client_id": "nobody"}, "invalid_client"),
+        ({"client_secret": "wrong"}, "invalid_client"),
+        ({"redirect_uri": "https://chat.example/other"}, "invalid_request"),
+        ({"grant_type": None}, "invalid_request"),
+        ({"grant_type": "client_credentials"}, "unsupported_grant_type"),
+    ],
+)
+@pytest.mark.parametrize("status", [200, 400])
+def test_token_errors_come_with_200_or_with_400_if_switched(
+    tiktok: Visitor, content: Content, changes: dict[str, str | None], error: str, status: int
+) -> None:
+    tiktok.fake.world.switches.set("tiktok.token-errors-400", on=status == 400)
+    code = tiktok.callback()["code"]
+
+    answer = tiktok.redeem(**{"code": code} | changes)  # type: ignore[arg-type]
+
+    body = content(answer)
+    assert (answer.status, list(body), body["error"]) == (status, ["error", "error_description", "log_id"], error)
+    assert LOG_ID.fullmatch(body["log_id"])
+
+
+def test_a_used_code_is_called_expired(tiktok: Visitor, content: Content) -> None:
+    code = tiktok.callback()["code"]
+    tiktok.redeem(code)
+
+    body = content(tiktok.redeem(code))
+
+    assert (body["error"], body["error_description"]) == ("invalid_grant", "Authorization code is expired.")
+
+
+def test_only_a_form_is_a_token_request(tiktok: Visitor, content: Content) -> None:
+    answer = tiktok.post(tiktok.site.token, b'{"grant_type":"authorization_code"}', content_type="application/json")
+
+    assert content(answer)["error_description"] == "The request parameters are malformed."
+
+
+def test_a_refresh_token_serves_once(tiktok: Visitor, content: Content) -> None:
+    old = tiktok.login()
+
+    def refresh(token: str) -> Any:
+        return content(tiktok.redeem("", grant_type="refresh_token", refresh_token=token))
+
+    new = refresh(old["refresh_token"])
+    again = refresh(old["refresh_token"])
+
+    assert new["refresh_token"] != old["refresh_token"]
+    assert (again["error"], tiktok.profile(old["access_token"]).status) == ("invalid_grant", 401)
+    assert tiktok.profile(new["access_token"]).status == 200
+
+
+def test_a_refresh_token_ends(tiktok: Visitor, content: Content, clock: Clock) -> None:
+    in_time, late = tiktok.login()["refresh_token"], tiktok.login()["refresh_token"]
+    clock.advance(15551999)
+    assert "access_token" in content(tiktok.redeem("", grant_type="refresh_token", refresh_token=in_time))
+
+    clock.advance(1)
+
+    assert content(tiktok.redeem("", grant_type="refresh_token", refresh_token=late))["error"] == "invalid_grant"
+
+
+@pytest.mark.parametrize("path", ["/v2/oauth/revoke", "/v2/oauth/revoke/"])
+def test_revoking_takes_the_whole_approval_back(tiktok: Visitor, content: Content, path: str) -> None:
+    token = tiktok.login()
+    ours = {"client_key": "ours", "client_secret": "ours-secret", "token": token["access_token"]}
+
+    foreign = tiktok.post(path, ours | {"client_key": "theirs", "client_secret": "theirs-secret"})
+    assert tiktok.profile(token["access_token"]).status == 200
+    revoked = tiktok.post(path, ours)
+
+    assert (foreign.status, content(foreign)) == (revoked.status, content(revoked)) == (200, {})
+    assert tiktok.profile(token["access_token"]).status == 401
+    assert "error" in content(tiktok.redeem("", grant_type="refresh_token", refresh_token=token["refresh_token"]))
+    assert content(tiktok.post(path, ours | {"client_secret": "wrong"}))["error"] == "invalid_client"
+    assert content(tiktok.post(path, ours | {"token": ""}))["error"] == "invalid_request"
+
+
+# User
+
+
+def test_a_user_is_nested_beside_an_error_that_is_ok(tiktok: Visitor, content: Content) -> None:
+    token = tiktok.login()["access_token"]
+
+    body = content(tiktok.profile(token, fields="open_id,union_id,avatar_url,avatar_url_100,display_name"))
+
+    user, error = body["data"]["user"], body["error"]
+    assert list(user) == ["open_id", "union_id", "avatar_url", "avatar_url_100", "display_name"]
+    assert (user["display_name"], user["avatar_url"]) == ("Rhea Quill", "https://id.example/tiktok/avatars/rhea.svg")
+    assert (error["code"], error["message"]) == ("ok", "")
+    assert LOG_ID.fullmatch(error["log_id"])
+
+
+def test_an_open_id_is_another_in_another_application_and_the_union_id_the_same(
+    tiktok: Visitor, content: Content
+) -> None:
+    code = tiktok.callback(client_id="theirs")["code"]
+    theirs = content(tiktok.redeem(code, client_id="theirs", client_secret="theirs-secret"))
+    tokens = (tiktok.login(), theirs)
+
+    ours, other = (
+        content(tiktok.profile(token["access_token"], fields="open_id,union_id"))["data"]["user"] for token in tokens
+    )
+
+    assert ours["open_id"] != other["open_id"]
+    assert ours["union_id"] == other["union_id"]
+
+
+@pytest.mark.parametrize("fields", ["", ",", "open_id,email"])
+def test_fields_have_to_be_named_and_known(tiktok: Visitor, content: Content, fields: str) -> None:
+    answer = tiktok.profile(tiktok.login()["access_token"], fields=fields)
+
+    assert (answer.status, content(answer)["error"]["code"]) == (400, "invalid_params")
+    assert content(answer)["data"] == {}
+
+
+def test_a_field_needs_its_scope(tiktok: Visitor, content: Content) -> None:
+    fields = "open_id,username,follower_count,is_verified"
+
+    closed = tiktok.profile(tiktok.login()["access_token"], fields=fields)
+    opened = tiktok.profile(tiktok.login(scope=EVERY_SCOPE)["access_token"], fields=fields)
+
+    assert (closed.status, content(closed)["error"]["code"]) == (401, "scope_not_authorized")
+    assert content(opened)["data"]["user"]["username"] == "rquill"
+    assert content(opened)["data"]["user"]["is_verified"] is False
+
+
+def test_a_bad_token_is_refused_in_the_same_envelope(tiktok: Visitor, content: Content) -> None:
+    answer = tiktok.profile("act.nonsense")
+
+    body = content(answer)
+    assert (answer.status, body["data"], body["error"]["code"]) == (401, {}, "access_token_invalid")
+    assert body["error"]["message"] == "The access token is invalid or not found in the request."

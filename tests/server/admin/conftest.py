@@ -1,0 +1,121 @@
+"""The admin panel in this process, with somebody signed in."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from typing import Any
+
+import httpx
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+from chatkey_server import logs
+from chatkey_server.storage import accounts, admin, passwords
+from chatkey_server.storage.providers import SERVICE, Application
+from chatkey_server.storage.tables import Administrator
+
+BASE = "http://localhost:8800"
+PASSWORD = "correct horse battery"
+PROVIDER = "prov"
+CLIENT_SECRET = "the-client-secret-of-google"
+SERVICE_SECRET = "the-service-secret-of-google"
+
+Fixture = Any
+
+
+@pytest.fixture(autouse=True)
+def cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hash in a millisecond."""
+    monkeypatch.setattr(passwords, "N", 2**4)
+    monkeypatch.setattr(passwords, "P", 1)
+
+
+class Panel:
+    """The panel as its page uses it: with the CSRF token from the cookie, and the origin that browsers send."""
+
+    def __init__(self, client: Fixture) -> None:
+        self.client = client
+        self.services = client.services
+
+    async def ask(self, method: str, path: str, body: object = None, **headers: str) -> httpx.Response:
+        """Send a request below /admin/."""
+        token = self.client.cookies.get("csrftoken", "")
+        if method != "GET":
+            headers = {"Origin": BASE, "X-CSRFToken": token, **headers}
+        answer = await self.client.request(method, f"/admin/{path}", json=body, headers=headers)
+        assert isinstance(answer, httpx.Response)
+        return answer
+
+    async def open(self) -> None:
+        """Load the page, which brings the CSRF token."""
+        await self.ask("GET", "")
+
+    async def sign_in(self, password: str = PASSWORD, username: str = "ada") -> httpx.Response:
+        """Sign in."""
+        return await self.ask("POST", "public/login/", {"username": username, "password": password})
+
+    async def rows(self, table: str) -> list[dict[str, Any]]:
+        """Return the rows of a table in the order in which they were made."""
+        rows = (await self.ask("GET", f"api/tables/{table}/?__order=id")).json()["rows"]
+        assert isinstance(rows, list)
+        return rows
+
+
+@pytest.fixture
+def heard() -> Iterator[list[dict[str, Any]]]:
+    """What is logged during the test, as the log's processors pass it on."""
+    events: list[dict[str, Any]] = []
+    with logs.listening(lambda event: events.append(dict(event))):
+        yield events
+
+
+@pytest.fixture
+def panel_of() -> Callable[[Fixture], Awaitable[Panel]]:
+    """Return the panel of a client, with ada signed in."""
+
+    async def signed_in(client: Fixture) -> Panel:
+        await accounts.add(Administrator, "ada", PASSWORD)
+        panel = Panel(client)
+        await panel.open()
+        assert (await panel.sign_in()).status_code == 200
+        return panel
+
+    return signed_in
+
+
+@pytest.fixture
+def panel_database(sqlite_url: str) -> str:
+    """The address of the panel's database. Modules that care override it with one of each kind."""
+    return sqlite_url
+
+
+@pytest.fixture
+async def stranger(make_client: Fixture, panel_database: str) -> AsyncIterator[Panel]:
+    """The panel with its page loaded and nobody signed in; `ada` is an administrator."""
+    async with make_client(database_url=panel_database) as client:
+        await accounts.add(Administrator, "ada", PASSWORD)
+        panel = Panel(client)
+        await panel.open()
+        yield panel
+
+
+@pytest.fixture
+async def panel(stranger: Panel) -> Panel:
+    """The panel with ada signed in, and a provider that has google with own keys and github with the service's."""
+    services = stranger.services
+    now, vault = services.clock(), services.vault
+    await admin.add_provider(vault, now=now, id=PROVIDER, name="Birch & Bone", domains=["shop.test"])
+    await admin.set_application(vault, PROVIDER, "google", Application("google-id", CLIENT_SECRET), now=now)
+    await admin.set_application(vault, SERVICE, "google", Application("service-id", SERVICE_SECRET), now=now)
+    await admin.set_social(PROVIDER, "google", key_source="own", now=now)
+    await admin.set_social(PROVIDER, "github", now=now)
+    assert (await stranger.sign_in()).status_code == 200
+    return stranger
+
+
+@pytest.fixture(scope="session")
+def p8() -> str:
+    """A key as Apple hands it out."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()

@@ -1,0 +1,119 @@
+"""The panel's forms: a new provider, and a new secret with an overlap, each shown once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chatkey_protocol.codes import Code
+from chatkey_server.identity import tokens
+from chatkey_server.identity.errors import Refused
+from chatkey_server.identity.tokens import Profile
+
+Fixture = Any
+JKT = "NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs"
+
+
+def lines(answer: Any) -> list[str]:
+    assert answer.status_code == 200, answer.text
+    return str(answer.json()["custom_form_success"]).split("\n")
+
+
+async def member_token(panel: Fixture) -> str:
+    provider = await panel.services.providers.get("prov")
+    return tokens.mint_custom(
+        provider.secrets, pid="prov", uid="ann", jkt=JKT, profile=Profile(), now=panel.services.clock(), lifetime=7200
+    )
+
+
+async def read(panel: Fixture, token: str) -> str:
+    provider = await panel.services.providers.get("prov")
+    now = panel.services.clock()
+    return tokens.read_socket_token(token, provider.secrets, pid="prov", now=now).uid
+
+
+async def test_a_provider_is_added_and_its_secret_shown_once(panel: Fixture) -> None:
+    answer = await panel.ask(
+        "POST", "api/forms/new-provider/", {"name": "Cedar & Salt", "domain": "cedar.test", "id": "cedar"}
+    )
+
+    shown = lines(answer)
+    provider = await panel.services.providers.get("cedar")
+    assert shown[1] == "cedar"
+    assert shown[4].encode() == provider.secrets.current
+    assert provider.origins == ("https://cedar.test",)
+    assert answer.headers["cache-control"] == "no-store"
+
+
+async def test_a_provider_needs_nothing_to_be_given(panel: Fixture) -> None:
+    shown = lines(await panel.ask("POST", "api/forms/new-provider/", {"name": "", "domain": "", "id": ""}))
+
+    assert (await panel.services.providers.get(shown[1])).secrets.current == shown[4].encode()
+
+
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [({"id": "prov"}, "'prov' is taken"), ({"id": "a b"}, "id must be 1 to 64"), ({"domain": "*.a.test"}, "wildcards")],
+)
+async def test_a_provider_that_cannot_be_is_refused(panel: Fixture, typed: dict[str, str], words: str) -> None:
+    refused = await panel.ask("POST", "api/forms/new-provider/", typed)
+
+    assert refused.status_code == 422
+    assert words in refused.json()["custom_form_error"]
+    assert len(await panel.rows("providers")) == 1
+
+
+@pytest.mark.contract("D-05/rotation")
+async def test_after_a_rotation_the_old_secret_counts_until_the_stated_time(panel: Fixture, clock: Fixture) -> None:
+    old = await member_token(panel)
+
+    shown = lines(await panel.ask("POST", "api/forms/rotate-secret/", {"provider": "prov", "overlap": "1"}))
+    row = (await panel.rows("providers"))[0]
+
+    assert shown[1].encode() == (await panel.services.providers.get("prov")).secrets.current
+    assert shown[-1] == "The old one counts until 2027-01-15 09:00:30 UTC."
+    assert row["old_secret_until"] == "2027-01-15 09:00:30 UTC"
+    assert await read(panel, old) == "ann"
+    clock.advance(3600 - 1)
+    assert await read(panel, old) == "ann"
+    clock.advance(1)
+    with pytest.raises(Refused) as refused:
+        await read(panel, old)
+    assert refused.value.code is Code.TOKEN_SIGNATURE
+
+
+async def test_without_overlap_the_old_secret_ends_at_once(panel: Fixture) -> None:
+    old = await member_token(panel)
+
+    shown = lines(await panel.ask("POST", "api/forms/rotate-secret/", {"provider": "prov", "overlap": 0}))
+
+    assert shown[-1] == "The old one has stopped to count."
+    assert (await panel.rows("providers"))[0]["old_secret_until"] == ""
+    with pytest.raises(Refused):
+        await read(panel, old)
+
+
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        ({"provider": "nobody"}, "There is no provider 'nobody'."),
+        ({"provider": "prov", "overlap": 721}, "30 days"),
+        ({"provider": "prov", "overlap": -1}, "30 days"),
+    ],
+)
+async def test_a_rotation_that_cannot_be_is_refused(panel: Fixture, typed: dict[str, object], words: str) -> None:
+    before = (await panel.services.providers.get("prov")).secrets.current
+
+    refused = await panel.ask("POST", "api/forms/rotate-secret/", typed)
+
+    assert refused.status_code == 422
+    assert words in refused.json()["custom_form_error"]
+    assert (await panel.services.providers.get("prov")).secrets.current == before
+
+
+async def test_a_number_that_is_none_is_refused(panel: Fixture) -> None:
+    refused = await panel.ask("POST", "api/forms/rotate-secret/", {"provider": "prov", "overlap": "a day"})
+
+    assert refused.status_code == 422
+    assert refused.json()["detail"][0]["loc"] == ["overlap"]

@@ -1,0 +1,71 @@
+"""A provider whose connections break: a real fake on a real socket, since only there is something to break."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import TYPE_CHECKING
+
+import httpx
+import pytest
+import uvicorn
+
+from chatkey_oauth.faults.rules import Order, Scope
+from chatkey_oauth.serve import Cuttable
+from chatkey_protocol.names import ANNOUNCED_SOCIALS
+from chatkey_server.settings import SocialAddress
+
+if TYPE_CHECKING:
+    from tests.server.conftest import MakeClient, ServerClient
+    from tests.server.oauth.fake.conftest import Person
+
+    from chatkey_oauth.app import App
+
+MASTER_KEY = "a-master-key-for-tests-only-0123456789abcdef"
+BROWSERS = "https://idp.example:9443"
+SOCIALS = ("google", "apple", "github")
+
+NobodyCameIn = Callable[..., Awaitable[None]]
+
+
+@pytest.fixture
+async def address(fake: App) -> AsyncIterator[str]:
+    """The fake at an address of this machine."""
+    listening = socket.create_server(("127.0.0.1", 0))
+    config = uvicorn.Config(fake, http=Cuttable, ws="none", lifespan="off", log_config=None)
+    server = uvicorn.Server(config)
+    serving = asyncio.create_task(server.serve(sockets=[listening]))
+    yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+    server.should_exit = True
+    await serving
+    listening.close()
+
+
+@pytest.fixture
+async def client(make_client: MakeClient, address: str) -> AsyncIterator[ServerClient]:
+    """A server that reaches the fake over the network."""
+    socials = {
+        social: SocialAddress(browser_url=f"{BROWSERS}/{social}", server_url=f"{address}/{social}")
+        for social in SOCIALS
+    }
+    async with make_client(master_key=(MASTER_KEY,), socials=socials, preview_providers=ANNOUNCED_SOCIALS) as made:
+        yield made
+
+
+@pytest.mark.contract("D-09/error")
+@pytest.mark.parametrize("fault", ["reset", "truncated"])
+async def test_a_connection_that_breaks_lets_nobody_in_and_the_next_one_may(
+    fake: App, person: Person, nobody_came_in: NobodyCameIn, fault: str
+) -> None:
+    broken: list[httpx.Response] = []
+    for social, leg in [("google", "keys"), ("google", "profile"), ("apple", "token"), ("github", "token")]:
+        rule = fake.faults.arm(Order(fault=fault, scope=Scope(provider=social), with_={"leg": leg}))
+
+        broken.append(await person.log_in(social))
+
+        assert rule.hits == 1, (social, leg)
+        await nobody_came_in(broken[-1], "oauth_failed", "n-1")
+
+    assert all("broke the connection off. Please try again." in page.text for page in broken)
+    assert [(await person.log_in(social)).status_code for social in SOCIALS] == [200, 200, 200]

@@ -1,0 +1,99 @@
+"""Whole logins through the fake provider: the server's requests, the provider's pages, the server's answer."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from chatkey_protocol.names import ANNOUNCED_SOCIALS, AVAILABLE_SOCIALS
+from chatkey_server.identity.tokens import IdentityToken
+from chatkey_server.storage.tables import ChatCustomer
+
+if TYPE_CHECKING:
+    from tests.server.conftest import ServerClient
+    from tests.server.oauth.fake.conftest import Person
+
+SOCIALS = AVAILABLE_SOCIALS + ANNOUNCED_SOCIALS
+HOLDERS = {"shop": "our", "boutique": "boutique"}
+JKT = "NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs"
+
+IdentityIn = Callable[..., Awaitable[IdentityToken]]
+NobodyCameIn = Callable[..., Awaitable[None]]
+
+
+@pytest.mark.contract("1/mode-service-keys", "1/mode-own-keys", "4.5/steps")
+@pytest.mark.parametrize("provider", HOLDERS)
+@pytest.mark.parametrize("social", SOCIALS)
+async def test_a_login_comes_to_its_end_with_the_keys_of_its_key_source(
+    person: Person, identity_in: IdentityIn, provider: str, social: str
+) -> None:
+    consent = await person.ask(social, provider)
+    page = await person.arrive(await person.decide(consent))
+
+    asked = parse_qs(urlsplit(str(consent.url)).query)
+    assert asked["client_key" if social == "tiktok" else "client_id"] == [f"{HOLDERS[provider]}-{social}-client"]
+    identity = await identity_in(page, provider)
+    (member,) = await ChatCustomer.objects()
+    assert (member.provider, member.uid, member.auth_provider) == (provider, identity.uid, social)
+    assert identity.uid.startswith(f"{social}:")
+    assert (member.name, member.email) == ("Rhea Quill", None if social == "tiktok" else "rhea@example.com")
+
+
+@pytest.mark.contract("2.7/same-record")
+@pytest.mark.parametrize("social", SOCIALS)
+async def test_the_same_person_comes_back_as_the_same_member(
+    person: Person, identity_in: IdentityIn, social: str
+) -> None:
+    uids = set()
+    for _ in range(2):
+        person.forget()
+        uids.add((await identity_in(await person.log_in(social))).uid)
+
+    assert len(uids) == 1
+    assert await ChatCustomer.count() == 1
+
+
+@pytest.mark.contract("D-11/kept")
+async def test_a_name_that_apple_told_once_is_known_ever_after(person: Person, identity_in: IdentityIn) -> None:
+    first = await person.decide(await person.ask("apple"))
+    again = await person.decide(await person.ask("apple"))
+
+    told = await identity_in(await person.arrive(first))
+    later = await identity_in(await person.arrive(again))
+
+    assert ('name="user"' in first.text, 'name="user"' in again.text) == (True, False)
+    assert told.profile.name == later.profile.name == "Rhea Quill"
+
+
+@pytest.mark.contract("D-11/keyed")
+async def test_one_person_at_all_nine_is_nine_members(person: Person) -> None:
+    for social in SOCIALS:
+        await person.log_in(social)
+
+    members = await ChatCustomer.objects()
+    assert sorted(member.auth_provider for member in members) == sorted(SOCIALS)
+
+
+@pytest.mark.contract("4.3/exchange")
+@pytest.mark.parametrize("social", ANNOUNCED_SOCIALS)
+async def test_the_identity_token_of_a_preview_buys_a_socket_token(
+    client: ServerClient, person: Person, delivered: Callable[..., dict[str, dict[str, str]]], social: str
+) -> None:
+    auth = delivered(await person.log_in(social))["message"]["token"]
+
+    answer = await client.get("/v1/public/provider/shop/member/token", params={"auth": auth, "jkt": JKT})
+
+    assert answer.status_code == 200, answer.text
+
+
+@pytest.mark.contract("D-09/error")
+@pytest.mark.parametrize("social", SOCIALS)
+async def test_a_denied_consent_comes_back_as_denied(person: Person, nobody_came_in: NobodyCameIn, social: str) -> None:
+    page = await person.log_in(social, decision="deny")
+
+    assert page.status_code == 400
+    assert "Sign-in cancelled" in page.text
+    await nobody_came_in(page, "oauth_denied", "n-1")

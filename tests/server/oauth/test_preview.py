@@ -1,0 +1,99 @@
+"""Announced social providers: off, unless the server is told to preview them (contract 4.4, D-03)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, urlsplit
+
+import httpx
+import pytest
+
+from chatkey_protocol.names import ANNOUNCED_SOCIALS, AVAILABLE_SOCIALS
+from chatkey_server.identity import oauth_state
+
+if TYPE_CHECKING:
+    from tests.server.conftest import MakeClient, ServerClient
+
+MASTER_KEY = "a-master-key-for-tests-only-0123456789abcdef"
+ORIGIN = "https://shop.example"
+
+Delivered = Callable[[httpx.Response], "dict[str, Any] | None"]
+
+
+def start_path(social: str) -> str:
+    return f"/v1/public/provider/shop/oauth/{social}"
+
+
+async def offered(client: ServerClient) -> list[str]:
+    configuration = await client.get("/v1/public/provider/shop")
+    return list(configuration.json()["data"]["auth"]["oauth_providers"])
+
+
+@pytest.fixture
+async def preview(make_client: MakeClient) -> AsyncIterator[ServerClient]:
+    """A server that previews all that is announced, named in another order than theirs."""
+    async with make_client(master_key=(MASTER_KEY,), preview_providers=ANNOUNCED_SOCIALS[::-1]) as made:
+        yield made
+
+
+@pytest.mark.contract("D-03/preview", "D-03/social-unknown")
+@pytest.mark.parametrize("social", ANNOUNCED_SOCIALS)
+async def test_without_a_preview_neither_start_nor_callback_know_it(
+    client: ServerClient, delivered: Delivered, social: str
+) -> None:
+    start = await client.get(start_path(social), params={"origin": ORIGIN})
+    callback = await client.post(f"/v1/public/oauth/{social}/callback", data={"state": "x", "code": "y"})
+
+    assert (start.status_code, callback.status_code) == (404, 404)
+    delivery = delivered(start)
+    assert delivery is not None
+    assert delivery["message"]["error"]["code"] == "social_unknown"
+    assert "is not available yet" in delivery["message"]["error"]["message"]
+    assert "social_unknown" in callback.text
+
+
+@pytest.mark.contract("D-03/preview", "2.2/oauth-providers")
+async def test_the_configuration_lists_a_preview_after_the_others(client: ServerClient, preview: ServerClient) -> None:
+    assert await offered(client) == [*AVAILABLE_SOCIALS]
+    assert await offered(preview) == [*AVAILABLE_SOCIALS, *ANNOUNCED_SOCIALS]
+
+
+@pytest.mark.contract("D-03/preview")
+async def test_one_preview_brings_no_other_with_it(make_client: MakeClient) -> None:
+    async with make_client(master_key=(MASTER_KEY,), preview_providers=("x",)) as client:
+        assert await offered(client) == [*AVAILABLE_SOCIALS, "x"]
+        statuses = {
+            social: (await client.get(start_path(social), params={"origin": ORIGIN})).status_code
+            for social in ANNOUNCED_SOCIALS
+        }
+
+    assert statuses == {"apple": 404, "x": 302, "tiktok": 404, "amazon": 404}
+
+
+@pytest.mark.contract("D-03/preview", "4.4/redirect")
+@pytest.mark.parametrize("social", ANNOUNCED_SOCIALS)
+async def test_a_preview_redirects_to_its_consent_page(preview: ServerClient, social: str) -> None:
+    answer = await preview.get(start_path(social), params={"origin": ORIGIN})
+
+    assert answer.status_code == 302
+    sent = parse_qs(urlsplit(answer.headers["location"]).query)
+    assert sent["client_key" if social == "tiktok" else "client_id"] == [f"our-{social}-client"]
+    assert sent["redirect_uri"] == [f"http://localhost:8800/v1/public/oauth/{social}/callback"]
+    assert "secret" not in answer.headers["location"]
+
+
+@pytest.mark.contract("4.4/redirect")
+def test_a_state_is_short_enough_for_x() -> None:
+    """X takes no state above 500 characters; here are the longest id there is, and a long domain."""
+    state = oauth_state.State(
+        id="i" * 32,
+        pid="p" * 64,
+        social="x",
+        origin=f"https://{'d' * 120}",
+        iat=1_800_000_000,
+        nonce="n" * 43,
+        jkt="j" * 43,
+    )
+
+    assert len(oauth_state.mint(b"k" * 32, state)) <= 500
