@@ -13,8 +13,15 @@ from typing import Any, Final, is_typeddict
 import examples
 
 from chatkey_demo.site import pages
+from chatkey_oauth.app import BODY_BYTES, create_app
+from chatkey_oauth.engine.flows import FLOWS, STEPS
+from chatkey_oauth.engine.grants import RING
 from chatkey_oauth.engine.people import SEEDED
-from chatkey_oauth.providers import NAMES, load
+from chatkey_oauth.engine.signing import KEYS
+from chatkey_oauth.faults.rules import RULES
+from chatkey_oauth.lab.log import RING as LOG_RING
+from chatkey_oauth.providers import NAMES, declared_switches, load
+from chatkey_oauth.ready_made import READY_MADE
 from chatkey_protocol import frames
 
 ROOT: Final = Path(__file__).parents[1]
@@ -123,10 +130,71 @@ def _endpoints() -> Iterator[tuple[str, ...]]:
         yield f"`{name}`", hosts, "<br>".join(f"`{endpoint}`" for endpoint in listed)
 
 
+def _ready_made() -> Iterator[tuple[str, ...]]:
+    yield "provider", "client id", "client secret"
+    yield "---", "---", "---"
+    for client in READY_MADE:
+        key = f"none: team `{client.team_id}`, key `{client.key_id}`, and `/lab/ready-made/apple.p8`"
+        yield (
+            f"`{client.provider}`",
+            f"`{client.client_id}`",
+            f"`{client.client_secret}`" if client.client_secret else key,
+        )
+
+
+def _faults() -> Iterator[tuple[str, ...]]:
+    yield "fault", "acts on", "what happens", "options"
+    yield "---", "---", "---", "---"
+    for fault in create_app().faults.catalogue():
+        options = (f"`{option.name}`: {json.dumps(option.default)}" for option in fault.options)
+        yield f"`{fault.name}`", ", ".join(fault.legs), fault.summary, "<br>".join(options)
+
+
+def _switches() -> Iterator[tuple[str, ...]]:
+    yield "switch", "at first", "while it is on"
+    yield "---", "---", "---"
+    for provider, switches in declared_switches().items():
+        for switch in switches:
+            yield f"`{provider}.{switch.name}`", "on" if switch.default else "off", switch.summary
+
+
+def _lives() -> Iterator[tuple[str, ...]]:
+    yield "provider", "code", "access token", "refresh token"
+    yield "---", "---", "---", "---"
+    app = create_app()
+    for name in NAMES:
+        provider = app.provider(name)
+        lives = provider.lives()
+        refresh = (
+            f"{_duration(lives.refresh)}{', serves once' if provider.rotates else ''}" if provider.refreshes else "none"
+        )
+        yield f"`{name}`", _duration(lives.code), _duration(lives.access), refresh
+
+
+def _duration(seconds: int | None) -> str:
+    return "no end" if seconds is None else f"{seconds:,} s"
+
+
+def _rings() -> Iterator[tuple[str, ...]]:
+    yield "what", "how many"
+    yield "---", "---"
+    yield "codes, access tokens, refresh tokens and approvals, each, of one provider", f"{RING:,}"
+    yield "flows", f"{FLOWS:,}, of up to {STEPS} steps"
+    yield "requests in the log", f"{LOG_RING:,}"
+    yield "rules, spent ones among them", f"{RULES:,}"
+    yield "published signing keys of one provider", str(KEYS)
+    yield "bytes of a request's body", f"{BODY_BYTES:,}"
+
+
 TABLES: Final[dict[str, Callable[[], Iterator[tuple[str, ...]]]]] = {
     "frames": _frames,
     "fixtures": _fixtures,
     "people": _people,
     "fake endpoints": _endpoints,
+    "fake applications": _ready_made,
+    "fake faults": _faults,
+    "fake switches": _switches,
+    "fake lifetimes": _lives,
+    "fake rings": _rings,
 }
 KINDS: Final[dict[str, Callable[[str], str]]] = {"example": _example, "file": _file, "table": _table, "shop": _shop}

@@ -129,7 +129,8 @@ class App:
     def _front(self, call: Call) -> Answer:
         if call.path != "/":
             return text_answer(f"There is nothing at {call.path}. Providers: {', '.join(NAMES)}.", 404)
-        return index_page({load(name).label: self.addresses(name).browser for name in NAMES})
+        places = {load(name).label: self.addresses(name).browser for name in NAMES}
+        return index_page(places, lab=self.settings.lab)
 
 
 def create_app(settings: Settings | None = None, clock: Clock | None = None) -> App:

@@ -101,6 +101,8 @@ def fake_oauth(
             if lab is None and not settings.lab:
                 click.echo(f"The lab is off, because {host} is not an address of this machine only.", err=True)
             listening.serve(settings, ready=lambda: announce(settings))
+    except KeyboardInterrupt:
+        pass  # the way to end it
     except (SettingsError, SwitchError) as error:
         raise click.ClickException(str(error)) from error
 

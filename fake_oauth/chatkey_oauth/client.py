@@ -269,8 +269,8 @@ def refusal(answer: httpx.Response) -> LabError:
         error = answer.json()["error"]
         return LabError(answer.status_code, error["code"], f"{asked}: {error['message']}")
     except (ValueError, KeyError, TypeError):
-        hint = "is the lab on, and is this its address?"
-        return LabError(answer.status_code, "no_lab", f"{asked}: {answer.text[:200]!r}; {hint}")
+        hint = " (Is the lab on, and is this its address?)" if answer.status_code == 404 else ""
+        return LabError(answer.status_code, f"http_{answer.status_code}", f"{asked}: {answer.text[:2000]}{hint}")
 
 
 def segment(text: str) -> str:

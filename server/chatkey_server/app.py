@@ -79,7 +79,7 @@ def build_services(settings: Settings, clock: Clock) -> Services:
         vault=vault,
         providers=Providers(now=clock, vault=vault, socket_uri=settings.socket_uri, offered=settings.offered_socials),
         hub=Hub(settings.redis_url),
-        sockets=Sockets(),
+        sockets=Sockets(settings.limits),
         token_limit=RateLimit(settings.limits.token_rate, clock),
         oauth_limit=RateLimit(settings.limits.oauth_rate, clock),
     )

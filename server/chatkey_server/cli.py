@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from importlib.metadata import EntryPoint, entry_points
@@ -86,6 +85,8 @@ def summary(command: EntryPoint) -> str:
 
     The listing must not wait for web frameworks and browsers that only some commands need.
     """
+    import ast  # noqa: PLC0415 - only the listing needs it
+
     spec = find_spec(command.module)
     if spec is None or spec.origin is None:
         return "(not installed)"

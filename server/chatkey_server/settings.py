@@ -52,7 +52,12 @@ class Limits(msgspec.Struct, frozen=True):
     name_chars: int = 255
     frames_per_second: int = 20
     auth_timeout: int = 10
+    frame_timeout: int = 20
+    idle_timeout: int = 180
+    pong_timeout: int = 20
     ping: int = 25
+    sockets_per_address: int = 1000
+    sockets_per_identity: int = 50
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -269,6 +274,7 @@ def _general() -> Iterator[Setting]:
 
 def _limits() -> Iterator[Setting]:
     rate, size = partial(_whole, least=0, most=1_000_000), partial(_whole, least=1, most=1_000_000)
+    wait = partial(_whole, least=1, most=3600)
     yield Setting("CHATKEY_LIMIT_TOKEN_RATE", rate, "Token requests a minute from one client address; 0 is no limit.")
     yield Setting("CHATKEY_LIMIT_OAUTH_RATE", rate, "OAuth requests a minute from one client address; 0 is no limit.")
     yield Setting("CHATKEY_LIMIT_FRAME_BYTES", partial(_whole, least=16_384, most=1_048_576), "Bytes of one frame.")
@@ -278,7 +284,20 @@ def _limits() -> Iterator[Setting]:
     yield Setting(
         "CHATKEY_LIMIT_AUTH_TIMEOUT", partial(_whole, least=1, most=60), "Seconds a new socket has to prove itself."
     )
+    yield Setting(
+        "CHATKEY_LIMIT_FRAME_TIMEOUT", wait, "Seconds a frame may take to arrive, from its first byte to its last."
+    )
+    yield Setting("CHATKEY_LIMIT_IDLE_TIMEOUT", wait, "Seconds a connected socket may stay without a frame.")
+    yield Setting(
+        "CHATKEY_LIMIT_PONG_TIMEOUT",
+        wait,
+        "Seconds between the server's WebSocket pings, and those a peer has to answer one or to read what it is sent.",
+    )
     yield Setting("CHATKEY_LIMIT_PING", partial(_whole, least=1, most=300), "Seconds between the pings of a widget.")
+    yield Setting(
+        "CHATKEY_LIMIT_SOCKETS_PER_ADDRESS", rate, "Sockets open at once from one client address; 0 is no limit."
+    )
+    yield Setting("CHATKEY_LIMIT_SOCKETS_PER_IDENTITY", rate, "Sockets open at once of one person; 0 is no limit.")
 
 
 def _socials() -> Iterator[Setting]:

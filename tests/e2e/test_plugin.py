@@ -192,6 +192,7 @@ def test_a_fault_that_is_hit_is_for_the_tests_own_context_and_gone_behind_it(har
     result.assert_outcomes(passed=2)
 
 
+@pytest.mark.contract("D-14/fault-missed")
 def test_a_fault_that_is_never_hit_fails_the_test_that_armed_it_and_is_gone_too(harness: pytest.Pytester) -> None:
     result = run(
         harness,

@@ -103,8 +103,8 @@ def test_an_address_without_a_lab_is_told(
     with make_client(make_fake()) as client, pytest.raises(LabError) as refused:
         client.overview()
 
-    assert (refused.value.status, refused.value.code) == (404, "no_lab")
-    assert "is the lab on, and is this its address?" in str(refused.value)
+    assert (refused.value.status, refused.value.code) == (404, "http_404")
+    assert "Is the lab on, and is this its address?" in str(refused.value)
 
 
 # faults
@@ -120,6 +120,7 @@ def test_a_fault_that_is_met_within_its_block_is_gone_behind_it(client: FakeOAut
     assert client.rules() == []
 
 
+@pytest.mark.contract("D-14/fault-missed")
 def test_a_fault_that_is_never_met_fails_its_block_and_is_gone_too(client: FakeOAuth, github: Visitor) -> None:
     scope = Scope(provider="google", login_hint="omar")
 

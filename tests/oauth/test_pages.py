@@ -146,6 +146,15 @@ def test_the_front_page_names_every_provider(fake: App) -> None:
     assert all(f"https://id.example/{name}" in page.text for name in NAMES)
 
 
+@pytest.mark.parametrize(("lab", "links"), [(True, ["/lab"]), (False, [])])
+def test_the_front_page_leads_to_the_lab_where_there_is_one(
+    make_fake: Callable[..., App], lab: bool, links: list[str]
+) -> None:
+    page = Read(make_fake(lab=lab).answer(Call("GET", "/")))
+
+    assert [attributes["href"] for tag, attributes in page.tags if tag == "a"] == links
+
+
 @pytest.mark.parametrize("path", ["/nothing", "/lab", "/googlex/token", "//google"])
 def test_elsewhere_is_nothing(fake: App, path: str) -> None:
     assert fake.answer(Call("GET", path)).status == 404

@@ -99,6 +99,7 @@ def test_a_login_with_everything_is_good_at_each_step(google: Visitor) -> None:
         ({"state": STATE}, "state", "good", "state of 21 characters"),
         ({}, "nonce", "absent", "no nonce: the id_token of another login could be put in"),
         ({"nonce": NONCE}, "nonce", "good", "nonce of 18 characters"),
+        ({"nonce": "n1"}, "nonce", "odd", "nonce of 2 characters: too short not to be guessed"),
         ({}, "redirect_uri", "good", "registered"),
         ({"redirect_uri": "https://stranger.example/"}, "redirect_uri", "wrong", "not registered for this client"),
     ],
@@ -205,6 +206,16 @@ def test_a_client_that_stops_at_a_bad_callback_is_not_blamed(google: Visitor) ->
     assert [step.leg for step in timeline(google)] == [Leg.CONSENT, Leg.CODE]
 
 
+def test_a_callback_that_was_kept_back_is_not_judged(google: Visitor) -> None:
+    google.fake.faults.arm(Order(fault="popup-left-open"))
+
+    google.decide(state="abc")
+
+    step = timeline(google)[-1]
+    assert (step.status, step.note) == (200, "kept in the popup")
+    assert said(step, "state") == ("odd", "state of 3 characters: too short not to be guessed")
+
+
 def test_another_redirect_uri_on_the_way_back_is_told(google: Visitor) -> None:
     client = google.fake.world.clients.get("google", "ours")
     assert client is not None
@@ -232,6 +243,17 @@ def test_a_refusal_is_noted_where_the_status_may_not_tell(github: Visitor, given
 
     step = timeline(github)[-1]
     assert (step.status, step.note) == (200, note)
+
+
+def test_whatever_was_sent_the_timeline_can_be_written(google: Visitor) -> None:
+    code = google.callback(state="\udcff", login_hint="\udcff", nonce="\udcff", code_challenge="\udcff")["code"]
+
+    google.redeem(code, grant_type="\udcff" * 100, code_verifier="\udcff", redirect_uri="\udcff")
+
+    written = msgspec.json.decode(msgspec.json.encode(timeline(google)))
+    (flow,) = google.fake.flows.all()
+    assert flow.login_hint == "\N{REPLACEMENT CHARACTER}"
+    assert [step["leg"] for step in written] == ["consent", "code", "token"]
 
 
 def test_the_persons_decision_is_noted(google: Visitor) -> None:

@@ -141,6 +141,12 @@ MEANINGS: Final[dict[str, Meaning]] = {
     Code.TOKEN_NOT_YET_VALID: Meaning("getToken", "Set the clock of your backend: its token begins in the future."),
     Code.PROOF_BINDING_MISSING: Meaning("getToken", "Put the jkt of getToken's argument into cnf.jkt of the token."),
     Code.RATE_LIMITED: Meaning("socket", "Ask less often.", retryable=True, said="That was a bit fast. Please wait."),
+    Code.TOO_MANY_SOCKETS: Meaning(
+        "socket",
+        "Close other pages with this chat, or raise the service's limit of sockets.",
+        retryable=True,
+        said="The chat is open in too many windows. Please close one.",
+    ),
     Code.OAUTH_DENIED: Meaning("oauth", "Nothing to do: the person declined.", True, "Signing in was cancelled."),
     Code.SOCIAL_DISABLED: Meaning(
         "oauth",

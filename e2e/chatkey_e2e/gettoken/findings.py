@@ -5,6 +5,9 @@ from __future__ import annotations
 from chatkey_e2e.gettoken.exchange import Exchange
 from chatkey_e2e.gettoken.model import Finding, Verdict
 
+ENOUGH = 1.95
+"""Below two of a unit, the smaller one says more."""
+
 
 def passed(message: str = "") -> Finding:
     """Nothing is wrong; `message` may say what was seen."""
@@ -28,10 +31,9 @@ def plural(count: int, noun: str) -> str:
 
 def duration(seconds: float) -> str:
     """Return a span of time as a person says it."""
-    size, noun = next(
-        ((size, noun) for size, noun in ((86_400, "day"), (3600, "hour"), (60, "minute")) if abs(seconds) >= 2 * size),
-        (1, "second"),
-    )
-    amount = round(abs(seconds) / size, 1)
-    shown = f"{amount:g}"
+    span = abs(seconds)
+    units = ((86_400, "day"), (3600, "hour"), (60, "minute"))
+    size, noun = next(((size, noun) for size, noun in units if span >= ENOUGH * size), (1, "second"))
+    amount = round(span / size, 1 if size > 1 else 0)
+    shown = f"{amount:,.1f}".removesuffix(".0")
     return f"{shown} {noun}{'' if shown == '1' else 's'}"

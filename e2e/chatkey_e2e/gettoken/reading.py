@@ -75,9 +75,9 @@ def decoded(segment: str) -> bytes:
     try:
         raw = base64.b64decode(segment + "=" * (-len(segment) % 4), altchars=b"-_", validate=True)
     except (binascii.Error, ValueError):
-        raise Unreadable("it is not base64url") from None
+        raise Unreadable("not base64url") from None
     if encoded(raw) != segment:
-        raise Unreadable("it is not base64url without padding, written in the one canonical way")
+        raise Unreadable("not base64url in its canonical form: bits that no byte uses must be zero")
     return raw
 
 
@@ -90,7 +90,8 @@ def compact(token: str) -> Compact:
     """Take a token apart. An empty signature is let through: which tokens may have one is another question."""
     parts = token.split(".")
     if len(parts) != 3:
-        raise Unreadable(f"it has {len(parts)} parts with dots between them, where a token has three")
+        count = "one part" if len(parts) == 1 else f"{len(parts)} parts"
+        raise Unreadable(f"it has {count}, where a token has three with dots between them")
     header, payload = (_segment(part, name) for part, name in zip(parts[:2], ("header", "payload"), strict=True))
     signature = _segment(parts[2], "signature") if parts[2] else b""
     return Compact(header, payload, signature, f"{parts[0]}.{parts[1]}".encode())
@@ -128,6 +129,11 @@ def kind(value: object) -> str:
     return names.get(type(value), "nothing")
 
 
+def described(value: object) -> str:
+    """Return the type of a value, and the value where it says more."""
+    return "null" if value is None else f"{kind(value)} ({shown(value)})"
+
+
 def shown(value: object, limit: int = 80) -> str:
     """Return a value as JSON, cut short, on one line and without control characters."""
     text = json.dumps(value, ensure_ascii=False, default=repr)
@@ -141,7 +147,7 @@ def _segment(text: str, name: str) -> bytes:
     try:
         return decoded(text)
     except Unreadable as wrong:
-        raise Unreadable(f"its {name}: {wrong.reason}", name) from None
+        raise Unreadable(f"its {name} is {wrong.reason}", name) from None
 
 
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:

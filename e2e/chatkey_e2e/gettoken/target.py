@@ -73,6 +73,13 @@ class Target:
         return parts.port or (443 if parts.scheme == "https" else 80)
 
     @property
+    def secure(self) -> bool:
+        """Whether any of the addresses is https."""
+        logins = (login.url for login in (self.login, self.login_b) if login)
+        addresses = (self.url, self.page_url, self.whoami, self.logout_url, *logins)
+        return any(address.startswith("https:") for address in addresses if address)
+
+    @property
     def local(self) -> bool:
         """Whether every call stays on this machine."""
         return is_loopback(self.connect_to.get(self.host, self.host))

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Console
 from rich.padding import Padding
-from rich.panel import Panel
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
-from rich.table import Table
+from rich.rule import Rule
 from rich.text import Text
 
 from chatkey_e2e.gettoken.findings import plural
@@ -17,7 +16,7 @@ from chatkey_e2e.gettoken.model import GROUPS, Check, Outcome, Report, Verdict
 PLAIN: Final[dict[str, Any]] = {"highlight": False, "markup": False}
 MARKS: Final = {
     Verdict.PASS: ("✓", "+", "green"),
-    Verdict.WARN: ("!", "!", "yellow"),
+    Verdict.WARN: ("!", "!", "bold yellow"),
     Verdict.FAIL: ("✗", "x", "bold red"),
     Verdict.SKIP: ("○", "o", "dim"),
     Verdict.BLOCKED: ("·", ".", "dim"),
@@ -29,11 +28,12 @@ WORDS: Final = {
     Verdict.FAIL: "failed",
     Verdict.SKIP: "not judged",
     Verdict.BLOCKED: "blocked",
-    Verdict.ERROR: "error of ours",
+    Verdict.ERROR: "error of chatkey",
 }
 SPEAKING: Final = frozenset({Verdict.WARN, Verdict.FAIL, Verdict.ERROR})
 GROUP_WIDTH: Final = max(map(len, GROUPS)) + 2
 ANSWER_LINES: Final = 14
+IDS_SHOWN: Final = 3
 
 
 class Terminal:
@@ -41,15 +41,16 @@ class Terminal:
 
     def __init__(self, console: Console, *, total: int, verbose: bool = False) -> None:
         self._console = console
-        self._total = total
-        self._verbose = verbose
         self._live = console.is_terminal
+        self._groups = self._live or verbose
+        self._verbose = verbose
         self._fancy = "utf" in console.encoding.lower()
         self._group: list[Outcome] = []
+        self._cause: Outcome | None = None
         self._progress = Progress(
             SpinnerColumn(),
             TextColumn("{task.description}", markup=False),
-            BarColumn(bar_width=24),
+            BarColumn(bar_width=24, style="dim", complete_style="cyan", finished_style="cyan"),
             MofNCompleteColumn(),
             console=console,
             transient=True,
@@ -60,9 +61,10 @@ class Terminal:
     def begin(self, target: str, given: str) -> None:
         """Say what is checked, and with what."""
         if self._live:
-            self._console.print()
-            self._console.print(Text.assemble(("  chatkey check  ", "bold"), (target, "bold cyan")), **PLAIN)
-            self._console.print(Padding(Text(given, "dim"), (0, 0, 1, 2)), **PLAIN)
+            self._say()
+            self._say("  ", ("chatkey check ", "bold"), (target, "bold cyan"))
+            self._say("  ", (given, "dim"))
+            self._say()
             self._progress.start()
 
     def started(self, check: Check) -> None:
@@ -74,30 +76,16 @@ class Terminal:
         self._progress.update(self._task, description=f"waiting {seconds:.1f} s: {why}")
 
     def finished(self, outcome: Outcome) -> None:
-        """Show the group once it is complete, or what was found at once where nobody watches."""
+        """Show the group once it is complete; to a pipe, what was found at once. The first failure comes last."""
         self._progress.advance(self._task)
-        if not self._live and not self._verbose:
-            if outcome.verdict in SPEAKING:
-                self._finding(outcome)
-            return
-        if self._group and self._group[-1].check.group != outcome.check.group:
-            self._show_group()
-        self._group.append(outcome)
-
-    def end(self, report: Report) -> None:
-        """Show the rest, the cause, and the summary."""
-        if self._group:
-            self._show_group()
-        self._progress.stop()
-        cause = report.cause
-        if cause is not None:
-            self._console.print()
-            self._console.print(self._cause(cause))
-        for line in report.stale:
-            self._console.print(Text.assemble(("known failures: ", "bold red"), line), soft_wrap=True, **PLAIN)
-        self._options(report)
-        self._console.print()
-        self._console.print(self._summary(report), soft_wrap=True, **PLAIN)
+        if self._cause is None and outcome.counts:
+            self._cause = outcome
+        if self._groups:
+            if self._group and self._group[-1].check.group != outcome.check.group:
+                self._show_group()
+            self._group.append(outcome)
+        elif outcome.verdict in SPEAKING:
+            self._finding(outcome)
 
     def replay(self, report: Report) -> None:
         """Show a run that is over."""
@@ -105,14 +93,24 @@ class Terminal:
             self.finished(outcome)
         self.end(report)
 
+    def end(self, report: Report) -> None:
+        """Show the rest, the cause, and the summary."""
+        if self._group:
+            self._show_group()
+        self._progress.stop()
+        if self._cause is not None:
+            self._show_cause(self._cause)
+        for line in report.stale:
+            self._say("  ", ("known failures: ", "bold red"), line)
+        self._show_options(report)
+        self._show_summary(report)
+
     def _show_group(self) -> None:
         outcomes, self._group = self._group, []
-        line = Text(f"  {outcomes[0].check.group:<{GROUP_WIDTH}}", "bold")
-        for outcome in outcomes:
-            line.append(*self._mark(outcome))
-        said = [f"{len(of)} {WORDS[v]}" for v in Verdict if (of := [o for o in outcomes if o.verdict is v])]
-        line.append(f"   {', '.join(said)}", "dim")
-        self._console.print(line, soft_wrap=True, **PLAIN)
+        marks = [self._mark(outcome) for outcome in outcomes]
+        counted = ((verdict, sum(outcome.verdict is verdict for outcome in outcomes)) for verdict in Verdict)
+        said = ", ".join(f"{count} {WORDS[verdict]}" for verdict, count in counted if count)
+        self._say("  ", (f"{outcomes[0].check.group:<{GROUP_WIDTH}}", "bold"), *marks, (f"   {said}", "dim"))
         for outcome in outcomes:
             if outcome.verdict in SPEAKING:
                 self._finding(outcome)
@@ -122,38 +120,39 @@ class Terminal:
     def _line(self, outcome: Outcome) -> None:
         said = f"look at {outcome.blocked_by} first" if outcome.blocked_by else outcome.message
         option = f" ({outcome.option})" if outcome.option else ""
-        parts = Text.assemble("    ", self._mark(outcome), f" {outcome.check.id}", (f"  {said}{option}", "dim"))
-        self._console.print(parts, soft_wrap=True, **PLAIN)
+        self._say("    ", self._mark(outcome), f" {outcome.check.id}", (f"  {said}{option}", "dim"))
 
     def _finding(self, outcome: Outcome) -> None:
-        style = MARKS[outcome.verdict][2]
-        known = f"  (known: {outcome.known})" if outcome.known else ""
-        title = Text.assemble("    ", self._mark(outcome), (f" {outcome.check.id}", style), (known, "dim"))
-        self._console.print(title, soft_wrap=True, **PLAIN)
-        self._console.print(Padding(Text(outcome.message), (0, 0, 0, 6)), soft_wrap=not self._live, **PLAIN)
-        if outcome.hint:
-            arrow = "→" if self._fancy else "->"
-            self._console.print(
-                Padding(Text(f"{arrow} {outcome.hint}", "cyan"), (0, 0, 0, 6)), soft_wrap=not self._live, **PLAIN
-            )
+        title = ("    ", self._mark(outcome), (f" {outcome.check.id}", MARKS[outcome.verdict][2]))
+        if outcome is self._cause:
+            self._say(*title, ("  start here: see below", "dim"))
+            return
+        self._say(*title, (f"  known: {outcome.known}" if outcome.known else "", "dim"))
+        self._indented(outcome.message, 6)
+        self._indented(self._advice(outcome), 6, "cyan")
 
-    def _cause(self, outcome: Outcome) -> Panel:
-        parts: list[RenderableType] = [Text(outcome.message, "bold"), Text(outcome.hint, "cyan")]
-        parts.append(Text(outcome.check.why, "dim"))
+    def _show_cause(self, outcome: Outcome) -> None:
+        """Show the first failure with all there is to it; the curl line is one line, to be copied."""
+        section = f" · contract {outcome.check.section}" if outcome.check.section[:1].isdigit() else ""
+        self._say()
+        if self._live:
+            title = Text(f"Start here: {outcome.check.id}{section}", "bold red")
+            self._console.print(Rule(title, style="red", align="left"))
+        else:
+            self._say((f"{MARKS[Verdict.FAIL][not self._fancy]} {outcome.check.id}{section}", "bold red"))
+        self._indented(outcome.message, 2, "bold")
+        self._indented(self._advice(outcome), 2, "cyan")
+        self._indented(outcome.check.why, 2, "dim")
         for seen in outcome.evidence:
-            parts += [Text(f"\n{seen.label}, {seen.seconds * 1000:.0f} ms", "dim"), Text(seen.curl, "green")]
-            parts.append(Text(_beginning(seen.response)))
-        parts += [Text(f"kept: {file}", "dim") for file in outcome.files]
-        section = f", contract {outcome.check.section}" if outcome.check.section[:1].isdigit() else ""
-        return Panel(
-            Group(*parts),
-            title=Text(f" Start here: {outcome.check.id}{section} ", "bold red"),
-            title_align="left",
-            border_style="red",
-            padding=(1, 2),
-        )
+            self._say()
+            self._say("  ", (f"{seen.label}, {seen.seconds * 1000:.0f} ms", "dim"))
+            self._say("  ", (seen.curl, "green"))
+            for line in _beginning(seen.response):
+                self._say("    ", (line, "dim"))
+        for file in outcome.files:
+            self._say("  kept: ", file)
 
-    def _options(self, report: Report) -> None:
+    def _show_options(self, report: Report) -> None:
         """Say what more could be judged, and with which option."""
         more: dict[str, list[str]] = {}
         for outcome in report.outcomes:
@@ -161,31 +160,41 @@ class Terminal:
                 more.setdefault(outcome.option, []).append(outcome.check.id)
         if not more:
             return
-        table = Table.grid(padding=(0, 2))
-        table.add_column(style="bold", no_wrap=True)
-        table.add_column(style="dim")
+        self._say()
+        self._say(("  More can be judged with", "bold"))
+        width = max(map(len, more))
         for option, ids in more.items():
-            shown = ", ".join(ids[:4]) + (f" and {len(ids) - 4} more" if len(ids) > 4 else "")
-            table.add_row(Text(f"  {option}"), Text(shown))
-        self._console.print()
-        self._console.print(Text("  More can be judged with", "bold"), **PLAIN)
-        self._console.print(table, **PLAIN)
+            rest = f" and {len(ids) - IDS_SHOWN} more" if len(ids) > IDS_SHOWN else ""
+            self._say("    ", f"{option:<{width}}  ", (", ".join(ids[:IDS_SHOWN]) + rest, "dim"))
 
-    def _summary(self, report: Report) -> Text:
-        line = Text("  ")
-        for verdict in Verdict:
-            count = report.count(verdict)
-            if count:
-                line.append(f"{count} {WORDS[verdict]}", MARKS[verdict][2]).append("  ")
-        waited = f", {report.waited:.1f} s of them waiting" if report.waited >= 0.05 else ""
-        line.append(f"{plural(report.requests, 'request')} in {report.seconds:.1f} s{waited}", "dim")
-        return line
+    def _show_summary(self, report: Report) -> None:
+        counted = ((verdict, report.count(verdict)) for verdict in Verdict)
+        words = [(f"{count} {WORDS[verdict]}   ", MARKS[verdict][2]) for verdict, count in counted if count]
+        waited = f", {report.waited:.1f} s of it waiting" if report.waited >= 0.05 else ""
+        self._say()
+        self._say("  ", *words, (f"{plural(report.requests, 'request')} in {report.seconds:.1f} s{waited}", "dim"))
+
+    def _advice(self, outcome: Outcome) -> str:
+        return f"{'→' if self._fancy else '->'} {outcome.hint}" if outcome.hint else ""
 
     def _mark(self, outcome: Outcome) -> tuple[str, str]:
         fancy, simple, style = MARKS[outcome.verdict]
-        return (fancy if self._fancy else simple), "dim red" if outcome.known else style
+        return (fancy if self._fancy else simple), "dim" if outcome.known else style
+
+    def _say(self, *parts: str | tuple[str, str]) -> None:
+        """Print one line, however long."""
+        self._console.print(Text.assemble(*parts), soft_wrap=True, **PLAIN)
+
+    def _indented(self, text: str, indent: int, style: str = "") -> None:
+        """Print prose: wrapped for a person who watches, one line for a pipe."""
+        if not text:
+            return
+        if self._live:
+            self._console.print(Padding(Text(text, style), (0, 2, 0, indent)), **PLAIN)
+        else:
+            self._say(" " * indent, (text, style))
 
 
-def _beginning(text: str) -> str:
+def _beginning(text: str) -> list[str]:
     lines = text.splitlines()
-    return "\n".join([*lines[:ANSWER_LINES], *(["…"] if len(lines) > ANSWER_LINES else [])])
+    return [*lines[:ANSWER_LINES], *(["…"] if len(lines) > ANSWER_LINES else [])]

@@ -24,6 +24,9 @@ LARGEST_ZONE: Final = 14 * HOUR
 ZONE_SLACK: Final = 30
 
 
+DIVIDE: Final = "Divide by 1000: Math.floor(Date.now() / 1000)."
+
+
 def whole(claims: Mapping[str, object], name: str) -> int | None:
     """Return a claim that is a JSON integer, or None."""
     value = claims.get(name)
@@ -83,6 +86,10 @@ def lifetime_cause(span: float) -> tuple[str, str]:
     for likely, what, hint in LIFETIMES:
         if abs(span - likely) <= max(5.0, likely * 0.01):
             return what, hint
+    off = span - HOUR
+    if zone_like(off):
+        what = f"the token's end is off by {duration(off)}"
+        return what, "That is a time zone: use UTC, time.time(), Date.now(), time(), and no local date."
     if span < 0:
         return f"the token ended {duration(-span)} ago", "exp must be now + 3600: look at the time zone and the clock."
     return f"the token lives {duration(span)}", "exp must be now + 3600, in seconds."

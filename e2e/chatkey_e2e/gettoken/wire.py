@@ -125,7 +125,8 @@ class HttpWire:
         import httpx  # noqa: PLC0415 - `--help` need not wait for it
 
         limits = httpx.Limits(max_keepalive_connections=keep)
-        return httpx.HTTPTransport(verify=self.tls, trust_env=False, limits=limits)
+        trusted = self.tls if self._target.secure else False  # reading the system's authorities takes its time
+        return httpx.HTTPTransport(verify=trusted, trust_env=False, limits=limits)
 
     def _exchange(self, transport: httpx.HTTPTransport, request: Request) -> Exchange:
         sent_at, start = self._now(), self._monotonic()

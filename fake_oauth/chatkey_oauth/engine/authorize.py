@@ -102,7 +102,7 @@ def approve(
         auth_time=provider.now,
         refreshable=provider.refreshable(request, first=first),
         first=first,
-        flow=None if provider.moment is None else provider.moment.flow,
+        flow=None if provider.moment is None else provider.moment.flow_id,
     )
     if first:
         grant.consent.chosen = chosen

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 import msgspec
-
-if TYPE_CHECKING:
-    from chatkey_oauth.engine.flows import Flow
 
 RING: Final = 4096
 """How many codes, tokens and consents of one provider are remembered; older ones become unknown."""
@@ -35,7 +32,7 @@ class Consent(msgspec.Struct):
 class Grant(msgspec.Struct):
     """One approval by one person for one client. Revoked, it takes all its tokens with it.
 
-    `first` tells whether it was the first; `flow` is the login it came from, while the lab is on.
+    `first` tells whether it was the first; `flow` is the id of the login it came from, while the lab is on.
     """
 
     consent: Consent
@@ -49,7 +46,7 @@ class Grant(msgspec.Struct):
     refreshable: bool
     first: bool
     revoked: bool = False
-    flow: Flow | None = None
+    flow: str | None = None
 
 
 class Code(msgspec.Struct):

@@ -103,11 +103,12 @@ def form_post(redirect_uri: str, params: Mapping[str, str]) -> Answer:
     return html(body, content_policy, referrer="strict-origin")
 
 
-def index_page(addresses: Mapping[str, str]) -> Answer:
-    """The front page: where each provider is."""
+def index_page(addresses: Mapping[str, str], *, lab: bool) -> Answer:
+    """The front page: where each provider is, and the lab."""
     bases = "\n".join(f"<li>{escape(name)}: <b>{escape(address)}</b></li>" for name, address in addresses.items())
     css = style(("#3b5bdb", "#5c7cfa"))
-    return html(template("index.html").substitute(style=css, bases=bases), policy(css))
+    more = '<p class="leads"><a href="/lab">The lab</a>: applications, flows, faults</p>' if lab else ""
+    return html(template("index.html").substitute(style=css, bases=bases, more=more), policy(css))
 
 
 def avatar(person: Person) -> Answer:

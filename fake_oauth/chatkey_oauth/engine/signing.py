@@ -14,7 +14,7 @@ from chatkey_oauth.engine.pkce import base64url
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 
-KEYS: Final = 3
+KEYS: Final = 5
 """How many keys stay published: the one that signs and the ones before it."""
 
 

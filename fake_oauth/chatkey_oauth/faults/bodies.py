@@ -23,8 +23,11 @@ def is_json(answer: Answer) -> bool:
 
 
 def json_object(answer: Answer) -> dict[str, Any]:
-    """The members of a JSON answer; none where it is not an object."""
-    body = msgspec.json.decode(answer.body) if is_json(answer) else {}
+    """The members of a JSON answer; none where it is not an object, or another fault has broken it."""
+    try:
+        body = msgspec.json.decode(answer.body) if is_json(answer) else None
+    except msgspec.DecodeError:
+        return {}
     return body if isinstance(body, dict) else {}
 
 

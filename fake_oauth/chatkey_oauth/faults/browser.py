@@ -81,7 +81,7 @@ class PopupLeftOpen(Fault):
 
 
 class ErrorPage(Fault):
-    """The provider shows an error on its own page instead of asking, and nobody is sent back."""
+    """The provider shows an error on its own page, and nobody is sent back."""
 
     name = "error-page"
     legs = BROWSER

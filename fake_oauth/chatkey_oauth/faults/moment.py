@@ -45,11 +45,17 @@ class Moment:
         self.call = call
         self.flow = flow
         self.client_id = client_id
+        self.at = provider.world.clock()
         self.request: AuthorizationRequest | None = None
         self.verdicts: dict[str, Verdict] = {}
         self.hits: list[str] = []
         self.note = ""
         self.way_back: Step | None = None
+
+    @property
+    def flow_id(self) -> str | None:
+        """The flow by its id, which keeps nothing alive."""
+        return self.flow.id if self.flow else None
 
     # The points at which faults act
 
@@ -77,7 +83,7 @@ class Moment:
         if self.flow is not None:
             self.way_back = Step(
                 leg=Leg.CODE,
-                at=self.provider.world.clock(),
+                at=self.at,
                 method="POST" if sent.mode == "form_post" else "GET",
                 path=without_query(sent.redirect_uri),
                 status=200 if sent.page or sent.mode == "form_post" else 302,
@@ -110,7 +116,7 @@ class Moment:
 
     def refused(self, refusal: Refusal) -> None:
         """Note why the endpoint refuses; its answer may be less plain, or have status 200."""
-        why = f"{refusal.reason}" if isinstance(refusal, TokenRefused) else str(refusal)
+        why = refusal.reason if isinstance(refusal, TokenRefused) else refusal
         self.note = f"refused: {why}"
 
     def record(self, answer: Answer) -> None:
@@ -121,13 +127,13 @@ class Moment:
         kept = {name: verdict for name, verdict in standing.items() if name in {"pkce", "state", "nonce"}}
         step = Step(
             leg=self.leg,
-            at=self.provider.world.clock(),
+            at=self.at,
             method=self.call.method,
             path=clean(self.call.path),
             status=answer.status,
             verdicts=kept | self.verdicts,
             faults=self.hits,
-            note=self.note,
+            note=clean(self.note),
         )
         self.flow.add(step)
         if self.way_back is not None:

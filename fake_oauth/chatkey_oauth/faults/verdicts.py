@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Verdicts = dict[str, Verdict]
 
 GUESSABLE: Final = 16
-"""A state of fewer characters cannot hold the 96 bits that keep it from being guessed."""
+"""A value of fewer characters cannot hold the 96 bits that keep it from being guessed."""
 
 
 def good(words: str) -> Verdict:
@@ -75,15 +75,19 @@ def of_state(state: str | None) -> Verdict:
     """The protection against login CSRF (RFC 6749 10.12)."""
     if not state:
         return absent("no state: login CSRF is possible, unless PKCE or a nonce is tied to this browser")
-    if len(state) < GUESSABLE:
-        return odd(f"state of {len(state)} characters: too short not to be guessed")
-    return good(f"state of {len(state)} characters")
+    return of_chance("state", state)
+
+
+def of_chance(name: str, value: str) -> Verdict:
+    """Whether a value is long enough for nobody to guess it. What it is made of cannot be told."""
+    words = f"{name} of {len(value)} characters"
+    return good(words) if len(value) >= GUESSABLE else odd(f"{words}: too short not to be guessed")
 
 
 def of_nonce(provider: Provider, query: Mapping[str, str]) -> Verdict | None:
     """The nonce (OpenID Connect Core 3.1.2.1), where there will be an id_token."""
-    if query.get("nonce"):
-        return good(f"nonce of {len(query['nonce'])} characters")
+    if nonce := query.get("nonce"):
+        return of_chance("nonce", nonce)
     if not provider.signs(split_scopes(query.get("scope", ""))):
         return None
     return absent("no nonce: the id_token of another login could be put in")
@@ -102,7 +106,9 @@ def of_redirect_uri(provider: Provider, client: Client, uri: str | None) -> Verd
 
 
 def of_callback(flow: Flow, asked: Callback, sent: Callback) -> Verdicts:
-    """What the client is told, against what it has a right to."""
+    """What the client is told, against what it has a right to; nothing where it is told nothing."""
+    if sent.page is not None:
+        return {}
     verdicts = {"state": of_echo(flow.state, sent.params.get("state"))}
     if sent.redirect_uri != asked.redirect_uri:
         verdicts["redirect_uri"] = wrong("sent to another registered redirect URI")
@@ -119,7 +125,7 @@ def of_echo(asked: str | None, sent: str | None) -> Verdict:
 # Token request
 
 
-def of_exchange(provider: Provider, call: Call, grant: Grant) -> Verdicts:
+def of_exchange(provider: Provider, call: Call, grant: Grant, flow: Flow | None) -> Verdicts:
     """The protections that a token request honours or does not."""
     try:
         params = provider.token_params(call)
@@ -129,7 +135,7 @@ def of_exchange(provider: Provider, call: Call, grant: Grant) -> Verdicts:
     if params.get("code"):
         verdicts["pkce"] = of_verifier(grant.challenge, params.get("code_verifier"))
         verdicts["redirect_uri"] = of_same_uri(grant.redirect_uri, params.get("redirect_uri"))
-        if grant.flow is not None and (state := of_trust(grant.flow)):
+        if flow is not None and (state := of_trust(flow)):
             verdicts["state"] = state
     return verdicts
 
@@ -181,6 +187,7 @@ def client_style(call: Call) -> str:
 def of_trust(flow: Flow) -> Verdict | None:
     """Whether the client went on with a callback that it had to refuse."""
     returned = next((step for step in reversed(flow.steps) if step.leg is Leg.CODE), None)
-    if returned is None or returned.verdicts["state"].mark != "wrong":
+    state = returned.verdicts.get("state") if returned else None
+    if state is None or state.mark != "wrong":
         return None
-    return wrong(f"the client redeems the code although its state was {returned.verdicts['state'].words}")
+    return wrong(f"the client redeems the code although its state was {state.words}")

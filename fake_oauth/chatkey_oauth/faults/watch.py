@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from chatkey_oauth.engine.credentials import basic_pairs
 from chatkey_oauth.engine.flows import COOKIE, Flow, Flows, Leg
+from chatkey_oauth.engine.http import clean
 from chatkey_oauth.engine.refusals import Refusal
 from chatkey_oauth.faults import menu, verdicts
 from chatkey_oauth.faults.moment import Moment
@@ -36,6 +37,9 @@ LEGS: Final[Mapping[str, Leg | None]] = {
 }
 """What the methods that answer requests are for; every other one is an endpoint behind the access token."""
 
+NOTE: Final = 60
+"""How much of a grant type is noted."""
+
 APPROVED: Final = "approved"
 DECLINED: Final = "declined"
 
@@ -57,7 +61,7 @@ class Watch:
         if leg is None:
             return provider.answer(handler, call)
         moment = self._moment(provider, leg, call)
-        call.leg, call.flow = leg, moment.flow.id if moment.flow else None
+        call.leg, call.flow = leg, moment.flow_id
         provider.moment = moment
         try:
             answer = moment.answer(provider.answer(attended(moment, handler), call))
@@ -84,11 +88,11 @@ class Watch:
             return moment
         params = call.query | call.form
         grant = grant_of(provider, call, params)
-        flow = grant.flow if grant else None
+        flow = self.flows.get(grant.flow) if grant is not None and grant.flow is not None else None
         moment = Moment(self, provider, leg, call, flow=flow, client_id=client_id_of(provider, call, params))
         if grant is not None and leg is Leg.TOKEN:
-            moment.verdicts = verdicts.of_exchange(provider, call, grant)
-            moment.note = params.get("grant_type", "authorization_code")
+            moment.verdicts = verdicts.of_exchange(provider, call, grant, flow)
+            moment.note = params.get("grant_type", "authorization_code")[:NOTE]
         return moment
 
     def _asking(self, provider: Provider, leg: Leg, call: Call) -> Flow | None:
@@ -103,7 +107,7 @@ class Watch:
             provider.name,
             client_id,
             state=call.query.get("state"),
-            login_hint=call.query.get(provider.hint),
+            login_hint=clean(call.query[provider.hint]) if provider.hint in call.query else None,
             cookie=call.cookie(COOKIE),
         )
 

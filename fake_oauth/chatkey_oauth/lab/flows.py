@@ -13,6 +13,7 @@ from chatkey_oauth.faults.rules import Scope
 from chatkey_oauth.lab import pages
 from chatkey_oauth.lab.log import stand_in
 from chatkey_oauth.lab.refusals import LabRefused
+from chatkey_oauth.lab.registry import check_filter
 from chatkey_oauth.lab.wire import Data
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ def flow_handlers(app: App) -> list[HTTPRouteHandler]:
         cookie: FromQuery[str | None] = None,
         wanted_state: Annotated[str | None, QueryParameter(name="state")] = None,  # the framework keeps the name
     ) -> Data[list[Flow]]:
+        check_filter(provider)
         wanted = Scope(
             provider=provider,
             account=account,

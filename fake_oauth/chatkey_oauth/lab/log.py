@@ -32,7 +32,7 @@ PLAIN: Final = frozenset(
         *("include_granted_scopes", "integration_type", "interactive", "language", "lang", "locale", "login"),
         *("permissions", "popup", "return_scopes", "scope_data", "tweet.fields", "user.fields"),
         # of the consent page
-        *("account", "decision", "flow", "misbehave", "offered", "share"),
+        *("account", "decision", "email_choice", "flow", "misbehave", "offered", "share", "stop_using"),
     }
 )
 """Parameters whose values are written down; of all others only a fingerprint is."""

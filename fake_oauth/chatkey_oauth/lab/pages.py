@@ -6,6 +6,7 @@ import re
 from datetime import UTC, datetime
 from functools import cache
 from html import escape
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
 from litestar import Response
@@ -13,6 +14,7 @@ from litestar import Response
 from chatkey_oauth.engine.flows import Leg
 from chatkey_oauth.engine.http import Answer, clean
 from chatkey_oauth.engine.pages import html, policy, template
+from chatkey_oauth.faults.catalogue import FAMILIES
 from chatkey_oauth.lab.log import stand_in
 
 if TYPE_CHECKING:
@@ -63,7 +65,7 @@ def lab_page(found: Overview, flows: Sequence[Flow], address: str) -> Answer:
         providers=rows((name, place.browser_url) for name, place in found.providers.items()),
         flows="\n".join(map(flow_row, flows[:NEWEST])) or nothing("No login was tried yet."),
         rules="\n".join(map(rule_row, found.rules)) or nothing("No fault is armed."),
-        faults="\n".join(map(fault_row, found.faults)),
+        faults="\n".join(family(title, list(faults)) for title, faults in groupby(found.faults, family_of)),
         switches="\n".join(map(switch_row, found.switches)),
         clients=rows((client.provider, f"{client.client_id} · {client.title}") for client in found.clients)
         or nothing("No application is registered."),
@@ -122,6 +124,17 @@ def scope_value(rule: Rule, name: str) -> str | None:
     return stand_in(value) if value and name == "state" else value
 
 
+def family_of(fault: FaultInfo) -> str:
+    """Where a login meets a fault."""
+    return next((title for title, kinds in FAMILIES.items() if fault.name in {kind.name for kind in kinds}), "Others")
+
+
+def family(title: str, faults: list[FaultInfo]) -> str:
+    """The faults that a login meets at one place."""
+    listed = "\n".join(map(fault_row, faults))
+    return f'<h3>{text(title)}</h3><ul class="rows catalogue">\n{listed}\n</ul>'
+
+
 def fault_row(fault: FaultInfo) -> str:
     """A fault of the catalogue."""
     legs = " ".join(fault.legs)
@@ -158,7 +171,7 @@ def station(flow: Flow, leg: Leg) -> str:
     """A leg of the way, with a sign that says how far the flow came and how it went there."""
     steps = [step for step in flow.steps if step.leg is leg]
     mark = "absent" if not steps else "wrong" if any(map(is_bad, steps)) else "good"
-    reached = {"absent": "not reached", "wrong": "something is wrong", "good": "went well"}[mark]
+    reached = {"absent": "no such step", "wrong": "something is wrong", "good": "went well"}[mark]
     return (
         f'<li class="{mark}"><span class="sign" aria-hidden="true">{SIGNS[mark]}</span>{leg}'
         f'<span class="hidden">: {reached}</span></li>'

@@ -79,6 +79,12 @@ def check_provider(member: str, name: str) -> None:
         raise LabRefused(404, "provider_unknown", f"{member}: {name!r} is not one of {', '.join(NAMES)}.")
 
 
+def check_filter(provider: str | None) -> None:
+    """Refuse to look for a provider that is not imitated: nothing would ever be found, however long one waits."""
+    if provider is not None:
+        check_provider("provider", provider)
+
+
 def check_subject(name: str, subject: str) -> None:
     """Refuse a subject id that its provider would never give anybody."""
     if name not in NAMES:

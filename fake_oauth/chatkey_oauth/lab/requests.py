@@ -9,6 +9,7 @@ from litestar.params import FromQuery, QueryParameter
 
 from chatkey_oauth.engine.flows import Leg
 from chatkey_oauth.lab.log import Wanted
+from chatkey_oauth.lab.registry import check_filter
 from chatkey_oauth.lab.wire import Data, Requests
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ def requests_handler(app: App) -> HTTPRouteHandler:
         leg: FromQuery[Leg | None] = None,
         wait: Annotated[float, QueryParameter(ge=0, le=30)] = 0,
     ) -> Data[Requests]:
+        check_filter(provider)
         wanted = Wanted(
             after=after,
             provider=provider,

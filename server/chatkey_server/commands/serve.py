@@ -11,7 +11,8 @@ import signal
 import socket
 import ssl
 import sys
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, cast
 
 import click
 import uvicorn
@@ -23,6 +24,7 @@ from chatkey_server.assets import AssetsError
 from chatkey_server.chat.hub import Hub
 from chatkey_server.settings import Settings, SettingsError, load
 from chatkey_server.socket import close_all
+from chatkey_server.socket.wire import PatientSocket
 from chatkey_server.storage import engine, migrate
 from chatkey_server.wire import PatientHttp, note_broken_text
 
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from litestar import Litestar
 
 BACKLOG = 2048
+MOST_FILES = 65_536
 GC_THRESHOLD = 20_000
 """New objects before Python looks for cycles among them; by itself it does at 700."""
 GRACE_SECONDS = 5
@@ -46,6 +49,7 @@ def serve(host: str | None, port: int | None) -> None:
     settings = load(_environment(host, port))
     logs.configure(settings.log_level)
     asyncio.run(_check_stores(settings))
+    _raise_file_limit()
     listener = _listen(settings)
     try:
         app = create_app(settings)
@@ -125,6 +129,18 @@ async def _check_redis(url: str) -> None:
         ) from error
 
 
+def _raise_file_limit() -> None:
+    """Take as many open files as this process may have: by habit it starts with 1024, and each peer needs one."""
+    if sys.platform == "win32":
+        return
+    import resource  # noqa: PLC0415 - there is none on Windows
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+
+
 def _listen(settings: Settings) -> socket.socket:
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     try:
@@ -154,9 +170,12 @@ def uvicorn_config(app: Litestar, settings: Settings) -> uvicorn.Config:
     config = uvicorn.Config(
         app,
         http=PatientHttp,
-        ws="websockets-sansio",
+        # uvicorn calls it as it calls a class of its own.
+        ws=cast("type[asyncio.Protocol]", partial(PatientSocket, settings.limits)),
         ws_max_size=settings.limits.frame_bytes,
         ws_per_message_deflate=False,
+        ws_ping_interval=settings.limits.pong_timeout,
+        ws_ping_timeout=settings.limits.pong_timeout,
         lifespan="on",
         log_config=None,
         access_log=settings.log_level == "debug",

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple, NoReturn
 
 _COMPACT: Final = re.compile(r"([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]*)", re.ASCII)
 _BASE64URL: Final = re.compile(r"[A-Za-z0-9_-]*", re.ASCII)
+_MOST_LEVELS: Final = 32
 # The last character of a group of 2 (or 3) carries 4 (or 2) bits that no byte uses: they must be zero.
 _CANONICAL_LAST: Final = {0: None, 2: frozenset("AQgw"), 3: frozenset("AEIMQUYcgkosw048")}
 
@@ -54,13 +55,16 @@ def split(text: str) -> Compact:
 
 
 def json_value(raw: bytes) -> object:
-    """Read JSON in UTF-8; a member named twice, at any depth, raises `Malformed`, and so does NaN."""
+    """Read JSON in UTF-8; a member named twice, at any depth, raises `Malformed`, and so do NaN and deep nesting."""
     try:
         value: object = _decoder.decode(raw.decode())
     except Malformed:
         raise
     except (ValueError, RecursionError):
         raise Malformed("not JSON in UTF-8") from None
+    # Python's own limit differs between versions. What has few brackets is not measured: tokens are many.
+    if raw.count(b"{") + raw.count(b"[") > _MOST_LEVELS:
+        _check_levels(value, _MOST_LEVELS)
     return value
 
 
@@ -70,6 +74,15 @@ def json_object(raw: bytes) -> dict[str, object]:
     if not isinstance(value, dict):
         raise Malformed("not a JSON object")
     return value
+
+
+def _check_levels(value: object, left: int) -> None:
+    if not isinstance(value, dict | list):
+        return
+    if left == 0:
+        raise Malformed(f"JSON of more than {_MOST_LEVELS} levels")
+    for part in value.values() if isinstance(value, dict) else value:
+        _check_levels(part, left - 1)
 
 
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:

@@ -117,8 +117,23 @@ MEANINGS: Final[dict[Code, Meaning]] = {
     Code.FRAME_UNEXPECTED: Meaning(
         400, Close.BAD_FRAME, "A frame that has no place here, such as a message before `connect`."
     ),
+    Code.FRAME_TIMEOUT: Meaning(
+        408,
+        Close.AUTH_TIMEOUT,
+        "A frame that had begun did not come to its end in time; told by the close alone.",
+        retryable=True,
+    ),
     Code.AUTH_TIMEOUT: Meaning(
         408, Close.AUTH_TIMEOUT, "No `connect` came within the time that `hello` named.", retryable=True
+    ),
+    Code.IDLE_TIMEOUT: Meaning(
+        408, Close.AUTH_TIMEOUT, "No frame came for longer than the limit; `ping` as `hello` says.", retryable=True
+    ),
+    Code.TOO_MANY_SOCKETS: Meaning(
+        429,
+        Close.RATE_LIMITED,
+        "The identity, or the client address, has as many sockets open as it may have; close one.",
+        retryable=True,
     ),
     Code.IDENTITY_CHANGED: Meaning(
         409,

@@ -1,10 +1,28 @@
-"""Names the usual mistake behind a signature that does not verify, for the log and the integrator."""
+"""Names the usual mistake behind a token that is no token or does not verify, for the log and the integrator."""
 
 from __future__ import annotations
 
 import hmac
 from base64 import b64decode, urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Final
+
+
+def misshapen(token: str) -> str | None:
+    """Tell what was done to a token that is not three base64url segments, or None if no known mistake fits."""
+    return next((f"the token {mistake}" for mistake, fits in _MISSHAPEN if fits(token)), None)
+
+
+_MISSHAPEN: Final[tuple[tuple[str, Callable[[str], bool]], ...]] = (
+    ("still has the word Bearer before it", lambda token: token[:7].lower() == "bearer "),
+    ("has white space around it", lambda token: token != token.strip()),
+    ("stands in quotes: it was written as JSON once more than it was read", lambda token: token[:1] in {'"', "'"}),
+    ("is in a JSON serialization; send the compact one", lambda token: token[:1] == "{"),
+    ("is percent-encoded once more than it was decoded", lambda token: "%2" in token),
+    ("has base64 padding; JWTs leave the = out", lambda token: "=" in token),
+    ("is in base64; JWTs are in base64url, with - and _ for + and /", lambda token: "+" in token or "/" in token),
+    ("has five segments: it is encrypted, and should only be signed", lambda token: token.count(".") == 4),
+)
 
 
 def signed_with(signed: bytes, signature: bytes, secret: bytes) -> str | None:

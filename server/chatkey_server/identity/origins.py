@@ -7,8 +7,6 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-import idna
-
 from chatkey_protocol.codes import Code
 from chatkey_server.identity.errors import Refused
 
@@ -57,15 +55,21 @@ def is_loopback_host(host: str) -> bool:
         return False
 
 
+def _in_ascii(domain: str, text: str) -> str:
+    import idna  # noqa: PLC0415 - few names need it, and every command would wait for its tables
+
+    try:
+        return idna.encode(text, uts46=True).decode()
+    except idna.IDNAError:
+        raise _refused(domain, "this is not a host name") from None
+
+
 def _host(domain: str, text: str) -> str:
     if text.startswith("["):
         return _ipv6(domain, text)
     if "*" in text:
         raise _refused(domain, "there are no wildcards; register each host")
-    try:
-        host = text.lower() if text.isascii() else idna.encode(text, uts46=True).decode()
-    except idna.IDNAError:
-        raise _refused(domain, "this is not a host name") from None
+    host = text.lower() if text.isascii() else _in_ascii(domain, text)
     labels = host.split(".")
     if not all(_LABEL.fullmatch(label) for label in labels):
         raise _refused(domain, "this is not a host name")

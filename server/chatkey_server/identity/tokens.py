@@ -18,7 +18,7 @@ from chatkey_protocol.names import ANNOUNCED_SOCIALS, AVAILABLE_SOCIALS
 from chatkey_server.identity import claims, encoding, keys
 from chatkey_server.identity.claims import LEEWAY_SECONDS, Seconds
 from chatkey_server.identity.errors import Refused
-from chatkey_server.identity.mistakes import signed_with
+from chatkey_server.identity.mistakes import misshapen, signed_with
 
 MAX_TOKEN_BYTES: Final = 8192
 MAX_UID_CHARS: Final = 255
@@ -286,7 +286,7 @@ def _parts(token: str) -> _Parts:
         _check_header(compact.header)
         return _Parts(compact, encoding.decode(compact.payload))
     except encoding.Malformed as wrong:
-        raise Refused(Code.TOKEN_MALFORMED, f"The token is malformed: {wrong}.") from None
+        raise Refused(Code.TOKEN_MALFORMED, f"The token is malformed: {wrong}.", cause=misshapen(token)) from None
 
 
 @lru_cache(maxsize=256)
@@ -380,11 +380,13 @@ def _profile(read: _Claims) -> Profile:
 
 
 def _wrong(member: str, what: str) -> Refused:
+    if not member:
+        return Refused(Code.TOKEN_MALFORMED, f"The token's payload is malformed: it {what}.", member="payload")
     milliseconds = member in {"exp", "iat", "nbf"} and "9999999999" in what
     return Refused(
         Code.TOKEN_CLAIMS,
-        f"The token's claim {member} {what}." if member else f"The token's payload {what}.",
-        member=member or "payload",
+        f"The token's claim {member} {what}.",
+        member=member,
         cause=f"{member} looks like milliseconds; write seconds" if milliseconds else None,
     )
 

@@ -32,8 +32,8 @@ def route_path(template: str) -> str:
 class OneSpelling:
     """An ASGI application that answers 404 to any other spelling of a path, before the router evens them out.
 
-    Everywhere: no empty segment and no slash at the end, but for the admin panel, whose paths are Piccolo's. Under /v1 also nothing percent-encoded, since no path there
-    needs it; so an id can neither hold a slash nor be empty.
+    Everywhere: no empty segment and no slash at the end, but for the admin panel, whose paths are Piccolo's. Under /v1
+    also nothing percent-encoded, since no path there needs it; so an id can neither hold a slash nor be empty.
     """
 
     def __init__(self, app: ASGIApp) -> None:

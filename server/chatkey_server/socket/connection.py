@@ -12,6 +12,7 @@ from chatkey_server.identity.errors import Refused
 from chatkey_server.identity.tokens import SocketIdentity, UnverifiedToken
 from chatkey_server.settings import Limits
 from chatkey_server.socket import frames
+from chatkey_server.socket.allowance import Allowance
 from chatkey_server.socket.handshake import Handshake
 from chatkey_server.storage.providers import ProviderView
 
@@ -38,8 +39,7 @@ class Connection:
         self._handshake = handshake
         self._limits = limits
         self._nonce: str | None = proofs.new_nonce()
-        self._allowance = float(limits.frames_per_second)
-        self._counted_at = now
+        self._allowance = Allowance(limits.frames_per_second, now)
         self._asked_again = False
         self.state = State.AWAITING_CONNECT
         self.opened_at = now
@@ -145,14 +145,10 @@ class Connection:
         raise Refused(Code.TOKEN_EXPIRED, "The token of this connection has expired; connect with a new one.")
 
     def _count(self, now: float) -> None:
-        most = self._limits.frames_per_second
-        if not most:
-            return
-        self._allowance = min(most, self._allowance + max(0.0, now - self._counted_at) * most)
-        self._counted_at = now
-        if self._allowance < 1:
-            raise Refused(Code.RATE_LIMITED, f"More than {most} frames came within a second.")
-        self._allowance -= 1
+        if not self._allowance.take(now):
+            raise Refused(
+                Code.RATE_LIMITED, f"More than {self._limits.frames_per_second} frames came within a second."
+            )
 
     def _expect(self, state: State, frame: frames.Frame) -> None:
         if self.state is state:

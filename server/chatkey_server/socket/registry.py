@@ -1,12 +1,16 @@
-"""The sockets that are open in this process: to close them all, and to know who still has one."""
+"""The sockets that are open in this process: to close them all, and to know how many each person and address has."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
+from chatkey_protocol.codes import Code
 from chatkey_server.identity.errors import Refused
+
+if TYPE_CHECKING:
+    from chatkey_server.settings import Limits
 
 
 class Closable(Protocol):
@@ -16,12 +20,43 @@ class Closable(Protocol):
         """Say why, and close."""
 
 
-class Sockets:
-    """All open sockets of this process, and how many each party has."""
+class Crowd:
+    """How many sockets each one has, whoever they are told apart by, and how many one may have; 0 means no limit."""
 
-    def __init__(self) -> None:
+    def __init__(self, who: str, most: int) -> None:
+        self._who = who
+        self._most = most
+        self._counts: Counter[str] = Counter()
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._counts
+
+    def __len__(self) -> int:
+        return len(self._counts)
+
+    def join(self, name: str) -> None:
+        """Count one more socket; refuses with `too_many_sockets`."""
+        if self._most and self._counts[name] >= self._most:
+            raise Refused(
+                Code.TOO_MANY_SOCKETS,
+                f"This {self._who} has {self._most} sockets open, and may have no more; close one first.",
+            )
+        self._counts[name] += 1
+
+    def leave(self, name: str) -> None:
+        """Count one socket less."""
+        self._counts[name] -= 1
+        if not self._counts[name]:
+            del self._counts[name]
+
+
+class Sockets:
+    """All open sockets of this process, and how many of them each person and each client address has."""
+
+    def __init__(self, limits: Limits) -> None:
         self._open: set[Closable] = set()
-        self._parties: Counter[str] = Counter()
+        self.parties = Crowd("identity", limits.sockets_per_identity)
+        self.addresses = Crowd("address", limits.sockets_per_address)
 
     def __len__(self) -> int:
         return len(self._open)
@@ -33,20 +68,6 @@ class Sockets:
     def remove(self, socket: Closable) -> None:
         """Forget a socket that is gone."""
         self._open.discard(socket)
-
-    def join(self, party: str) -> None:
-        """Count one more socket of the party."""
-        self._parties[party] += 1
-
-    def leave(self, party: str) -> None:
-        """Count one socket of the party less."""
-        self._parties[party] -= 1
-        if not self._parties[party]:
-            del self._parties[party]
-
-    def is_here(self, party: str) -> bool:
-        """Tell whether the party has a socket in this process."""
-        return party in self._parties
 
     async def close_all(self, refused: Refused) -> None:
         """Close every socket, giving all of them the same reason; a peer that does not read is not waited for."""

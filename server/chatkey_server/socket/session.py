@@ -47,11 +47,16 @@ class Session:
         self._clock = services.clock
         self._chat = chat
         self._handshake = Handshake(services.settings.socket_uri)
-        self._machine = Connection(self._handshake, services.settings.limits, now=services.clock())
+        self._limits = services.settings.limits
+        self._machine = Connection(self._handshake, self._limits, now=services.clock())
         self._id = f"{_PROCESS}-{next(_numbers)}"
         self._outbox = Outbox(socket)
+        self._loop = asyncio.get_running_loop()
+        self._heard_at = self._loop.time()
+        self._idle: asyncio.TimerHandle | None = None
         self._alarm: Alarm | None = None
         self._closing: asyncio.Task[None] | None = None
+        self._address: str | None = None
         self._party: str | None = None
         self._log: structlog.typing.FilteringBoundLogger = log
 
@@ -59,6 +64,7 @@ class Session:
         """Serve the socket until the peer leaves or something is refused."""
         self._services.sockets.add(self)
         try:
+            self._take_place()
             self._handshake.arrive(self._origins(), self._socket.scope["query_string"])
             await self._send(self._machine.hello())
             self._set_alarm()
@@ -95,6 +101,12 @@ class Session:
             slow = Refused(Code.UNAVAILABLE, "This connection reads too slowly; connect again.")
             self._closing = asyncio.create_task(self.refuse(slow))
 
+    def _take_place(self) -> None:
+        client = self._socket.scope["client"]
+        address = client[0] if client else ""
+        self._services.sockets.addresses.join(address)
+        self._address = address
+
     def _origins(self) -> list[str]:
         return [value.decode("latin-1") for name, value in self._socket.scope["headers"] if name == b"origin"]
 
@@ -109,6 +121,7 @@ class Session:
 
     async def _take(self, text: str) -> None:
         now = self._clock()
+        self._heard_at = self._loop.time()
         frame = self._machine.receive(text, now)
         match frame:
             case frames.Connect():
@@ -126,13 +139,15 @@ class Session:
         token = tokens.unverified(frame.token)
         ready = self._machine.connect(frame, token, await self._provider(token.pid), now)
         identity = self._identity()
-        self._party = customer_channel(identity.pid, identity.login, identity.uid)
-        self._services.sockets.join(self._party)
-        self._services.hub.add(self._party, self.deliver)
+        party = customer_channel(identity.pid, identity.login, identity.uid)
+        self._services.sockets.parties.join(party)
+        self._party = party
+        self._services.hub.add(party, self.deliver)
         self._log = log.bind(provider=identity.pid, login=identity.login, uid=identity.uid)
         self._log.info("socket.ready", skew=round(self._handshake.skew, 1))
         await self._send(ready)
         self._set_alarm()
+        self._wait_for_a_word(self._limits.idle_timeout)
 
     async def _provider(self, provider_id: str) -> ProviderView:
         providers = self._services.providers
@@ -166,17 +181,34 @@ class Session:
             self._outbox.put(frames.encode(reauth))
         self._set_alarm()
 
+    def _wait_for_a_word(self, seconds: float) -> None:
+        # Whether a peer is there does not depend on what time it is: this is no alarm of the clock.
+        self._idle = self._loop.call_later(seconds, self._on_silence)
+
+    def _on_silence(self) -> None:
+        silent = self._loop.time() - self._heard_at
+        most = self._limits.idle_timeout
+        if silent < most:
+            self._wait_for_a_word(most - silent)
+            return
+        idle = Refused(Code.IDLE_TIMEOUT, f"No frame came for {most} s; connect again, and ping as `hello` says.")
+        self._closing = asyncio.create_task(self.refuse(idle))
+
     async def _leave(self) -> None:
         self._machine.close()
+        if self._idle is not None:
+            self._idle.cancel()
         if self._alarm is not None:
             self._alarm.cancel()
             self._alarm = None
         self._outbox.close()
         self._services.sockets.remove(self)
+        if self._address is not None:
+            self._services.sockets.addresses.leave(self._address)
         if self._party is None:
             return
         self._services.hub.remove(self._party, self.deliver)
-        self._services.sockets.leave(self._party)
+        self._services.sockets.parties.leave(self._party)
         self._log.info("socket.closed", seconds=round(self._clock() - self._machine.opened_at, 1))
-        if not self._services.sockets.is_here(self._party):
+        if self._party not in self._services.sockets.parties:
             await self._chat.gone(self._identity())

@@ -1,23 +1,19 @@
 """What an administrator changes, checked before it is stored: for the command line, the lab and the admin panel.
 
-Every function raises `Refused`: `parameter_invalid` naming the member, `provider_unknown`, or `unavailable`.
+Every function raises `Refused`: `parameterinvalid` naming the member, `provider_unknown`, or `unavailable`.
 """
 
 from __future__ import annotations
 
-import re
 import secrets
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from typing import Final, TypedDict, Unpack
 
-import msgspec
-from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
-from cryptography.hazmat.primitives.serialization import load_pem_private_key
-
 from chatkey_protocol.codes import Code
-from chatkey_protocol.names import ANNOUNCED_SOCIALS, AVAILABLE_SOCIALS
+from chatkey_protocol.names import AVAILABLE_SOCIALS
 from chatkey_server.identity import origins
 from chatkey_server.identity.errors import Refused
+from chatkey_server.storage.checks import CHECKS, check_application, check_text, invalid, signing_secret
 from chatkey_server.storage.engine import transaction
 from chatkey_server.storage.providers import (
     PROVIDER_ID,
@@ -37,13 +33,9 @@ from chatkey_server.storage.tables import (
     RegisteredDomain,
     SocialLogin,
 )
-from chatkey_server.storage.text import fit
 from chatkey_server.storage.vault import Vault
 
-SECRET_BYTES: Final = 32
-"""The least length of an HS256 secret (RFC 7518 3.2)."""
 MOST_DOMAINS: Final = 100
-PKCS8: Final = "-----BEGIN PRIVATE KEY-----"
 MOST_OVERLAP_SECONDS: Final = 30 * 24 * 3600
 
 
@@ -81,10 +73,10 @@ async def add_provider(
     domains: Iterable[str] = (),
 ) -> NewProvider:
     """Make a provider, with an id and a secret of our own unless they are given."""
-    made = NewProvider(f"prov_{secrets.token_hex(8)}" if id is None else id, _secret(secret_key))
+    made = NewProvider(f"prov_{secrets.token_hex(8)}" if id is None else id, signing_secret(secret_key))
     if not PROVIDER_ID.fullmatch(made.id) or made.id == SERVICE:
-        raise _invalid("id", f"must be 1 to 64 of A-Z a-z 0-9 _ -, not begin with _ or -, and not be {SERVICE!r}")
-    _check_text("name", made.id if name is None else name, 255)
+        raise invalid("id", f"must be 1 to 64 of A-Z a-z 0-9 _ -, not begin with _ or -, and not be {SERVICE!r}")
+    check_text("name", made.id if name is None else name, 255)
     async with transaction():
         added = (
             await Provider.insert(
@@ -100,7 +92,7 @@ async def add_provider(
             .returning(Provider.id)
         )
         if not added:
-            raise _invalid("id", f"{made.id!r} is taken; choose another")
+            raise invalid("id", f"{made.id!r} is taken; choose another")
         await set_domains(made.id, domains, now=now)
     return made
 
@@ -133,7 +125,7 @@ async def set_domains(provider_id: str, domains: Iterable[str], *, now: float) -
     """Replace the registered domains; each is a host with an optional port (D-08)."""
     registered = {domain: origins.registrable(domain) for domain in domains}
     if len(registered) > MOST_DOMAINS:
-        raise _invalid("domains", f"must be at most {MOST_DOMAINS}")
+        raise invalid("domains", f"must be at most {MOST_DOMAINS}")
     async with transaction():
         await _touch(provider_id, now)
         gone = RegisteredDomain.domain.not_in([*registered, ""])  # Piccolo takes no empty list; no domain is empty
@@ -150,7 +142,7 @@ async def replace_domain(provider_id: str, old: str | None, new: str | None, *, 
         rows = await RegisteredDomain.objects().where(RegisteredDomain.provider == provider_id)
         registered = [row.domain for row in rows]
         if new is not None and new != old and new in registered:
-            raise _invalid("domain", f"{new!r} is registered already")
+            raise invalid("domain", f"{new!r} is registered already")
         if new is not None and old is not None:  # in place: whoever looks at the row finds it again
             here = (RegisteredDomain.provider == provider_id) & (RegisteredDomain.domain == old)
             await RegisteredDomain.update({RegisteredDomain.domain: new}).where(here)
@@ -174,11 +166,11 @@ async def set_social(
             Code.SOCIAL_UNKNOWN, f"There is no {social!r} to log in with; there are {known}.", member="social"
         )
     if key_source not in {"service", "own"}:
-        raise _invalid("key_source", "must be 'service' or 'own'")
+        raise invalid("key_source", "must be 'service' or 'own'")
     async with transaction():
         await _touch(provider_id, now)
         if key_source == "own" and not await _has_application(provider_id, social):
-            raise _invalid(
+            raise invalid(
                 "key_source",
                 f"is 'own', but this provider has no {social} keys; give client_id and client_secret first",
             )
@@ -220,7 +212,7 @@ async def change_application(vault: Vault, holder: str, social: str, application
 
 async def set_application(vault: Vault, holder: str, social: str, application: Application, *, now: float) -> None:
     """Store the keys of an OAuth application: a provider's own, or the service's when `holder` is `service`."""
-    _check_application(social, application)
+    check_application(social, application)
     async with transaction():
         if holder != SERVICE:
             await _touch(holder, now)
@@ -251,14 +243,14 @@ async def rotate_secret(
 ) -> str:
     """Give a provider a new secret and return it; tokens of the one before count for `overlap_seconds` more (D-05)."""
     if not 0 <= overlap_seconds <= MOST_OVERLAP_SECONDS:
-        raise _invalid("overlap_seconds", f"must be from 0 to {MOST_OVERLAP_SECONDS} (30 days)")
-    fresh = _secret(secret_key)
+        raise invalid("overlap_seconds", f"must be from 0 to {MOST_OVERLAP_SECONDS} (30 days)")
+    fresh = signing_secret(secret_key)
     async with transaction():
         await _touch(provider_id, now)
         row = await Provider.select(Provider.sealed_secret_key).where(Provider.id == provider_id).first()
         before = str(row["sealed_secret_key"]) if row else ""
         if vault.open(before) == fresh:
-            raise _invalid("secret_key", "is the one in use already; rotate to another")
+            raise invalid("secret_key", "is the one in use already; rotate to another")
         await Provider.update(
             {
                 Provider.sealed_secret_key: vault.seal(fresh),
@@ -284,40 +276,6 @@ async def _has_application(holder: str, social: str) -> bool:
     )
 
 
-def _invalid(member: str, reason: str) -> Refused:
-    return Refused(Code.PARAMETER_INVALID, f"{member} {reason}.", member=member)
-
-
-def _secret(secret_key: str | None) -> str:
-    """Return the secret that was given, if it is one to sign with; a new one when none was."""
-    if secret_key is None:
-        return secrets.token_urlsafe(48)
-    if secret_key.lstrip().startswith("-----BEGIN"):
-        raise _invalid("secret_key", "is a PEM key; HS256 wants a random text that both ends share")
-    if secret_key != secret_key.strip():
-        raise _invalid("secret_key", "has white space at an end, which gets lost when it is copied")
-    if len(secret_key.encode()) < SECRET_BYTES:
-        raise _invalid("secret_key", f"must have at least {SECRET_BYTES} bytes")
-    return secret_key
-
-
-def _check_application(social: str, application: Application) -> None:
-    if social not in (*AVAILABLE_SOCIALS, *ANNOUNCED_SOCIALS):
-        raise Refused(Code.SOCIAL_UNKNOWN, f"There is no social provider {social!r}.", member="social")
-    for member, value in msgspec.structs.asdict(application).items():
-        if value:
-            _check_text(member, value, 8192 if member == "p8" else 255)
-    needed = _needed(social)
-    for member in needed:
-        if not getattr(application, member):
-            raise _invalid(member, f"is missing; the keys of {social} are not complete without it")
-    for member, value in msgspec.structs.asdict(application).items():
-        if value and member not in needed:
-            raise _invalid(member, f"is no part of the keys of {social}, which are {', '.join(needed)}; leave it out")
-    if application.p8 and not _is_signing_key(application.p8):
-        raise _invalid("p8", "is not an unencrypted P-256 private key in PKCS#8 form; give the whole .p8 file as it is")
-
-
 def _with_kept_secrets(given: Application, stored: Application) -> Application:
     ids = (given.client_id, given.team_id, given.key_id)
     if ids != (stored.client_id, stored.team_id, stored.key_id):
@@ -329,61 +287,3 @@ def _with_kept_secrets(given: Application, stored: Application) -> Application:
         key_id=given.key_id,
         p8=given.p8 or stored.p8,
     )
-
-
-def _needed(social: str) -> tuple[str, ...]:
-    """Return what an application must have; Apple's secret is made from its key (contract 2.1)."""
-    return ("client_id", "team_id", "key_id", "p8") if social == "apple" else ("client_id", "client_secret")
-
-
-def _is_signing_key(p8: str) -> bool:
-    if not p8.lstrip().startswith(PKCS8):
-        return False
-    try:
-        key = load_pem_private_key(p8.encode(), password=None)
-    except (ValueError, TypeError):
-        return False
-    return isinstance(key, EllipticCurvePrivateKey) and key.curve.name == "secp256r1"
-
-
-def _check_text(member: str, value: object, most: int, least: int = 1) -> None:
-    if not isinstance(value, str) or not least <= len(value) <= most or value != fit(value, most):
-        raise _invalid(member, f"must be {least} to {most} characters of text")
-
-
-def _check_title(member: str, value: object) -> None:
-    _check_text(member, value, 255)
-
-
-def _check_greeting(member: str, value: object) -> None:
-    _check_text(member, value, 2000, least=0)
-
-
-def _check_switch(member: str, value: object) -> None:
-    if not isinstance(value, bool):
-        raise _invalid(member, "must be true or false")
-
-
-def _check_pattern(pattern: str, wanted: str) -> Callable[[str, object], None]:
-    def check(member: str, value: object) -> None:
-        if not isinstance(value, str) or not re.fullmatch(pattern, value):
-            raise _invalid(member, f"must be {wanted}")
-
-    return check
-
-
-CHECKS: Final[dict[str, Callable[[str, object], None]]] = {
-    "name": _check_title,
-    "enabled": _check_switch,
-    "restrict_socket_origins": _check_switch,
-    "livechat_enabled": _check_switch,
-    "livechat_title": _check_title,
-    "livechat_greeting": _check_greeting,
-    "service_enabled": _check_switch,
-    "service_title": _check_title,
-    "service_greeting": _check_greeting,
-    "ui_colour": _check_pattern("#[0-9a-fA-F]{6}", "a colour such as #4f46e5"),
-    "ui_position": _check_pattern("left|right", "'left' or 'right'"),
-    "ui_locale": _check_pattern("[a-z]{2,3}(-[A-Za-z0-9]{2,8})?", "a language such as en or pt-BR"),
-}
-"""How each member of `ProviderChanges` is checked."""

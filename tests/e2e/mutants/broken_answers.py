@@ -37,6 +37,11 @@ def body_of(name: str, make: Any, content_type: str = "application/json") -> Non
 # reached, and answered at all
 
 
+@broken("nobody-listens")
+class NobodyListens(Backend):
+    options = {"url": "http://127.0.0.1:1{path}"}
+
+
 @broken("lan-http")
 class LanHttp(Backend):
     options = {"url": "http://192.168.1.5:{port}{path}", "connect_to": {"192.168.1.5": "127.0.0.1"}}
@@ -209,7 +214,9 @@ class SecretOnPage(Backend):
 
     async def handle(self, request: Request) -> Answer:
         if request.path == "/page":
-            return Answer(200, [HTML], b'<script src="app.js"></script><script src="https://cdn.example/x.js"></script>')
+            return Answer(
+                200, [HTML], b'<script src="app.js"></script><script src="https://cdn.example/x.js"></script>'
+            )
         if request.path == "/app.js":
             return Answer(200, [("Content-Type", "text/javascript")], f'const K = "{self.secret}"'.encode())
         return await super().handle(request)

@@ -188,13 +188,13 @@ class Believing(Backend):
 @broken("uid-from-body")
 class UidFromBody(Believing):
     def named(self, request: Request, body: Any) -> str | None:
-        return body.get("uid")
+        return str(body["uid"]) if "uid" in body else None
 
 
 @broken("sub-from-body")
 class SubFromBody(Believing):
     def named(self, request: Request, body: Any) -> str | None:
-        return body.get("sub")
+        return str(body["sub"]) if "sub" in body else None
 
 
 @broken("uid-from-query")
@@ -267,4 +267,3 @@ with_claims(BROKEN, "bcrypt-inside", lambda claims: {**claims, "meta": {"h": "$2
 with_claims(BROKEN, "card", lambda claims: {**claims, "payment": "4111 1111 1111 1111"})
 with_claims(BROKEN, "api-key", lambda claims: {**claims, "apiKey": "k-77"})
 with_claims(BROKEN, "refresh-token", lambda claims: {**claims, "oauth": {"refresh_token": "r-77"}})
-

@@ -7,7 +7,7 @@ import json
 from typing import Any
 from urllib.parse import unquote_plus
 
-from mutant_backend import BROKEN, PEOPLE, Backend, Claims, b64, compact, hs256, register, with_answer
+from mutant_backend import BROKEN, PEOPLE, Backend, Claims, compact, register, with_answer
 from mutant_server import Answer, Request
 
 broken = register(BROKEN)
@@ -289,5 +289,3 @@ class SameSiteNone(Backend):
 
     def set_cookie(self, session: str) -> str:
         return f"sid={session}; Path=/; HttpOnly; Secure; SameSite=None"
-
-

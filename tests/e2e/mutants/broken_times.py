@@ -22,9 +22,7 @@ def with_iat(name: str, value: Any) -> None:
 
 def shifted(name: str, seconds: int) -> None:
     """Keep a backend whose iat and exp are off by as much."""
-    with_claims(
-        BROKEN, name, lambda claims: {**claims, "iat": claims["iat"] + seconds, "exp": claims["exp"] + seconds}
-    )
+    with_claims(BROKEN, name, lambda claims: {**claims, "iat": claims["iat"] + seconds, "exp": claims["exp"] + seconds})
 
 
 def iso(moment: int) -> str:
@@ -127,5 +125,3 @@ class StaleCache(Backend):
     def claims(self, person: Claims, jkt: Any) -> Claims:
         made = super().claims(person, jkt)
         return {**made, "iat": made["iat"] - 1234, "exp": made["exp"] - 1234}
-
-

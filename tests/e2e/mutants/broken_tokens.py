@@ -74,7 +74,7 @@ with_token("bearer-prefix", lambda token: f"Bearer {token}")
 with_token("newline", lambda token: f"{token}\n")
 with_token("leading-space", lambda token: f" {token}")
 with_token("std-b64", standard)
-with_token("quoted", lambda token: json.dumps(token))
+with_token("quoted", json.dumps)
 with_token("python-bytes", lambda token: str(token.encode()))
 with_token("url-encoded", lambda token: quote(token, safe="").replace(".", "%2E") + "%2B")
 with_token("token-number", lambda token: 42)
@@ -174,7 +174,7 @@ class HeaderText(Backend):
 
 # signature: the key
 
-with_key(BROKEN, "key-b64-decoded", lambda secret: base64.urlsafe_b64decode(padded(secret.replace("_", "", 1)[:32])))
+with_key(BROKEN, "key-b64-decoded", base64.b64decode)
 with_key(BROKEN, "key-newline", lambda secret: f"{secret}\n".encode())
 with_key(BROKEN, "key-crlf", lambda secret: f"{secret}\r\n".encode())
 with_key(BROKEN, "key-space", lambda secret: f"{secret} ".encode())
@@ -228,7 +228,7 @@ with_payload("payload-string", lambda claims: compact(compact(claims).decode()))
 with_payload("payload-list", lambda claims: compact([claims]))
 with_payload("payload-nan", lambda claims: compact({**claims, "score": float("nan")}))
 with_payload("payload-latin1", lambda claims: compact({**claims, "name": "Tomás"}).decode().encode("latin-1"))
-with_payload("payload-php", lambda claims: b"a:1:{s:3:\"uid\";s:6:\"u-1001\";}")
+with_payload("payload-php", lambda claims: b'a:1:{s:3:"uid";s:6:"u-1001";}')
 
 
 @broken("nested-token")

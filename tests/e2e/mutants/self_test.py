@@ -14,14 +14,13 @@ import broken_requests
 import broken_times
 import broken_tokens
 import unusual
-from mutant_backend import BROKEN, PROVIDER, SECRET, SESSIONS, UNUSUAL, Backend, Clock, jwt_session
-from mutant_server import Server
-
 from chatkey_e2e.gettoken.calls import Calls
 from chatkey_e2e.gettoken.model import Check, Outcome, Report, Verdict
 from chatkey_e2e.gettoken.runner import run
 from chatkey_e2e.gettoken.target import Login, Target
 from chatkey_e2e.gettoken.wire import HttpWire
+from mutant_backend import BROKEN, PROVIDER, SECRET, SESSIONS, UNUSUAL, Backend, Clock, jwt_session
+from mutant_server import Server
 
 HERE: Final = Path(__file__).parent
 MODULES: Final = (broken_answers, broken_people, broken_requests, broken_times, broken_tokens, unusual)
@@ -36,6 +35,8 @@ class Mutant:
     bug: str
     caught_by: tuple[str, ...]
     level: str = "fail"
+    says: str = ""
+    """What the message or the hint must hold: the cause, where the checker knows it."""
     reason: str = ""
     """Why it is not run here."""
 
@@ -90,7 +91,8 @@ def target_for(kind: type[Backend], base: str, port: int, secret: str) -> Target
     filled = {name: value.format(**where) if isinstance(value, str) else value for name, value in special.items()}
     path = f"{base.partition(f':{port}')[2]}{kind.path}"
     url = address.format(**where, path=path if "{base}" not in address else kind.path)
-    return Target(**{"url": url, "provider_id": PROVIDER, **logins, **filled, "secret": secret})
+    members: dict[str, Any] = {"url": url, "provider_id": PROVIDER, **logins, **filled, "secret": secret}
+    return Target(**members)
 
 
 def login(how: str, base: str, special: Mapping[str, Any]) -> Login | None:
@@ -100,7 +102,9 @@ def login(how: str, base: str, special: Mapping[str, Any]) -> Login | None:
         "login": Login((("Cookie", f"sid={SESSIONS['ada']}"),)),
         "login_b": Login((("Cookie", f"sid={SESSIONS['bo']}"),)),
         "form": Login(url=f"{base}/login", fields=tuple(fields.items()), passwords=("hunter-2", "hunter-3")),
-        "form_b": Login(url=f"{base}/login", fields=(("user", "bo"), ("password", "hunter-2")), passwords=("hunter-2",)),
+        "form_b": Login(
+            url=f"{base}/login", fields=(("user", "bo"), ("password", "hunter-2")), passwords=("hunter-2",)
+        ),
         "bearer": Login((("Authorization", f"Bearer {SESSIONS['ada']}"),)),
         "csrf": Login((("Cookie", f"sid={SESSIONS['ada']}; csrftoken=c-5d2e9b71a4"),)),
         "jwt": Login((("Cookie", f"sid={jwt_session('ada')}"),)),
@@ -116,6 +120,8 @@ def complaint(mutant: Mutant, report: Report) -> str:
     if first.check.id not in mutant.caught_by or first.verdict != mutant.level:
         wanted = f"{' or '.join(mutant.caught_by)} ({mutant.level})"
         return f"{said(first)} came first, not {wanted}"
+    if mutant.says not in f"{first.message} {first.hint}":
+        return f"{said(first)} does not say {mutant.says!r}"
     return general_complaint(report)
 
 

@@ -6,14 +6,14 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-import self_test
-from mutant_backend import BROKEN, UNUSUAL
-from mutant_server import Server
-from self_test import Mutant, Oddity
 
+import self_test
 from chatkey_e2e.gettoken import checks
 from chatkey_e2e.gettoken.findings import passed
 from chatkey_e2e.gettoken.model import Check
+from mutant_backend import BROKEN, UNUSUAL
+from mutant_server import Server
+from self_test import Mutant, Oddity
 
 MUTANTS = self_test.mutants()
 ODDITIES = self_test.oddities()
@@ -32,6 +32,20 @@ def test_an_unusual_endpoint_that_is_right_passes_clean(oddity: Oddity, mutant_s
     report = self_test.judge(mutant_server, oddity.id)
 
     assert not self_test.odd_complaint(oddity, report)
+
+
+@pytest.mark.parametrize("check_id", checks.ORDER)
+def test_a_check_that_is_switched_off_makes_the_self_test_fail(check_id: str, mutant_server: Server) -> None:
+    mutant = next(mutant for mutant in MUTANTS if mutant.caught_by == (check_id,))
+
+    report = self_test.judge(mutant_server, mutant.id, switched_off(check_id))
+
+    assert self_test.complaint(mutant, report)
+
+
+def switched_off(check_id: str) -> tuple[Check, ...]:
+    """Return all checks, one of which finds nothing."""
+    return tuple(replace(check, judge=lambda _: passed()) if check.id == check_id else check for check in checks.load())
 
 
 def test_every_mutant_is_written_down_and_the_other_way_round() -> None:

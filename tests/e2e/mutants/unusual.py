@@ -50,7 +50,9 @@ with_claims(UNUSUAL, "Life65", lambda claims: {**claims, "exp": claims["iat"] + 
 with_claims(UNUSUAL, "UnicodeName", lambda claims: {**claims, "name": "渡辺 みなみ 👩‍🚀 O'Neil <b>"})
 with_claims(UNUSUAL, "UnicodeUid", lambda claims: {**claims, "uid": f"käufer/{claims['uid']}"})
 with_claims(UNUSUAL, "ColonUid", lambda claims: {**claims, "uid": f"crm:{claims['uid']}"})
-with_claims(UNUSUAL, "UuidUid", lambda claims: {**claims, "uid": f"5f0c6a2e-8a2b-4b60-9d0f-00000000{claims['uid'][-4:]}"})
+with_claims(
+    UNUSUAL, "UuidUid", lambda claims: {**claims, "uid": f"5f0c6a2e-8a2b-4b60-9d0f-00000000{claims['uid'][-4:]}"}
+)
 with_claims(UNUSUAL, "LongNumberUid", lambda claims: {**claims, "uid": f"49170123456{claims['uid'][-4:]}"})
 with_claims(UNUSUAL, "ShortUid", lambda claims: {**claims, "uid": claims["uid"][-1]})
 with_claims(UNUSUAL, "NullProfile", lambda claims: {**claims, "name": None, "email": None, "avatar": None})
@@ -519,4 +521,3 @@ class SignedCookie(Backend):
         who = json.loads(base64.urlsafe_b64decode(f"{segments.partition('.')[2]}===")).get("who")
         request.headers["cookie"] = f"sid={dict(zip(self.sessions.values(), self.sessions, strict=True))[who]}"
         return super().person(request, body)
-

@@ -11,6 +11,7 @@ import pytest
 from chatkey_oauth.faults.catalogue import FAMILIES, FAULTS
 from chatkey_oauth.faults.fault import Fault
 from chatkey_oauth.faults.rules import RULES, FaultError, Order, Rule, Scope
+from chatkey_oauth.providers import NAMES
 
 if TYPE_CHECKING:
     from tests.oauth.conftest import Visitor
@@ -216,6 +217,34 @@ def test_several_faults_act_together_in_the_order_they_were_armed(google: Visito
     assert [rule.hits for rule in rules] == [1, 1, 1, 1, 1]
     assert journey.claims["iss"] == "https://second.example"
     assert "state" not in journey.callback
+
+
+@pytest.mark.parametrize("leg", ["token", "profile"])
+@pytest.mark.parametrize("first", ["malformed-json", "empty-answer", "wrong-content-type", "profile-list"])
+@pytest.mark.parametrize("then", FAULTS)
+def test_no_fault_stumbles_over_what_another_left(  # noqa: PLR0917 - pytest names them
+    google: Visitor, arm: Arm, travel: Travel, leg: str, first: str, then: str
+) -> None:
+    for fault in (first, then):
+        if leg in FAULTS[fault].legs:
+            arm(fault, Scope(provider="google"), None, **({"leg": leg} if hasattr(FAULTS[fault], "leg") else {}))
+
+    journey = travel(google)
+
+    assert all(200 <= answer.status < 600 for answer in journey.answers)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("fault", FAULTS)
+def test_no_provider_stumbles_over_a_fault(
+    visit: Callable[[str], Visitor], arm: Arm, travel: Travel, name: str, fault: str
+) -> None:
+    arm(fault, scope=Scope(provider=name), times=None)
+
+    journey = travel(visit(name))
+
+    assert all(200 <= answer.status < 600 for answer in journey.answers)
+    assert not any(set("\r\n") & set(value) for answer in journey.answers for _, value in answer.headers)
 
 
 def test_a_reset_disarms_everything(fake: App, arm: Arm, google: Visitor) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 OWN = "http://127.0.0.1"
 
 
-@pytest.mark.contract("D-14/lab")
+@pytest.mark.contract("D-14/fake-lab")
 @pytest.mark.parametrize("peer", ["192.0.2.7", "::ffff:192.0.2.7", "2001:db8::1", ""])
 async def test_a_peer_elsewhere_is_refused(fake: App, error: Read, peer: str) -> None:
     transport = httpx.ASGITransport(app=fake, client=(peer, 1234))
@@ -27,7 +27,7 @@ async def test_a_peer_elsewhere_is_refused(fake: App, error: Read, peer: str) ->
     assert f"the request came from {peer!r}" in message
 
 
-@pytest.mark.contract("D-14/lab")
+@pytest.mark.contract("D-14/fake-lab")
 @pytest.mark.parametrize("host", ["evil.example", "id.example", "192.0.2.1:9911", "127.0.0.1.evil.example", "[", ""])
 async def test_a_name_that_only_leads_here_is_refused(lab: httpx.AsyncClient, error: Read, host: str) -> None:
     status, code, message = error(await lab.get("/lab", headers={"host": host}))
@@ -41,7 +41,7 @@ async def test_every_name_of_this_machine_will_do(lab: httpx.AsyncClient, host: 
     assert (await lab.get("/lab", headers={"host": host})).status_code == 200
 
 
-@pytest.mark.contract("D-14/lab")
+@pytest.mark.contract("D-14/fake-lab")
 @pytest.mark.parametrize(
     "origin", ["https://evil.example", "null", "http://127.0.0.1:3000", "https://127.0.0.1", "http://localhost"]
 )
@@ -79,3 +79,11 @@ async def test_a_filter_with_a_typing_error_is_told_rather_than_ignored(
 
     assert (status, code) == (400, "request_invalid")
     assert told in message
+
+
+@pytest.mark.parametrize("path", ["/lab/requests", "/lab/flows"])
+async def test_a_provider_that_is_none_is_not_looked_for(lab: httpx.AsyncClient, error: Read, path: str) -> None:
+    status, code, message = error(await lab.get(path, params={"provider": "goggle"}))
+
+    assert (status, code) == (404, "provider_unknown")
+    assert message.startswith("provider: 'goggle' is not one of google, ")

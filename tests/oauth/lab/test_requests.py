@@ -11,6 +11,7 @@ import pytest
 
 from chatkey_oauth.engine.grants import RING
 from chatkey_oauth.lab.log import RING as LOG_RING
+from chatkey_oauth.providers import NAMES
 
 if TYPE_CHECKING:
     from tests.oauth.conftest import Visitor
@@ -39,6 +40,18 @@ async def test_the_log_tells_whose_client_id_reached_the_provider_and_no_secret(
     assert exchange["authorization"].startswith("Basic ours:[")
     secrets = ["ours-secret", "gho_", "st-1", token.body.decode().split('"')[3]]
     assert not [secret for secret in secrets if secret in page.text]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_of_an_authorization_request_only_what_could_be_secret_is_hidden(
+    visit: Callable[[str], Visitor], name: str
+) -> None:
+    visitor = visit(name)
+    visitor.ask(nonce="n-1", prompt="none", login_hint="rhea")
+
+    (entry,) = visitor.fake.log.find()
+    hidden = {member for member, value in entry.query.items() if value.startswith("[")}
+    assert {"state", "nonce"} <= hidden <= {"state", "nonce", "code_challenge"}
 
 
 async def test_a_client_key_counts_as_client_id(lab: httpx.AsyncClient, data: Read, tiktok: Visitor) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Read = Callable[[httpx.Response], Any]
 
 
-@pytest.mark.contract("D-14/lab")
+@pytest.mark.contract("D-14/fake-lab")
 async def test_without_the_lab_there_is_none(make_fake: Callable[..., App]) -> None:
     transport = httpx.ASGITransport(app=make_fake())
     async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
@@ -29,7 +29,7 @@ async def test_without_the_lab_there_is_none(make_fake: Callable[..., App]) -> N
     assert [answer.status_code for answer in answers] == [404, 404, 404]
 
 
-@pytest.mark.contract("D-14/lab")
+@pytest.mark.contract("D-14/fake-lab")
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "fake.example"])
 def test_the_lab_needs_a_loopback_address(host: str) -> None:
     with pytest.raises(SettingsError, match="for this machine only"):

@@ -53,7 +53,7 @@ async def reads(client: Fixture, token: str) -> str:
 async def sign_in_begun(client: Fixture) -> str:
     """Begin a social login, and return its state."""
     answer = await client.get("/v1/public/provider/prov/oauth/google", params={"origin": "https://shop.test"})
-    return parse_qs(urlsplit(answer.headers["location"]).query)["state"][0]
+    return str(parse_qs(urlsplit(answer.headers["location"]).query)["state"][0])
 
 
 async def came_back(client: Fixture, state: str) -> str:

@@ -41,7 +41,7 @@ async def row_id(panel: Fixture, table: str, social: str) -> int:
     return next(int(row["id"]) for row in await panel.rows(table) if row["social"] == social)
 
 
-@pytest.mark.contract("1/mode-own-keys", "4.1/edge-60")
+@pytest.mark.contract("1/mode-own-keys", "4.1/edge-cache")
 async def test_a_change_is_in_the_configuration_at_once(panel: Fixture) -> None:
     before = (await panel.client.get("/v1/public/provider/prov")).json()["data"]["auth"]["oauth_providers"]
     answer = await panel.ask(
@@ -105,6 +105,7 @@ async def test_a_new_client_id_needs_its_own_secret(panel: Fixture) -> None:
         ({}, "social"),
     ],
 )
+@pytest.mark.contract("D-19/one-set-of-rules")
 async def test_what_cannot_be_is_refused_with_the_reason_and_nothing_is_stored(
     panel: Fixture, typed: dict[str, str], words: str
 ) -> None:
@@ -176,6 +177,8 @@ class TestApple:
             ({"p8": "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----"}, "p8 is not an unencrypted P-256"),
             ({"p8": ""}, "p8 is missing"),
             ({"team_id": ""}, "team_id is missing"),
+            ({"team_id": "T" * 33}, "team_id must be 1 to 32 characters of text"),
+            ({"client_id": "c" * 256}, "client_id must be 1 to 255 characters of text"),
             ({"key_id": ""}, "key_id is missing"),
             ({"client_id": ""}, "client_id is missing"),
             ({"client_secret": "secret"}, "client_secret is no part of the keys of apple"),
@@ -233,7 +236,7 @@ async def test_the_services_keys_are_changed_and_taken_away(panel: Fixture) -> N
     assert await panel.rows("service_keys") == []
 
 
-@pytest.mark.contract("D-08/registered")
+@pytest.mark.contract("2.1/domain", "D-08/serialised")
 async def test_domains_are_registered_one_by_one(panel: Fixture) -> None:
     added = await panel.ask("POST", "api/tables/domains/", {"provider": "prov", "domain": "localhost:3000"})
     twice = await panel.ask("POST", "api/tables/domains/", {"provider": "prov", "domain": "localhost:3000"})
@@ -253,6 +256,7 @@ async def test_domains_are_registered_one_by_one(panel: Fixture) -> None:
     assert (await view(panel)).origins == ()
 
 
+@pytest.mark.contract("D-19/one-set-of-rules")
 async def test_a_provider_is_changed_by_the_rules_of_the_command_line(panel: Fixture) -> None:
     changed = await panel.ask(
         "PATCH",

@@ -21,6 +21,7 @@ def attributes(cookie: str) -> set[str]:
     return {part.strip().lower() for part in cookie.split(";")[1:]}
 
 
+@pytest.mark.contract("D-19/sign-in")
 async def test_the_page_is_there_and_everything_behind_it_wants_somebody_signed_in(stranger: Fixture) -> None:
     page = await stranger.ask("GET", "")
     behind = [
@@ -89,6 +90,7 @@ async def test_guessing_is_slowed_down_and_nobody_is_locked_out(stranger: Fixtur
     assert (await stranger.sign_in()).status_code == 200
 
 
+@pytest.mark.contract("D-19/sign-in")
 @pytest.mark.parametrize("origin", ["https://evil.test", "null", "http://localhost:8801", ""])
 async def test_another_site_can_neither_sign_in_nor_change_anything(panel: Fixture, origin: str) -> None:
     answers = [

@@ -55,6 +55,7 @@ def questions(table: str) -> list[str]:
     ]
 
 
+@pytest.mark.contract("D-19/write-only", "2.1/secret-stays")
 async def test_no_answer_holds_a_secret(panel: Fixture, p8: str) -> None:
     secrets = await secrets_stored(panel, p8)
     asked = [question for table in TABLES for question in questions(table)]
@@ -66,6 +67,7 @@ async def test_no_answer_holds_a_secret(panel: Fixture, p8: str) -> None:
     assert found == set()
 
 
+@pytest.mark.contract("D-19/write-only")
 async def test_a_secret_cannot_be_guessed_by_filter_or_order(panel: Fixture) -> None:
     right, wrong = [
         await panel.ask("GET", f"api/tables/social_logins/?client_secret={guess}") for guess in ("the-client", "zzz")
@@ -105,6 +107,7 @@ async def test_member_login_is_a_section_of_its_own(panel: Fixture) -> None:
     assert [form["name"] for form in forms["grouped"]["Member Login"]] == ["New Provider", "Rotate Secret"]
 
 
+@pytest.mark.contract("2.1/socials")
 async def test_the_lists_show_what_is_stored(panel: Fixture) -> None:
     rows = {table: await panel.rows(table) for table in ("providers", "domains", "social_logins", "service_keys")}
 

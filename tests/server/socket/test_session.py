@@ -351,7 +351,7 @@ class TestEnding:
             await socket.leave()
 
         assert len(shop.services.sockets) == 0
-        assert shop.services.sockets._parties == {}
+        assert (len(shop.services.sockets.parties), len(shop.services.sockets.addresses)) == (0, 0)
         assert shop.services.hub._listeners == {}
         assert not shop.services.clock.alarms
 

@@ -14,7 +14,14 @@ from chatkey_server.identity.errors import Refused
 from chatkey_server.storage import admin, engine
 from chatkey_server.storage.overview import ProviderOverview, SocialOverview, overview
 from chatkey_server.storage.providers import Application, ProviderView, load
-from chatkey_server.storage.tables import ChatCustomer, Conversation, OAuthApplication, OAuthFlow, Provider
+from chatkey_server.storage.tables import (
+    ChatCustomer,
+    Conversation,
+    OAuthApplication,
+    OAuthFlow,
+    Provider,
+    RegisteredDomain,
+)
 from chatkey_server.storage.vault import Vault
 
 if TYPE_CHECKING:
@@ -188,12 +195,12 @@ async def test_domains_are_replaced(database: engine.Database, vault: Vault, clo
 
 @pytest.mark.contract("1/mode-service-keys", "1/mode-own-keys", "2.1/socials")
 async def test_a_domain_that_stays_keeps_its_row(database: engine.Database, vault: Vault, clock: Clock) -> None:
-    await admin.add_provider(vault, now=NOW, id="p", domains=["a.test", "b.test"])
+    await admin.add_provider(vault, now=clock(), id="p", domains=["a.test", "b.test"])
     rows = {row["domain"]: row["id"] for row in await RegisteredDomain.select()}
 
-    await admin.set_domains("p", ["b.test", "c.test"], now=NOW)
-    await admin.replace_domain("p", "b.test", "d.test", now=NOW)
-    await admin.replace_domain("p", "c.test", None, now=NOW)
+    await admin.set_domains("p", ["b.test", "c.test"], now=clock())
+    await admin.replace_domain("p", "b.test", "d.test", now=clock())
+    await admin.replace_domain("p", "c.test", None, now=clock())
 
     assert [(row["id"], row["domain"], row["origins"]) for row in await RegisteredDomain.select()] == [
         (rows["b.test"], "d.test", "https://d.test")

@@ -15,7 +15,7 @@ from chatkey_e2e.gettoken.model import NOBODY, Finding, Severity, check
     sent="the same call",
     passes="a status below 500",
     hint="The handler reads a user that is not there: ask first whether there is one.",
-    needs=("net.latency",),
+    needs=("req.post-json", "req.no-redirect"),
 )
 def no_5xx(calls: Calls) -> Finding:
     """Most people on a page are not logged in."""

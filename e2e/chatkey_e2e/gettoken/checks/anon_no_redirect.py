@@ -15,7 +15,7 @@ from chatkey_e2e.gettoken.model import NOBODY, Finding, Severity, check
     sent="the same call",
     passes="no 3xx, but one that the login's call gets too",
     hint='Exempt the route from the redirect to the login page: answer {"token": null} there.',
-    needs=("net.latency",),
+    needs=("req.post-json", "req.no-redirect"),
 )
 def no_redirect(calls: Calls) -> Finding:
     """The script follows, and reads the login page as if it were the answer."""

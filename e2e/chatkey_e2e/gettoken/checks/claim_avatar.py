@@ -28,7 +28,7 @@ def avatar(calls: Calls) -> Finding:
     if value is None:
         return passed()
     if not isinstance(value, str):
-        return failed(f"avatar is {reading.kind(value)} ({reading.shown(value)}), not a string.", calls.first)
+        return failed(f"avatar is {reading.described(value)}, not a string.", calls.first)
     if not value:
         return failed("avatar is empty.", calls.first, hint="Leave avatar out where there is none.")
     shown = reading.shown(value)

@@ -35,7 +35,7 @@ def _wrong(value: object) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        return f"is {reading.kind(value)} ({reading.shown(value)}), not a string"
+        return f"is {reading.described(value)}, not a string"
     if len(value) > MOST:
         return f"has {len(value)} characters; {MOST} are shown"
     if any(unicodedata.category(char) in {"Cc", "Cs"} for char in value):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from chatkey_e2e.gettoken.calls import Calls
 from chatkey_e2e.gettoken.findings import failed, passed
 from chatkey_e2e.gettoken.model import LIFETIME, Finding, Severity, check
-from chatkey_e2e.gettoken.times import TEN_DIGITS, not_seconds, whole
+from chatkey_e2e.gettoken.times import DIVIDE, TEN_DIGITS, not_seconds, whole
 
 
 @check(
@@ -24,6 +24,5 @@ def exp_absolute(calls: Calls) -> Finding:
     if value in TEN_DIGITS:
         return passed()
     if value >= TEN_DIGITS.stop:
-        hint = "Divide by 1000: Math.floor(Date.now() / 1000) + 3600."
-        return failed(not_seconds(value, "exp"), calls.first, hint=hint)
+        return failed(not_seconds(value, "exp"), calls.first, hint=f"{DIVIDE} Then add 3600.")
     return failed(not_seconds(value, "exp"), calls.first)

@@ -34,7 +34,7 @@ def exp_type(calls: Calls) -> Finding:
         instead = f"; there is one called {near!r}" if near else "; it stands in the header" if in_header else ""
         return failed(f"There is no claim exp{instead}.", calls.first)
     value = claims["exp"]
-    shown = f"exp is {reading.kind(value)} ({reading.shown(value)}), not an integer."
+    shown = f"exp is {reading.described(value)}, not an integer."
     if isinstance(value, str) and not value.isdigit():
         return failed(shown, calls.first, hint=f"A date is no number. {NOW}")
     if isinstance(value, float):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from chatkey_e2e.gettoken import reading
 from chatkey_e2e.gettoken.calls import Calls
 from chatkey_e2e.gettoken.findings import duration, failed, passed
-from chatkey_e2e.gettoken.model import LIFETIME, Finding, Severity, check
-from chatkey_e2e.gettoken.times import LEEWAY, TEN_DIGITS, not_seconds, whole
+from chatkey_e2e.gettoken.model import LIFETIME, Blocked, Finding, Severity, check
+from chatkey_e2e.gettoken.times import DIVIDE, LEEWAY, TEN_DIGITS, not_seconds, shift, whole, zone_like
 
 
 @check(
@@ -26,12 +26,14 @@ def iat(calls: Calls) -> Finding:
     if "iat" not in claims:
         return failed("There is no claim iat.", calls.first)
     if value is None:
-        found = f"{reading.kind(claims['iat'])} ({reading.shown(claims['iat'])})"
-        return failed(f"iat is {found}, not an integer.", calls.first)
+        return failed(f"iat is {reading.described(claims['iat'])}, not an integer.", calls.first)
     if value not in TEN_DIGITS:
-        return failed(not_seconds(value, "iat") if value else "iat is 0: the time was not read.", calls.first)
+        hint = DIVIDE if value >= TEN_DIGITS.stop else None
+        return failed(not_seconds(value, "iat") if value else "iat is 0: no time was read.", calls.first, hint=hint)
     ahead = value - calls.now_at(calls.first, claims)
     if ahead <= LEEWAY:
         return passed()
+    if zone_like(ahead) and shift(calls, calls.first) is not None:
+        raise Blocked("claim.lifetime")
     hint = "Set the clock of the server that signs (NTP), and use UTC."
     return failed(f"iat is {duration(ahead)} ahead of the clock.", calls.first, hint=hint)

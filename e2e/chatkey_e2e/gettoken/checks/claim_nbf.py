@@ -6,7 +6,7 @@ from chatkey_e2e.gettoken import reading
 from chatkey_e2e.gettoken.calls import Calls
 from chatkey_e2e.gettoken.findings import duration, failed, passed
 from chatkey_e2e.gettoken.model import LIFETIME, Finding, Severity, check
-from chatkey_e2e.gettoken.times import LEEWAY, whole
+from chatkey_e2e.gettoken.times import DIVIDE, LEEWAY, TEN_DIGITS, not_seconds, whole
 
 
 @check(
@@ -25,7 +25,9 @@ def nbf(calls: Calls) -> Finding:
         return passed()
     value = whole(claims, "nbf")
     if value is None:
-        return failed(f"nbf is {reading.kind(claims['nbf'])} ({reading.shown(claims['nbf'])}).", calls.first)
+        return failed(f"nbf is {reading.described(claims['nbf'])}.", calls.first)
+    if value >= TEN_DIGITS.stop:
+        return failed(not_seconds(value, "nbf"), calls.first, hint=DIVIDE)
     ahead = value - calls.now_at(calls.first, claims)
     if ahead <= LEEWAY:
         return passed()

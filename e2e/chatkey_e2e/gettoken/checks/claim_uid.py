@@ -37,7 +37,7 @@ def _wrong(calls: Calls) -> str:
         near = next((name for name in calls.claims if name.lower() in ALIKE), None)
         return f"There is no claim uid{f'; there is one called {near!r}' if near else ''}."
     if not isinstance(value, str):
-        return f"uid is {reading.kind(value)} ({reading.shown(value)}), not a string."
+        return f"uid is {reading.described(value)}, not a string."
     if not value.strip():
         return "uid is empty."
     if value.strip().lower() in NOBODY:

@@ -45,6 +45,8 @@ def _mixed(calls: Calls) -> Iterator[tuple[Exchange, str]]:
     else:
         alone[calls.nobody.name] = calls.anonymous.uid
     for session, exchange in calls.together:
+        if exchange.member is None and alone[session.name] is not None:
+            yield exchange, f"A call of {session.name} got null, as if nobody were logged in."
         if not exchange.minted:
             continue
         sent, expected = calls.jkt_of(exchange), alone[session.name]

@@ -23,7 +23,7 @@ TRACEBACK = re.compile(
     sent='{"jkt":',
     passes="a 4xx status or `token` null; no 5xx, no traceback",
     hint="Catch the error of the JSON parser, and answer 400.",
-    needs=("net.latency",),
+    needs=("req.post-json", "req.no-redirect", "req.jkt-missing"),
 )
 def bad_json(calls: Calls) -> Finding:
     """A traceback tells strangers how the site is built."""

@@ -21,7 +21,7 @@ QUICK = 2.0
     sent="a jkt of 10,000 characters, and a body of a megabyte around another",
     passes="no token, a status below 500, within 2 seconds",
     hint="Limit the size of the body before it is parsed; a kilobyte is plenty.",
-    needs=("net.latency",),
+    needs=("req.post-json", "req.no-redirect"),
 )
 def big_body(calls: Calls) -> Finding:
     """Otherwise anybody keeps the workers busy."""

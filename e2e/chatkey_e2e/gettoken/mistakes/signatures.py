@@ -222,7 +222,7 @@ def _signed_otherwise(token: str, compact: reading.Compact, secret: bytes) -> Wr
     )
     for what, signed in inputs:
         if hmac.compare_digest(compact.signature, reading.hs256(secret, signed)):
-            return Wrong(f"The secret is right, but {what} was signed instead of the two segments.", SIGN_SEGMENTS)
+            return Wrong(f"The secret is right, but what was signed is {what}.", SIGN_SEGMENTS)
     for what, signature in _other_signatures(compact, secret):
         if hmac.compare_digest(compact.signature, signature):
             return Wrong(f"The secret is right, but the signature is {what}.", SIGN_SEGMENTS)

@@ -1,0 +1,128 @@
+"""The socket beneath the app: uvicorn's own, without endless patience, and without room for what is no message."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, Final
+
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+
+from chatkey_protocol.codes import Code
+from chatkey_server.identity.errors import MEANINGS
+from chatkey_server.socket.allowance import Allowance
+
+if TYPE_CHECKING:
+    from websockets.frames import Frame
+
+    from chatkey_server.settings import Limits
+
+CLOSING_SECONDS: Final = 2.0
+"""How long a peer may take to answer a close frame."""
+LEAVING_SECONDS: Final = 5.0
+"""How long the last of what is sent may take to reach a peer, before the connection is cut."""
+
+
+class PatientSocket(WebSocketsSansIOProtocol):
+    """Ends a connection whose peer sends a message too slowly, too many frames around it, or takes nothing.
+
+    uvicorn pings by itself and bounds a message's size. It keeps whatever fragments a message comes in, answers every
+    ping, and waits without end for a peer that does not read.
+    """
+
+    def __init__(self, limits: Limits, **uvicorn: Any) -> None:
+        super().__init__(**uvicorn)
+        self._limits = limits
+        self._others = Allowance(limits.frames_per_second, self.loop.time())
+        self._came_whole = False
+        self._slow: asyncio.TimerHandle | None = None
+        self._unread: asyncio.TimerHandle | None = None
+        self._leaving: asyncio.TimerHandle | None = None
+        self.close_timeout = CLOSING_SECONDS
+
+    def data_received(self, data: bytes) -> None:
+        """Read on, and watch that what has begun comes to its end."""
+        self._came_whole = False
+        super().data_received(data)
+        if self._came_whole:
+            self._slow = _cancelled(self._slow)
+        if self._slow is None and (self.frames or self.conn.reader.buffer):
+            self._wait_for_the_rest()
+
+    def send_receive_event_to_app(self) -> None:
+        """Have a whole message."""
+        self._came_whole = True
+        super().send_receive_event_to_app()
+
+    def handle_cont(self, event: Frame) -> None:
+        """Take a further fragment of a message, if it is not one too many."""
+        if self._is_allowed():
+            super().handle_cont(event)
+
+    def handle_ping(self) -> None:
+        """Answer a ping, if it is not one too many."""
+        self._came_whole |= not self.frames
+        if self._is_allowed():
+            super().handle_ping()
+
+    def handle_pong(self, event: Frame) -> None:
+        """Take a pong, if it is not one too many."""
+        self._came_whole |= not self.frames
+        if self._is_allowed():
+            super().handle_pong(event)
+
+    def pause_writing(self) -> None:
+        """Wait for the peer to take what it was sent."""
+        super().pause_writing()
+        self._unread = self.loop.call_later(self._limits.pong_timeout, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """Wait no longer: the peer reads."""
+        super().resume_writing()
+        self._unread = _cancelled(self._unread)
+
+    def keepalive_timeout(self) -> None:
+        """Close, and cut: a peer that answers no ping may take no close frame either."""
+        super().keepalive_timeout()
+        self._leave()
+
+    def on_task_complete(self, task: asyncio.Task[None]) -> None:
+        """Cut the connection if the peer does not let it close."""
+        super().on_task_complete(task)
+        self._leave()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait for nothing any more."""
+        super().connection_lost(exc)
+        self._slow, self._unread, self._leaving = map(_cancelled, (self._slow, self._unread, self._leaving))
+
+    def _is_allowed(self) -> bool:
+        if self._others.take(self.loop.time()):
+            return True
+        self._cut(Code.RATE_LIMITED)
+        return False
+
+    def _wait_for_the_rest(self) -> None:
+        self._slow = self.loop.call_later(self._limits.frame_timeout, self._too_slow)
+
+    def _too_slow(self) -> None:
+        if self.read_paused:  # it is the app that is slow
+            self._wait_for_the_rest()
+            return
+        self._cut(Code.FRAME_TIMEOUT)
+
+    def _cut(self, code: Code) -> None:
+        """Close with a code of ours, which is all that a peer this far from the profile is told."""
+        if self.close_sent or self.transport.is_closing():
+            return
+        self.frames = []
+        self.conn.fail(MEANINGS[code].close, code)
+        self.handle_parser_exception()
+
+    def _leave(self) -> None:
+        if self._leaving is None and not self.disconnected:
+            self._leaving = self.loop.call_later(LEAVING_SECONDS, self.transport.abort)
+
+
+def _cancelled(timer: asyncio.TimerHandle | None) -> None:
+    if timer is not None:
+        timer.cancel()

@@ -1,0 +1,119 @@
+"""The rules for single values that an administrator gives. Every refusal names the member and says what it must be."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+from chatkey_protocol.codes import Code
+from chatkey_protocol.names import ANNOUNCED_SOCIALS, AVAILABLE_SOCIALS
+from chatkey_server.identity.errors import Refused
+from chatkey_server.storage.providers import Application
+from chatkey_server.storage.text import fit
+
+SECRET_BYTES: Final = 32
+"""The least length of an HS256 secret (RFC 7518 3.2)."""
+PKCS8: Final = "-----BEGIN PRIVATE KEY-----"
+KEY_CHARS: Final = {"team_id": 32, "key_id": 32, "p8": 8192}
+"""The most characters of an application's members; 255 of the others."""
+
+
+def invalid(member: str, reason: str) -> Refused:
+    """Return the refusal of a member, for this reason."""
+    return Refused(Code.PARAMETER_INVALID, f"{member} {reason}.", member=member)
+
+
+def signing_secret(secret_key: str | None) -> str:
+    """Return the secret that was given, if it is one to sign with; a new one when none was."""
+    if secret_key is None:
+        return secrets.token_urlsafe(48)
+    if secret_key.lstrip().startswith("-----BEGIN"):
+        raise invalid("secret_key", "is a PEM key; HS256 wants a random text that both ends share")
+    if secret_key != secret_key.strip():
+        raise invalid("secret_key", "has white space at an end, which gets lost when it is copied")
+    if len(secret_key.encode()) < SECRET_BYTES:
+        raise invalid("secret_key", f"must have at least {SECRET_BYTES} bytes")
+    return secret_key
+
+
+def check_application(social: str, application: Application) -> None:
+    """Refuse keys that are not whole, that do not belong together, or with which nothing can be signed."""
+    if social not in (*AVAILABLE_SOCIALS, *ANNOUNCED_SOCIALS):
+        raise Refused(Code.SOCIAL_UNKNOWN, f"There is no social provider {social!r}.", member="social")
+    for member, value in msgspec.structs.asdict(application).items():
+        if value:
+            check_text(member, value, KEY_CHARS.get(member, 255))
+    needed = _needed(social)
+    for member in needed:
+        if not getattr(application, member):
+            raise invalid(member, f"is missing; the keys of {social} are not complete without it")
+    for member, value in msgspec.structs.asdict(application).items():
+        if value and member not in needed:
+            raise invalid(member, f"is no part of the keys of {social}, which are {', '.join(needed)}; leave it out")
+    if application.p8 and not _is_signing_key(application.p8):
+        raise invalid("p8", "is not an unencrypted P-256 private key in PKCS#8 form; give the whole .p8 file as it is")
+
+
+def _needed(social: str) -> tuple[str, ...]:
+    """Return what an application must have; Apple's secret is made from its key (contract 2.1)."""
+    return ("client_id", "team_id", "key_id", "p8") if social == "apple" else ("client_id", "client_secret")
+
+
+def _is_signing_key(p8: str) -> bool:
+    if not p8.lstrip().startswith(PKCS8):
+        return False
+    try:
+        key = load_pem_private_key(p8.encode(), password=None)
+    except (ValueError, TypeError):
+        return False
+    return isinstance(key, EllipticCurvePrivateKey) and key.curve.name == "secp256r1"
+
+
+def check_text(member: str, value: object, most: int, least: int = 1) -> None:
+    """Refuse what is no text, too long or short, or nothing a database stores."""
+    if not isinstance(value, str) or not least <= len(value) <= most or value != fit(value, most):
+        raise invalid(member, f"must be {least} to {most} characters of text")
+
+
+def _check_title(member: str, value: object) -> None:
+    check_text(member, value, 255)
+
+
+def _check_greeting(member: str, value: object) -> None:
+    check_text(member, value, 2000, least=0)
+
+
+def _check_switch(member: str, value: object) -> None:
+    if not isinstance(value, bool):
+        raise invalid(member, "must be true or false")
+
+
+def _check_pattern(pattern: str, wanted: str) -> Callable[[str, object], None]:
+    def check(member: str, value: object) -> None:
+        if not isinstance(value, str) or not re.fullmatch(pattern, value):
+            raise invalid(member, f"must be {wanted}")
+
+    return check
+
+
+CHECKS: Final[dict[str, Callable[[str, object], None]]] = {
+    "name": _check_title,
+    "enabled": _check_switch,
+    "restrict_socket_origins": _check_switch,
+    "livechat_enabled": _check_switch,
+    "livechat_title": _check_title,
+    "livechat_greeting": _check_greeting,
+    "service_enabled": _check_switch,
+    "service_title": _check_title,
+    "service_greeting": _check_greeting,
+    "ui_colour": _check_pattern("#[0-9a-fA-F]{6}", "a colour such as #4f46e5"),
+    "ui_position": _check_pattern("left|right", "'left' or 'right'"),
+    "ui_locale": _check_pattern("[a-z]{2,3}(-[A-Za-z0-9]{2,8})?", "a language such as en or pt-BR"),
+}
+"""How each member of `ProviderChanges` is checked."""

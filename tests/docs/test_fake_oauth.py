@@ -1,0 +1,76 @@
+"""The page of the fake provider: every provider has its table, and the example that is run works."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from chatkey_oauth.app import create_app
+from chatkey_oauth.engine.clients import Client
+from chatkey_oauth.engine.http import Call
+from chatkey_oauth.providers import NAMES
+from chatkey_oauth.ready_made import READY_MADE
+from chatkey_oauth.settings import Settings, read_clients
+
+PAGE = (Path(__file__).parents[2] / "docs" / "fake-oauth.md").read_text()
+
+
+def block(language: str, having: str) -> str:
+    """The block of code with this in it."""
+    (found,) = (text for text in re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL) if having in text)
+    return str(found)
+
+
+def section(name: str) -> str:
+    return PAGE.partition(f"| | at `{name}` |")[2].partition("\n\n")[0]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_provider_says_what_is_imitated_and_what_is_not(name: str) -> None:
+    marks = re.findall(r"^\| (imitated|not imitated|not known for sure) \|", section(name), re.MULTILINE)
+
+    assert marks.count("imitated") >= 3
+    assert "not imitated" in marks
+
+
+@pytest.fixture
+def by_http(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let `httpx.get` and `httpx.post` reach a fake as the page starts it, without a network."""
+    fake = create_app(Settings(clients=READY_MADE, auto_approve="rhea"))
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        call = Call(request.method, request.url.path, request.url.query.decode(), request.headers, request.read())
+        made = fake.answer(call)
+        return httpx.Response(made.status, headers=list(made.headers), content=made.body)
+
+    client = httpx.Client(transport=httpx.MockTransport(answer))
+    verbs: dict[str, Callable[..., Any]] = {"get": client.get, "post": client.post}
+    for name, verb in verbs.items():
+        monkeypatch.setattr(httpx, name, verb)
+
+
+@pytest.mark.usefixtures("by_http")
+def test_the_login_without_a_browser_works_as_it_is_printed() -> None:
+    names: dict[str, Any] = {}
+
+    exec(block("python", "Ov23liReadyMade00000"), names)
+
+    assert names["user"]["login"] == "rquill"
+
+
+def test_the_clients_file_can_be_read_and_the_table_has_every_member(tmp_path: Path) -> None:
+    path = tmp_path / "clients.json"
+    path.write_text(block("json", "a-public-app"))
+
+    clients = read_clients(path)
+
+    table = PAGE.partition("| member | |")[2].partition("\n\n")[0]
+    assert [client.is_public for client in clients] == [False, True]
+    assert set(re.findall(r"`(\w+)`", re.sub(r"\| [^|]* \|$", "", table, flags=re.MULTILINE))) >= set(
+        Client.__struct_fields__
+    )
