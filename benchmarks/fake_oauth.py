@@ -38,7 +38,7 @@ from chatkey_demo.stack.ports import LOOPBACK, free_ports
 
 ROUNDS: Final = 7
 STARTS: Final = 7
-LOGINS: Final = 160
+LOGINS: Final = 128
 AT_ONCE: Final = 16
 DISCOVERY_SECONDS: Final = 0.5
 WARM_UP_LOGINS: Final = 6_000

@@ -19,8 +19,8 @@ import socket as sockets
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -40,6 +40,7 @@ from chatkey_protocol.names import AVAILABLE_SOCIALS
 from chatkey_oauth.client import FakeOAuth
 
 Json = dict[str, Any]
+MakeService = Callable[..., AbstractContextManager["Service"]]
 
 REMOVED: Final = object()
 """As the value of a claim or member: it is left out."""
@@ -370,11 +371,16 @@ class Service:
 
     def raw(self, sent: bytes, *, more: bool = False) -> bytes:
         """Send bytes over TCP and return what comes back until the server closes; `more` keeps our end open."""
+        received = b""
         with sockets.create_connection((LOOPBACK, self.port), timeout=WAIT) as wire:
-            wire.sendall(sent)
-            if not more:
-                wire.shutdown(sockets.SHUT_WR)
-            return b"".join(iter(lambda: wire.recv(65536), b""))
+            with suppress(ConnectionError):  # the server may have heard enough
+                wire.sendall(sent)
+                if not more:
+                    wire.shutdown(sockets.SHUT_WR)
+            with suppress(ConnectionError):
+                while chunk := wire.recv(65536):
+                    received += chunk
+        return received
 
     def heard(self, kind: str) -> Json:
         """Return the newest event of a kind in the log's feed: what was logged, redacted."""
@@ -404,12 +410,21 @@ OWN_KEYS: Final = SocialKeys("own", "shop-client", "shop-client-secret")
 
 
 @pytest.fixture(scope="session")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """The server as it is shipped, one process for the whole run, without limits of rate.
+def service(make_service: MakeService) -> Iterator[Service]:
+    """The server as it is shipped, one process for the whole run, without limits of rate."""
+    with make_service() as made:
+        yield made
 
-    At the end its log must hold no traceback and nothing that looks like a token, whatever it was sent.
-    """
-    folder = tmp_path_factory.mktemp("refusals")
+
+@pytest.fixture(scope="session")
+def make_service(tmp_path_factory: pytest.TempPathFactory) -> MakeService:
+    """Start a server as it is shipped, with further settings; keyword arguments are `CHATKEY_*` without the prefix."""
+    return lambda **settings: _serving(tmp_path_factory.mktemp("refusals"), settings)
+
+
+@contextmanager
+def _serving(folder: Path, settings: Mapping[str, str]) -> Iterator[Service]:
+    """Run a server; at the end its log must hold no traceback and nothing like a token, whatever it was sent."""
     port, provider_port = free_ports(2)
     environ = {name: value for name, value in os.environ.items() if not name.startswith("CHATKEY_")}
     environ |= {
@@ -420,6 +435,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         "CHATKEY_LOG_LEVEL": "debug",
         "CHATKEY_LIMIT_TOKEN_RATE": "0",
         "CHATKEY_LIMIT_OAUTH_RATE": "0",
+        **{f"CHATKEY_{name}": value for name, value in settings.items()},
     }
     for social in AVAILABLE_SOCIALS:
         environ[f"CHATKEY_{social.upper()}_BROWSER_URL"] = f"http://localhost:{provider_port}/{social}"

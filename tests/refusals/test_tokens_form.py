@@ -13,10 +13,8 @@ if TYPE_CHECKING:
     from tests.refusals.conftest import AuthDoor, Door, Maker, Service, SocketDoor
 
     Damage = Callable[[str], str]
-    Forge = Callable[[Door, Maker], str]
 
 HEADER = {"alg": "HS256", "typ": "JWT"}
-RAW_HEADER = b'{"alg":"HS256","typ":"JWT"}'
 LIMIT = 8192
 
 
@@ -85,7 +83,7 @@ def polyglot(token: str) -> str:
         pytest.param(inserted("é", 1), None, id="JWT-020-latin"),
         pytest.param(inserted("\u0430", 1), None, id="JWT-020-cyrillic-a"),
         pytest.param(inserted("\0", 1), None, id="JWT-020-nul"),
-        pytest.param(lambda token: f'"{token}"', "quotes", id="JWT-008-quotes"),
+        pytest.param(lambda token: f'"{token}"', "quotes", id="JWT-013-quotes"),
     ],
 )
 def test_a_text_that_is_not_three_base64url_segments_is_malformed(
@@ -169,9 +167,9 @@ def test_one_beyond_the_limits_of_query_or_frame_is_refused_before_it_is_looked_
     token = "a" * size
 
     head = f"GET {shop.path}/member/token?jkt={shop.key.jkt}&auth={token} HTTP/1.1\r\nHost: localhost\r\n\r\n"
-    answer = service.raw_at_once(head.encode())
+    answer = service.raw(head.encode())
 
-    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert answer.startswith(b"HTTP/1.1 400 ") or (size > 65_536 and not answer)  # closed while we were still sending
     if size < 65_536:
         socket_door.refuse(token, "token_too_large")
         return
@@ -407,7 +405,7 @@ def test_a_replaced_header_is_refused(door: Door, make: Maker) -> None:
     _, payload, signature = honest.split(".")
 
     door.accept(honest)
-    door.refuse(f"{make.b64(b'{"alg":"HS256"}')}.{payload}.{signature}", "token_signature")
+    door.refuse(f"{make.b64(make.dumps({'alg': 'HS256'}))}.{payload}.{signature}", "token_signature")
 
 
 # the secret

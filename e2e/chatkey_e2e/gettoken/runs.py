@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from rich.console import Console
 from rich.text import Text
@@ -13,6 +16,7 @@ from rich.text import Text
 from chatkey_e2e.gettoken import checks, reports, watch
 from chatkey_e2e.gettoken.calls import Calls
 from chatkey_e2e.gettoken.evidence import curl
+from chatkey_e2e.gettoken.exchange import Request
 from chatkey_e2e.gettoken.exits import Exit, status
 from chatkey_e2e.gettoken.findings import plural
 from chatkey_e2e.gettoken.known import Known
@@ -22,6 +26,8 @@ from chatkey_e2e.gettoken.runner import Selection, run
 from chatkey_e2e.gettoken.target import OptionError, Target
 from chatkey_e2e.gettoken.terminal import PLAIN, Terminal
 from chatkey_e2e.gettoken.wire import HttpWire
+
+JKT: Final = re.compile(r"(?<![A-Za-z0-9_-])[A-Za-z0-9_-]{43}(?![A-Za-z0-9_-])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +55,10 @@ class Run:
         with Calls(self.target, wire=wire, sleep=lambda _: None) as calls:
             run(calls, selection=self.selection)
             console.print(f"{plural(len(wire.sent), 'request')}, if nothing fails; none is sent now.\n", **PLAIN)
-            for number, request in enumerate(wire.sent, 1):
-                console.print(Text.assemble((f"{number:3}  ", "dim"), (request.label, "bold")), **PLAIN)
-                line = curl(request, self.target, calls.masks)
-                console.print(Text(f"     {line}", "dim"), soft_wrap=True, **PLAIN)
+            for (label, line), times in _counted(wire.sent, self.target, calls).items():
+                often = f" ({times} times)" if times > 1 else ""
+                console.print(Text.assemble((label, "bold"), often), soft_wrap=True, **PLAIN)
+                console.print(Text(f"  {line}", "dim"), soft_wrap=True, **PLAIN)
         return Exit.CLEAN
 
     def once(self) -> Exit:
@@ -111,3 +117,9 @@ class Run:
             sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
         else:
             self.output.write_text(text, encoding="utf-8")
+
+
+def _counted(sent: Sequence[Request], target: Target, calls: Calls) -> Counter[tuple[str, str]]:
+    """Return labels and curl lines with how often each is sent; the jkt, another one each time, is left out."""
+    lines = ((request.label, curl(request, target, calls.masks)) for request in sent)
+    return Counter((label, JKT.sub("…", line)) for label, line in lines)

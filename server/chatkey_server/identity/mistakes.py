@@ -25,9 +25,9 @@ _MISSHAPEN: Final[tuple[tuple[str, Callable[[str], bool]], ...]] = (
 )
 
 
-def signed_with(signed: bytes, signature: bytes, secret: bytes) -> str | None:
-    """Tell with what the token was signed instead of the secret, or None if no known mistake fits."""
-    for mistake, key in _mistaken(secret):
+def signed_with(signed: bytes, signature: bytes, secret: bytes, pid: str) -> str | None:
+    """Tell with what the token was signed instead of the provider's secret, or None if no known mistake fits."""
+    for mistake, key in (("the provider's id", pid.encode()), *_mistaken(secret)):
         if hmac.compare_digest(signature, hmac.digest(key, signed, "sha256")):
             return f"the signature verifies with {mistake}"
     return None

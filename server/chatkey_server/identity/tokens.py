@@ -28,7 +28,7 @@ IDENTITY_LIFETIME: Final = 86_400
 MINUTE: Final = 60
 
 _SOCIALS: Final = frozenset(AVAILABLE_SOCIALS + ANNOUNCED_SOCIALS)
-_TYPES: Final = frozenset({None, "jwt", "application/jwt"})
+_TYPES: Final = frozenset({"jwt", "application/jwt"})
 _FORBIDDEN_HEADERS: Final = ("crit", "b64", "zip", "enc")
 _HEADER: Final = encoding.encode(b'{"alg":"HS256","typ":"JWT"}')
 
@@ -226,7 +226,7 @@ def verified(token: UnverifiedToken, secrets: Secrets, *, pid: str, now: float) 
     """
     if token.type == "visitor":
         return _verified_visitor(token, secrets, pid, now)
-    _verify(token.parts.compact, secrets.accepted(now))
+    _verify(token.parts.compact, secrets.accepted(now), pid)
     read = _claims(token.parts.payload)
     _check_type(read, "user")
     _check_common(read, pid, now)
@@ -238,7 +238,7 @@ def verified(token: UnverifiedToken, secrets: Secrets, *, pid: str, now: float) 
 def read_identity_token(token: str, secrets: Secrets, *, pid: str, now: float) -> IdentityToken:
     """Verify the `auth` parameter of the member token endpoint (contract 4.3)."""
     parts = _parts(token)
-    _verify(parts.compact, secrets.accepted(now))
+    _verify(parts.compact, secrets.accepted(now), pid)
     read = _claims(parts.payload)
     _check_type(read, "identity")
     _check_common(read, pid, now)
@@ -251,7 +251,7 @@ def read_identity_token(token: str, secrets: Secrets, *, pid: str, now: float) -
 
 
 def _verified_visitor(token: UnverifiedToken, secrets: Secrets, pid: str, now: float) -> SocketIdentity:
-    _verify(token.parts.compact, tuple(_minute_key(secret, token.iat) for secret in secrets.accepted(now)))
+    _verify(token.parts.compact, tuple(_minute_key(secret, token.iat) for secret in secrets.accepted(now)), pid)
     read = _claims(token.parts.payload)
     _check_common(read, pid, now)
     if read.iat // MINUTE > now // MINUTE:
@@ -299,18 +299,18 @@ def _check_header(segment: str) -> None:
         if name in header:
             raise Refused(Code.TOKEN_HEADER, f"The token's header must not hold {name!r}.", member=name)
     typ = header.get("typ")
-    if (typ.lower() if isinstance(typ, str) else typ) not in _TYPES:
+    if typ is not None and not (isinstance(typ, str) and typ.lower() in _TYPES):
         raise Refused(Code.TOKEN_HEADER, "The token's typ must be 'JWT' or absent.", member="typ")
 
 
-def _verify(compact: encoding.Compact, secrets: tuple[bytes, ...]) -> None:
+def _verify(compact: encoding.Compact, secrets: tuple[bytes, ...], pid: str) -> None:
     if any(hmac.compare_digest(compact.signature, hmac.digest(key, compact.signed, "sha256")) for key in secrets):
         return
     raise Refused(
         Code.TOKEN_SIGNATURE,
         "The token's signature does not verify with the provider's secret_key.",
         member="signature",
-        cause=signed_with(compact.signed, compact.signature, secrets[0]),
+        cause=signed_with(compact.signed, compact.signature, secrets[0], pid),
     )
 
 

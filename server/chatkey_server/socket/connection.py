@@ -146,9 +146,7 @@ class Connection:
 
     def _count(self, now: float) -> None:
         if not self._allowance.take(now):
-            raise Refused(
-                Code.RATE_LIMITED, f"More than {self._limits.frames_per_second} frames came within a second."
-            )
+            raise Refused(Code.RATE_LIMITED, f"More than {self._limits.frames_per_second} frames came within a second.")
 
     def _expect(self, state: State, frame: frames.Frame) -> None:
         if self.state is state:

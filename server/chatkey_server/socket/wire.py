@@ -43,8 +43,9 @@ class PatientSocket(WebSocketsSansIOProtocol):
         """Read on, and watch that what has begun comes to its end."""
         self._came_whole = False
         super().data_received(data)
-        if self._came_whole:
-            self._slow = _cancelled(self._slow)
+        if self._came_whole and self._slow is not None:
+            self._slow.cancel()
+            self._slow = None
         if self._slow is None and (self.frames or self.conn.reader.buffer):
             self._wait_for_the_rest()
 
@@ -78,7 +79,9 @@ class PatientSocket(WebSocketsSansIOProtocol):
     def resume_writing(self) -> None:
         """Wait no longer: the peer reads."""
         super().resume_writing()
-        self._unread = _cancelled(self._unread)
+        if self._unread is not None:
+            self._unread.cancel()
+            self._unread = None
 
     def keepalive_timeout(self) -> None:
         """Close, and cut: a peer that answers no ping may take no close frame either."""
@@ -93,7 +96,9 @@ class PatientSocket(WebSocketsSansIOProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait for nothing any more."""
         super().connection_lost(exc)
-        self._slow, self._unread, self._leaving = map(_cancelled, (self._slow, self._unread, self._leaving))
+        for timer in (self._slow, self._unread, self._leaving):
+            if timer is not None:
+                timer.cancel()
 
     def _is_allowed(self) -> bool:
         if self._others.take(self.loop.time()):
@@ -121,8 +126,3 @@ class PatientSocket(WebSocketsSansIOProtocol):
     def _leave(self) -> None:
         if self._leaving is None and not self.disconnected:
             self._leaving = self.loop.call_later(LEAVING_SECONDS, self.transport.abort)
-
-
-def _cancelled(timer: asyncio.TimerHandle | None) -> None:
-    if timer is not None:
-        timer.cancel()

@@ -169,6 +169,8 @@ def test_an_unusual_but_honest_token_is_accepted(
         (b'{"alg":"HS256","typ":"wf-proof+jwt"}', Code.TOKEN_HEADER),
         (b'{"alg":"HS256","typ":"at+jwt"}', Code.TOKEN_HEADER),
         (b'{"alg":"HS256","typ":5}', Code.TOKEN_HEADER),
+        (b'{"alg":"HS256","typ":["JWT"]}', Code.TOKEN_HEADER),
+        (b'{"alg":"HS256","typ":{}}', Code.TOKEN_HEADER),
         (b'["HS256"]', Code.TOKEN_MALFORMED),
         (b"null", Code.TOKEN_MALFORMED),
     ],
