@@ -45,6 +45,7 @@ class SocialAddress(msgspec.Struct, frozen=True):
 class Limits(msgspec.Struct, frozen=True):
     """How much one peer may ask for. Rates are per minute and client address; 0 switches a rate off."""
 
+    request_timeout: int = 20
     token_rate: int = 600
     oauth_rate: int = 60
     frame_bytes: int = 64 * 1024
@@ -275,6 +276,11 @@ def _general() -> Iterator[Setting]:
 def _limits() -> Iterator[Setting]:
     rate, size = partial(_whole, least=0, most=1_000_000), partial(_whole, least=1, most=1_000_000)
     wait = partial(_whole, least=1, most=3600)
+    yield Setting(
+        "CHATKEY_LIMIT_REQUEST_TIMEOUT",
+        wait,
+        "Seconds a request may take to arrive, from the opening of the connection or from its own first byte.",
+    )
     yield Setting("CHATKEY_LIMIT_TOKEN_RATE", rate, "Token requests a minute from one client address; 0 is no limit.")
     yield Setting("CHATKEY_LIMIT_OAUTH_RATE", rate, "OAuth requests a minute from one client address; 0 is no limit.")
     yield Setting("CHATKEY_LIMIT_FRAME_BYTES", partial(_whole, least=16_384, most=1_048_576), "Bytes of one frame.")

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 if TYPE_CHECKING:
     import asyncio
 
-REQUEST_SECONDS: Final = 20.0
-"""How long a request may take to arrive whole, from the opening of the connection or from its own first byte."""
-
 
 class PatientHttp(HttpToolsProtocol):
     """Cuts a connection that brings nothing, or only half a request, in time: a few thousand would keep others out."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(self, seconds: float, **uvicorn: Any) -> None:
+        super().__init__(**uvicorn)
+        self._seconds = seconds
         self._is_awaited = True
         self._patience: asyncio.TimerHandle | None = None
 
@@ -56,7 +54,7 @@ class PatientHttp(HttpToolsProtocol):
         if not self._is_awaited:
             self._rest()
         elif self._patience is None and not self.transport.is_closing():
-            self._patience = self.loop.call_later(REQUEST_SECONDS, self.transport.abort)
+            self._patience = self.loop.call_later(self._seconds, self.transport.abort)
 
     def _rest(self) -> None:
         self._is_awaited = False

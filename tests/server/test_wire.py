@@ -8,7 +8,9 @@ import logging
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
+from typing import cast
 
 import pytest
 import uvicorn
@@ -30,11 +32,12 @@ FORM = (
 async def port(sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[int]:
     """The port of a server in this process that waits a twentieth of a second."""
     monkeypatch.setattr(logging.getLogger("uvicorn.access"), "propagate", True)  # uvicorn changes it for the process
-    monkeypatch.setattr(wire, "REQUEST_SECONDS", 0.05)
     listener = socket.create_server(("127.0.0.1", 0))
     made: int = listener.getsockname()[1]
     settings = Settings(base_url=f"http://localhost:{made}", data_dir=tmp_path, database_url=sqlite_url)
-    server = uvicorn.Server(uvicorn_config(create_app(settings), settings))
+    config = uvicorn_config(create_app(settings), settings)
+    config.http_protocol_class = cast("type[asyncio.Protocol]", partial(wire.PatientHttp, 0.05))
+    server = uvicorn.Server(config)
     running = asyncio.create_task(server.serve(sockets=[listener]))
     yield made
     server.should_exit = True

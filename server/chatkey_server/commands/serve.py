@@ -169,8 +169,8 @@ def uvicorn_config(app: Litestar, settings: Settings) -> uvicorn.Config:
     logging.getLogger("uvicorn.error").addFilter(note_broken_text)
     config = uvicorn.Config(
         app,
-        http=PatientHttp,
-        # uvicorn calls it as it calls a class of its own.
+        # uvicorn calls these as it calls classes of its own.
+        http=cast("type[asyncio.Protocol]", partial(PatientHttp, settings.limits.request_timeout)),
         ws=cast("type[asyncio.Protocol]", partial(PatientSocket, settings.limits)),
         ws_max_size=settings.limits.frame_bytes,
         ws_per_message_deflate=False,

@@ -33,6 +33,7 @@ class PatientSocket(WebSocketsSansIOProtocol):
         super().__init__(**uvicorn)
         self._limits = limits
         self._others = Allowance(limits.frames_per_second, self.loop.time())
+        self._is_cut = self._is_lost = False
         self._came_whole = False
         self._slow: asyncio.TimerHandle | None = None
         self._unread: asyncio.TimerHandle | None = None
@@ -40,7 +41,9 @@ class PatientSocket(WebSocketsSansIOProtocol):
         self.close_timeout = CLOSING_SECONDS
 
     def data_received(self, data: bytes) -> None:
-        """Read on, and watch that what has begun comes to its end."""
+        """Read on, and watch that what has begun comes to its end; once the peer was cut off, read for no one."""
+        if self._is_cut:
+            return
         self._came_whole = False
         super().data_received(data)
         if self._came_whole and self._slow is not None:
@@ -71,6 +74,23 @@ class PatientSocket(WebSocketsSansIOProtocol):
         if self._is_allowed():
             super().handle_pong(event)
 
+    def handle_parser_exception(self) -> None:
+        """Send the close frame and read on for a moment: with unread data TCP would drop what the peer has not got."""
+        close = self.conn.close_sent
+        if close is None:
+            raise AssertionError("failed without a close frame")
+        self._is_cut = self.close_sent = self.disconnected = True
+        self.frames = []
+        self.queue.put_nowait({"type": "websocket.disconnect", "code": close.code, "reason": close.reason})
+        self.transport.write(b"".join(self.conn.data_to_send()))
+        if not self.transport.can_write_eof():  # over TLS there is no closing of one side
+            self.transport.close()
+            return
+        self.transport.write_eof()
+        if self.read_paused:
+            self.transport.resume_reading()
+        self.close_timer = self.loop.call_later(self.close_timeout, self.transport.close)
+
     def pause_writing(self) -> None:
         """Wait for the peer to take what it was sent."""
         super().pause_writing()
@@ -95,6 +115,7 @@ class PatientSocket(WebSocketsSansIOProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait for nothing any more."""
+        self._is_lost = True
         super().connection_lost(exc)
         for timer in (self._slow, self._unread, self._leaving):
             if timer is not None:
@@ -119,10 +140,9 @@ class PatientSocket(WebSocketsSansIOProtocol):
         """Close with a code of ours, which is all that a peer this far from the profile is told."""
         if self.close_sent or self.transport.is_closing():
             return
-        self.frames = []
         self.conn.fail(MEANINGS[code].close, code)
         self.handle_parser_exception()
 
     def _leave(self) -> None:
-        if self._leaving is None and not self.disconnected:
+        if self._leaving is None and not self._is_lost:
             self._leaving = self.loop.call_later(LEAVING_SECONDS, self.transport.abort)
