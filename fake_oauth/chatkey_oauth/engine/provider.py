@@ -24,6 +24,7 @@ from chatkey_oauth.engine.refusals import (
     TokenRefused,
     Words,
 )
+from chatkey_oauth.engine.routing import Routes
 from chatkey_oauth.engine.signing import KeyRing, half_hash, make_key, seal
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ class Provider:
         self.keys = KeyRing(world.make_key, self.first_keys)
         self.grants = Grants()
         self._defaults = {switch.name: switch.default for switch in self.switches}
-        self._exact, self._patterns = compile_routes(self.routes() | self._own_routes())
+        self._routes = Routes(self.routes() | self._own_routes())
 
     def reset(self) -> None:
         """Forget what happened; the signing keys stay, so that what others cached of them holds."""
@@ -143,7 +144,7 @@ class Provider:
 
     def respond(self, call: Call) -> Answer:
         """Answer a request."""
-        handler = self._find(call)
+        handler = self._routes.find(call.method, self.canonical(call.path))
         if self.world.watch is not None:
             return self.world.watch.attend(self, handler, call)
         return self.answer(handler, call)
@@ -167,15 +168,6 @@ class Provider:
             case BearerRefused():
                 return self.bearer_refusal(refusal)
         raise refusal
-
-    def _find(self, call: Call) -> Handler:
-        path = self.canonical(call.path)
-        methods = self._exact.get(path) or next((m for p, m in self._patterns if p.fullmatch(path)), None)
-        if methods is None:
-            return lambda _: text_answer(f"{self.label} has nothing at {path}.", 404)
-        handler = methods.get("GET" if call.method == "HEAD" else call.method)
-        allowed = ", ".join(methods)
-        return handler or (lambda _: Answer(405, headers=(("allow", allowed),)))
 
     def _own_routes(self) -> dict[str, Handler]:
         return {
@@ -478,24 +470,6 @@ class Provider:
     def number(self, person: Person, length: int, *more: str) -> str:
         """A number of that many digits that is always the same for a person at this provider."""
         return digits(" ".join((self.name, person.id, *more)), length)
-
-
-def compile_routes(
-    routes: Mapping[str, Handler],
-) -> tuple[dict[str, dict[str, Handler]], list[tuple[re.Pattern[str], dict[str, Handler]]]]:
-    """Split `"GET POST /path"` keys into exact paths and patterns, each with its handlers by method."""
-    by_path: dict[str, dict[str, Handler]] = {}
-    for key, handler in routes.items():
-        *methods, path = key.split(" ")
-        by_path.setdefault(path, {}).update(dict.fromkeys(methods, handler))
-    exact = {path: methods for path, methods in by_path.items() if "{" not in path}
-    patterns = [(pattern(path), methods) for path, methods in by_path.items() if "{" in path]
-    return exact, patterns
-
-
-def pattern(path: str) -> re.Pattern[str]:
-    """A path with `{name}` segments as an expression."""
-    return re.compile("/".join("[^/]+" if part.startswith("{") else re.escape(part) for part in path.split("/")))
 
 
 @cache

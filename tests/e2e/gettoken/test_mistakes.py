@@ -76,7 +76,7 @@ def test_another_jkt_is_no_change_of_this_one() -> None:
 
 @pytest.mark.parametrize("length", [16, 20, 48, 64, 71, 96, 256, 31])
 def test_a_signature_of_the_wrong_length_is_refused_without_a_secret(length: int) -> None:
-    compact = reading.Compact(b"{}", b"{}", bytes(length), b"")
+    compact = reading.Compact(b"{}", b"{}", b"\xf1" * length, b"")
 
     wrong = signatures.of_wrong_length(compact)
 

@@ -1,0 +1,40 @@
+"""From a request's method and path to the endpoint that answers it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from chatkey_oauth.engine.http import Answer, Handler, text_answer
+
+Methods = dict[str, Handler]
+
+
+class Routes:
+    """Endpoints by method and path, made from keys such as `"GET POST /path"`, where `{name}` is one segment."""
+
+    def __init__(self, routes: Mapping[str, Handler]) -> None:
+        by_path: dict[str, Methods] = {}
+        for key, handler in routes.items():
+            *methods, path = key.split(" ")
+            by_path.setdefault(path, {}).update(dict.fromkeys(methods, handler))
+        self._exact = {path: methods for path, methods in by_path.items() if "{" not in path}
+        self._patterns = [(pattern(path), methods) for path, methods in by_path.items() if "{" in path]
+
+    def find(self, method: str, path: str) -> Handler:
+        """The endpoint, or one that answers 404 or 405. HEAD is answered as GET is."""
+        methods = self._exact.get(path) or next((m for p, m in self._patterns if p.fullmatch(path)), None)
+        if methods is None:
+            return lambda _: text_answer(f"There is nothing at {path}.", 404)
+        return methods.get("GET" if method == "HEAD" else method) or not_allowed(methods)
+
+
+def not_allowed(methods: Methods) -> Handler:
+    """An endpoint that names the methods there are (RFC 9110 15.5.6)."""
+    allowed = ", ".join(methods)
+    return lambda _: Answer(405, headers=(("allow", allowed),))
+
+
+def pattern(path: str) -> re.Pattern[str]:
+    """A path with `{name}` segments as an expression."""
+    return re.compile("/".join("[^/]+" if part.startswith("{") else re.escape(part) for part in path.split("/")))

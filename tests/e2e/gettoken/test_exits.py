@@ -1,0 +1,64 @@
+"""The exit status: what a CI job goes by."""
+
+from __future__ import annotations
+
+import pytest
+
+from chatkey_e2e.gettoken import checks
+from chatkey_e2e.gettoken.exits import Exit, status
+from chatkey_e2e.gettoken.model import Outcome, Report, Verdict
+
+
+def report_of(stale: tuple[str, ...] = (), **verdicts: Verdict | tuple[Verdict, str]) -> Report:
+    """Return a report with these verdicts, each perhaps with the reason why it is known."""
+    outcomes = []
+    for name, verdict in verdicts.items():
+        kind, known = verdict if isinstance(verdict, tuple) else (verdict, "")
+        outcomes.append(Outcome(checks.load_one(name.replace("__", ".").replace("_", "-")), kind, known=known))
+    return Report("http://x", {}, {}, "", 0.0, 0.0, 0, None, tuple(outcomes), stale)
+
+
+P, W, F, S, B, E = Verdict.PASS, Verdict.WARN, Verdict.FAIL, Verdict.SKIP, Verdict.BLOCKED, Verdict.ERROR
+
+
+@pytest.mark.parametrize(
+    ("report", "wanted"),
+    [
+        (report_of(net__resolves=P, claim__type=P), Exit.CLEAN),
+        (report_of(net__resolves=P, claim__type=W), Exit.CLEAN),
+        (report_of(net__resolves=P, claim__type=F, claim__pid=P), Exit.FAILED),
+        (report_of(net__resolves=P, claim__type=(F, "known"), claim__pid=P), Exit.CLEAN),
+        (report_of(("claim.pid: it passes now",), net__resolves=P, claim__pid=P), Exit.FAILED),
+        (report_of(net__tls=F, claim__pid=B), Exit.FAILED),
+        (report_of(net__resolves=P, claim__type=E, claim__pid=F), Exit.OURS),
+        (report_of(net__resolves=P, claim__type=S, claim__pid=B), Exit.NOTHING_JUDGED),
+        (report_of(net__resolves=F, claim__type=B), Exit.UNREACHABLE),
+    ],
+)
+def test_the_status_follows_from_the_verdicts(report: Report, wanted: Exit) -> None:
+    assert status(report) is wanted
+
+
+@pytest.mark.parametrize(
+    ("report", "wanted"),
+    [
+        (report_of(net__resolves=P, claim__type=W), Exit.WARNINGS),
+        (report_of(net__resolves=P, claim__type=(W, "known"), claim__pid=P), Exit.CLEAN),
+        (report_of(net__resolves=P, claim__type=W, claim__pid=F), Exit.FAILED),
+        (report_of(net__resolves=P, claim__type=P), Exit.CLEAN),
+    ],
+)
+def test_strictness_makes_warnings_count(report: Report, wanted: Exit) -> None:
+    assert status(report, strict=True) is wanted
+
+
+def test_the_numbers_are_those_of_the_documentation() -> None:
+    assert {exit_.name: exit_.value for exit_ in Exit} == {
+        "CLEAN": 0,
+        "FAILED": 1,
+        "OURS": 3,
+        "USAGE": 4,
+        "NOTHING_JUDGED": 5,
+        "WARNINGS": 6,
+        "UNREACHABLE": 7,
+    }

@@ -1,0 +1,115 @@
+"""What is shown holds no secret, in whatever form; what it shows can be used."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import replace
+from urllib.parse import quote
+
+import pytest
+
+from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.evidence import curl, evidence
+from chatkey_e2e.gettoken.exchange import Broken, Exchange, Request, Response
+from chatkey_e2e.gettoken.leaks import leaked
+from chatkey_e2e.gettoken.masks import HIDDEN, Masks
+from chatkey_e2e.gettoken.target import Target
+
+SECRET = "sk/5vJ0+8yRwX2=dLkT7 uB4m"
+TOKEN = "eyJhbGciOiJIUzI1NiJ9.eyJ1aWQiOiJ1LTEifQ.dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
+TARGET = Target("https://shop.localhost/chat/token")
+
+
+@pytest.fixture
+def masks() -> Masks:
+    masks = Masks()
+    masks.add(SECRET)
+    return masks
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        SECRET,
+        quote(SECRET, safe=""),
+        SECRET.encode().hex(),
+        base64.b64encode(SECRET.encode()).decode(),
+        base64.urlsafe_b64encode(SECRET.encode()).decode(),
+    ],
+)
+def test_a_secret_is_hidden_in_every_form(masks: Masks, form: str) -> None:
+    shown = masks.masked(f"before {form} behind")
+
+    assert form.rstrip("=") not in shown
+    assert HIDDEN in shown
+
+
+@pytest.mark.parametrize(
+    "token", [TOKEN, f"{TOKEN}=", TOKEN.replace("-", "+"), TOKEN.rpartition(".")[0], f"{TOKEN}.x.y"]
+)
+def test_a_token_is_cut_to_its_beginning(masks: Masks, token: str) -> None:
+    assert masks.masked(f'"{token}"') == f'"eyJhbGci…(token of {len(token)} characters)"'
+
+
+def test_a_curl_line_repeats_the_call_without_what_is_secret(masks: Masks) -> None:
+    request = Request(
+        "x",
+        "POST",
+        "https://shop.localhost/chat/token?a=1&b=2",
+        (("Accept", "*/*"), ("Origin", "https://shop.localhost"), ("Cookie", "sid=1"), ("X-Note", "it's")),
+        b'{"jkt": "a"}',
+    )
+    target = replace(TARGET, insecure_tls=True, connect_to={"shop.localhost": "127.0.0.1"})
+
+    assert curl(request, target, masks) == (
+        "curl -i -k --connect-to shop.localhost::127.0.0.1: 'https://shop.localhost/chat/token?a=1&b=2' "
+        "-H 'Origin: https://shop.localhost' -H 'Cookie: •••' -H 'X-Note: it'\"'\"'s' --data-binary '{\"jkt\": \"a\"}'"
+    )
+
+
+def test_an_answer_is_shown_with_cookies_hidden_and_attributes_kept(masks: Masks) -> None:
+    headers = (("Set-Cookie", "sid=s-1; Path=/; SameSite=Lax"), ("X-Debug", SECRET))
+    exchange = Exchange(Request("x", "GET", TARGET.url), Response(200, headers, b"\x00" + b"a" * 1000), None, 0, 0.25)
+
+    shown = evidence(exchange, TARGET, masks)
+
+    assert shown.response.splitlines()[:3] == ["HTTP 200", "Set-Cookie: sid=•••; Path=/; SameSite=Lax", "X-Debug: •••"]
+    assert shown.response.endswith("… (1,001 characters)")
+    assert "\\x00aaa" in shown.response
+
+
+def test_no_answer_is_shown_as_the_reason(masks: Masks) -> None:
+    exchange = Exchange(Request("x", "GET", TARGET.url), None, Broken.TIMEOUT, 0, 10.0)
+
+    assert evidence(exchange, TARGET, masks).response == "no answer in time (10.0 s)"
+
+
+def test_calls_hide_what_they_were_given(calls: Calls, target: Target) -> None:
+    first = calls.first
+
+    shown = calls.evidence(first)
+
+    assert first.token
+    assert first.token not in f"{shown.curl}{shown.response}"
+    assert target.secret
+    assert target.secret not in calls.masks.masked(f"x {target.secret}")
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        (SECRET, "as it is"),
+        (f"x{SECRET.encode().hex()}", "as hex"),
+        (base64.b64encode(f"a{SECRET}b".encode()).decode(), "as base64"),
+        (base64.b64encode(f"ab{SECRET}".encode()).decode(), "as base64"),
+        (base64.b64encode(f"abc{SECRET}def".encode()).decode(), "as base64"),
+        (quote(SECRET, safe=""), "URL-encoded"),
+        (SECRET[::-1], "backwards"),
+    ],
+)
+def test_a_secret_is_found_wherever_it_stands(text: str, form: str) -> None:
+    assert leaked(SECRET, f"<p>{text}</p>") == form
+
+
+def test_a_secret_that_is_not_there_is_not_found() -> None:
+    assert leaked(SECRET, f"{TOKEN} {SECRET[1:]}") is None

@@ -1,0 +1,180 @@
+"""The runner: every check once and in order, the first failure is the cause, faults of ours hide nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.findings import failed, passed, warned
+from chatkey_e2e.gettoken.known import Known
+from chatkey_e2e.gettoken.model import (
+    ANSWERS,
+    PRECONDITIONS,
+    Blocked,
+    Check,
+    Finding,
+    Outcome,
+    Phase,
+    Severity,
+    Skipped,
+    Verdict,
+)
+from chatkey_e2e.gettoken.runner import Selection, Silence, run
+
+Judge = Callable[[Calls], Finding]
+
+
+def check_of(
+    name: str, judge: Judge, *, needs: tuple[str, ...] = (), phase: Phase = Phase.FIRST, group: str = ANSWERS
+) -> Check:
+    """Return a check that is only judged."""
+    return Check(name, group, Severity.MUST, "", "sent", "passes", "The hint.", "Why.", needs, phase, judge)
+
+
+def passing(_: Calls) -> Finding:
+    return passed("seen")
+
+
+def failing(_: Calls) -> Finding:
+    return failed("broken")
+
+
+def skipping(_: Calls) -> Finding:
+    raise Skipped("not given", "--secret-env NAME")
+
+
+def crashing(_: Calls) -> Finding:
+    raise LookupError("nowhere")
+
+
+def unjudged(_: Calls) -> Finding:
+    pytest.fail("a blocked check must not be judged")
+
+
+def verdicts(calls: Calls, *checks: Check, selection: Selection | None = None) -> dict[str, Outcome]:
+    return {outcome.check.id: outcome for outcome in run(calls, checks=checks, selection=selection).outcomes}
+
+
+def test_a_failing_check_blocks_those_that_need_it_and_names_the_root(calls: Calls) -> None:
+    found = verdicts(
+        calls,
+        check_of("a", failing),
+        check_of("b", unjudged, needs=("a",)),
+        check_of("c", unjudged, needs=("b",)),
+        check_of("d", passing),
+    )
+
+    assert [outcome.verdict for outcome in found.values()] == [
+        Verdict.FAIL,
+        Verdict.BLOCKED,
+        Verdict.BLOCKED,
+        Verdict.PASS,
+    ]
+    assert (found["b"].blocked_by, found["c"].blocked_by) == ("a", "a")
+
+
+@pytest.mark.parametrize("judge", [passing, skipping, lambda _: warned("could be better")])
+def test_what_passed_warned_or_could_not_be_judged_blocks_nothing(calls: Calls, judge: Judge) -> None:
+    found = verdicts(calls, check_of("a", judge), check_of("b", passing, needs=("a",)))
+
+    assert found["b"].verdict is Verdict.PASS
+
+
+def test_a_check_may_say_that_a_later_one_is_about_it(calls: Calls) -> None:
+    def about_b(_: Calls) -> Finding:
+        raise Blocked("b")
+
+    found = verdicts(calls, check_of("a", about_b), check_of("b", failing))
+
+    assert (found["a"].verdict, found["a"].blocked_by) == (Verdict.BLOCKED, "b")
+    assert found["b"].verdict is Verdict.FAIL
+
+
+def test_a_crash_is_an_error_of_ours_that_blocks_its_dependants_only(calls: Calls) -> None:
+    found = verdicts(calls, check_of("a", crashing), check_of("b", unjudged, needs=("a",)), check_of("c", passing))
+
+    assert found["a"].verdict is Verdict.ERROR
+    assert found["a"].message.startswith("LookupError: nowhere (test_runner.py:")
+    assert (found["b"].verdict, found["c"].verdict) == (Verdict.BLOCKED, Verdict.PASS)
+
+
+def test_a_skip_carries_its_reason_and_the_option_that_would_allow_it(calls: Calls) -> None:
+    found = verdicts(calls, check_of("a", skipping))
+
+    assert (found["a"].verdict, found["a"].message, found["a"].option) == (
+        Verdict.SKIP,
+        "not given",
+        "--secret-env NAME",
+    )
+
+
+def test_later_phases_are_judged_later_and_reported_in_order(calls: Calls) -> None:
+    judged: list[str] = []
+
+    def noting(name: str) -> Judge:
+        def judge(_: Calls) -> Finding:
+            judged.append(name)
+            return passed()
+
+        return judge
+
+    class Hearing(Silence):
+        def __init__(self) -> None:
+            self.heard: list[str] = []
+
+        def finished(self, outcome: Outcome) -> None:
+            self.heard.append(outcome.check.id)
+
+    listener = Hearing()
+    checks = [
+        check_of("a", noting("a"), phase=Phase.LAST),
+        check_of("b", noting("b"), phase=Phase.LATER),
+        check_of("c", noting("c")),
+    ]
+
+    report = run(calls, checks=checks, listener=listener)
+
+    assert judged == ["c", "b", "a"]
+    assert listener.heard == [outcome.check.id for outcome in report.outcomes] == ["a", "b", "c"]
+
+
+def test_what_is_not_asked_for_is_skipped_and_still_stands_in_the_way(calls: Calls) -> None:
+    checks = (check_of("net.a", failing, group=PRECONDITIONS), check_of("claim.b", unjudged, needs=("net.a",)))
+
+    found = verdicts(calls, *checks, selection=Selection(only=("claim.*",)))
+
+    assert (found["net.a"].verdict, found["claim.b"].verdict) == (Verdict.SKIP, Verdict.BLOCKED)
+    assert found["claim.b"].blocked_by == "net.a"
+
+
+def test_what_is_left_out_is_not_judged(calls: Calls) -> None:
+    found = verdicts(calls, check_of("a", unjudged), check_of("b", passing), selection=Selection(skip=("a",)))
+
+    assert (found["a"].verdict, found["a"].message) == (Verdict.SKIP, "left out with --skip")
+    assert found["b"].verdict is Verdict.PASS
+
+
+def test_a_known_failure_is_not_the_cause_and_an_entry_that_excuses_nothing_is_stale(calls: Calls) -> None:
+    known = Known({"a": "our proxy does this", "b": "was broken", "x": "never was"})
+
+    report = run(calls, checks=[check_of("a", failing), check_of("b", passing), check_of("c", failing)], known=known)
+
+    assert report.of("a").known == "our proxy does this"
+    assert report.cause is not None
+    assert report.cause.check.id == "c"
+    assert report.stale == (
+        "b: it passes now; take the line out",
+        "x: there is no check of this name; take the line out",
+    )
+
+
+def test_an_honest_endpoint_passes_everything_that_can_be_judged(calls: Calls) -> None:
+    report = run(calls)
+
+    assert report.count(Verdict.PASS) + report.count(Verdict.SKIP) == len(report.outcomes)
+    assert all(outcome.option for outcome in report.outcomes if outcome.verdict is Verdict.SKIP)
+    assert report.requests == len(calls.log)
+    assert report.waited == pytest.approx(2.0, abs=0.5)
+    assert report.skew is not None

@@ -1,0 +1,84 @@
+"""Sessions: cookies are kept up to date as a browser does, and made up for those who have none."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from chatkey_e2e.gettoken.exchange import Response
+from chatkey_e2e.gettoken.sessions import HiddenInputs, Session
+
+
+def answer(*cookies: str) -> Response:
+    return Response(200, tuple(("Set-Cookie", cookie) for cookie in cookies), b"")
+
+
+def test_cookies_and_other_headers_are_sent_together() -> None:
+    session = Session("ada", [("Cookie", "sid=a; lang=en"), ("Authorization", "Bearer t"), ("cookie", "x=1")])
+
+    assert session.headers == (("Authorization", "Bearer t"), ("Cookie", "sid=a; lang=en; x=1"))
+
+
+def test_a_cookie_that_is_set_anew_is_taken_over_and_noticed() -> None:
+    session = Session("ada", [("Cookie", "sid=a")])
+
+    session.learn(answer("sid=b; Path=/; SameSite=Lax", "seen=1"))
+
+    assert session.headers == (("Cookie", "sid=b; seen=1"),)
+    assert session.rotates
+    assert session.same_site == {"sid": "lax", "seen": ""}
+
+
+@pytest.mark.parametrize(
+    "line", ["sid=", 'sid=""', "sid=x; Max-Age=0", "sid=x; Expires=Thu, 01 Jan 1970 00:00:00 GMT", "sid"]
+)
+def test_a_cookie_that_is_deleted_stays(line: str) -> None:
+    session = Session("ada", [("Cookie", "sid=a")])
+
+    session.learn(answer(line))
+
+    assert session.headers == (("Cookie", "sid=a"),)
+    assert not session.rotates
+
+
+def test_a_made_up_session_has_the_same_shape_and_other_values() -> None:
+    session = Session("ada", [("Cookie", "sid=s-12-ab; n=7"), ("Authorization", "Bearer abc.def")])
+
+    made = session.garbage()
+
+    assert list(made.cookies) == ["sid", "n"]
+    assert made.cookies["sid"] != "s-12-ab"
+    assert re.match(r"\w-\w\w-\w\w", made.cookies["sid"])
+    assert len(made.cookies["n"]) >= 24
+    assert made.headers[0][1].startswith("Bearer ")
+    assert "abc" not in made.headers[0][1]
+
+
+def test_only_what_a_browser_sends_from_another_site_goes_across() -> None:
+    session = Session("ada")
+    session.learn(answer("sid=a; SameSite=Lax", "wide=b; SameSite=None; Secure", "old=c"))
+
+    assert session.sent_across_sites().cookies == {"wide": "b"}
+
+
+def test_a_header_can_hold_a_cookie() -> None:
+    session = Session("ada", [("Cookie", "csrftoken=t-1")])
+
+    assert session.filled("{cookie:csrftoken}!{cookie:none}") == "t-1!"
+
+
+def test_short_values_are_no_secrets() -> None:
+    session = Session("ada", [("Cookie", "lang=en; sid=0123456789"), ("Authorization", "Bearer abcdefghij")])
+
+    assert set(session.secrets) == {"0123456789", "abcdefghij"}
+
+
+def test_hidden_inputs_of_a_form_are_found() -> None:
+    inputs = HiddenInputs()
+
+    inputs.feed(
+        '<form><input type=hidden name=csrf value="a&amp;b"><input name=user><INPUT TYPE="HIDDEN" NAME="n"></form>'
+    )
+
+    assert inputs.found == {"csrf": "a&b", "n": ""}

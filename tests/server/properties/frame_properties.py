@@ -1,0 +1,60 @@
+"""Texts that a widget, or whoever opened a socket, might send as frames."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import strict_frames
+from hypothesis import strategies as st
+from properties import ACCEPTED, REFUSED, Property
+from shaken import b64, json_texts, shaken_object, shaken_text
+
+from chatkey_server.identity.errors import Refused
+from chatkey_server.socket.frames import READER
+
+MOST_BYTES: Final = 4096
+HONEST: Final[tuple[dict[str, Any], ...]] = (
+    {"type": "connect", "token": "e30.e30.AA", "proof": "e30.e30.AA"},
+    {"type": "refresh", "token": "e30.e30.AA"},
+    {"type": "message", "id": "m-1", "body": "Hello", "headers": {"name": "Ada"}},
+    {"type": "message", "id": "m-1", "body": ""},
+    {"type": "history", "id": "h-1", "before": 7, "limit": 10},
+    {"type": "search", "id": "s-1", "query": "hello"},
+    {"type": "call", "id": "c-1", "action": "start"},
+    {"type": "call", "id": "c-1", "action": "end", "headers": {}},
+    {"type": "ping"},
+)
+LIKELY: Final[dict[str, Any]] = {
+    "type": ("connect", "refresh", "message", "history", "search", "call", "ping", "hello", "Ping", ""),
+    "id": ("", "a" * 64, "a" * 65, "a b", "a\n", "\u00e9", "-_"),
+    "before": (0, 1, 2**31 - 1, 2**31, -1, None),
+    "limit": (0, 1, 50, 51, None),
+    "action": ("start", "end", "Start", "hold"),
+    "headers": ({"name": None}, {"name": 5}, {"name": "x", "more": []}, None, []),
+    "token": ("", "x" * 5000),
+    "body": ("x" * 3000, "\u00e9" * 2100),
+}
+
+frames = st.sampled_from(HONEST).flatmap(lambda frame: shaken_object(frame, {n: LIKELY[n] for n in frame if n in LIKELY}))
+frame_texts = st.one_of(
+    frames.map(lambda raw: raw.decode("utf-8", "surrogateescape")),
+    json_texts,
+    st.text(max_size=60),
+    st.sampled_from(HONEST).map(lambda frame: b64(repr(frame).encode())).flatmap(shaken_text),
+)
+
+
+def check_frame(text: str) -> str:
+    """Read a text as the server does and as the reference does; a refusal never repeats what was sent."""
+    expected = strict_frames.is_frame(text, MOST_BYTES)
+    try:
+        READER.read(text, max_bytes=MOST_BYTES)
+    except Refused as refused:
+        assert not expected, f"refused without a fault: {refused}"
+        assert refused.code in {"frame_invalid", "frame_too_large"}
+        return REFUSED
+    assert expected, "accepted in spite of a fault"
+    return ACCEPTED
+
+
+PROPERTIES: Final = (Property("frames", frame_texts, check_frame),)

@@ -1,0 +1,63 @@
+"""JSON and base64url in every spelling, against the reference that knows nothing but the grammar."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import strict_json
+from hypothesis import strategies as st
+from properties import ACCEPTED, REFUSED, Property
+from shaken import AROUND, json_texts, json_values, shaken_object
+from strict_json import ALPHABET, NotStrict
+
+from chatkey_server.identity import encoding
+
+DEEPEST: Final = 200
+"""Deeper nesting may be read or refused: where Python ends depends on who calls."""
+
+
+def check_json(raw: bytes) -> str:
+    """Read bytes as the server does and as the reference does; the values are the same, types included."""
+    expected: Any
+    try:
+        expected = strict_json.read_json(raw)
+    except NotStrict:
+        expected = NotStrict
+    try:
+        value = encoding.json_value(raw)
+    except encoding.Malformed:
+        assert expected is NotStrict or raw.count(b"[") + raw.count(b"{") > DEEPEST
+        return REFUSED
+    assert repr(value) == repr(expected)
+    return ACCEPTED
+
+
+def check_base64url(text: str) -> str:
+    """Decode a text as the server does and as the reference does; what is read has that one spelling only."""
+    try:
+        expected = strict_json.read_base64url(text)
+    except NotStrict:
+        expected = None
+    try:
+        raw = encoding.decode(text)
+    except encoding.Malformed:
+        assert expected is None
+        return REFUSED
+    assert raw == expected
+    assert encoding.encode(raw) == text
+    return ACCEPTED
+
+
+_json_bytes = st.one_of(
+    shaken_object({"a": 1, "b": {"c": [True, None]}}, {"a": ("\u00e9", -1.5e-9, 2**64)}),
+    st.builds(lambda text, around: around[0] + text.encode() + around[1], json_texts, st.sampled_from(AROUND)),
+    st.text('{}[]",:\\ u0019eE+-.tfn\n', max_size=12).map(str.encode),
+    st.binary(max_size=30),
+    json_values.map(lambda value: repr(value).encode("utf-8", "replace")),
+)
+_alphabets = st.text(ALPHABET, max_size=90) | st.text(ALPHABET + "=+/ \n\u00e9\uff21", max_size=12)
+
+PROPERTIES: Final = (
+    Property("JSON", _json_bytes, check_json),
+    Property("base64url", _alphabets, check_base64url),
+)

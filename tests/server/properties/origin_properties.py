@@ -1,0 +1,70 @@
+"""Domains that an administrator might register, and origins that a page or an attacker might name."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import strict_origins
+from hypothesis import strategies as st
+from properties import ACCEPTED, REFUSED, Property
+from shaken import shaken_text
+
+from chatkey_server.identity import origins
+from chatkey_server.identity.errors import Refused
+
+REGISTERED: Final = ("https://shop.example", "https://shop.example:8443", "http://localhost:8801", "https://xn--bcher-kva.example")
+HOSTS: Final = (
+    *("shop.example", "SHOP.example", "localhost", "shop.localhost", "xn--bcher-kva.example", "a-b.example", "x"),
+    *("127.0.0.1", "127.1", "0x7f.1", "192.0.2.7", "2130706433", "1.2.3.256", "01.2.3.4", "[::1]", "[2001:DB8::7]", "[::ffff:127.0.0.1]"),
+    *("shop_.example", "-a.example", "a..example", "shop.example.", "*.shop.example", "a" * 63 + ".example", "a" * 64 + ".example"),
+    *("[::1%25eth0]", "[::1", "[]", "user@shop.example", "shop.example@evil.test", "localhost.evil.test", "b\u00fccher.example"),
+)
+PORTS: Final = ("", "", ":443", ":80", ":8443", ":0", ":65535", ":65536", ":08", ":", ":x", ":\u0661", ":99999", ":100000")
+
+domains = st.builds(lambda host, port: host + port, st.sampled_from(HOSTS), st.sampled_from(PORTS)).flatmap(shaken_text)
+named_origins = st.builds(
+    lambda scheme, domain, rest: scheme + domain + rest,
+    st.sampled_from(("https://", "http://", "HTTPS://", "ftp://", "file://", "https:/", "//", "null", "")),
+    domains,
+    st.sampled_from(("", "", "", "/", "?", "#", "/path", "\n", " ")),
+)
+
+
+def check_domain(domain: str) -> str:
+    """Register a domain as the server does and as the reference does; what is registered can be registered again."""
+    try:
+        literals = origins.registrable(domain)
+    except Refused as refused:
+        assert (refused.code, refused.member) == ("parameter_invalid", "domain")
+        assert strict_origins.registered(domain) is None
+        return REFUSED
+    if domain.isascii():
+        assert literals == strict_origins.registered(domain)
+    for literal in literals:
+        assert origins.is_secure(literal)
+        assert literal in (strict_origins.registered(literal.partition("://")[2]) or ())
+    return ACCEPTED
+
+
+def check_match(origin: str) -> str:
+    """Compare an origin: equal to a registered literal, character for character, or foreign."""
+    literal = origins.match(origin, REGISTERED)
+    if literal is None:
+        assert origin not in REGISTERED
+        return REFUSED
+    assert literal == origin
+    assert any(literal is known for known in REGISTERED)
+    return ACCEPTED
+
+
+def check_secure(origin: str) -> str:
+    """Tell a page that can hold a key from one that cannot, as the reference does."""
+    assert origins.is_secure(origin) == strict_origins.is_secure(origin)
+    return ACCEPTED if origins.is_secure(origin) else REFUSED
+
+
+PROPERTIES: Final = (
+    Property("domains", domains | st.text(max_size=30), check_domain),
+    Property("foreign origins", st.sampled_from(REGISTERED).flatmap(shaken_text) | named_origins, check_match),
+    Property("secure origins", named_origins, check_secure),
+)

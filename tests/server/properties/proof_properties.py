@@ -1,0 +1,179 @@
+"""Proofs that widgets and thieves might send, against the strict reference, which does the curve's arithmetic itself."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from typing import Any, Final
+
+import strict_proofs
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
+from cryptography.hazmat.primitives.hashes import SHA256
+from hypothesis import strategies as st
+from properties import Property, agrees
+from shaken import Draw, b64, moments, shaken_object, shaken_text
+from strict_proofs import N, P, Demand
+
+from chatkey_server.identity import proofs
+
+NONCE: Final = "jV7mQ0yZ1c2R3x4T5w6B7n8M9k0L1j2H"
+URI: Final = "wss://chat.example/v1/socket"
+TOKEN: Final = "eyJhbGciOiJIUzI1NiJ9.eyJhIjoxfQ.c2lnbmF0dXJl"
+
+MINE: Final = ec.derive_private_key(0x1D5B7E5A0C2F4E6D8B9A7C5E3F1D0B2A4C6E8F1A3B5D7F9, ec.SECP256R1())
+THIEFS: Final = ec.derive_private_key(0x5EED0FA7F1EF, ec.SECP256R1())
+
+
+def jwk_of(key: ec.EllipticCurvePrivateKey) -> dict[str, str]:
+    """Return the public JWK of a key."""
+    numbers = key.public_key().public_numbers()
+    return {"kty": "EC", "crv": "P-256", "x": b64(numbers.x.to_bytes(32, "big")), "y": b64(numbers.y.to_bytes(32, "big"))}
+
+
+JWK: Final = jwk_of(MINE)
+JKT: Final = strict_proofs.thumbprint(JWK)
+LIKELY_JWK: Final = {
+    **{"kty": ("ec", "RSA", "oct", "OKP"), "crv": ("P-384", "p-256", "secp256k1", "Ed25519"), "d": ("AQ", ""), "k": ("AA",)},
+    **{"use": ("sig", "enc"), "alg": ("ES256", "HS256"), "key_ops": (["verify"], ["sign"], "verify", []), "kid": ("1",)},
+    "x": (JWK["y"], JWK["x"] + "=", "AA" + JWK["x"], JWK["x"][:-1], "A" * 43, b64(P.to_bytes(32, "big"))),
+    "y": (JWK["x"], jwk_of(THIEFS)["y"], b64((P - 1).to_bytes(32, "big")), JWK["y"] + "\n"),
+}
+LIKELY_HEADER: Final = {
+    "typ": ("wf-proof+jwt", "WF-PROOF+JWT", "dpop+jwt", "JWT", "application/wf-proof+jwt"),
+    "alg": ("none", "ES384", "es256", "HS256", "RS256", ["ES256"]),
+    "crit": ([], ["exp"]),
+    "jwk": (JWK, jwk_of(THIEFS), [JWK], JWK["x"]),
+    "jku": ("https://evil.example/keys",),
+    "kid": ("1",),
+}
+ADDRESSES: Final = (
+    *("wss://chat.example:443/v1/socket", "WSS://CHAT.example/v1/socket", f"{URI}?a=b", f"{URI}#x", f"{URI}?#"),
+    *("wss://chat.example:0443/v1/socket", "wss://chat.example:8443/v1/socket", "ws://chat.example/v1/socket"),
+    *(f"{URI}/", f"{URI}x", "wss://chat.example/V1/socket", "wss://chat.example//v1/socket", "wss://chat.example/v1/./socket"),
+    *("wss://evil.example/v1/socket", "wss://chat.example.evil.example/v1/socket", "wss://chat.example@evil.example/v1/socket"),
+    *("https://chat.example/v1/socket", "wss:///v1/socket", "wss://chat.example", "wss://chat.example:/v1/socket", f" {URI}"),
+    *("wss://chat.example/v1/s%6fcket", "wss://chat.ex\u0430mple/v1/socket", f"{URI}\n", "wss://chat.example\\v1/socket"),
+)
+
+SHAKEN_JWK: Final = shaken_object(JWK, LIKELY_JWK)
+
+
+@st.composite
+def proof_cases(draw: Draw) -> tuple[str, Demand]:
+    """Return a proof that is right or a little wrong, and what it is sent for."""
+    now = draw(moments())
+    nonce = draw(st.sampled_from((NONCE, NONCE, NONCE, None)))
+    header = draw(_headers)
+    payload = draw(shaken_object(_honest_claims(now), _likely_claims(now)))
+    signed = f"{b64(header)}.{b64(payload)}"
+    key = draw(st.sampled_from((MINE, MINE, MINE, THIEFS)))
+    signature = draw(_signatures)(key, signed.encode())
+    return draw(shaken_text(f"{signed}.{b64(signature)}")), Demand(TOKEN, JKT, nonce, URI, now)
+
+
+def check_proof(case: tuple[str, Demand]) -> str:
+    """Verify the proof as the server does and as the reference does."""
+    proof, demand = case
+    judgement = strict_proofs.judge(proof, demand)
+
+    def verify() -> None:
+        held = proofs.verify(
+            proof, token=demand.token, jkt=demand.jkt, nonce=demand.nonce, htu=demand.htu, now=demand.now
+        )
+        assert held.jkt == JKT
+
+    return agrees(judgement, verify)
+
+
+def check_any_text(text: str) -> str:
+    """Verify what is no proof at all; nothing but a refusal comes of it."""
+    return check_proof((text, Demand(TOKEN, JKT, NONCE, URI, 1_800_000_030)))
+
+
+def check_signature(case: tuple[bytes, bytes]) -> str:
+    """Verify signatures of few and odd bytes, as published test vectors have them."""
+    signature, signed = case
+    header = b64(b'{"typ":"wf-proof+jwt","alg":"ES256","jwk":%b}' % _compact(JWK))
+    proof = f"{header}.{b64(signed)}.{b64(signature)}"
+    return check_proof((proof, Demand(TOKEN, JKT, NONCE, URI, 1_800_000_030)))
+
+
+any_proof = st.text(max_size=200) | st.lists(st.text("AQgwe30fQIiJ9_-", max_size=90), max_size=4).map(".".join)
+
+
+def raw_signature(key: ec.EllipticCurvePrivateKey, signed: bytes) -> bytes:
+    """Sign as a JWS does: r and s, 32 bytes each."""
+    r, s = decode_dss_signature(key.sign(signed, ec.ECDSA(SHA256())))
+    return r.to_bytes(32, "big") + s.to_bytes(32, "big")
+
+
+def _honest_claims(now: float) -> dict[str, Any]:
+    ath = b64(hashlib.sha256(TOKEN.encode()).digest())
+    return {"jti": "id-1", "iat": int(now), "htm": "GET", "htu": URI, "nonce": NONCE, "ath": ath}
+
+
+def _likely_claims(now: float) -> dict[str, Any]:
+    at = int(now)
+    honest = _honest_claims(now)
+    return {
+        "jti": ("", "x" * 256, "x" * 257),
+        "iat": (0, at - 3600, at + 3600, at * 1000),
+        "htm": ("get", "POST", "GET "),
+        "htu": ADDRESSES,
+        "nonce": (NONCE.lower(), NONCE[:-1], NONCE + "A", "", "\N{LATIN SMALL LETTER E WITH ACUTE}" * 32),
+        "ath": (honest["ath"][:-1], honest["ath"] + "=", b64(hashlib.sha256(b"another token").digest()), TOKEN),
+        "exp": (at, at + 1, at - 1),
+        "nbf": (at, at + 60, at + 61, at + 62),
+    }
+
+
+def _compact(value: dict[str, str]) -> bytes:
+    return ("{" + ",".join(f'"{name}":"{member}"' for name, member in value.items()) + "}").encode()
+
+
+HONEST_HEADER: Final = b'{"typ":"wf-proof+jwt","alg":"ES256","jwk":%b}' % _compact(JWK)
+_named: Final = {"typ": "wf-proof+jwt", "alg": "ES256"}
+_headers = (
+    st.just(HONEST_HEADER)
+    | st.just(HONEST_HEADER)
+    | shaken_object({**_named, "jwk": JWK}, LIKELY_HEADER)
+    | SHAKEN_JWK.map(lambda jwk: b'{"typ":"wf-proof+jwt","alg":"ES256","jwk":%b}' % jwk)
+)
+
+Sign = Callable[[ec.EllipticCurvePrivateKey, bytes], bytes]
+
+
+def _changed(change: Callable[[int, int], tuple[int, int]]) -> Sign:
+    def sign(key: ec.EllipticCurvePrivateKey, signed: bytes) -> bytes:
+        r, s = decode_dss_signature(key.sign(signed, ec.ECDSA(SHA256())))
+        r, s = change(r, s)
+        return r.to_bytes(32, "big") + s.to_bytes(32, "big")
+
+    return sign
+
+
+_SIGNS: Final[tuple[Sign, ...]] = (
+    *[raw_signature] * 12,
+    _changed(lambda r, s: (r, N - s)),
+    _changed(lambda r, s: (s, r)),
+    _changed(lambda r, s: (0, s)),
+    _changed(lambda r, s: (r, 0)),
+    _changed(lambda r, s: (r, N)),
+    _changed(lambda r, s: (N - r, s)),
+    lambda key, signed: key.sign(signed, ec.ECDSA(SHA256())),
+    lambda key, signed: raw_signature(key, signed)[:-1],
+    lambda key, signed: raw_signature(key, signed) + b"\0",
+    lambda key, signed: bytes(64),
+    lambda key, signed: b"",
+    lambda key, signed: raw_signature(key, signed + b"."),
+)
+_signatures = st.sampled_from(_SIGNS)
+_edges = st.sampled_from((0, 1, 2, N - 1, N, N + 1, P - 1, P, 2**256 - 1)) | st.integers(0, 2**256 - 1)
+_odd_signatures = st.tuples(_edges, _edges).map(lambda rs: rs[0].to_bytes(32, "big") + rs[1].to_bytes(32, "big"))
+
+PROPERTIES: Final = (
+    Property("proofs", proof_cases(), check_proof),
+    Property("texts as proofs", any_proof, check_any_text, both=False),
+    Property("signatures", st.tuples(_odd_signatures | st.binary(max_size=80), st.just(b"{}")), check_signature, both=False),
+)

@@ -1,0 +1,83 @@
+"""States that come back to the callback of a social login, ours and others'."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from typing import Final, NamedTuple
+
+import strict_states
+from hypothesis import strategies as st
+from properties import Property, agrees
+from shaken import Draw, b64, shaken_text
+
+from chatkey_server.identity import oauth_state
+from chatkey_server.identity.oauth_state import State
+
+NOW: Final = 1_800_000_030
+KEYS: Final = (b"the server's own key, of today..", b"the server's own key, of yore...")
+SECRET_KEY: Final = b"the-secret-key-of-a-provider-0123456789"
+
+
+class StateCase(NamedTuple):
+    """A state that came back, the state it was made of, and to whose callback it came when."""
+
+    text: str
+    made: State
+    social: str
+    now: float
+
+
+@st.composite
+def state_cases(draw: Draw) -> StateCase:
+    """Return a state that is right, or a little wrong."""
+    made = State(
+        id=draw(st.sampled_from(("Zt5Yk1J2a9f3oQm8Xw7c-A", "b" * 32))),
+        pid="prov_a",
+        social=draw(st.sampled_from(("google", "github"))),
+        origin="https://shop.example",
+        iat=NOW,
+        nonce=draw(st.sampled_from((None, "n" * 22))),
+    )
+    key = draw(st.sampled_from((KEYS[0], KEYS[0], KEYS[0], KEYS[1], SECRET_KEY, b"")))
+    text = oauth_state.mint(key, made) if draw(st.booleans()) else _otherwise(draw, key, made)
+    now = NOW + draw(st.sampled_from((0, 1, 599, 599.9, 600, 601, 86_400, -1, -60, -61)))
+    return StateCase(draw(shaken_text(text)), made, draw(st.sampled_from(("google", "google", "github"))), now)
+
+
+def check_state(case: StateCase) -> str:
+    """Read the state as the server does and as the reference does."""
+    payload = json.dumps([*_members(case.made)], separators=(",", ":")).encode()
+    made = [(payload, case.made.social, case.made.iat)]
+    judgement = strict_states.judge(case.text, made, KEYS, case.social, case.now)
+
+    def read() -> None:
+        assert oauth_state.read(case.text, KEYS, social=case.social, now=case.now) == case.made
+
+    return agrees(judgement, read)
+
+
+def _members(state: State) -> tuple[object, ...]:
+    return state.id, state.pid, state.social, state.origin, state.iat, state.nonce, state.jkt
+
+
+def _otherwise(draw: Draw, key: bytes, made: State) -> str:
+    """Sign as somebody would who has another key, or signs something else than the payload's text."""
+    payload = b64(json.dumps([*_members(made)], separators=(",", ":")).encode())
+    what = draw(st.sampled_from((payload.encode(), payload.encode() + b".", b"", b"wrong")))
+    mac = hmac.digest(key, what, draw(st.sampled_from((hashlib.sha256, hashlib.sha1, hashlib.sha512))))
+    return f"{payload}.{b64(draw(st.sampled_from((mac, mac[:16], b''))))}"
+
+
+def check_any_text(text: str) -> str:
+    """Read what is no state at all."""
+    return agrees(
+        strict_states.judge(text, [], KEYS, "google", NOW), lambda: oauth_state.read(text, KEYS, social="google", now=NOW)
+    )
+
+
+PROPERTIES: Final = (
+    Property("states", state_cases(), check_state),
+    Property("texts as states", st.text(max_size=1100), check_any_text, both=False),
+)
