@@ -152,6 +152,14 @@ def test_who_leaves_the_email_ticked_shares_it(facebook: Visitor, content: Conte
     assert content(facebook.profile(token, fields="email")) == {"email": "rhea@example.com"}
 
 
+def test_the_public_profile_is_granted_to_who_asks_for_the_e_mail_only(
+    facebook: Visitor, parameters: Parameters
+) -> None:
+    params = parameters(facebook.decide(scope="email", return_scopes="true"))
+
+    assert params["granted_scopes"] == "email,public_profile"
+
+
 def test_only_what_may_be_declined_can_be(facebook: Visitor, parameters: Parameters) -> None:
     params = parameters(facebook.decide(also="offered=public_profile&offered=email", return_scopes="true"))
 

@@ -138,11 +138,11 @@ class Imitated(Provider):
         }
 
     def granted_scopes(self, request: AuthorizationRequest, person: Person, scopes: tuple[str, ...]) -> tuple[str, ...]:
-        """Who declined a scope is not asked for it again, unless with `auth_type=rerequest`."""
+        """`public_profile` always; who declined a scope is not asked for it again unless by `auth_type=rerequest`."""
         before = self.grants.consented(request.client.client_id, person.id)
-        if before is None or request.query.get("auth_type") == "rerequest":
-            return scopes
-        return tuple(scope for scope in scopes if scope not in before.declined)
+        declined = before.declined if before and request.query.get("auth_type") != "rerequest" else ()
+        asked = dict.fromkeys((*scopes, "public_profile"))
+        return tuple(scope for scope in asked if scope not in declined)
 
     def token_params(self, call: Call) -> dict[str, str]:
         """The address and the form count alike."""
