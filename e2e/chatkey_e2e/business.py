@@ -7,6 +7,7 @@ from typing import Any
 
 import jwt
 
+from chatkey_demo.stack.applications import Application, new_application
 from chatkey_demo.stack.lab import Provider, SocialKeys
 from chatkey_demo.stack.stack import Stack
 from chatkey_protocol.names import MEMBER_TOKEN_PATH, OAUTH_START_PATH, SOCKET_PATH, VISITOR_TOKEN_PATH
@@ -20,7 +21,7 @@ class Business:
     stack: Stack
     provider: Provider
     slug: str
-    own_keys: dict[str, SocialKeys] = field(default_factory=dict[str, SocialKeys])
+    own_keys: dict[str, Application] = field(default_factory=dict[str, Application])
 
     @property
     def url(self) -> str:
@@ -60,7 +61,8 @@ class Business:
     def secrets(self) -> Iterable[str]:
         """Everything of this business that no browser, log or page may ever show."""
         yield self.provider.secret_key
-        yield from (keys.client_secret for keys in self.own_keys.values() if keys.client_secret)
+        for application in self.own_keys.values():
+            yield from application.secrets
 
     @property
     def token_calls(self) -> int:
@@ -81,7 +83,9 @@ def open_business(
     """Make a provider and its shop, with social logins by the service's keys (mode 3) or by its own (mode 4)."""
     slug = f"shop-{secrets.token_hex(4)}"
     own = {social: _register(stack, slug, social) for social in own_keys}
-    socials = {**{social: SocialKeys("service") for social in service_keys}, **own}
+    socials = {social: SocialKeys("service") for social in service_keys} | {
+        social: SocialKeys("own", application) for social, application in own.items()
+    }
     provider = stack.service_lab.add_provider(domains=[stack.site.browser_url.partition("://")[2]], socials=socials)
     stack.site_lab.open_shop(slug, provider, get_token=get_token)
     return Business(stack, provider, slug, own)
@@ -93,14 +97,8 @@ def close_business(business: Business) -> None:
     business.stack.service_lab.remove_provider(business.provider.id)
 
 
-def _register(stack: Stack, slug: str, social: str) -> SocialKeys:
+def _register(stack: Stack, slug: str, social: str) -> Application:
     """Register an application of the business's own at a social provider."""
-    keys = SocialKeys("own", f"{slug}-{social}", secrets.token_urlsafe(32))
-    stack.provider_lab.add_client(
-        social,
-        client_id=keys.client_id or "",
-        client_secret=keys.client_secret or "",
-        name="Alder & Loam",
-        redirect_uris=[stack.callback(social)],
-    )
-    return keys
+    application = new_application(social, f"{slug}-{social}")
+    stack.register(application, "Alder & Loam")
+    return application

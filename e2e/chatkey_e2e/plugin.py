@@ -29,6 +29,7 @@ from chatkey_e2e.redaction import redact, redact_zip
 from chatkey_e2e.wire import Peer, peer
 from chatkey_e2e.witness import Witness
 from chatkey_oauth.client import LabError
+from chatkey_protocol.names import ANNOUNCED_SOCIALS, AVAILABLE_SOCIALS
 
 MakeBrowser = Callable[[browsers.Profile], Browser]
 MakeBusiness = Callable[..., Business]
@@ -51,6 +52,9 @@ NOT_STARTED = 3
 
 ONE_COMPILER = ("--js-flags=--no-wasm-tier-up --no-wasm-dynamic-tiering",)
 """A page that lives for a second gains nothing from compiling its WebAssembly twice, and pays a fifth of its CPU."""
+
+SOCIALS = AVAILABLE_SOCIALS + ANNOUNCED_SOCIALS
+"""Announced social providers are tested like the others."""
 
 UNLIMITED = {"CHATKEY_LIMIT_TOKEN_RATE": "0", "CHATKEY_LIMIT_OAUTH_RATE": "0"}
 """All tests come from one address; what limits do has tests of its own."""
@@ -120,7 +124,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
         try:
             refresh()
             folder = tmp_path_factory.mktemp("stack")
-            stack = ending.enter_context(running(Flavour.TLS, folder=folder, settings=UNLIMITED))
+            stack = ending.enter_context(running(Flavour.TLS, folder=folder, settings=UNLIMITED, socials=SOCIALS))
         except (StaleError, ProcessError, LabError) as error:
             pytest.exit(f"The stack does not start: {error}", returncode=NOT_STARTED)
         yield stack

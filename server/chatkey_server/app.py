@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from chatkey_server.settings import Settings
 
-MAX_BODY_BYTES = 64 * 1024
-
 
 def create_app(settings: Settings, *, clock: Clock | None = None) -> Litestar:
     """Build the server. The database is opened when the application starts, not before."""
@@ -57,7 +55,7 @@ def create_app(settings: Settings, *, clock: Clock | None = None) -> Litestar:
         exception_handlers=EXCEPTION_HANDLERS,
         openapi_config=openapi(),
         include_in_schema=False,
-        request_max_body_size=MAX_BODY_BYTES,
+        request_max_body_size=settings.limits.body_bytes,
         logging_config=None,
         debug=False,
         pdb_on_exception=False,

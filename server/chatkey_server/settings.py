@@ -16,6 +16,7 @@ import msgspec
 
 from chatkey_protocol.names import ANNOUNCED_SOCIALS, AVAILABLE_SOCIALS, SOCKET_PATH
 from chatkey_server.identity.origins import is_loopback_host
+from chatkey_server.identity.tokens import MAX_TOKEN_BYTES
 
 PREFIX = "CHATKEY_"
 OTHERS = ("CHATKEY_BROWSER", "CHATKEY_E2E_", "CHATKEY_DEMO_")
@@ -45,6 +46,10 @@ class SocialAddress(msgspec.Struct, frozen=True):
 class Limits(msgspec.Struct, frozen=True):
     """How much one peer may ask for. Rates are per minute and client address; 0 switches a rate off."""
 
+    head_bytes: int = 64 * 1024
+    query_bytes: int = 16 * 1024
+    body_bytes: int = 64 * 1024
+    token_bytes: int = MAX_TOKEN_BYTES
     request_timeout: int = 20
     token_rate: int = 600
     oauth_rate: int = 60
@@ -277,9 +282,26 @@ def _limits() -> Iterator[Setting]:
     rate, size = partial(_whole, least=0, most=1_000_000), partial(_whole, least=1, most=1_000_000)
     wait = partial(_whole, least=1, most=3600)
     yield Setting(
+        "CHATKEY_LIMIT_HEAD_BYTES",
+        partial(_whole, least=16_384, most=1_048_576),
+        "Bytes of a request's line and headers.",
+    )
+    yield Setting(
+        "CHATKEY_LIMIT_QUERY_BYTES", partial(_whole, least=2048, most=65_000), "Bytes of a query; of a form as well."
+    )
+    yield Setting(
+        "CHATKEY_LIMIT_BODY_BYTES", partial(_whole, least=16_384, most=16_777_216), "Bytes of a request's body."
+    )
+    yield Setting(
+        "CHATKEY_LIMIT_TOKEN_BYTES",
+        partial(_whole, least=1024, most=32_768),
+        "Bytes of one token; the widget itself sends 8192 at most.",
+    )
+    yield Setting(
         "CHATKEY_LIMIT_REQUEST_TIMEOUT",
         wait,
-        "Seconds a request may take to arrive, from the opening of the connection or from its own first byte.",
+        "Seconds a request may take to arrive, from the opening of the connection or from its own first byte, "
+        "and its answer may wait for a peer that takes nothing of it.",
     )
     yield Setting("CHATKEY_LIMIT_TOKEN_RATE", rate, "Token requests a minute from one client address; 0 is no limit.")
     yield Setting("CHATKEY_LIMIT_OAUTH_RATE", rate, "OAuth requests a minute from one client address; 0 is no limit.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -10,15 +11,29 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 if TYPE_CHECKING:
     import asyncio
 
+    from chatkey_server.settings import Limits
+
+
+class HeadTooLarge(ValueError):
+    """A request's line and headers are more than is read."""
+
 
 class PatientHttp(HttpToolsProtocol):
-    """Cuts a connection that brings nothing, or only half a request, in time: a few thousand would keep others out."""
+    """Cuts a connection that brings nothing, or half a request, or does not take its answer: many would be too many.
 
-    def __init__(self, seconds: float, **uvicorn: Any) -> None:
+    Neither uvicorn nor its parser bounds what one request brings. Here line and headers are bounded (400), and so is
+    the whole of a request, whatever stands in it, such as trailers without end. The app bounds the body (413).
+    """
+
+    def __init__(self, limits: Limits, **uvicorn: Any) -> None:
         super().__init__(**uvicorn)
-        self._seconds = seconds
+        self._seconds = limits.request_timeout
+        self._most_in_head = limits.head_bytes
+        self._most = 2 * (limits.head_bytes + limits.body_bytes)
+        self._received = 0
         self._is_awaited = True
         self._patience: asyncio.TimerHandle | None = None
+        self._unread: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         """Begin to wait for the first request."""
@@ -27,18 +42,39 @@ class PatientHttp(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Read on; go on waiting only for a request that has begun."""
+        self._received += len(data)
         super().data_received(data)
         self._watch()
+        if self._is_awaited and self._received > self._most:
+            self.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait no longer."""
         super().connection_lost(exc)
         self._rest()
+        self._stop_looking()
+
+    def pause_writing(self) -> None:
+        """Wait for the peer to take some of its answer."""
+        super().pause_writing()
+        self._expect_less_than(self.transport.get_write_buffer_size())
+
+    def resume_writing(self) -> None:
+        """Wait no longer: the peer reads."""
+        super().resume_writing()
+        self._stop_looking()
 
     def on_message_begin(self) -> None:
         """Wait for the rest of a request."""
         self._is_awaited = True
+        self._received = 0
         super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        """Refuse a head that is too large; uvicorn answers 400 to whatever is raised here."""
+        if len(self.url) + sum(map(len, chain.from_iterable(self.headers))) > self._most_in_head:
+            raise HeadTooLarge
+        super().on_headers_complete()
 
     def on_message_complete(self) -> None:
         """Have a whole request."""
@@ -61,6 +97,22 @@ class PatientHttp(HttpToolsProtocol):
         if self._patience is not None:
             self._patience.cancel()
             self._patience = None
+
+    def _expect_less_than(self, unsent: int) -> None:
+        """Look again whether something was taken: a slow line is no silent one."""
+        self._unread = self.loop.call_later(self._seconds, self._look_at_the_rest, unsent)
+
+    def _look_at_the_rest(self, unsent: int) -> None:
+        left = self.transport.get_write_buffer_size()
+        if left < unsent:
+            self._expect_less_than(left)
+        else:
+            self.transport.abort()
+
+    def _stop_looking(self) -> None:
+        if self._unread is not None:
+            self._unread.cancel()
+            self._unread = None
 
 
 def note_broken_text(record: logging.LogRecord) -> bool:

@@ -8,6 +8,7 @@ of a parameter (`pytest.param(…, id="JWT-004")`, with a word behind it where a
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
 import hmac
@@ -18,6 +19,7 @@ import secrets
 import socket as sockets
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
@@ -33,11 +35,12 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
+from chatkey_demo.stack.applications import Application
 from chatkey_demo.stack.lab import ServiceLab, SocialKeys
 from chatkey_demo.stack.ports import LOOPBACK, free_ports
 from chatkey_demo.stack.process import Process
-from chatkey_protocol.names import AVAILABLE_SOCIALS
 from chatkey_oauth.client import FakeOAuth
+from chatkey_protocol.names import AVAILABLE_SOCIALS
 
 Json = dict[str, Any]
 MakeService = Callable[..., AbstractContextManager["Service"]]
@@ -369,18 +372,33 @@ class Service:
         with self.socket() as peer:
             return peer.connect(token, peer.prove(key, token))
 
-    def raw(self, sent: bytes, *, more: bool = False) -> bytes:
-        """Send bytes over TCP and return what comes back until the server closes; `more` keeps our end open."""
+    def raw(self, sent: bytes) -> bytes:
+        """Send bytes over TCP and return what comes back until the server closes, which is seconds if it need not."""
         received = b""
         with sockets.create_connection((LOOPBACK, self.port), timeout=WAIT) as wire:
             with suppress(ConnectionError):  # the server may have heard enough
                 wire.sendall(sent)
-                if not more:
-                    wire.shutdown(sockets.SHUT_WR)
             with suppress(ConnectionError):
                 while chunk := wire.recv(65536):
                     received += chunk
         return received
+
+    def at_once(self, target: str, count: int) -> list[httpx.Response]:
+        """Send the same GET so many times side by side."""
+
+        async def ask() -> list[httpx.Response]:
+            async with httpx.AsyncClient(base_url=str(self.http.base_url), trust_env=False, timeout=WAIT) as client:
+                return await asyncio.gather(*(client.get(target) for _ in range(count)))
+
+        return asyncio.run(ask())
+
+    def logged(self, text: str, *, since: int = 0) -> str:
+        """Wait for a line of the process's log that holds a text, written after line number `since`."""
+        deadline = time.monotonic() + WAIT
+        while not (lines := [line for line in self.process.output(since).splitlines() if text in line]):
+            assert time.monotonic() < deadline, f"no line with {text!r} was logged"
+            threading.Event().wait(0.002)  # the line is on its way through a pipe
+        return lines[0]
 
     def heard(self, kind: str) -> Json:
         """Return the newest event of a kind in the log's feed: what was logged, redacted."""
@@ -406,7 +424,8 @@ class Service:
         )
 
 
-OWN_KEYS: Final = SocialKeys("own", "shop-client", "shop-client-secret")
+APPLICATION: Final = Application("google", "shop-client", "shop-client-secret")
+OWN_KEYS: Final = SocialKeys("own", APPLICATION)
 
 
 @pytest.fixture(scope="session")
@@ -488,8 +507,8 @@ def provider(service: Service, tmp_path_factory: pytest.TempPathFactory) -> Iter
     clients = [
         {
             "provider": social,
-            "client_id": OWN_KEYS.client_id,
-            "client_secret": OWN_KEYS.client_secret,
+            "client_id": APPLICATION.client_id,
+            "client_secret": APPLICATION.client_secret,
             "name": "Refusals",
             "redirect_uris": [f"{service.base_url}/v1/public/oauth/{social}/callback"],
         }

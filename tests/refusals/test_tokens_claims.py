@@ -203,13 +203,13 @@ def test_a_uid_of_255_characters_is_accepted_and_one_of_10_kb_is_not(service: Se
         pytest.param(lambda now: {"iat": now - HOUR, "exp": now - 1}, "token_expired", "exp", id="JWT-110"),
         pytest.param(lambda now: {"iat": now, "exp": now + 48 * HOUR}, "token_claims", "exp", id="JWT-111"),
         pytest.param(lambda now: {"iat": now + 50, "exp": now + 40}, "token_claims", "exp", id="JWT-112"),
-        pytest.param(lambda now: {"iat": now + HOUR, "exp": now + 2 * HOUR}, "token_not_yet_valid", "iat", id="JWT-115"),
+        pytest.param(
+            lambda now: {"iat": now + HOUR, "exp": now + 2 * HOUR}, "token_not_yet_valid", "iat", id="JWT-115"
+        ),
         pytest.param(lambda now: {"nbf": now + 600}, "token_not_yet_valid", "nbf", id="JWT-117"),
     ],
 )
-def test_a_token_counts_in_its_time(
-    door: Door, times: Callable[[int], dict[str, int]], code: str, member: str
-) -> None:
+def test_a_token_counts_in_its_time(door: Door, times: Callable[[int], dict[str, int]], code: str, member: str) -> None:
     door.accept(door.shop.sign(door.claims()))
 
     told = door.refuse(door.shop.sign(door.claims(**times(door.shop.now))), code)
@@ -365,9 +365,7 @@ def test_the_kind_visitor_is_signed_with_the_minute_and_never_with_the_secret(
         pytest.param({"cnf": MISSING, "cnf.jkt": "{jkt}"}, id="JWT-132-dotted-name"),
     ],
 )
-def test_a_member_without_a_bound_key_is_refused(
-    socket_door: SocketDoor, make: Maker, changes: dict[str, Any]
-) -> None:
+def test_a_member_without_a_bound_key_is_refused(socket_door: SocketDoor, make: Maker, changes: dict[str, Any]) -> None:
     jkt = socket_door.shop.key.jkt
 
     socket_door.accept(socket_door.shop.token())

@@ -9,7 +9,6 @@ import pytest
 
 if TYPE_CHECKING:
     import httpx
-
     from tests.refusals.conftest import AuthDoor, BrowserKey, Json, Maker, Service, Shop, SocketDoor
 
 
@@ -119,13 +118,13 @@ def test_an_identity_token_counts_at_its_own_business(service: Service, shop: Sh
 @pytest.mark.parametrize("place", ["header", "cookie", "body"])
 def test_an_identity_token_is_read_from_the_query_and_nowhere_else(service: Service, shop: Shop, place: str) -> None:
     path, auth = f"{shop.path}/member/token?jkt={shop.key.jkt}", shop.identity_token()
-    elsewhere: Json = {
+    places: dict[str, Json] = {
         "header": {"headers": {"Authorization": f"Bearer {auth}"}},
         "cookie": {"headers": {"Cookie": f"auth={auth}"}},
         "body": {"content": f"auth={auth}", "headers": {"Content-Type": "application/x-www-form-urlencoded"}},
-    }[place]
+    }
 
-    assert error_of(service.http.request("GET", path, **elsewhere)) == (400, "parameter_missing")
+    assert error_of(service.http.request("GET", path, **places[place])) == (400, "parameter_missing")
     assert service.http.get(f"{path}&auth={auth}").status_code == 200
 
 

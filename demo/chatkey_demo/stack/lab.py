@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import httpx
 
+from chatkey_demo.stack.applications import Application
 from chatkey_demo.stack.tls import trust
 from chatkey_oauth.client import refusal
 
@@ -59,17 +60,16 @@ class Provider:
 
 @dataclass(frozen=True, slots=True)
 class SocialKeys:
-    """How a provider logs in with one social provider; `own` keys come with both values."""
+    """How a provider logs in with one social provider: by the service's keys, or by its own."""
 
     key_source: KeySource
-    client_id: str | None = None
-    client_secret: str | None = field(default=None, repr=False)
+    application: Application | None = None
     enabled: bool = True
 
     def wire(self) -> dict[str, object]:
         """Return the members that are set."""
-        shown = {"key_source": self.key_source, "client_id": self.client_id, "client_secret": self.client_secret}
-        return {**{name: value for name, value in shown.items() if value is not None}, "enabled": self.enabled}
+        application = self.application.for_service() if self.application else {}
+        return {"key_source": self.key_source, "enabled": self.enabled, **application}
 
 
 class ServiceLab(Lab):
@@ -98,10 +98,9 @@ class ServiceLab(Lab):
         """Delete a provider."""
         self.ask("DELETE", f"/providers/{provider_id}")
 
-    def set_application(self, social: str, client_id: str, client_secret: str) -> None:
+    def set_application(self, application: Application) -> None:
         """Give the service its own keys at one social provider."""
-        body = {"social": social, "client_id": client_id, "client_secret": client_secret}
-        self.ask("POST", "/applications", body)
+        self.ask("POST", "/applications", {"social": application.social, **application.for_service()})
 
     def add_agent(self, username: str, password: str) -> None:
         """Make an agent who can sign in to the agent panel."""

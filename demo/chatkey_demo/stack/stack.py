@@ -2,7 +2,6 @@
 
 import json
 import os
-import secrets
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,16 +9,16 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
 
 import httpx
 
+from chatkey_demo.stack.applications import Application, new_application
 from chatkey_demo.stack.lab import ServiceLab, SiteLab
 from chatkey_demo.stack.ports import LOOPBACK, free_ports
 from chatkey_demo.stack.process import Process
 from chatkey_demo.stack.tls import Certificates, issue, trust
 from chatkey_oauth.client import FakeOAuth
-from chatkey_protocol.names import AVAILABLE_SOCIALS, OAUTH_CALLBACK_PATH
+from chatkey_protocol.names import ANNOUNCED_SOCIALS, AVAILABLE_SOCIALS, OAUTH_CALLBACK_PATH
 
 SERVICE_NAME = "Chat Service"
 """What consent pages call the service's own applications."""
@@ -74,7 +73,14 @@ class Stack:
 
     def callback(self, social: str) -> str:
         """Return the redirect URI that is registered at a social provider (contract 4.5)."""
-        return self.service.browser_url + OAUTH_CALLBACK_PATH.format(social=social)
+        return callback(self.service.browser_url, social)
+
+    def register(self, application: Application, name: str) -> None:
+        """Register an application at its social provider, whose consent page calls it `name`."""
+        redirect_uris = [self.callback(application.social)]
+        self.provider_lab.add_client(
+            application.social, redirect_uris=redirect_uris, name=name, **application.for_provider()
+        )
 
     def advance(self, seconds: float) -> float:
         """Move the clocks of all servers and return the service's time."""
@@ -97,20 +103,21 @@ def running(
     settings: Mapping[str, str] | None = None,
     certificates: Certificates | None = None,
     more_site_ports: Sequence[int] = (),
+    socials: Sequence[str] = AVAILABLE_SOCIALS,
 ) -> Iterator[Stack]:
-    """Start service, fake provider and site, with the service's own keys registered at every social provider.
+    """Start service, fake provider and site, with the service's own keys registered at every one of the `socials`.
 
     `folder` keeps data and logs (default: a temporary one, removed at the end), `ports` are those of service, provider
     and site (default: free ones), `settings` are further `CHATKEY_*` of the service, `certificates` are used instead of
-    new ones, and at `more_site_ports` the site answers too, each an origin of its own. Raises `ProcessError` with the
-    output of the server that does not start.
+    new ones, and at `more_site_ports` the site answers too, each an origin of its own. Announced `socials` are switched
+    on. Raises `ProcessError` with the output of the server that does not start.
     """
     with ExitStack() as ending:
         kept = folder or Path(ending.enter_context(tempfile.TemporaryDirectory(prefix="chatkey-")))
         kept.mkdir(parents=True, exist_ok=True)
         if flavour is not Flavour.PLAIN and certificates is None:
             certificates = issue(kept)
-        plan = _Plan(flavour, kept, ports or _three_ports(), certificates, tuple(more_site_ports))
+        plan = _Plan(flavour, kept, ports or _three_ports(), certificates, tuple(more_site_ports), tuple(socials))
         yield _start(plan, settings or {}, ending)
 
 
@@ -121,6 +128,7 @@ class _Plan:
     ports: tuple[int, int, int]
     certificates: Certificates | None
     more_site_ports: tuple[int, ...]
+    socials: tuple[str, ...]
 
     @property
     def scheme(self) -> str:
@@ -170,14 +178,14 @@ def _start(plan: _Plan, settings: Mapping[str, str], ending: ExitStack) -> Stack
             "CHATKEY_DATA_DIR": str(plan.folder / "data"),
             "CHATKEY_LAB": "1",
             **_tls_settings(certificates),
-            **_social_settings(provider_url, plan.local_url(provider_port)),
+            **_social_settings(plan.socials, provider_url, plan.local_url(provider_port)),
             **settings,
         },
     )
-    keys = _service_keys(service_url)
+    applications = [new_application(social, f"service-{social}") for social in plan.socials]
     clients = plan.folder / "clients.json"
     clients.touch(mode=0o600)
-    clients.write_text(json.dumps(keys))
+    clients.write_text(json.dumps([_client(application, service_url) for application in applications]))
     provider = process(
         "provider",
         *("chatkey_server", "fake-oauth", "--lab", "--port", str(provider_port), "--clients", str(clients)),
@@ -196,8 +204,8 @@ def _start(plan: _Plan, settings: Mapping[str, str], ending: ExitStack) -> Stack
         started.wait_ready()
     ca = certificates.ca if certificates else None
     service_lab = ending.enter_context(closing(ServiceLab(plan.local_url(service_port), ca)))
-    for client in keys:
-        service_lab.set_application(client["provider"], client["client_id"], client["client_secret"])
+    for application in applications:
+        service_lab.set_application(application)
     return Stack(
         flavour=plan.flavour,
         certificates=certificates,
@@ -220,23 +228,21 @@ def _tls_settings(certificates: Certificates | None) -> dict[str, str]:
     }
 
 
-def _social_settings(browser_url: str, server_url: str) -> dict[str, str]:
-    settings: dict[str, str] = {}
-    for social in AVAILABLE_SOCIALS:
+def callback(service_url: str, social: str) -> str:
+    """Return the service's redirect URI for a social provider (contract 4.5)."""
+    return service_url + OAUTH_CALLBACK_PATH.format(social=social)
+
+
+def _social_settings(socials: Sequence[str], browser_url: str, server_url: str) -> dict[str, str]:
+    announced = [social for social in socials if social in ANNOUNCED_SOCIALS]
+    settings = {"CHATKEY_PREVIEW_PROVIDERS": ",".join(announced)}
+    for social in socials:
         settings[f"CHATKEY_{social.upper()}_BROWSER_URL"] = f"{browser_url}/{social}"
         settings[f"CHATKEY_{social.upper()}_SERVER_URL"] = f"{server_url}/{social}"
     return settings
 
 
-def _service_keys(service_url: str) -> list[dict[str, Any]]:
-    """Return an application of the service's own (mode 3) at every social provider."""
-    return [
-        {
-            "provider": social,
-            "client_id": f"service-{social}",
-            "client_secret": secrets.token_urlsafe(32),
-            "name": SERVICE_NAME,
-            "redirect_uris": [service_url + OAUTH_CALLBACK_PATH.format(social=social)],
-        }
-        for social in AVAILABLE_SOCIALS
-    ]
+def _client(application: Application, service_url: str) -> dict[str, object]:
+    """Return an application of the service's own (mode 3) as a line of the fake provider's clients file."""
+    known = {"provider": application.social, "name": SERVICE_NAME, **application.for_provider()}
+    return {**known, "redirect_uris": [callback(service_url, application.social)]}

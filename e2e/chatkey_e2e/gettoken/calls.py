@@ -31,6 +31,9 @@ APART: Final = 2.0
 """Seconds between two calls whose times are compared: `exp` counts whole seconds."""
 PARALLEL: Final = 24
 MOST_HOPS: Final = 3
+TOO_MANY: Final = 429
+PATIENCE: Final = 10.0
+"""Seconds that are waited when the endpoint limits calls."""
 KEEPS_METHOD: Final = frozenset({307, 308})
 MAX_SKEW: Final = 86_400.0
 """A `Date` further off than a day is no clock."""
@@ -57,7 +60,7 @@ class Calls:
         make_jkt: Callable[[], str] = random_jkt,
     ) -> None:
         self.target = target
-        self.wire = wire or HttpWire(target)
+        self.wire = wire or HttpWire(target, now=now)
         self.masks = Masks()
         self.log: list[Exchange] = []
         self.waited = 0.0
@@ -111,6 +114,11 @@ class Calls:
         return Session("nobody")
 
     @property
+    def _same_browser(self) -> str | None:
+        """The jkt of the first call: whoever sits at that browser next has the same."""
+        return None if self.target.login is None else self.jkt_of(self.first)
+
+    @property
     def anybody(self) -> Session:
         """The first login, or nobody where there is none."""
         return self.nobody if self.target.login is None else self.member
@@ -130,12 +138,13 @@ class Calls:
     @cached_property
     def anonymous(self) -> Exchange:
         """The honest call of somebody who is not logged in."""
-        return self.ask("the call of a visitor, without cookies", self.nobody)
+        return self.ask("the call of a visitor, without cookies", self.nobody, jkt=self._same_browser)
 
     @cached_property
     def of_other(self) -> Exchange:
         """The honest call of the second person."""
-        return self.ask("an honest call of the second login", self.other)
+        label = "an honest call of the second login, from the same browser"
+        return self.ask(label, self.other, jkt=self._same_browser)
 
     @cached_property
     def later(self) -> Exchange:
@@ -240,9 +249,12 @@ class Calls:
     def _let_time_pass(self) -> None:
         missing = self.first.answered_at + APART - self._now()
         if missing > 0:
-            self.on_wait(missing, "times are compared in whole seconds")
-            self._sleep(missing)
-            self.waited += missing
+            self._wait(missing, "times are compared in whole seconds")
+
+    def _wait(self, seconds: float, why: str) -> None:
+        self.on_wait(seconds, why)
+        self._sleep(seconds)
+        self.waited += seconds
 
     # asking
 
@@ -279,16 +291,29 @@ class Calls:
 
     def send(self, request: Request, session: Session | None = None) -> Exchange:
         """Send a request, follow redirects that keep the method on the same origin, and let the session learn."""
-        done = self.wire.send(request)
+        done = self._sent(request)
         hops: tuple[str, ...] = ()
         while done.status in KEEPS_METHOD and len(hops) < MOST_HOPS and origin(done.location) == origin(request.url):
             hops += (done.location,)
-            done = self.wire.send(done.request.with_url(done.location))
+            done = self._sent(done.request.with_url(done.location))
         done = replace(done, hops=hops) if hops else done
         self.log.append(done)
         if session is not None and done.response is not None:
             session.learn(done.response)
             self.masks.add(*session.secrets)
+        return done
+
+    def _sent(self, request: Request) -> Exchange:
+        """Send a request, once more after a while if the endpoint asks for patience.
+
+        Raises `Skipped` where it goes on refusing for its rate limits, once it has answered before.
+        """
+        done = self.wire.send(request)
+        if done.status == TOO_MANY and done.patience <= PATIENCE:
+            self._wait(done.patience, "the endpoint limits calls (429)")
+            done = self.wire.send(request)
+        if done.status == TOO_MANY and any(exchange.succeeded for exchange in self.log):
+            raise Skipped("the endpoint limits calls (429): raise its limits for this check")
         return done
 
     def fetch(

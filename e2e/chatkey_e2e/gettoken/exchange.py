@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -102,6 +103,12 @@ class Exchange:
     def answered_at(self) -> float:
         """When the response was there."""
         return self.sent_at + self.seconds
+
+    @property
+    def patience(self) -> float:
+        """How many seconds the answer asks to wait (Retry-After), or infinity."""
+        said = (self.response.get("retry-after") if self.response else None) or ""
+        return float(said) if said.isdigit() else math.inf
 
     @property
     def text(self) -> str:

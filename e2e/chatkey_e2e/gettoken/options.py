@@ -42,6 +42,8 @@ class Given:
 
 def target(given: Given, environ: Mapping[str, str] = os.environ) -> Target:
     """Return what to check. Raises `OptionError`."""
+    if given.login_url and not (given.login_fields or given.login_field_envs):
+        raise OptionError("--login-url needs fields: --login-field user=ada --login-field-env password=VARIABLE.")
     made = Target(
         url=checked_url(given.url, "URL"),
         provider_id=given.provider_id,
@@ -115,10 +117,6 @@ def _login(
     if (fields or envs) and not given.login_url:
         raise OptionError("--login-field belongs to --login-url: say which form it is for.")
     if not fields and not envs:
-        if given.login_url and not headers and lines is given.login:
-            raise OptionError(
-                "--login-url needs fields to fill in: --login-field user=ada --login-field-env pass=VARIABLE."
-            )
         return Login(headers) if headers else None
     plain = [_pair(entry, "--login-field") for entry in fields]
     named = [_pair(entry, "--login-field-env") for entry in envs]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from http.cookies import SimpleCookie
 from typing import Final
 from urllib.parse import urlsplit
@@ -18,13 +18,30 @@ JSON_HEADERS: Final = (("Content-Type", "application/json"), ("Cache-Control", "
 STANDS_IN: Final = "for the plan only"
 
 
+class PlanClock:
+    """Time that passes only when somebody waits."""
+
+    def __init__(self) -> None:
+        self._now = time.time()
+
+    def now(self) -> float:
+        """Seconds since the epoch."""
+        return self._now
+
+    def sleep(self, seconds: float) -> None:
+        """Let time pass."""
+        self._now += seconds
+
+
 class PlanWire:
     """Remembers requests, and answers them as if all were well: what a run would send if nothing failed."""
 
-    def __init__(self, target: Target, *, now: Callable[[], float] = time.time) -> None:
+    def __init__(self, target: Target, *, now: Callable[[], float]) -> None:
         self._target = target
         self._now = now
         self.sent: list[Request] = []
+        self._open = {"a", "b"}
+        """The sessions that are logged in: those given as headers, and those the form gave since."""
 
     def reach(self, url: str) -> str:
         """Say that something listens."""
@@ -47,9 +64,13 @@ class PlanWire:
 
     def _answer(self, request: Request) -> Response:
         target = self._target
-        for person, login in (("a", target.login), ("b", target.login_b)):
-            if login and login.url == request.url and request.method == "POST" and _filled(request, login):
-                return Response(303, (("Location", "/"), ("Set-Cookie", f"{COOKIE}={person}; SameSite=Lax")), b"")
+        if request.url == target.logout_url:
+            self._open.discard(self._session(request))
+        for person, login in self._logins():
+            if login.url == request.url and request.method == "POST" and _filled(request, login):
+                session = f"{person}{len(self.sent)}"
+                self._open.add(session)
+                return Response(303, (("Location", "/"), ("Set-Cookie", f"{COOKIE}={session}; SameSite=Lax")), b"")
         if request.url.partition("?")[0] != target.url.partition("?")[0]:
             return Response(200, (("Content-Type", "text/html"),), b"")
         return self._token(request)
@@ -63,13 +84,19 @@ class PlanWire:
         return Response(200, JSON_HEADERS, json.dumps({"token": token}).encode())
 
     def _person(self, request: Request) -> str | None:
+        session = self._session(request)
+        return f"person-{session[0]}" if session in self._open else None
+
+    def _session(self, request: Request) -> str:
+        """Return the session a request belongs to: a person's letter, and which of their logins it is; or nothing."""
         cookie = SimpleCookie(_header(request, "cookie")).get(COOKIE)
         if cookie is not None:
-            return f"person-{cookie.value}" if cookie.value in {"a", "b"} else None
-        for person, login in (("a", self._target.login), ("b", self._target.login_b)):
-            if login and login.headers and set(login.headers) <= set(request.headers):
-                return f"person-{person}"
-        return None
+            return cookie.value
+        heads = ((person, set(login.headers)) for person, login in self._logins() if login.headers)
+        return next((person for person, headers in heads if headers <= set(request.headers)), "")
+
+    def _logins(self) -> Iterator[tuple[str, Login]]:
+        yield from ((name, login) for name, login in (("a", self._target.login), ("b", self._target.login_b)) if login)
 
     def _signed(self, uid: str, jkt: str) -> str:
         now = int(self._now())

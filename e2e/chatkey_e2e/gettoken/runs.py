@@ -21,7 +21,7 @@ from chatkey_e2e.gettoken.exits import Exit, status
 from chatkey_e2e.gettoken.findings import plural
 from chatkey_e2e.gettoken.known import Known
 from chatkey_e2e.gettoken.model import Report
-from chatkey_e2e.gettoken.plan import PlanWire
+from chatkey_e2e.gettoken.plan import PlanClock, PlanWire
 from chatkey_e2e.gettoken.runner import Selection, run
 from chatkey_e2e.gettoken.target import OptionError, Target
 from chatkey_e2e.gettoken.terminal import PLAIN, Terminal
@@ -51,8 +51,9 @@ class Run:
 
     def plan(self) -> Exit:
         """Print every request a clean run sends, and send none."""
-        wire, console = PlanWire(self.target), Console()
-        with Calls(self.target, wire=wire, sleep=lambda _: None) as calls:
+        clock, console = PlanClock(), Console()
+        wire = PlanWire(self.target, now=clock.now)
+        with Calls(self.target, wire=wire, now=clock.now, sleep=clock.sleep) as calls:
             run(calls, selection=self.selection)
             console.print(f"{plural(len(wire.sent), 'request')}, if nothing fails; none is sent now.\n", **PLAIN)
             for (label, line), times in _counted(wire.sent, self.target, calls).items():

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Final
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, NamedTuple
 
 from chatkey_e2e.gettoken import reading
 from chatkey_e2e.gettoken.calls import Calls
@@ -12,12 +12,20 @@ from chatkey_e2e.gettoken.findings import failed, passed
 from chatkey_e2e.gettoken.model import Finding
 from chatkey_e2e.gettoken.sessions import Session
 
-MADE_UP: Final = "chatkey-check-victim"
-EMAIL: Final = "victim@chatkey-check.example"
 ID_NAMES: Final = ("uid", "user_id", "userId", "user", "sub", "id", "username", "login", "account")
 
-Ask = Callable[[Session, str], Exchange]
-"""Makes the call as a session, with a victim's uid in it."""
+
+class Victim(NamedTuple):
+    """Somebody whom a request names."""
+
+    uid: str
+    email: str
+
+
+MADE_UP: Final = Victim("chatkey-check-victim", "victim@chatkey-check.example")
+
+Ask = Callable[[Session, Victim], Exchange]
+"""Makes the call as a session, with a victim named in it."""
 
 
 def believed(calls: Calls, where: str, ask: Ask) -> Finding:
@@ -30,22 +38,26 @@ def believed(calls: Calls, where: str, ask: Ask) -> Finding:
         if not answer.minted:
             continue
         anyway = session is calls.nobody and calls.anonymous.uid == answer.uid
-        if answer.uid == victim and not anyway:
+        if answer.uid == victim.uid and not anyway:
             who = "Nobody, without any login," if session is calls.nobody else "A login"
-            return failed(f"{who} became {reading.shown(victim)} by naming them in the {where}.", answer)
+            return failed(f"{who} became {reading.shown(victim.uid)} by naming them in the {where}.", answer)
         if session is calls.member and answer.uid != calls.uid:
             changed = f"uid became {reading.shown(answer.uid)} instead of {reading.shown(calls.uid)}"
             return failed(f"{changed} when the {where} named somebody.", answer)
-        if session is calls.member and answer.claims.get("email") == EMAIL:
+        if session is calls.member and answer.claims.get("email") == victim.email:
             return failed(f"The claim email is the one that the {where} named.", answer)
     return passed()
 
 
-def _attempts(calls: Calls) -> Iterable[tuple[Session, str]]:
-    victim = MADE_UP
-    if calls.target.login_b and calls.of_other.minted and calls.of_other.uid != calls.uid:
-        victim = str(calls.of_other.uid)
-    yield calls.member, victim
-    yield calls.nobody, str(calls.uid)
-    if victim == MADE_UP:
-        yield calls.nobody, victim
+def _attempts(calls: Calls) -> Iterable[tuple[Session, Victim]]:
+    other = calls.of_other if calls.target.login_b else None
+    known = other is not None and other.minted and other.uid != calls.uid
+    yield calls.member, _victim(other.claims) if other is not None and known else MADE_UP
+    yield calls.nobody, _victim(calls.claims)
+    if not known:
+        yield calls.nobody, MADE_UP
+
+
+def _victim(claims: Mapping[str, object]) -> Victim:
+    email = claims.get("email")
+    return Victim(str(claims.get("uid")), email if isinstance(email, str) else MADE_UP.email)

@@ -15,6 +15,7 @@ EVERY: Final = 0.3
 """Seconds between two looks."""
 
 LOOKS: Final = 30
+"""How often to look before going on anyway."""
 
 Stamp = tuple[int, int]
 
@@ -31,9 +32,12 @@ def changed(
     paths = list(paths)
     while (now := stamps(paths)) == before:
         sleep(EVERY)
-    while (later := stamps(paths)) != now:
-        now = later
+    for _ in range(LOOKS):  # not for ever: a log file may never come to rest
         sleep(EVERY)
+        later = stamps(paths)
+        if later == now:
+            break
+        now = later
     return sorted(name for name in before.keys() | now.keys() if before.get(name) != now.get(name))
 
 

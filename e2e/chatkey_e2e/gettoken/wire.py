@@ -98,16 +98,19 @@ class HttpWire:
     def send_together(self, requests: Sequence[Request]) -> list[Exchange]:
         """Send requests at the same moment, each over a connection of its own."""
         self._forget()  # a server with one thread would wait for it
-        transport = self._transport(keep=0)
-        try:
-            with ThreadPoolExecutor(len(requests)) as pool:
-                return list(pool.map(lambda request: self._exchange(transport, request), requests))
-        finally:
-            transport.close()
+        with ThreadPoolExecutor(len(requests)) as pool:
+            return list(pool.map(self._send_alone, requests))
 
     def close(self) -> None:
         """Close what is open."""
         self._forget()
+
+    def _send_alone(self, request: Request) -> Exchange:
+        transport = self._transport(keep=0)
+        try:
+            return self._exchange(transport, request)
+        finally:
+            transport.close()
 
     @property
     def tls(self) -> ssl.SSLContext:

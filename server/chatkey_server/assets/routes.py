@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from litestar import Router, route
+from litestar.openapi import ResponseSpec
 from litestar.types import ASGIApp, Scope
 
 from chatkey_protocol.codes import Code
@@ -13,6 +14,7 @@ from chatkey_server.assets.encoding import IDENTITY, choose
 from chatkey_server.assets.files import SDK, File, hashed_files, sdk_file
 from chatkey_server.assets.manifest import BUILT, read_manifest
 from chatkey_server.public.answers import ANY_ORIGIN, JSON, NO_STORE, Answer, error_body
+from chatkey_server.public.documentation import operation, responses
 from chatkey_server.public.paths import READ
 from chatkey_server.settings import Settings
 
@@ -24,18 +26,26 @@ MISSING: Final = Answer(
 """Readable from any page, so that the widget there can tell a missing file from a broken line."""
 
 
+ANY_FILE: Final = ResponseSpec(bytes, description="The file.", generate_examples=False, media_type="*/*")
+
+
 def router(settings: Settings, built: Path = BUILT) -> Router:
     """Serve what the build made. Raises `AssetsError`, naming the remedy, when it is not there."""
     manifest = read_manifest(built)
     files = hashed_files(built, manifest) | {SDK: sdk_file(built, manifest, settings)}
 
     # A path is answered only if it is the name of a known file, so none can lead out of the folder.
-    @route("/assets/{name:path}", http_method=READ, include_in_schema=False)
+    @route(
+        "/assets/{name:path}",
+        http_method=READ,
+        operation_class=operation("name"),
+        responses={**responses(bytes, 304, 400, 404), 200: ANY_FILE},
+    )
     async def asset(scope: Scope) -> ASGIApp:
         file = files.get(scope["path_params"]["name"].removeprefix("/"))
         return _answer(file, scope) if file else MISSING
 
-    return Router("/", route_handlers=[asset])
+    return Router("/", route_handlers=[asset], include_in_schema=True)
 
 
 def _answer(file: File, scope: Scope) -> Answer:

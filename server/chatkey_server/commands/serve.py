@@ -170,7 +170,7 @@ def uvicorn_config(app: Litestar, settings: Settings) -> uvicorn.Config:
     config = uvicorn.Config(
         app,
         # uvicorn calls these as it calls classes of its own.
-        http=cast("type[asyncio.Protocol]", partial(PatientHttp, settings.limits.request_timeout)),
+        http=cast("type[asyncio.Protocol]", partial(PatientHttp, settings.limits)),
         ws=cast("type[asyncio.Protocol]", partial(PatientSocket, settings.limits)),
         ws_max_size=settings.limits.frame_bytes,
         ws_per_message_deflate=False,

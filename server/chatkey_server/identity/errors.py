@@ -184,3 +184,11 @@ class Refused(Exception):
     def meaning(self) -> Meaning:
         """Status, close code and retryability of this refusal."""
         return MEANINGS[self.code]
+
+
+class RateLimited(Refused):
+    """Too much was asked for. `retry_after` is in whole seconds, for the header of that name (RFC 9110 10.2.3)."""
+
+    def __init__(self, retry_after: int, what: str = "Too many requests from this address") -> None:
+        super().__init__(Code.RATE_LIMITED, f"{what}; try again in {retry_after} s.")
+        self.retry_after = retry_after

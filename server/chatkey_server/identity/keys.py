@@ -23,6 +23,7 @@ from chatkey_server.identity import encoding
 from chatkey_server.identity.errors import Refused
 
 COORDINATE_BYTES: Final = 32
+_FIELD: Final = 2**256 - 2**224 + 2**192 + 2**96 - 1
 _PRIVATE_MEMBERS: Final = frozenset({"d", "p", "q", "dp", "dq", "qi", "oth", "k"})
 _CURVE: Final = SECP256R1()
 _ECDSA: Final = ECDSA(SHA256())
@@ -123,7 +124,10 @@ def _coordinate(member: str, text: str) -> int:
         raise _refused(member, f"is {wrong}", cause=f"{member} is {wrong}") from None
     if len(raw) != COORDINATE_BYTES:
         raise _refused(member, f"has {len(raw)} bytes, a P-256 coordinate has {COORDINATE_BYTES}")
-    return int.from_bytes(raw)
+    number = int.from_bytes(raw)
+    if number >= _FIELD:  # the same point to a library that reduces it, and a second thumbprint
+        raise _refused(member, "is not below the field's prime")
+    return number
 
 
 def _refused(member: str, what: str, cause: str | None = None) -> Refused:

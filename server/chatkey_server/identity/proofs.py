@@ -6,7 +6,7 @@ import hashlib
 import hmac
 import re
 import secrets
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Annotated, Final
 
 import msgspec
@@ -16,6 +16,7 @@ from chatkey_protocol.names import PROOF_HTM, PROOF_TYP
 from chatkey_server.identity import claims, encoding, keys
 from chatkey_server.identity.claims import LEEWAY_SECONDS, Seconds
 from chatkey_server.identity.errors import Refused
+from chatkey_server.identity.proof_mistakes import ath_cause, htu_cause, signature_cause
 
 MAX_PROOF_BYTES: Final = 4096
 KEPT_KEYS: Final = 4096
@@ -63,7 +64,12 @@ def verify(proof: str, *, token: str, jkt: str, nonce: str | None, htu: str, now
     key = _key_of(compact.header)
     read = _claims_of(compact, now)
     if not key.verify(compact.signature, compact.signed):
-        raise _bad_signature(compact.signature)
+        raise Refused(
+            Code.PROOF_SIGNATURE,
+            "The proof's signature does not verify with the key in its header.",
+            member="signature",
+            cause=signature_cause(compact.signature, partial(key.verify, signed=compact.signed)),
+        )
     if not hmac.compare_digest(key.jkt, jkt):
         raise Refused(
             Code.PROOF_KEY_MISMATCH,
@@ -137,7 +143,13 @@ def _claims_of(compact: encoding.Compact, now: float) -> _Claims:
         read = claims.read(_read_claims, raw)
     except claims.WrongClaim as wrong:
         code = _CODES.get(wrong.member, Code.PROOF_CLAIMS)
-        raise Refused(code, f"The proof's claim {wrong}.", member=wrong.member) from None
+        milliseconds = "9999999999" in wrong.what
+        raise Refused(
+            code,
+            f"The proof's claim {wrong}.",
+            member=wrong.member,
+            cause=f"{wrong.member} looks like milliseconds; write seconds" if milliseconds else None,
+        ) from None
     if read.exp is not None and read.exp <= now:
         raise Refused(Code.PROOF_CLAIMS, "The proof's exp has passed; leave it out, the nonce decides.", member="exp")
     if read.nbf is not None and read.nbf > now + LEEWAY_SECONDS:
@@ -149,23 +161,19 @@ def _check_target(read: _Claims, *, token: str, htu: str) -> None:
     if read.htm != PROOF_HTM:
         raise Refused(Code.PROOF_HTM, f"The proof's htm must be {PROOF_HTM!r}.", member="htm")
     if not same_address(read.htu, htu):
-        raise Refused(Code.PROOF_HTU, f"The proof's htu must be the address of this socket, {htu}.", member="htu")
+        raise Refused(
+            Code.PROOF_HTU,
+            f"The proof's htu must be the address of this socket, {htu}.",
+            member="htu",
+            cause=htu_cause(read.htu, htu),
+        )
     if not hmac.compare_digest(read.ath.encode(), access_token_hash(token).encode()):
         raise Refused(
             Code.PROOF_ATH,
             "The proof's ath is not base64url(SHA-256(token)) of the token in the same frame.",
             member="ath",
+            cause=ath_cause(read.ath, token),
         )
-
-
-def _bad_signature(signature: bytes) -> Refused:
-    der = len(signature) > 8 and signature[0] == 0x30 and signature[1] == len(signature) - 2
-    return Refused(
-        Code.PROOF_SIGNATURE,
-        "The proof's signature does not verify with the key in its header.",
-        member="signature",
-        cause="the signature is DER-encoded; a JWS carries raw r‖s of 64 bytes" if der else None,
-    )
 
 
 @lru_cache(maxsize=256)

@@ -201,9 +201,9 @@ def mint_identity(
 # reading
 
 
-def unverified(token: str) -> UnverifiedToken:
-    """Take a socket token apart, so that the secret of the provider it names can be looked up."""
-    parts = _parts(token)
+def unverified(token: str, *, most: int = MAX_TOKEN_BYTES) -> UnverifiedToken:
+    """Take a socket token of at most so many characters apart, so that its provider's secret can be looked up."""
+    parts = _parts(token, most)
     try:
         named = claims.read(_read_named, parts.payload)
     except claims.WrongClaim as wrong:
@@ -235,9 +235,11 @@ def verified(token: UnverifiedToken, secrets: Secrets, *, pid: str, now: float) 
     return SocketIdentity(pid, read.uid, login, _binding(read), read.exp, _profile(read))
 
 
-def read_identity_token(token: str, secrets: Secrets, *, pid: str, now: float) -> IdentityToken:
-    """Verify the `auth` parameter of the member token endpoint (contract 4.3)."""
-    parts = _parts(token)
+def read_identity_token(
+    token: str, secrets: Secrets, *, pid: str, now: float, most: int = MAX_TOKEN_BYTES
+) -> IdentityToken:
+    """Verify the `auth` parameter, of at most so many characters, of the member token endpoint (contract 4.3)."""
+    parts = _parts(token, most)
     _verify(parts.compact, secrets.accepted(now), pid)
     read = _claims(parts.payload)
     _check_type(read, "identity")
@@ -276,11 +278,9 @@ def _minute_key(secret: bytes, issued: int) -> bytes:
     return hmac.digest(secret, minute.encode(), "sha256")
 
 
-def _parts(token: str) -> _Parts:
-    if len(token) > MAX_TOKEN_BYTES:
-        raise Refused(
-            Code.TOKEN_TOO_LARGE, f"The token has {len(token)} characters, at most {MAX_TOKEN_BYTES} are read."
-        )
+def _parts(token: str, most: int) -> _Parts:
+    if len(token) > most:
+        raise Refused(Code.TOKEN_TOO_LARGE, f"The token has {len(token)} characters, at most {most} are read.")
     try:
         compact = encoding.split(token)
         _check_header(compact.header)

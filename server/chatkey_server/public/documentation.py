@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Final
 
 import msgspec
-from litestar import Router
+from litestar import HttpMethod, Request, Router, route
 from litestar.connection import ASGIConnection
 from litestar.exceptions import NotFoundException
 from litestar.handlers import BaseRouteHandler
 from litestar.openapi import ResponseSpec
 from litestar.openapi.config import OpenAPIConfig
 from litestar.openapi.plugins import JsonRenderPlugin
-from litestar.openapi.spec import OpenAPIType, Operation, Parameter, Schema
+from litestar.openapi.spec import (
+    OpenAPIHeader,
+    OpenAPIMediaType,
+    OpenAPIResponse,
+    OpenAPIType,
+    Operation,
+    Parameter,
+    Reference,
+    RequestBody,
+    Schema,
+)
+from litestar.types import ASGIApp
 
 from chatkey_server import __version__
-from chatkey_server.public.answers import ErrorBody
+from chatkey_server.public.answers import Answer, ErrorBody
 
 AnyConnection = ASGIConnection[Any, Any, Any, Any]
 
@@ -31,9 +42,23 @@ def openapi() -> OpenAPIConfig:
         title="chatkey",
         version=__version__,
         description="The public endpoints that the widget calls.",
-        render_plugins=[JsonRenderPlugin()],
+        render_plugins=[_Document()],
         openapi_router=Router("/schema", route_handlers=[], include_in_schema=False, guards=[_only_the_document]),
     )
+
+
+class _Document(JsonRenderPlugin):
+    """The document as JSON, to HEAD as well, which Litestar leaves out."""
+
+    def receive_router(self, router: Router) -> None:
+        """Add the handler of HEAD."""
+
+        @route(list(self.paths), http_method=HttpMethod.HEAD)
+        async def head(request: Request[Any, Any, Any]) -> ASGIApp:
+            body = self.render(request, request.app.openapi_schema.to_schema())
+            return Answer(body, ((b"content-type", self.media_type.encode()),))
+
+        router.register(head)
 
 
 def _only_the_document(connection: AnyConnection, _: BaseRouteHandler) -> None:
@@ -79,15 +104,27 @@ class ConfigurationBody(msgspec.Struct, frozen=True):
     data: Configuration
 
 
-def operation(**query: str) -> type[Operation]:
-    """Describe an operation on one provider with these required query parameters, each with its meaning."""
-    parameters = [_parameter("id", "path", "the provider's id")]
-    parameters += [_parameter(name, "query", meaning) for name, meaning in query.items()]
+def operation(*path: str, optional: Sequence[str] = (), form: bool = False, **required: str) -> type[Operation]:
+    """Describe an operation with these path parameters (`id` by default) and query parameters.
+
+    `required` gives those that must be there, each with its meaning; `optional` names the others. With `form` a POST
+    sends the same parameters in its body.
+    """
+    query = [_parameter(name, "query", meaning) for name, meaning in required.items()]
+    query += [_parameter(name, "query", WORDS[name], required=False) for name in optional]
+    parameters = [*(_parameter(name, "path", WORDS[name]) for name in path or ("id",)), *query]
 
     @dataclass
     class Described(Operation):
         def __post_init__(self) -> None:
             self.parameters = [*parameters]
+            if form and "Post" in (self.operation_id or ""):
+                self.request_body = _form(query)
+            for status, response in (self.responses or {}).items():
+                if isinstance(response, OpenAPIResponse):
+                    response.headers = HEADERS.get(status)
+                    if response.content and status == NOT_FOUND:  # for another spelling of a path it is never a page
+                        response.content.setdefault("application/json", OpenAPIMediaType(_ERROR))
 
     return Described
 
@@ -101,7 +138,53 @@ def responses(success: type, *others: int) -> Mapping[int, ResponseSpec]:
     return documented
 
 
-def _parameter(name: str, place: str, meaning: str) -> Parameter:
-    return Parameter(
-        name=name, param_in=place, required=True, description=meaning, schema=Schema(type=OpenAPIType.STRING)
-    )
+def pages(*statuses: int) -> Mapping[int, ResponseSpec]:
+    """Describe the answers in a popup: pages for people, and redirects without a body."""
+    return {
+        status: ResponseSpec(
+            None if status == HTTPStatus.FOUND else str,
+            description=HTTPStatus(status).phrase,
+            generate_examples=False,
+            media_type="text/html",
+        )
+        for status in statuses
+    }
+
+
+def _header(meaning: str, kind: OpenAPIType = OpenAPIType.STRING) -> OpenAPIHeader:
+    return OpenAPIHeader(required=True, description=meaning, schema=Schema(type=kind))
+
+
+NOT_FOUND: Final = "404"
+HEADERS: Final[Mapping[str, dict[str, OpenAPIHeader | Reference]]] = {
+    "302": {"Location": _header("the consent page of the social provider")},
+    "429": {"Retry-After": _header("seconds to wait", OpenAPIType.INTEGER)},
+}
+_ERROR: Final = Reference("#/components/schemas/ErrorBody")
+WORDS: Final = {
+    "id": "the provider's id",
+    "social": "the social provider's name",
+    "name": "the name of a file: sdk.js, or one that it loads",
+    "jkt": "the thumbprint of the connection key, to bind the identity token to it",
+    "nonce": "comes back in the message to the opener",
+    "state": "the state of the sign-in, as the social provider brings it back",
+    "code": "the authorization code",
+    "iss": "the social provider's issuer (RFC 9207)",
+    "error": "why there is no code (RFC 6749 4.1.2.1)",
+}
+PATTERNS: Final = {
+    "uid": "^v_[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$",
+    "jkt": "^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$",
+    "nonce": "^[A-Za-z0-9_-]{1,64}$",
+}
+
+
+def _parameter(name: str, place: str, meaning: str, *, required: bool = True) -> Parameter:
+    schema = Schema(type=OpenAPIType.STRING, pattern=PATTERNS.get(name))
+    return Parameter(name=name, param_in=place, required=required, description=meaning, schema=schema)
+
+
+def _form(parameters: Sequence[Parameter]) -> RequestBody:
+    members = {parameter.name: Schema(type=OpenAPIType.STRING) for parameter in parameters}
+    schema = Schema(type=OpenAPIType.OBJECT, properties=members)
+    return RequestBody({"application/x-www-form-urlencoded": OpenAPIMediaType(schema)}, required=True)

@@ -10,9 +10,8 @@ from litestar import Response
 from litestar.exceptions import HTTPException
 
 from chatkey_protocol.codes import Code
-from chatkey_server.identity.errors import Refused
+from chatkey_server.identity.errors import RateLimited, Refused
 from chatkey_server.public.answers import error_body
-from chatkey_server.public.limits import RateLimited
 
 if TYPE_CHECKING:
     from litestar import Request

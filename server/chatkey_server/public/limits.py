@@ -6,23 +6,14 @@ import math
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from chatkey_protocol.codes import Code
 from chatkey_server.clock import Now
-from chatkey_server.identity.errors import Refused
+from chatkey_server.identity.errors import RateLimited
 
 if TYPE_CHECKING:
     from litestar.types import Scope
 
 WINDOW_SECONDS: Final = 60.0
 MOST_CLIENTS: Final = 20_000
-
-
-class RateLimited(Refused):
-    """A client asked too often. `retry_after` is in whole seconds, for the header of that name (RFC 9110 10.2.3)."""
-
-    def __init__(self, retry_after: int) -> None:
-        super().__init__(Code.RATE_LIMITED, f"Too many requests from this address; try again in {retry_after} s.")
-        self.retry_after = retry_after
 
 
 class RateLimit:

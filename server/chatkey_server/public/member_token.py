@@ -30,6 +30,7 @@ JKT = "the thumbprint of the connection key: 43 characters of base64url"
 def handler(services: Services) -> HTTPRouteHandler:
     """Exchange the identity token of a social login for a socket token bound to `jkt`."""
     answer = token_answers(services.settings.socket_uri)
+    limits = services.settings.limits
 
     @route(
         route_path(MEMBER_TOKEN_PATH),
@@ -40,12 +41,12 @@ def handler(services: Services) -> HTTPRouteHandler:
     async def member_token(scope: Scope) -> ASGIApp:
         services.token_limit.check(scope)
         provider = await provider_of(services, scope)
-        query = read_query(scope, "auth", "jkt")
+        query = read_query(scope, "auth", "jkt", most=limits.query_bytes)
         auth, jkt = required(query, "auth", AUTH), required(query, "jkt", JKT)
         if not is_jkt(jkt):
             raise Refused(Code.PARAMETER_INVALID, f"The parameter jkt is not well-formed; send {JKT}.", member="jkt")
         now = services.clock()
-        identity = read_identity_token(auth, provider.secrets, pid=provider.id, now=now)
+        identity = read_identity_token(auth, provider.secrets, pid=provider.id, now=now, most=limits.token_bytes)
         _check_standing(identity, provider, jkt)
         return answer(mint_member(provider.secrets, identity=identity, jkt=jkt, now=now))
 

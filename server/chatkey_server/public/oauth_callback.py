@@ -14,6 +14,7 @@ from chatkey_server.identity import oauth_state, origins, tokens
 from chatkey_server.identity.errors import Refused
 from chatkey_server.public import popup_page
 from chatkey_server.public.answers import Answer
+from chatkey_server.public.documentation import operation, pages
 from chatkey_server.public.opener import Opener
 from chatkey_server.public.parameters import read_pairs
 from chatkey_server.public.paths import READ, route_path
@@ -45,14 +46,20 @@ def router(services: Services) -> Router:
     """Mount the callback of every social provider."""
     back_channel = OnDemand(services.settings, services.clock)
 
-    @route(route_path(OAUTH_CALLBACK_PATH), http_method=(*READ, HttpMethod.POST))
+    @route(
+        route_path(OAUTH_CALLBACK_PATH),
+        http_method=(*READ, HttpMethod.POST),
+        status_code=200,
+        operation_class=operation("social", optional=("state", "code", "iss", "error"), form=True),
+        responses=pages(200, 400, 403, 404, 413, 415, 429, 502, 503),
+    )
     async def oauth_callback(request: Request[Any, Any, Any]) -> ASGIApp:
         opener: Opener | None = None
         name: str = request.path_params["social"]
         try:
             services.oauth_limit.check(request.scope)
             social = registry.get(name, services.settings)
-            given = await _parameters(request, social)
+            given = await _parameters(request, social, services.settings.limits.query_bytes)
             text = _brought_back(given, "state", social)
             state = oauth_state.read(text, services.vault.state_keys, social=social.name, now=services.clock())
             provider = await services.providers.get(state.pid)
@@ -70,10 +77,10 @@ def router(services: Services) -> Router:
         token = _identity_token(services, provider, state, person.sub, member)
         return popup_page.signed_in(opener, token, member.name)
 
-    return Router("/", route_handlers=[oauth_callback])
+    return Router("/", route_handlers=[oauth_callback], include_in_schema=True)
 
 
-async def _parameters(request: Request[Any, Any, Any], social: SocialProvider) -> dict[str, str]:
+async def _parameters(request: Request[Any, Any, Any], social: SocialProvider, most: int) -> dict[str, str]:
     """Read the query and, of a POST, the form with it: what stands in both is as repeated as what stands twice."""
     pairs = request.scope["query_string"]
     if request.method == "POST":
@@ -84,7 +91,7 @@ async def _parameters(request: Request[Any, Any, Any], social: SocialProvider) -
                 member="Content-Type",
             )
         pairs += b"&" + await request.body()
-    return read_pairs(pairs, *PARAMETERS, *social.callback_extras)
+    return read_pairs(pairs, *PARAMETERS, *social.callback_extras, most=most)
 
 
 def _brought_back(given: dict[str, str], name: str, social: SocialProvider) -> str:

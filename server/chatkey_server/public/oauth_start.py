@@ -17,6 +17,7 @@ from chatkey_server.identity.errors import Refused
 from chatkey_server.identity.keys import is_jkt
 from chatkey_server.public import popup_page
 from chatkey_server.public.answers import NO_STORE, Answer
+from chatkey_server.public.documentation import operation, pages
 from chatkey_server.public.opener import Opener
 from chatkey_server.public.parameters import read_query, required
 from chatkey_server.public.paths import READ, provider_of, route_path
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 MAX_ORIGIN_CHARS: Final = 300
 """A host name has at most 253, and there are scheme and port."""
 
+ORIGIN = "the origin of the page that opens this window"
 _NONCE: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 log = structlog.stdlib.get_logger()
@@ -40,13 +42,19 @@ log = structlog.stdlib.get_logger()
 def router(services: Services) -> Router:
     """Mount the start of social logins."""
 
-    @route(route_path(OAUTH_START_PATH), http_method=READ)
+    @route(
+        route_path(OAUTH_START_PATH),
+        http_method=READ,
+        status_code=302,
+        operation_class=operation("id", "social", optional=("jkt", "nonce"), origin=ORIGIN),
+        responses=pages(302, 400, 403, 404, 429, 503),
+    )
     async def oauth_start(scope: Scope) -> ASGIApp:
         opener: Opener | None = None
         social: str = scope["path_params"]["social"]
         try:
             services.oauth_limit.check(scope)
-            query = read_query(scope, "origin", "jkt", "nonce")
+            query = read_query(scope, "origin", "jkt", "nonce", most=services.settings.limits.query_bytes)
             origin = _given_origin(query)
             provider = await provider_of(services, scope)
             opener = Opener(_registered(origin, provider), provider.id, social, _well_formed_nonce(query))
@@ -55,11 +63,11 @@ def router(services: Services) -> Router:
             log.info("oauth.refused", at="start", social=social, code=refusal.code, member=refusal.member)
             return popup_page.refused(refusal, opener)
 
-    return Router("/", route_handlers=[oauth_start])
+    return Router("/", route_handlers=[oauth_start], include_in_schema=True)
 
 
 def _given_origin(query: dict[str, str]) -> str:
-    origin = required(query, "origin", "the origin of the page that opens this window").strip()
+    origin = required(query, "origin", ORIGIN).strip()
     if not origin:
         raise Refused(Code.PARAMETER_MISSING, "The parameter origin is empty.", member="origin")
     if len(origin) > MAX_ORIGIN_CHARS:

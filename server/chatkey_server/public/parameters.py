@@ -11,27 +11,24 @@ from chatkey_server.identity.errors import Refused
 if TYPE_CHECKING:
     from litestar.types import Scope
 
-MAX_QUERY_BYTES: Final = 16 * 1024
 MAX_PARAMETERS: Final = 32
 
 
-def read_query(scope: Scope, *names: str) -> dict[str, str]:
+def read_query(scope: Scope, *names: str, most: int) -> dict[str, str]:
     """Return those of the named query parameters that are there; other parameters are ignored.
 
-    Raises `Refused(parameter_repeated)` for one that is given twice, `Refused(parameter_invalid)` for a query that is
-    too long or has too many members.
+    Raises `Refused(parameter_repeated)` for one that is given twice, `Refused(parameter_invalid)` for a query of more
+    than `most` bytes or with too many members.
     """
-    return read_pairs(scope["query_string"], *names)
+    return read_pairs(scope["query_string"], *names, most=most)
 
 
-def read_pairs(query: bytes, *names: str) -> dict[str, str]:
+def read_pairs(query: bytes, *names: str, most: int) -> dict[str, str]:
     """Return the named parameters of a query or form, under the rules of `read_query`."""
-    if len(query) > MAX_QUERY_BYTES:
-        raise Refused(
-            Code.PARAMETER_INVALID, f"The query has {len(query)} bytes; send at most {MAX_QUERY_BYTES}.", member="query"
-        )
+    if len(query) > most:
+        raise Refused(Code.PARAMETER_INVALID, f"The query has {len(query)} bytes; send at most {most}.", member="query")
     try:
-        pairs = parse_qsl(query.decode("latin-1"), keep_blank_values=True, max_num_fields=MAX_PARAMETERS)
+        pairs = parse_qsl(query.decode(errors="replace"), keep_blank_values=True, max_num_fields=MAX_PARAMETERS)
     except ValueError:
         raise Refused(
             Code.PARAMETER_INVALID, f"The query has more than {MAX_PARAMETERS} parameters.", member="query"

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 import jinja2
 
 from chatkey_protocol.codes import Code
+from chatkey_server.identity.errors import RateLimited
 from chatkey_server.public.answers import NO_STORE, Answer, Header
-from chatkey_server.public.limits import RateLimited
 
 if TYPE_CHECKING:
     from chatkey_protocol.frames import OAuthMessage

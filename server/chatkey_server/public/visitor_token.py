@@ -28,6 +28,7 @@ UID = "the visitor's uid: v_ and the thumbprint of the connection key"
 def handler(services: Services) -> HTTPRouteHandler:
     """Answer with a visitor's socket token. Nothing needs proving here: the socket asks for the key."""
     answer = token_answers(services.settings.socket_uri)
+    limits = services.settings.limits
 
     @route(
         route_path(VISITOR_TOKEN_PATH),
@@ -38,7 +39,7 @@ def handler(services: Services) -> HTTPRouteHandler:
     async def visitor_token(scope: Scope) -> ASGIApp:
         services.token_limit.check(scope)
         provider = await provider_of(services, scope)
-        uid = required(read_query(scope, "uid"), "uid", UID)
+        uid = required(read_query(scope, "uid", most=limits.query_bytes), "uid", UID)
         if jkt_of_visitor(uid) is None:
             raise Refused(Code.PARAMETER_INVALID, f"The parameter uid is not well-formed; send {UID}.", member="uid")
         return answer(mint_visitor(provider.secrets, pid=provider.id, uid=uid, now=services.clock()))

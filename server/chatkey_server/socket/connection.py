@@ -89,7 +89,7 @@ class Connection:
     def refresh(self, frame: frames.Refresh, provider: ProviderView, now: float) -> wire.Refreshed:
         """Take a newer token of the same person and key; an older one changes nothing."""
         held = self._held(frame)
-        token = tokens.unverified(frame.token)
+        token = tokens.unverified(frame.token, most=self._limits.token_bytes)
         if token.pid != held.pid:
             raise _changed("pid")
         identity = tokens.verified(token, provider.secrets, pid=held.pid, now=now)

@@ -136,7 +136,7 @@ class Session:
                 await self._send(await dialogue.answer(self._chat, self._identity(), frame, self._id))
 
     async def _connect(self, frame: frames.Connect, now: float) -> None:
-        token = tokens.unverified(frame.token)
+        token = tokens.unverified(frame.token, most=self._services.settings.limits.token_bytes)
         ready = self._machine.connect(frame, token, await self._provider(token.pid), now)
         identity = self._identity()
         party = customer_channel(identity.pid, identity.login, identity.uid)

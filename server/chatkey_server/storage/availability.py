@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, Literal
 
+import structlog
 from asyncpg import exceptions as pg  # type: ignore[import-untyped]
 
 from chatkey_protocol.codes import Code
@@ -35,6 +37,10 @@ POSTGRES_ERRORS: Final = (
     pg.UndefinedTableError,
 )
 
+Doing = Literal["read", "write"]
+
+log = structlog.get_logger("chatkey.database")
+
 
 def is_away(error: BaseException) -> bool:
     """Tell whether a driver's error means that the database is gone, locked, full, restarting or without its tables."""
@@ -44,6 +50,32 @@ def is_away(error: BaseException) -> bool:
     if isinstance(error, pg.InterfaceError):
         return not isinstance(error, ValueError)  # that one is for an argument that does not fit its column
     return isinstance(error, (OSError, *POSTGRES_ERRORS))
+
+
+class Outages:
+    """Tells the log that the database cannot be read or written any more, and that it can again; each once."""
+
+    def __init__(self) -> None:
+        self._refused = Counter[Doing]()
+
+    @contextmanager
+    def noted(self, doing: Doing) -> Iterator[None]:
+        """Do as `available` does, and note whether the database was there."""
+        try:
+            with available():
+                yield
+        except Refused as refused:
+            if refused.code is Code.UNAVAILABLE:
+                self._note(doing, refused)
+            raise
+        if count := self._refused.pop(doing, 0):
+            log.warning("database.back", doing=doing, refused=count)
+
+    def _note(self, doing: Doing, refused: Refused) -> None:
+        if not self._refused[doing]:
+            reason = str(refused.__cause__) or "no answer in time"
+            log.error("database.away", doing=doing, error=refused.cause, reason=reason)
+        self._refused[doing] += 1
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from piccolo.engine.sqlite import SQLiteEngine
 from piccolo.table import Table
 
 from chatkey_server.settings import SettingsError
-from chatkey_server.storage.availability import available, is_away
+from chatkey_server.storage.availability import Outages, is_away
 from chatkey_server.storage.tables import TABLES
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 BUSY_SECONDS = 5
 """How long a write to SQLite waits for another process, and a query for a connection to PostgreSQL."""
+WHOLE_SECONDS = 15
+"""How long a transaction may take in all: a database that has fallen silent must not hold people for ever."""
 POOL_SIZE = 10
 SQLITE = "sqlite:///"
 
@@ -50,6 +52,7 @@ class SQLite(SQLiteEngine):
         # mode=rw: were the file to vanish, SQLite would otherwise go on with an empty one
         super().__init__(f"{self.file.as_uri()}?mode=rw", uri=True, timeout=BUSY_SECONDS, factory=SQLiteConnection)
         self.writing = asyncio.Lock()
+        self.outages = Outages()
 
     async def open(self) -> None:
         """Make the file if need be, switch it to WAL, and keep a connection to it.
@@ -106,14 +109,22 @@ class Postgres(PostgresEngine):
     """A PostgreSQL database, through a pool."""
 
     def __init__(self, url: str) -> None:
+        self.outages = Outages()
         super().__init__({"dsn": url, "timeout": BUSY_SECONDS, "server_settings": {"application_name": "chatkey"}})
 
     async def check_version(self) -> None:
         """Leave the database alone: Piccolo would connect as soon as the engine is made."""
 
     async def open(self) -> None:
-        """Connect."""
-        await self.start_connection_pool(min_size=1, max_size=POOL_SIZE)
+        """Connect once, to see that it can be done."""
+        # Were there a least size, the pool would fill the log with tracebacks for as long as the database is away.
+        await self.start_connection_pool(min_size=0, max_size=POOL_SIZE)
+        try:
+            async with self.connection(write=False):
+                pass
+        except BaseException:
+            await self.close()
+            raise
 
     async def close(self) -> None:
         """Let every connection go, waiting a moment for those in use."""
@@ -180,26 +191,26 @@ def bound() -> Database | None:
 
 
 @asynccontextmanager
-async def transaction() -> AsyncIterator[None]:
-    """Run queries that write in one transaction: all of them count, or none.
+async def transaction(*, within: float | None = WHOLE_SECONDS) -> AsyncIterator[None]:
+    """Run queries that write in one transaction: all of them count, or none; `within` seconds, if that is not None.
 
     On SQLite writers take turns. Within another transaction it joins that one. Nothing but queries belongs inside, and
     tasks started there must not query: they would inherit a connection that is closed when they use it.
     Raises `Refused(unavailable)`.
     """
-    async with _transaction(write=True):
+    async with _transaction(write=True, within=within):
         yield
 
 
 @asynccontextmanager
 async def snapshot() -> AsyncIterator[None]:
     """Run queries that only read, so that they all see the same moment. Raises `Refused(unavailable)`."""
-    async with _transaction(write=False):
+    async with _transaction(write=False, within=WHOLE_SECONDS):
         yield
 
 
 @asynccontextmanager
-async def _transaction(*, write: bool) -> AsyncIterator[None]:
+async def _transaction(*, write: bool, within: float | None) -> AsyncIterator[None]:
     database = bound()
     if database is None:
         raise RuntimeError("no database was opened: use `async with opened(url)` first")
@@ -208,8 +219,8 @@ async def _transaction(*, write: bool) -> AsyncIterator[None]:
         return
     # Piccolo's own transactions never give the connection back when BEGIN or COMMIT fails; its queries need only this.
     current = cast("ContextVar[SimpleNamespace | None]", database.current_transaction)
-    with available():
-        async with database.connection(write=write) as connection:
+    with database.outages.noted("write" if write else "read"):
+        async with asyncio.timeout(within), database.connection(write=write) as connection:
             token = current.set(SimpleNamespace(connection=connection))
             try:
                 yield

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from chatkey_protocol.codes import Code
-from chatkey_server.identity.errors import Refused
+from chatkey_server.identity.errors import RateLimited, Refused
 from chatkey_server.identity.oauth_state import LIFETIME_SECONDS
 from chatkey_server.storage.engine import transaction
 from chatkey_server.storage.tables import OAuthFlow
@@ -17,12 +17,14 @@ MOST: Final = 100_000
 async def start(id: str, *, provider: str, social: str, verifier: str, oidc_nonce: str, now: float) -> None:  # noqa: A002 - the column's name
     """Remember a login that was sent to the social provider, and forget those whose time is over.
 
-    Raises `Refused(rate_limited)` when too many are under way.
+    Raises `RateLimited`, until the time of the oldest one is over, when too many are under way.
     """
+    over = int(now) - LIFETIME_SECONDS
     async with transaction():
-        await OAuthFlow.delete().where(OAuthFlow.created_at <= int(now) - LIFETIME_SECONDS)
+        await OAuthFlow.delete().where(OAuthFlow.created_at <= over)
         if await OAuthFlow.count() >= MOST:
-            raise Refused(Code.RATE_LIMITED, "Too many logins are under way; try again in a few minutes.")
+            oldest = await OAuthFlow.select(OAuthFlow.created_at).order_by(OAuthFlow.created_at).first()
+            raise RateLimited(oldest["created_at"] - over if oldest else 0, "Too many logins are under way")
         await OAuthFlow.insert(
             OAuthFlow(
                 id=id,

@@ -25,9 +25,21 @@ def endpoints() -> Iterator[Server]:
 
 
 @pytest.fixture
-def base(endpoints: Server, request: pytest.FixtureRequest) -> str:
+def clock() -> Clock:
+    """The time of endpoint and checker, which no wait holds up."""
+    return Clock()
+
+
+@pytest.fixture
+def backend(clock: Clock) -> Backend:
+    """An honest endpoint."""
+    return Backend(clock)
+
+
+@pytest.fixture
+def base(endpoints: Server, backend: Backend) -> str:
     """The address below which a site with an honest endpoint is."""
-    return endpoints.add(f"honest-{abs(hash(request.node.nodeid))}", Backend(Clock()).handle)
+    return endpoints.add(f"honest-{id(backend)}", backend.handle)
 
 
 @pytest.fixture
@@ -44,12 +56,11 @@ def target(url: str) -> Target:
 
 
 @pytest.fixture
-def make_calls() -> Iterator[MakeCalls]:
-    """Make calls with a clock that no wait holds up."""
+def make_calls(clock: Clock) -> Iterator[MakeCalls]:
+    """Make calls by that clock."""
     made: list[Calls] = []
 
     def make(target: Target) -> Calls:
-        clock = Clock()
         wire = HttpWire(target, now=clock.now, monotonic=clock.monotonic)
         made.append(Calls(target, wire=wire, now=clock.now, sleep=clock.sleep))
         return made[-1]

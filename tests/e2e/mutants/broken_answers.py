@@ -260,3 +260,17 @@ class CorsNull(Cors):
 class CorsPreflight(Cors):
     def allowed(self, request: Request) -> str | None:
         return request.headers.get("origin") if request.method == "OPTIONS" else None
+
+
+@broken("cors-suffix")
+class CorsSuffix(Cors):
+    def allowed(self, request: Request) -> str | None:
+        origin = request.headers.get("origin", "")
+        return origin if origin.startswith("http://127.0.0.1") else None
+
+
+@broken("cors-prefix")
+class CorsPrefix(Cors):
+    def allowed(self, request: Request) -> str | None:
+        origin = request.headers.get("origin", "")
+        return origin if "127.0.0.1" in origin and "evil.example" not in origin else None

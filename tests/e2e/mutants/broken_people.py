@@ -27,6 +27,7 @@ with_claims(BROKEN, "cnf-bare", lambda claims: {**claims, "cnf": claims["cnf"]["
 with_claims(BROKEN, "cnf-null", lambda claims: {**claims, "cnf": None})
 with_claims(BROKEN, "cnf-empty", lambda claims: {**claims, "cnf": {}})
 with_claims(BROKEN, "cnf-jwk", lambda claims: {**claims, "cnf": {"jwk": {"kty": "EC"}}})
+with_claims(BROKEN, "claims-in-data", lambda claims: {"iat": claims["iat"], "exp": claims["exp"], "data": claims})
 with_claims(BROKEN, "cnf-capitals", lambda claims: {**claims, "cnf": {"JKT": claims["cnf"]["jkt"]}})
 with_jkt(BROKEN, "jkt-null", lambda jkt: None)
 with_jkt(BROKEN, "jkt-list", lambda jkt: [jkt])
@@ -48,6 +49,12 @@ with_jkt(BROKEN, "jkt-body-text", lambda jkt: json.dumps({"jkt": jkt}))
 with_jkt(BROKEN, "jkt-alnum", lambda jkt: "".join(filter(str.isalnum, jkt)))
 
 
+@broken("cnf-in-header")
+class CnfInHeader(Backend):
+    def signed(self, header: Claims, claims: Claims) -> Any:
+        return super().signed({**header, "cnf": claims["cnf"]}, without(claims, "cnf"))
+
+
 @broken("jkt-from-query")
 class JktFromQuery(Backend):
     def jkt(self, request: Request, body: Any) -> Any:
@@ -58,6 +65,18 @@ class JktFromQuery(Backend):
 class CachedPerUser(Backend):
     def token(self, person: Claims, jkt: Any) -> Any:
         return self.__dict__.setdefault(f"of {person['uid']}", super().token(person, jkt))
+
+
+@broken("token-cached-per-jkt")
+class CachedPerJkt(Backend):
+    """Caches by browser, whoever sits there."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.kept: dict[str, str] = {}
+
+    def token(self, person: Claims, jkt: Any) -> Any:
+        return self.kept.setdefault(jkt, super().token(person, jkt))
 
 
 @broken("one-browser-only")
@@ -215,6 +234,15 @@ class KnownUserFromBody(Backend):
 
     def person(self, request: Request, body: Any) -> Claims | None:
         known = next((dict(who) for who in PEOPLE.values() if who["uid"] == body.get("user_id")), None)
+        return known or super().person(request, body)
+
+
+@broken("email-names-user")
+class EmailNamesUser(Backend):
+    """Looks the user up by the e-mail address of the body."""
+
+    def person(self, request: Request, body: Any) -> Claims | None:
+        known = next((dict(who) for who in PEOPLE.values() if who["email"] == body.get("email")), None)
         return known or super().person(request, body)
 
 

@@ -405,6 +405,20 @@ class LimitsBursts(Backend):
             self.busy -= 1
 
 
+@unusual("LimitsRate")
+class LimitsRate(Backend):
+    """Lets forty calls in, and then asks for a second's patience."""
+
+    left = 40
+
+    async def endpoint(self, request: Request) -> Answer:
+        if self.left == 0:
+            self.left = 40
+            return Answer(429, [("Retry-After", "1")])
+        self.left -= 1
+        return await super().endpoint(request)
+
+
 # the session
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, Final
 
 import strict_frames
@@ -37,6 +38,7 @@ LIKELY: Final[dict[str, Any]] = {
 
 frames = st.sampled_from(HONEST).flatmap(lambda frame: shaken_object(frame, {n: LIKELY[n] for n in frame if n in LIKELY}))
 frame_texts = st.one_of(
+    st.sampled_from(HONEST[2:]).map(json.dumps),
     frames.map(lambda raw: raw.decode("utf-8", "surrogateescape")),
     json_texts,
     st.text(max_size=60),

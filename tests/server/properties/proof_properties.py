@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import strict_proofs
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from cryptography.hazmat.primitives.hashes import SHA256
 from hypothesis import strategies as st
-from properties import Property, agrees
+from properties import ACCEPTED, REFUSED, Property, agrees
 from shaken import Draw, b64, moments, shaken_object, shaken_text
 from strict_proofs import N, P, Demand
 
-from chatkey_server.identity import proofs
+from chatkey_server.identity import keys, proofs
 
+Sign = Callable[[ec.EllipticCurvePrivateKey, bytes], bytes]
+
+NOW: Final = 1_800_000_030
 NONCE: Final = "jV7mQ0yZ1c2R3x4T5w6B7n8M9k0L1j2H"
 URI: Final = "wss://chat.example/v1/socket"
 TOKEN: Final = "eyJhbGciOiJIUzI1NiJ9.eyJhIjoxfQ.c2lnbmF0dXJl"
 
+ECDSA: Final = ec.ECDSA(SHA256(), deterministic_signing=True)
+"""The same signature for the same input (RFC 6979): what is found once can be found again."""
 MINE: Final = ec.derive_private_key(0x1D5B7E5A0C2F4E6D8B9A7C5E3F1D0B2A4C6E8F1A3B5D7F9, ec.SECP256R1())
 THIEFS: Final = ec.derive_private_key(0x5EED0FA7F1EF, ec.SECP256R1())
 
@@ -59,17 +64,38 @@ ADDRESSES: Final = (
 SHAKEN_JWK: Final = shaken_object(JWK, LIKELY_JWK)
 
 
+class Parts(NamedTuple):
+    """A proof before it is signed, right or a little wrong, as it would be for `NONCE`, `TOKEN` and `URI`."""
+
+    header: bytes
+    payload: bytes
+    sign: Sign
+    key: ec.EllipticCurvePrivateKey
+
+
+@st.composite
+def proof_parts(draw: Draw, now: float = NOW) -> Parts:
+    """Return what a proof is made of."""
+    payload = draw(shaken_object(_honest_claims(now), _likely_claims(now)))
+    return Parts(draw(_headers), payload, draw(_signatures), draw(st.sampled_from((MINE, MINE, MINE, THIEFS))))
+
+
+def signed_proof(parts: Parts, *, token: str = TOKEN, nonce: str = NONCE, uri: str = URI) -> str:
+    """Sign a proof for this token, nonce and address."""
+    payload = parts.payload
+    for planned, real in ((NONCE, nonce), (token_hash(TOKEN), token_hash(token)), (URI, uri)):
+        payload = payload.replace(planned.encode(), real.encode())
+    signed = f"{b64(parts.header)}.{b64(payload)}"
+    return f"{signed}.{b64(parts.sign(parts.key, signed.encode()))}"
+
+
 @st.composite
 def proof_cases(draw: Draw) -> tuple[str, Demand]:
     """Return a proof that is right or a little wrong, and what it is sent for."""
     now = draw(moments())
     nonce = draw(st.sampled_from((NONCE, NONCE, NONCE, None)))
-    header = draw(_headers)
-    payload = draw(shaken_object(_honest_claims(now), _likely_claims(now)))
-    signed = f"{b64(header)}.{b64(payload)}"
-    key = draw(st.sampled_from((MINE, MINE, MINE, THIEFS)))
-    signature = draw(_signatures)(key, signed.encode())
-    return draw(shaken_text(f"{signed}.{b64(signature)}")), Demand(TOKEN, JKT, nonce, URI, now)
+    proof = draw(shaken_text(signed_proof(draw(proof_parts(now)))))
+    return proof, Demand(TOKEN, JKT, nonce, URI, now)
 
 
 def check_proof(case: tuple[str, Demand]) -> str:
@@ -88,15 +114,16 @@ def check_proof(case: tuple[str, Demand]) -> str:
 
 def check_any_text(text: str) -> str:
     """Verify what is no proof at all; nothing but a refusal comes of it."""
-    return check_proof((text, Demand(TOKEN, JKT, NONCE, URI, 1_800_000_030)))
+    return check_proof((text, Demand(TOKEN, JKT, NONCE, URI, NOW)))
 
 
 def check_signature(case: tuple[bytes, bytes]) -> str:
-    """Verify signatures of few and odd bytes, as published test vectors have them."""
+    """Verify a signature as the server does and by the curve's arithmetic."""
     signature, signed = case
-    header = b64(b'{"typ":"wf-proof+jwt","alg":"ES256","jwk":%b}' % _compact(JWK))
-    proof = f"{header}.{b64(signed)}.{b64(signature)}"
-    return check_proof((proof, Demand(TOKEN, JKT, NONCE, URI, 1_800_000_030)))
+    numbers = MINE.public_key().public_numbers()
+    held = keys.read_jwk(JWK).verify(signature, signed)
+    assert held == strict_proofs.verifies((numbers.x, numbers.y), signature, signed)
+    return ACCEPTED if held else REFUSED
 
 
 any_proof = st.text(max_size=200) | st.lists(st.text("AQgwe30fQIiJ9_-", max_size=90), max_size=4).map(".".join)
@@ -104,13 +131,17 @@ any_proof = st.text(max_size=200) | st.lists(st.text("AQgwe30fQIiJ9_-", max_size
 
 def raw_signature(key: ec.EllipticCurvePrivateKey, signed: bytes) -> bytes:
     """Sign as a JWS does: r and s, 32 bytes each."""
-    r, s = decode_dss_signature(key.sign(signed, ec.ECDSA(SHA256())))
+    r, s = decode_dss_signature(key.sign(signed, ECDSA))
     return r.to_bytes(32, "big") + s.to_bytes(32, "big")
 
 
+def token_hash(token: str) -> str:
+    """Return `ath` (RFC 9449 4.2)."""
+    return b64(hashlib.sha256(token.encode()).digest())
+
+
 def _honest_claims(now: float) -> dict[str, Any]:
-    ath = b64(hashlib.sha256(TOKEN.encode()).digest())
-    return {"jti": "id-1", "iat": int(now), "htm": "GET", "htu": URI, "nonce": NONCE, "ath": ath}
+    return {"jti": "id-1", "iat": int(now), "htm": "GET", "htu": URI, "nonce": NONCE, "ath": token_hash(TOKEN)}
 
 
 def _likely_claims(now: float) -> dict[str, Any]:
@@ -122,7 +153,7 @@ def _likely_claims(now: float) -> dict[str, Any]:
         "htm": ("get", "POST", "GET "),
         "htu": ADDRESSES,
         "nonce": (NONCE.lower(), NONCE[:-1], NONCE + "A", "", "\N{LATIN SMALL LETTER E WITH ACUTE}" * 32),
-        "ath": (honest["ath"][:-1], honest["ath"] + "=", b64(hashlib.sha256(b"another token").digest()), TOKEN),
+        "ath": (honest["ath"][:-1], honest["ath"] + "=", token_hash("another token"), TOKEN),
         "exp": (at, at + 1, at - 1),
         "nbf": (at, at + 60, at + 61, at + 62),
     }
@@ -141,12 +172,9 @@ _headers = (
     | SHAKEN_JWK.map(lambda jwk: b'{"typ":"wf-proof+jwt","alg":"ES256","jwk":%b}' % jwk)
 )
 
-Sign = Callable[[ec.EllipticCurvePrivateKey, bytes], bytes]
-
-
 def _changed(change: Callable[[int, int], tuple[int, int]]) -> Sign:
     def sign(key: ec.EllipticCurvePrivateKey, signed: bytes) -> bytes:
-        r, s = decode_dss_signature(key.sign(signed, ec.ECDSA(SHA256())))
+        r, s = decode_dss_signature(key.sign(signed, ECDSA))
         r, s = change(r, s)
         return r.to_bytes(32, "big") + s.to_bytes(32, "big")
 
@@ -161,7 +189,7 @@ _SIGNS: Final[tuple[Sign, ...]] = (
     _changed(lambda r, s: (r, 0)),
     _changed(lambda r, s: (r, N)),
     _changed(lambda r, s: (N - r, s)),
-    lambda key, signed: key.sign(signed, ec.ECDSA(SHA256())),
+    lambda key, signed: key.sign(signed, ECDSA),
     lambda key, signed: raw_signature(key, signed)[:-1],
     lambda key, signed: raw_signature(key, signed) + b"\0",
     lambda key, signed: bytes(64),
@@ -172,8 +200,17 @@ _signatures = st.sampled_from(_SIGNS)
 _edges = st.sampled_from((0, 1, 2, N - 1, N, N + 1, P - 1, P, 2**256 - 1)) | st.integers(0, 2**256 - 1)
 _odd_signatures = st.tuples(_edges, _edges).map(lambda rs: rs[0].to_bytes(32, "big") + rs[1].to_bytes(32, "big"))
 
+
+@st.composite
+def signature_cases(draw: Draw) -> tuple[bytes, bytes]:
+    """Return bytes and a signature over them: one of ours, changed or not, or one of border values."""
+    signed = draw(st.binary(max_size=20))
+    made = draw(_signatures)(MINE, signed)
+    return draw(st.just(made) | _odd_signatures | st.binary(max_size=80)), signed
+
+
 PROPERTIES: Final = (
     Property("proofs", proof_cases(), check_proof),
     Property("texts as proofs", any_proof, check_any_text, both=False),
-    Property("signatures", st.tuples(_odd_signatures | st.binary(max_size=80), st.just(b"{}")), check_signature, both=False),
+    Property("signatures", signature_cases(), check_signature),
 )

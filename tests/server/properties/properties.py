@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
+from hypothesis import HealthCheck, given, seed, settings
 from hypothesis.strategies import SearchStrategy
 from strict_tokens import Judgement
 
@@ -24,6 +26,22 @@ class Property:
     check: Callable[[Any], str]
     both: bool = True
     """Whether inputs are of both kinds, such that are accepted and such that are refused."""
+
+    def try_out(self, number: int, examples: int) -> Counter[str]:
+        """Try that many inputs, the same ones for the same seed, and count what happened.
+
+        Where the property does not hold, what `check` raised is raised for the smallest such input, with a note on it.
+        """
+        seen: Counter[str] = Counter()
+
+        @seed(number)
+        @settings(max_examples=examples, database=None, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+        @given(self.inputs)
+        def holds(case: Any) -> None:
+            seen[self.check(case)] += 1
+
+        holds()
+        return seen
 
 
 def agrees(judgement: Judgement, call: Callable[[], object]) -> str:

@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from chatkey_protocol.names import CONFIG_PATH, MEMBER_TOKEN_PATH, VISITOR_TOKEN_PATH
+from chatkey_protocol.names import (
+    CONFIG_PATH,
+    MEMBER_TOKEN_PATH,
+    OAUTH_CALLBACK_PATH,
+    OAUTH_START_PATH,
+    VISITOR_TOKEN_PATH,
+)
 
 if TYPE_CHECKING:
     from tests.server.conftest import ServerClient
@@ -21,9 +27,14 @@ async def document(client: ServerClient) -> dict[str, Any]:
     return content
 
 
+ASSET = "/assets/{name}"
+PATHS = {CONFIG_PATH, VISITOR_TOKEN_PATH, MEMBER_TOKEN_PATH, OAUTH_START_PATH, OAUTH_CALLBACK_PATH, ASSET}
+
+
 async def test_it_describes_the_public_endpoints_and_nothing_else(document: dict[str, Any]) -> None:
-    assert set(document["paths"]) == {CONFIG_PATH, VISITOR_TOKEN_PATH, MEMBER_TOKEN_PATH}
-    assert all(set(operations) == {"get", "head"} for operations in document["paths"].values())
+    methods = {path: {"get", "head"} for path in PATHS} | {OAUTH_CALLBACK_PATH: {"get", "head", "post"}}
+
+    assert {path: set(operations) for path, operations in document["paths"].items()} == methods
 
 
 @pytest.mark.contract("4/paths")
@@ -32,21 +43,50 @@ async def test_it_names_the_parameters_as_the_contract_does(document: dict[str, 
         path: [(parameter["name"], parameter["in"], parameter["required"]) for parameter in item["get"]["parameters"]]
         for path, item in document["paths"].items()
     }
+    provider, social = ("id", "path", True), ("social", "path", True)
 
     assert described == {
-        CONFIG_PATH: [("id", "path", True)],
-        VISITOR_TOKEN_PATH: [("id", "path", True), ("uid", "query", True)],
-        MEMBER_TOKEN_PATH: [("id", "path", True), ("auth", "query", True), ("jkt", "query", True)],
+        CONFIG_PATH: [provider],
+        VISITOR_TOKEN_PATH: [provider, ("uid", "query", True)],
+        MEMBER_TOKEN_PATH: [provider, ("auth", "query", True), ("jkt", "query", True)],
+        OAUTH_START_PATH: [
+            *(provider, social, ("origin", "query", True)),
+            *(("jkt", "query", False), ("nonce", "query", False)),
+        ],
+        OAUTH_CALLBACK_PATH: [social, *((name, "query", False) for name in ("state", "code", "iss", "error"))],
+        ASSET: [("name", "path", True)],
     }
 
 
+async def test_the_callback_may_be_posted_to_as_a_form(document: dict[str, Any]) -> None:
+    callback = document["paths"][OAUTH_CALLBACK_PATH]
+
+    (form,) = callback["post"]["requestBody"]["content"].items()
+
+    assert form[0] == "application/x-www-form-urlencoded"
+    assert form[1]["schema"]["properties"].keys() == {"state", "code", "iss", "error"}
+    assert "requestBody" not in callback["get"]
+
+
 async def test_it_lists_every_status(document: dict[str, Any]) -> None:
-    statuses = {path: sorted(item["get"]["responses"]) for path, item in document["paths"].items()}
+    statuses = {path: " ".join(sorted(item["get"]["responses"])) for path, item in document["paths"].items()}
 
     assert statuses == {
-        CONFIG_PATH: ["200", "304", "400", "403", "404", "503"],
-        VISITOR_TOKEN_PATH: ["200", "400", "403", "404", "429", "503"],
-        MEMBER_TOKEN_PATH: ["200", "400", "401", "403", "404", "429", "503"],
+        CONFIG_PATH: "200 304 400 403 404 503",
+        VISITOR_TOKEN_PATH: "200 400 403 404 429 503",
+        MEMBER_TOKEN_PATH: "200 400 401 403 404 429 503",
+        OAUTH_START_PATH: "302 400 403 404 429 503",
+        OAUTH_CALLBACK_PATH: "200 400 403 404 413 415 429 502 503",
+        ASSET: "200 304 400 404",
+    }
+
+
+async def test_it_says_which_headers_one_may_rely_on(document: dict[str, Any]) -> None:
+    answers = document["paths"][OAUTH_START_PATH]["get"]["responses"]
+
+    assert {status: list(answer["headers"]) for status, answer in answers.items() if answer.get("headers")} == {
+        "302": ["Location"],
+        "429": ["Retry-After"],
     }
 
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from chatkey_server.public.limits import RateLimit, RateLimited
+from chatkey_server.identity.errors import RateLimited
+from chatkey_server.public.limits import RateLimit
 from chatkey_server.settings import Limits
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from chatkey_protocol.codes import Code
-from chatkey_server.identity.errors import Refused
+from chatkey_server.identity.errors import RateLimited, Refused
 from chatkey_server.storage import engine, oauth_flows
 from chatkey_server.storage.tables import OAuthFlow
 
@@ -82,8 +82,8 @@ async def test_there_is_an_end_to_how_many_may_be_under_way(
     await _start("one")
     await _start("two")
 
-    with pytest.raises(Refused) as refused:
-        await _start("three")
+    with pytest.raises(RateLimited) as refused:
+        await _start("three", now=NOW + 500)
 
-    assert refused.value.code == Code.RATE_LIMITED
+    assert (refused.value.code, refused.value.retry_after) == (Code.RATE_LIMITED, 100)
     assert (await oauth_flows.take("one", now=NOW)).id == "one"

@@ -6,7 +6,7 @@ from chatkey_e2e.gettoken.calls import Calls
 from chatkey_e2e.gettoken.exchange import Exchange
 from chatkey_e2e.gettoken.model import PERSON, Finding, Severity, check
 from chatkey_e2e.gettoken.sessions import Session
-from chatkey_e2e.gettoken.victims import EMAIL, ID_NAMES, believed
+from chatkey_e2e.gettoken.victims import ID_NAMES, Victim, believed
 
 
 @check(
@@ -22,9 +22,9 @@ from chatkey_e2e.gettoken.victims import EMAIL, ID_NAMES, believed
 def body_ignored(calls: Calls) -> Finding:
     """Everybody can write a body."""
 
-    def ask(session: Session, victim: str) -> Exchange:
-        named = dict.fromkeys(ID_NAMES, victim)
-        body = {"jkt": calls.new_jkt(), **named, "email": EMAIL}
+    def ask(session: Session, victim: Victim) -> Exchange:
+        named = dict.fromkeys(ID_NAMES, victim.uid)
+        body = {"jkt": calls.new_jkt(), **named, "email": victim.email}
         return calls.ask("somebody else is named in the body", session, body=body)
 
     return believed(calls, "body", ask)

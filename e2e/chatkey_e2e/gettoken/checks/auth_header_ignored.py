@@ -6,7 +6,7 @@ from chatkey_e2e.gettoken.calls import Calls
 from chatkey_e2e.gettoken.exchange import Exchange
 from chatkey_e2e.gettoken.model import PERSON, Finding, Severity, check
 from chatkey_e2e.gettoken.sessions import Session
-from chatkey_e2e.gettoken.victims import believed
+from chatkey_e2e.gettoken.victims import Victim, believed
 
 NAMES = (
     "X-User-Id",
@@ -21,6 +21,7 @@ NAMES = (
     "X-Authenticated-Userid",
     "X-Consumer-Custom-Id",
 )
+EMAIL_NAMES = ("X-User-Email", "X-Forwarded-Email", "X-Auth-Request-Email")
 
 
 @check(
@@ -36,7 +37,8 @@ NAMES = (
 def header_ignored(calls: Calls) -> Finding:
     """A header that a gateway sets can be set by anybody who reaches past it."""
 
-    def ask(session: Session, victim: str) -> Exchange:
-        return calls.ask("somebody else is named in headers", session, headers=[(name, victim) for name in NAMES])
+    def ask(session: Session, victim: Victim) -> Exchange:
+        headers = [*((name, victim.uid) for name in NAMES), *((name, victim.email) for name in EMAIL_NAMES)]
+        return calls.ask("somebody else is named in headers", session, headers=headers)
 
     return believed(calls, "headers", ask)

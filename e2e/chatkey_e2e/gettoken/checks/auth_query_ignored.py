@@ -6,7 +6,7 @@ from chatkey_e2e.gettoken.calls import Calls
 from chatkey_e2e.gettoken.exchange import Exchange
 from chatkey_e2e.gettoken.model import PERSON, Finding, Severity, check
 from chatkey_e2e.gettoken.sessions import Session
-from chatkey_e2e.gettoken.victims import EMAIL, ID_NAMES, believed
+from chatkey_e2e.gettoken.victims import ID_NAMES, Victim, believed
 
 
 @check(
@@ -22,8 +22,8 @@ from chatkey_e2e.gettoken.victims import EMAIL, ID_NAMES, believed
 def query_ignored(calls: Calls) -> Finding:
     """Everybody can write a link."""
 
-    def ask(session: Session, victim: str) -> Exchange:
-        query = [*((name, victim) for name in ID_NAMES), ("email", EMAIL)]
+    def ask(session: Session, victim: Victim) -> Exchange:
+        query = [*((name, victim.uid) for name in ID_NAMES), ("email", victim.email)]
         return calls.ask("somebody else is named in the address", session, query=query)
 
     return believed(calls, "address", ask)

@@ -27,7 +27,11 @@ def cnf(calls: Calls) -> Finding:
     """Without cnf.jkt the socket refuses the token: whoever copied it could use it."""
     claims = calls.claims
     wrong = _wrong(claims)
-    return failed(wrong, calls.first, hint=_hint(claims)) if wrong else passed()
+    if not wrong:
+        return passed()
+    if "cnf" in calls.header:
+        return failed(f"{wrong[:-1]}; it stands in the token's header.", calls.first, hint="Move cnf to the claims.")
+    return failed(wrong, calls.first, hint=_hint(claims))
 
 
 def _wrong(claims: Mapping[str, object]) -> str:
@@ -50,6 +54,9 @@ def _instead(claims: Mapping[str, object]) -> str:
         return "; there is one called 'cnf.jkt'"
     if "jkt" in claims:
         return "; jkt stands at the top level"
+    inside = next((name for name, value in claims.items() if isinstance(value, dict) and "cnf" in value), None)
+    if inside:
+        return f"; all claims are inside of {inside!r}"
     near = next((name for name in claims if name.lower() in {"cnf", "cfn", "conf", "confirmation", "cnf_jkt"}), None)
     return f"; there is one called {near!r}" if near else ""
 
@@ -76,6 +83,8 @@ def _hint(claims: Mapping[str, object]) -> str:
         return "x5t#S256 is for certificates. " + HINT
     if isinstance(value, dict) and "jwk" in value:
         return "The fingerprint belongs there, not the key. " + HINT
+    if any(isinstance(value, dict) and "cnf" in value for value in claims.values()):
+        return "Give the library the claims themselves: pid, uid, type and cnf belong at the top level."
     if "cnf.jkt" in claims:
         return "'cnf.jkt' is a path, not a name. " + HINT
     return HINT

@@ -9,7 +9,10 @@ from chatkey_e2e.gettoken.model import PERSON, Finding, Severity, check
 
 MOST = 255
 NOBODY = frozenset(
-    {"undefined", "null", "none", "nil", "nan", "[object object]", "0", "-1", "guest", "anonymous", "anonymoususer"}
+    {
+        *("undefined", "null", "none", "nil", "nan", "[object object]", "true", "false"),
+        *("0", "-1", "guest", "anonymous", "anonymoususer"),
+    }
 )
 ALIKE = frozenset({"sub", "user_id", "userid", "user", "id", "uuid"})
 STABLE = "Set uid to your own stable id of the user, as a string: String(user.id)."

@@ -45,13 +45,15 @@ def _mixed(calls: Calls) -> Iterator[tuple[Exchange, str]]:
     else:
         alone[calls.nobody.name] = calls.anonymous.uid
     for session, exchange in calls.together:
-        if exchange.member is None and alone[session.name] is not None:
+        own = alone[session.name]
+        others = [uid for name, uid in alone.items() if name != session.name]
+        if exchange.member is None and own is not None:
             yield exchange, f"A call of {session.name} got null, as if nobody were logged in."
         if not exchange.minted:
             continue
-        sent, expected = calls.jkt_of(exchange), alone[session.name]
+        sent = calls.jkt_of(exchange)
         if exchange.jkt != sent:
-            yield exchange, f"A call with the jkt {sent} got a token for {exchange.jkt}."
-        if exchange.uid != expected and calls.second.uid == calls.uid:  # one that always changes is another matter
-            who = f"the person {reading.shown(expected)}" if expected else "a visitor"
+            yield exchange, f"A call with the jkt {sent} got a token for {reading.shown(exchange.jkt)}."
+        if exchange.uid != own and exchange.uid in others:
+            who = f"the person {reading.shown(own)}" if own else "a visitor"
             yield exchange, f"A call of {who} got a token for {reading.shown(exchange.uid)}."

@@ -15,7 +15,7 @@ from chatkey_e2e.gettoken.model import LEAKS, Finding, Severity, check
     group=LEAKS,
     severity=Severity.MUST,
     section="4.7",
-    sent=f"the call with Origin: {FOREIGN}, with Origin: null, and a preflight",
+    sent=f"the call with Origin: {FOREIGN}, names like the page's, and null; and a preflight",
     passes="no Access-Control-Allow-Origin that lets them in",
     hint="Remove the CORS middleware from this route: page and endpoint have the same origin.",
     needs=("net.latency",),
@@ -32,9 +32,21 @@ def cors(calls: Calls) -> Finding:
     return passed()
 
 
+def _lookalikes(page: str) -> Iterator[str]:
+    """Yield origins that a pattern without its ends tied down takes for the page's."""
+    scheme, _, host = page.partition("://")
+    if host.startswith("["):
+        return
+    name, colon, port = host.partition(":")
+    yield f"{scheme}://{name}.evil.example{colon}{port}"
+    yield f"{scheme}://evil-{name}{colon}{port}"
+
+
 def _questions(calls: Calls) -> Iterator[tuple[str, Exchange]]:
     session = calls.anybody
     yield FOREIGN, calls.cross_site
+    for lookalike in _lookalikes(calls.target.page):
+        yield lookalike, calls.ask("the call of a page with a similar name", session, headers=[("Origin", lookalike)])
     yield "null", calls.ask("the call of a page without an origin", session, headers=[("Origin", "null")])
     preflight = (
         ("Origin", FOREIGN),

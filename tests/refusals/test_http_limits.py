@@ -1,0 +1,262 @@
+"""How much one request, and one client address, may ask for: each limit is a setting, and says what it is about."""
+
+from __future__ import annotations
+
+import socket
+import time
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+import httpx
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.refusals.conftest import MakeService, Service, Shop
+
+HEAD, QUERY, BODY, TOKEN = 16_384, 2048, 16_384, 1024
+RATE = 5
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+CALLBACK = "/v1/public/oauth/google/callback"
+
+
+@pytest.fixture(scope="module")
+def strict_service(make_service: MakeService) -> Iterator[Service]:
+    """A server whose limits are all set, and low."""
+    with make_service(
+        LIMIT_HEAD_BYTES=str(HEAD),
+        LIMIT_QUERY_BYTES=str(QUERY),
+        LIMIT_BODY_BYTES=str(BODY),
+        LIMIT_TOKEN_BYTES=str(TOKEN),
+        LIMIT_REQUEST_TIMEOUT="1",
+        LIMIT_TOKEN_RATE=str(RATE),
+        LIMIT_OAUTH_RATE=str(RATE),
+    ) as made:
+        yield made
+
+
+@pytest.fixture
+def strict(strict_service: Service) -> Service:
+    """That server, its counters at zero."""
+    strict_service.reset()
+    return strict_service
+
+
+@pytest.fixture
+def small(strict: Service) -> Shop:
+    """A business there."""
+    return strict.shop()
+
+
+def start(shop: Shop) -> str:
+    return f"{shop.path}/oauth/google?origin=https%3A%2F%2Fshop.example"
+
+
+# how large
+
+
+def test_a_query_of_the_limit_is_read_and_one_byte_more_is_not(strict: Service, small: Shop) -> None:
+    query = f"uid={small.key.uid}&x="
+    whole = query + "x" * (QUERY - len(query))
+
+    read, refused = (strict.http.get(f"{small.path}/token?{text}") for text in (whole, whole + "x"))
+
+    assert read.status_code == 200
+    assert (refused.status_code, refused.json()["error"]) == (
+        400,
+        {"code": "parameter_invalid", "message": f"The query has {QUERY + 1} bytes; send at most {QUERY}."},
+    )
+
+
+def test_a_query_of_more_than_32_parameters_is_refused(strict: Service, small: Shop) -> None:
+    query = f"uid={small.key.uid}" + "&x=1" * 31
+
+    read, refused = (strict.http.get(f"{small.path}/token?{text}") for text in (query, query + "&x=1"))
+
+    assert read.status_code == 200
+    assert (refused.status_code, refused.json()["error"]["code"]) == (400, "parameter_invalid")
+
+
+@pytest.mark.parametrize("by", ["length", "chunks"])
+def test_a_body_of_the_limit_is_read_and_one_byte_more_is_not(strict: Service, by: str) -> None:
+    def post(size: int) -> httpx.Response:
+        body = b"x" * size
+        return strict.http.post(CALLBACK, content=body if by == "length" else iter([body]), headers=FORM)
+
+    read, refused = post(BODY), post(BODY + 1)
+
+    assert (read.status_code, read.headers["content-type"]) == (400, "text/html; charset=utf-8")
+    assert "at most 2048" in read.text  # read, and then too long for a form
+    assert (refused.status_code, refused.json()["error"]["code"]) == (413, "too_large")
+
+
+def test_a_token_of_the_limit_is_read_and_a_longer_one_is_not(strict: Service, small: Shop) -> None:
+    tokens = [small.sign(small.identity_claims(x="x" * size)) for size in (450, 650)]
+    assert [len(token) <= TOKEN for token in tokens] == [True, False]
+
+    read, refused = (small.exchange(token) for token in tokens)
+
+    assert read.status_code == 200
+    assert (refused.status_code, refused.json()["error"]["code"]) == (401, "token_too_large")
+    assert f"at most {TOKEN}" in refused.json()["error"]["message"]
+
+
+def test_the_socket_has_the_same_limit_for_tokens(strict: Service, small: Shop) -> None:
+    assert strict.try_token(small.token(x="x" * 450), small.key).granted
+    assert strict.try_token(small.token(x="x" * 650), small.key).refusal == ("token_too_large", 4401)
+
+
+def headed(size: int, shop: Shop) -> bytes:
+    """Return a request whose path and headers are so many bytes."""
+    start = [f"GET {shop.path} HTTP/1.1", "Host: localhost", "Connection: close"]
+    known = len(shop.path) + len("Hostlocalhost") + len("Connectionclose")
+    filler = [f"X-{number}: {'x' * 500}" for number in range((size - known) // 600)]
+    known += sum(len(line) - len(": ") for line in filler)
+    return "\r\n".join([*start, *filler, f"X: {'x' * (size - known - 1)}", "", ""]).encode()
+
+
+def test_a_head_of_the_limit_is_read_and_one_byte_more_is_not(strict: Service, small: Shop) -> None:
+    read, refused = (strict.raw(headed(size, small)) for size in (HEAD, HEAD + 1))
+
+    assert read.startswith(b"HTTP/1.1 200 ")
+    assert refused.startswith(b"HTTP/1.1 400 ")
+
+
+@pytest.mark.parametrize(
+    "begun",
+    [
+        b"GET / HTTP/1.1\r\nHost: localhost\r\nX: ",
+        b"GET /",
+        b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX: ",
+        b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n1;x=",
+    ],
+    ids=["header", "target", "trailer", "chunk-extension"],
+)
+def test_a_request_that_has_no_end_is_cut_off(strict: Service, begun: bytes) -> None:
+    most = 100 * (HEAD + BODY)
+    sent = 0
+
+    with dialled(strict) as wire, pytest.raises(ConnectionError):
+        wire.sendall(begun)
+        while sent < most:
+            wire.sendall(b"x" * 8192)
+            sent += 8192
+        wire.recv(1)
+        pytest.fail(f"{sent} bytes were taken")
+
+
+# how long
+
+
+def dripping(wire: socket.socket) -> Iterator[bytes]:
+    """Send a header byte by byte, as long as there is somebody to send to; each time, what was heard."""
+    wire.settimeout(0.05)
+    for byte in b"GET / HTTP/1.1\r\nHost: " + b"x" * 200:
+        try:
+            wire.sendall(bytes([byte]))
+            yield wire.recv(1)
+        except TimeoutError:
+            continue
+        except ConnectionError:
+            return
+
+
+def test_peers_that_bring_half_a_request_or_nothing_are_left_after_a_second(strict: Service) -> None:
+    head = b"POST /v1/public/oauth/google/callback HTTP/1.1\r\nHost: localhost\r\n"
+    form = head + b"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 9\r\n\r\nstate"
+    begun = time.monotonic()
+
+    with ExitStack() as opened:
+        wires = [opened.enter_context(dialled(strict)) for _ in range(4)]
+        for wire, sent in zip(wires, (b"", head[:30], form), strict=False):
+            wire.sendall(sent)
+        for heard in dripping(wires[-1]):
+            assert heard == b""
+            break
+        answers = [wire.recv(1) for wire in wires[:-1]]
+
+    assert answers == [b"", b"", b""]
+    assert 0.9 < time.monotonic() - begun < 4
+
+
+def dialled(service: Service) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", service.port), timeout=10)
+
+
+def test_a_peer_that_does_not_take_its_answer_is_left(strict: Service) -> None:
+    with socket.socket() as wire:
+        wire.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        wire.settimeout(10)
+        wire.connect(("127.0.0.1", strict.port))
+        asked = b"GET /assets/sdk.js HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        with pytest.raises(ConnectionError):
+            while True:  # until the answers are more than the kernel keeps, and the server has waited
+                wire.sendall(asked * 100)
+
+
+# how often
+
+
+@pytest.mark.parametrize("endpoint", ["token", "member/token"])
+def test_tokens_are_counted_for_each_address_and_retry_after_is_true(
+    strict: Service, small: Shop, endpoint: str
+) -> None:
+    query = {"uid": small.key.uid, "auth": small.identity_token(), "jkt": small.key.jkt}
+
+    def ask(**options: object) -> httpx.Response:
+        return strict.http.get(f"{small.path}/{endpoint}", params=query, **options)  # type: ignore[arg-type]
+
+    granted = [ask().status_code for _ in range(RATE)]
+    refused = ask()
+    wait = int(refused.headers["retry-after"])
+
+    assert granted == [200] * RATE
+    assert (refused.status_code, refused.json()["error"]["code"]) == (429, "rate_limited")
+    assert refused.json()["data"] is None
+    assert 1 <= wait <= 60 / RATE
+    assert refused.headers["access-control-expose-headers"] == "Retry-After"
+    strict.advance(wait)
+    assert [ask().status_code, ask().status_code] == [200, 429]
+
+
+@pytest.mark.row("HTP-041")
+@pytest.mark.parametrize("header", ["X-Forwarded-For", "X-Real-IP", "Forwarded", "CF-Connecting-IP", "True-Client-IP"])
+def test_an_address_that_a_caller_says_of_itself_does_not_count(strict: Service, small: Shop, header: str) -> None:
+    path = f"{small.path}/token?uid={small.key.uid}"
+
+    answers = [strict.http.get(path, headers={header: f"192.0.2.{number}"}) for number in range(RATE + 1)]
+
+    assert [answer.status_code for answer in answers] == [200] * RATE + [429]
+
+
+def test_one_address_does_not_use_up_what_another_has(strict: Service, small: Shop) -> None:
+    path = f"{small.path}/token?uid={small.key.uid}"
+    for _ in range(RATE):
+        strict.http.get(path)
+
+    neighbour = httpx.HTTPTransport(local_address="127.0.0.2")
+    with httpx.Client(base_url=strict.http.base_url, transport=neighbour) as elsewhere:
+        answers = strict.http.get(path), elsewhere.get(path)
+
+    assert [answer.status_code for answer in answers] == [429, 200]
+
+
+@pytest.mark.parametrize("where", ["start", "callback"])
+def test_logins_are_counted_too_and_the_page_says_so(strict: Service, small: Shop, where: str) -> None:
+    path = start(small) if where == "start" else f"{CALLBACK}?code=x&state=x"
+
+    allowed = [strict.http.get(path).status_code for _ in range(RATE)]
+    refused = strict.http.get(path)
+    wait = int(refused.headers["retry-after"])
+
+    assert allowed == [302 if where == "start" else 400] * RATE
+    assert (refused.status_code, refused.headers["content-type"]) == (429, "text/html; charset=utf-8")
+    assert "rate_limited" in refused.text
+    assert 1 <= wait <= 60 / RATE
+    strict.advance(wait)
+    assert strict.http.get(path).status_code == allowed[0]
+
+
+def test_what_is_cached_is_not_counted(strict: Service, small: Shop) -> None:
+    assert {strict.http.get(small.path).status_code for _ in range(3 * RATE)} == {200}

@@ -1,0 +1,285 @@
+"""RFC 6455 beneath the frames, byte by byte: what breaks it ends the connection with the standard's own code."""
+
+from __future__ import annotations
+
+import json
+import socket
+import struct
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.refusals.conftest import BrowserKey, Service, Shop
+
+CONT, TEXT, BINARY, CLOSE, PING, PONG = 0, 1, 2, 8, 9, 10
+PROTOCOL_ERROR, INVALID_DATA, TOO_BIG, BAD_FRAME = 1002, 1007, 1009, 4400
+LIMIT = 65_536
+DEFLATE = "Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits\r\n"
+
+
+def frame(opcode: int, payload: bytes = b"", *, fin: bool = True, reserved: int = 0, masked: bool = True) -> bytes:
+    """Write one frame (RFC 6455 5.2), right or wrong."""
+    first = (0x80 if fin else 0) | reserved | opcode
+    return bytes([first]) + length(len(payload), masked) + (bytes(4) if masked else b"") + payload
+
+
+def length(size: int, masked: bool = True) -> bytes:
+    mask = 0x80 if masked else 0
+    if size < 126:
+        return bytes([mask | size])
+    return (
+        bytes([mask | 126]) + struct.pack("!H", size)
+        if size < 65_536
+        else bytes([mask | 127]) + struct.pack("!Q", size)
+    )
+
+
+class Wire:
+    """A socket's bytes, after the handshake."""
+
+    def __init__(self, connection: socket.socket, head: bytes, rest: bytes) -> None:
+        self.head = head
+        self._connection = connection
+        self._received = rest
+
+    def send(self, *frames: bytes) -> None:
+        self._connection.sendall(b"".join(frames))
+
+    def next(self) -> tuple[int, bytes]:
+        """Return the next frame's opcode and payload."""
+        first, size = self._take(2)
+        assert first & 0x70 == 0, "reserved bits are set"
+        if size == 126:
+            (size,) = struct.unpack("!H", self._take(2))
+        return first & 0x0F, self._take(size)
+
+    def say(self, message: dict[str, Any]) -> dict[str, Any]:
+        """Send a message and return the one that answers it."""
+        self.send(frame(TEXT, json.dumps(message).encode()))
+        return self.answer()
+
+    def answer(self) -> dict[str, Any]:
+        opcode, payload = self.next()
+        assert opcode == TEXT, (opcode, payload)
+        answer: dict[str, Any] = json.loads(payload)
+        return answer
+
+    def end(self) -> tuple[list[dict[str, Any]], int]:
+        """Return what is still said, and the close code; nothing comes after it."""
+        said = []
+        while True:
+            opcode, payload = self.next()
+            if opcode == CLOSE:
+                break
+            if opcode == TEXT:
+                said.append(json.loads(payload))
+        self._connection.shutdown(socket.SHUT_WR)
+        assert not self._received
+        assert not self._connection.recv(1), "something came after the close frame"
+        return said, int.from_bytes(payload[:2])
+
+    def _take(self, size: int) -> bytes:
+        while len(self._received) < size:
+            chunk = self._connection.recv(65_536)
+            assert chunk, "the connection ended without a close frame"
+            self._received += chunk
+        taken, self._received = self._received[:size], self._received[size:]
+        return taken
+
+
+@contextmanager
+def opened(service: Service, headers: str = "") -> Iterator[Wire]:
+    """Open a socket by hand; `hello` has not been read."""
+    with socket.create_connection(("127.0.0.1", service.port), timeout=10) as connection:
+        connection.sendall(
+            f"GET /v1/socket HTTP/1.1\r\nHost: localhost:{service.port}\r\nUpgrade: websocket\r\n"
+            "Connection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n"
+            f"{headers}\r\n".encode()
+        )
+        received = b""
+        while b"\r\n\r\n" not in received:
+            received += connection.recv(4096)
+        head, _, rest = received.partition(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 101 ")
+        yield Wire(connection, head, rest)
+
+
+@contextmanager
+def ready(service: Service, shop: Shop, headers: str = "") -> Iterator[Wire]:
+    """Open a socket by hand, and connect."""
+    token = shop.token()
+    with opened(service, headers) as wire:
+        nonce = wire.answer()["nonce"]
+        with service.socket() as signer:
+            proof = signer.prove(shop.key, token, nonce=nonce)
+        assert wire.say({"type": "connect", "token": token, "proof": proof})["type"] == "ready"
+        yield wire
+
+
+PINGED = b'{"type":"ping"}'
+HONEST = frame(TEXT, PINGED)
+BAD_TEXT = (b"\xff\xfe", b"\xed\xa0\x80", b"\xc0\xaf", b"\xf4\x90\x80\x80", b"\xe2\x82")
+
+
+@pytest.mark.parametrize(
+    ("sent", "close"),
+    [
+        pytest.param(frame(TEXT, PINGED, masked=False), PROTOCOL_ERROR, id="WSK-031"),
+        *(
+            pytest.param(frame(TEXT, b'{"type":"ping","x":"' + bad + b'"}'), INVALID_DATA, id=f"WSK-032-{bad.hex()}")
+            for bad in BAD_TEXT
+        ),
+        pytest.param(
+            frame(TEXT, b'{"type":"ping","x":"\xe2', fin=False) + frame(CONT, b'x"}'), INVALID_DATA, id="WSK-032-split"
+        ),
+        *(
+            pytest.param(frame(TEXT, PINGED, reserved=bit), PROTOCOL_ERROR, id=f"WSK-034-{bit:02x}")
+            for bit in (0x40, 0x20, 0x10)
+        ),
+        *(
+            pytest.param(frame(opcode, PINGED), PROTOCOL_ERROR, id=f"WSK-035-{opcode}")
+            for opcode in (3, 4, 5, 6, 7, 11, 12, 13, 14, 15)
+        ),
+        pytest.param(frame(CONT, PINGED), PROTOCOL_ERROR, id="WSK-036-nothing-to-continue"),
+        pytest.param(frame(TEXT, b"{", fin=False) + HONEST, PROTOCOL_ERROR, id="WSK-036-text-within"),
+        pytest.param(frame(PING, b"x" * 126), PROTOCOL_ERROR, id="WSK-036-long-ping"),
+        pytest.param(frame(PING, fin=False), PROTOCOL_ERROR, id="WSK-036-fragmented-ping"),
+        *(
+            pytest.param(frame(CLOSE, struct.pack("!H", code)), PROTOCOL_ERROR, id=f"WSK-039-{code}")
+            for code in (1005, 1006, 999, 1015, 5000)
+        ),
+        pytest.param(frame(CLOSE, b"\x03"), PROTOCOL_ERROR, id="WSK-039-one-byte"),
+        pytest.param(frame(CLOSE, b"\x03\xe8\xff"), INVALID_DATA, id="WSK-039-reason"),
+        pytest.param(b"\x81\xff" + struct.pack("!Q", 17 * 2**20), TOO_BIG, id="WSK-040-17-mb"),
+        pytest.param(b"\x81\xff" + struct.pack("!Q", LIMIT + 1), TOO_BIG, id="WSK-040-one-more"),
+        pytest.param(b"\x81\xff" + struct.pack("!Q", 2**63 + 1), (TOO_BIG, PROTOCOL_ERROR), id="WSK-040-2-63"),
+    ],
+)
+def test_what_breaks_the_protocol_ends_the_connection(
+    service: Service, shop: Shop, sent: bytes, close: int | tuple[int, int]
+) -> None:
+    with ready(service, shop) as wire:
+        assert wire.say({"type": "ping"})["type"] == "pong"
+        wire.send(sent)
+
+        said, code = wire.end()
+
+    assert said == []
+    assert code in (close if isinstance(close, tuple) else (close,))
+
+
+@pytest.mark.row("WSK-033")
+@pytest.mark.parametrize("cut", range(1, 4))
+def test_a_character_may_be_split_across_fragments(service: Service, shop: Shop, cut: int) -> None:
+    text = '{"type":"message","id":"m-1","body":"🦊"}'.encode()
+    at = text.index("🦊".encode()) + cut
+
+    with ready(service, shop) as wire:
+        wire.send(frame(TEXT, text[:at], fin=False), frame(PING, b"between"), frame(CONT, text[at:]))
+
+        assert wire.next() == (PONG, b"between")
+        assert wire.answer()["type"] == "ack"
+        assert wire.say({"type": "history", "id": "h-1"})["messages"][-1]["body"] == "🦊"
+
+
+def padded(size: int) -> bytes:
+    start, end = b'{"type":"ping","x":"', b'"}'
+    return start + b"x" * (size - len(start) - len(end)) + end
+
+
+@pytest.mark.parametrize(
+    "fragments",
+    [
+        pytest.param(lambda raw: frame(TEXT, raw), id="WSK-041"),
+        pytest.param(
+            lambda raw: frame(TEXT, raw[:40_000], fin=False) + frame(CONT, raw[40_000:]), id="WSK-041-in-fragments"
+        ),
+    ],
+)
+def test_a_message_of_the_limit_is_read_and_one_byte_more_is_not(
+    service: Service, shop: Shop, fragments: Callable[[bytes], bytes]
+) -> None:
+    with ready(service, shop) as wire:
+        wire.send(fragments(padded(LIMIT)))
+        assert wire.answer()["type"] == "pong"
+        wire.send(fragments(padded(LIMIT + 1)))
+
+        assert wire.end() == ([], TOO_BIG)
+
+
+@pytest.mark.row("WSK-041")
+def test_a_peer_that_goes_on_sending_still_learns_why_it_was_closed(service: Service, shop: Shop) -> None:
+    with ready(service, shop) as wire:
+        wire.send(frame(TEXT, padded(4_000_000)))
+
+        assert wire.end() == ([], TOO_BIG)
+
+
+@pytest.mark.row("WSK-042")
+def test_compression_is_not_spoken(service: Service, shop: Shop) -> None:
+    with ready(service, shop, DEFLATE) as wire:
+        assert b"sec-websocket-extensions" not in wire.head.lower()
+        wire.send(frame(TEXT, PINGED))
+        assert wire.answer()["type"] == "pong"
+        wire.send(frame(TEXT, b"\xaa\x56\x2a\xa9\x2c\x48\x55\xb2\x52\x2a\xc8\xcc\x4b\x57\xaa\x05\x00", reserved=0x40))
+
+        assert wire.end() == ([], PROTOCOL_ERROR)
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        pytest.param(frame(PING) * 10_000, id="WSK-043-pings"),
+        pytest.param(frame(PONG, b"unasked") * 10_000, id="WSK-043-pongs"),
+        pytest.param(frame(TEXT, b"{", fin=False) + frame(CONT, fin=False) * 10_000, id="WSK-043-fragments"),
+    ],
+)
+def test_a_flood_of_what_is_no_message_ends_the_connection_too(service: Service, shop: Shop, sent: bytes) -> None:
+    with ready(service, shop) as wire:
+        wire.send(frame(PING, b"one"))
+        assert wire.next() == (PONG, b"one")
+        wire.send(sent)
+
+        assert wire.end() == ([], 4429)
+
+
+@pytest.mark.row("WSK-043")
+def test_a_flood_of_messages_is_cut_off_and_the_rest_of_it_not_stored(service: Service) -> None:
+    shop = service.shop()
+    flood = b"".join(
+        frame(TEXT, json.dumps({"type": "message", "id": f"m-{n}", "body": "Buy!"}).encode()) for n in range(10_000)
+    )
+
+    with ready(service, shop) as wire:
+        wire.send(flood)
+        said, close = wire.end()
+
+    assert (said[-1]["code"], close) == ("rate_limited", 4429)
+    acknowledged = [answer["seq"] for answer in said[:-1]]
+    assert {answer["type"] for answer in said[:-1]} == {"ack"}
+    assert len(acknowledged) < 100
+    with ready(service, shop) as wire:
+        stored = wire.say({"type": "history", "id": "h-1"})["messages"]
+    assert [message["seq"] for message in stored] == acknowledged[-50:]
+
+
+def test_after_a_refusal_nothing_is_read_any_more(service: Service, shop: Shop, key: BrowserKey) -> None:
+    token = shop.token(uid="too-late")
+    with opened(service) as wire:
+        nonce = wire.answer()["nonce"]
+        with service.socket() as signer:
+            bad, good = (
+                {"type": "connect", "token": token, "proof": signer.prove(by, token, nonce=nonce)}
+                for by in (key, shop.key)
+            )
+        message = {"type": "message", "id": "m-1", "body": "Is anybody there?"}
+        wire.send(*(frame(TEXT, json.dumps(said).encode()) for said in (bad, good, message)))
+        said, close = wire.end()
+
+    assert ([answer["code"] for answer in said], close) == (["proof_key_mismatch"], 4403)
+    with service.socket() as peer:
+        assert peer.connect(token, peer.prove(shop.key, token)).granted
+        assert peer.ask({"type": "history", "id": "h-1"})["messages"] == []

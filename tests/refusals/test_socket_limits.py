@@ -1,0 +1,308 @@
+"""How much one peer may ask for, over the wire, against a server whose limits are tight: each is a setting."""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pytest
+from websockets.exceptions import ConnectionClosed
+
+if TYPE_CHECKING:
+    from tests.refusals.conftest import MakeService, Peer, Service, Shop
+
+Json = dict[str, Any]
+
+LIMITS = {
+    "REQUEST_TIMEOUT": 1,
+    "AUTH_TIMEOUT": 2,
+    "FRAME_TIMEOUT": 1,
+    "PONG_TIMEOUT": 1,
+    "IDLE_TIMEOUT": 3,
+    "FRAME_BYTES": 16_384,
+    "MESSAGE_CHARS": 100,
+    "NAME_CHARS": 10,
+    "FRAMES_PER_SECOND": 5,
+    "SOCKETS_PER_ADDRESS": 40,
+    "SOCKETS_PER_IDENTITY": 3,
+}
+SLACK = 2.0
+"""Seconds by which a busy machine may be late."""
+TEXT, FINAL, MASKED = 0x01, 0x80, 0x80
+
+
+@pytest.fixture(scope="module")
+def tight(make_service: MakeService) -> Iterator[Service]:
+    with make_service(**{f"LIMIT_{name}": str(value) for name, value in LIMITS.items()}) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def business(tight: Service) -> Shop:
+    return tight.shop()
+
+
+def join(service: Service, shop: Shop, ending: ExitStack, *, uid: str, **options: Any) -> Peer:
+    """Open a socket and connect."""
+    peer: Peer = ending.enter_context(service.socket(**options))
+    token = shop.token(uid=uid)
+    assert peer.connect(token, peer.prove(shop.key, token)).granted
+    return peer
+
+
+# slow and silent peers: all begin at once, for what they wait for is real time
+
+
+class Fate(NamedTuple):
+    """How the server ended a peer, and after how long."""
+
+    close: int | None
+    reason: str
+    seconds: float
+
+
+def fate_of(connection: socket.socket, drip: Callable[[], bytes | None]) -> Fate:
+    """Send what `drip` gives, ten times a second, until the server ends the connection."""
+    begun, received = time.monotonic(), b""
+    connection.settimeout(0.1)
+    while time.monotonic() - begun < 10:
+        try:
+            if piece := drip():
+                connection.sendall(piece)
+            chunk = connection.recv(65_536)
+        except TimeoutError:
+            continue
+        except ConnectionError:
+            break
+        if not chunk:
+            break
+        received += chunk
+    at = received.rfind(b"\x88")  # the close frame is short, and the last
+    if at < 0:
+        return Fate(None, "", time.monotonic() - begun)
+    payload = received[at + 2 :]
+    return Fate(int.from_bytes(payload[:2]), payload[2:].decode(), time.monotonic() - begun)
+
+
+def dripping(pieces: Iterator[bytes]) -> Callable[[], bytes | None]:
+    return lambda: next(pieces, None)
+
+
+def http_peer(service: Service, sent: bytes) -> Fate:
+    with socket.create_connection(("127.0.0.1", service.port)) as connection:
+        connection.sendall(sent)
+        return fate_of(connection, lambda: None)
+
+
+def socket_peer(service: Service, shop: Shop, uid: str, pieces: Iterator[bytes], *, pongs: bool = False) -> Fate:
+    """Connect properly, and go on by hand: without a pong unless `pieces` has them."""
+    with socket.create_connection(("127.0.0.1", service.port)) as connection:
+        connection.sendall(
+            b"GET /v1/socket HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+        )
+        received = b""
+        while b'"ping"' not in received:
+            received += connection.recv(4096)
+        hello: Json = json.loads(received[received.index(b"{") :])
+        token = shop.token(uid=uid)
+        with service.socket() as signer:
+            proof = signer.prove(shop.key, token, nonce=hello["nonce"])
+        connect = json.dumps({"type": "connect", "token": token, "proof": proof}).encode()
+        connection.sendall(bytes([FINAL | TEXT, MASKED | 126]) + len(connect).to_bytes(2) + bytes(4) + connect)
+        assert b'"ready"' in connection.recv(4096)
+        return fate_of(connection, dripping(pieces))
+
+
+def within_a_frame() -> Iterator[bytes]:
+    yield bytes([FINAL | TEXT, MASKED | 126]) + (1000).to_bytes(2) + bytes(4)
+    while True:
+        yield b"x"
+
+
+def within_a_message() -> Iterator[bytes]:
+    yield bytes([TEXT, MASKED | 1]) + bytes(4) + b"{"
+    while True:
+        yield from (b"", b"", bytes([0, MASKED | 1]) + bytes(4) + b" ")
+
+
+def within_a_header() -> Iterator[bytes]:
+    yield bytes([FINAL | TEXT])
+
+
+def quiet(service: Service, shop: Shop) -> Fate:
+    with ExitStack() as ending:
+        peer = join(service, shop, ending, uid="quiet")
+        begun = time.monotonic()
+        ended = peer.end()
+        return Fate(ended.close, ended.reason, time.monotonic() - begun)
+
+
+def talking(service: Service, shop: Shop) -> Fate:
+    with ExitStack() as ending:
+        peer = join(service, shop, ending, uid="talking")
+        begun = time.monotonic()
+        while (seconds := time.monotonic() - begun) < LIMITS["IDLE_TIMEOUT"] + 1:
+            try:
+                peer.connection.recv(timeout=0.5)
+            except TimeoutError:
+                assert peer.ask({"type": "ping"})["type"] == "pong"
+            except ConnectionClosed as closed:
+                received = closed.rcvd
+                return Fate(received.code if received else None, received.reason if received else "", seconds)
+        return Fate(None, "still open", seconds)
+
+
+HALF = b"GET /v1/socket HTTP/1.1\r\nHost: localhost\r\nUpgr"
+
+
+@pytest.fixture(scope="module")
+def fates(tight: Service, business: Shop) -> Iterator[dict[str, Future[Fate]]]:
+    """What becomes of each slow or silent peer."""
+    peers: dict[str, Callable[[], Fate]] = {
+        "nothing": lambda: http_peer(tight, b""),
+        "half a request": lambda: http_peer(tight, HALF),
+        "within a frame": lambda: socket_peer(tight, business, "slow-1", within_a_frame()),
+        "within a message": lambda: socket_peer(tight, business, "slow-2", within_a_message()),
+        "within a header": lambda: socket_peer(tight, business, "slow-3", within_a_header()),
+        "no pong": lambda: socket_peer(tight, business, "slow-4", iter(())),
+        "quiet": lambda: quiet(tight, business),
+        "talking": lambda: talking(tight, business),
+    }
+    with ThreadPoolExecutor(len(peers)) as pool:
+        yield {name: pool.submit(peer) for name, peer in peers.items()}
+
+
+# how many and how much at once
+
+
+@pytest.mark.usefixtures("fates")
+@pytest.mark.row("WSK-045")
+def test_one_identity_has_so_many_sockets_and_no_more(tight: Service, business: Shop) -> None:
+    most = LIMITS["SOCKETS_PER_IDENTITY"]
+    token = business.token(uid="everywhere")
+    with ExitStack() as ending:
+        peers = [join(tight, business, ending, uid="everywhere") for _ in range(most)]
+
+        refused = tight.try_token(token, business.key)
+        assert refused.refusal == ("too_many_sockets", 4429)
+        assert refused.last["retryable"]
+        assert tight.try_token(business.token(uid="another"), business.key).granted
+        peers[0].connection.close()
+
+        assert tight.try_token(token, business.key).granted
+
+
+def test_one_address_has_so_many_sockets_and_no_more(tight: Service) -> None:
+    most = LIMITS["SOCKETS_PER_ADDRESS"]
+    with ExitStack() as ending:
+        for _ in range(most):
+            assert ending.enter_context(tight.socket(source_address=("127.0.0.9", 0))).hello["type"] == "hello"
+
+        with tight.socket(source_address=("127.0.0.9", 0)) as refused:
+            assert refused.end().refusal == ("too_many_sockets", 4429)
+        with tight.socket(source_address=("127.0.0.10", 0)) as elsewhere:
+            assert elsewhere.hello["auth_timeout"] == LIMITS["AUTH_TIMEOUT"]
+
+
+def test_a_frame_has_so_many_bytes_and_no_more(tight: Service, business: Shop) -> None:
+    room = LIMITS["FRAME_BYTES"] - len('{"type":"ping","x":""}')
+    with ExitStack() as ending:
+        peer = join(tight, business, ending, uid="large")
+
+        assert peer.ask('{"type":"ping","x":"' + "x" * room + '"}')["type"] == "pong"
+        peer.say('{"type":"ping","x":"' + "x" * (room + 1) + '"}')
+        assert peer.end().close == 1009
+
+
+@pytest.mark.parametrize(
+    ("within", "beyond", "member"),
+    [
+        ({"body": "é" * 100}, {"body": "é" * 101}, "MESSAGE_CHARS"),
+        ({"body": "a", "headers": {"name": "N" * 10}}, {"body": "a", "headers": {"name": "N" * 11}}, "NAME_CHARS"),
+    ],
+    ids=["body", "name"],
+)
+def test_a_message_and_a_name_have_so_many_characters_and_no_more(
+    tight: Service, business: Shop, within: Json, beyond: Json, member: str
+) -> None:
+    with ExitStack() as ending:
+        peer = join(tight, business, ending, uid=member.lower())
+
+        assert peer.ask({"type": "message", "id": "m-1", **within})["type"] == "ack"
+        error = peer.ask({"type": "message", "id": "m-2", **beyond})
+
+        assert (error["type"], error["id"], error["code"]) == ("error", "m-2", "too_large")
+        assert str(LIMITS[member]) in error["message"]
+        assert len(peer.ask({"type": "history", "id": "h-1"})["messages"]) == 1
+
+
+@pytest.mark.row("WSK-043")
+def test_a_second_has_so_many_frames_and_no_more(tight: Service, business: Shop) -> None:
+    with ExitStack() as ending:
+        peer = join(tight, business, ending, uid="busy")  # which was the first frame of this second
+        for _ in range(LIMITS["FRAMES_PER_SECOND"] - 1):
+            assert peer.ask({"type": "ping"})["type"] == "pong"
+        for _ in range(LIMITS["FRAMES_PER_SECOND"]):
+            peer.say({"type": "ping"})
+        ended = peer.end()
+
+    assert (ended.last["code"], ended.close) == ("rate_limited", 4429)
+    assert [frame["type"] for frame in ended.frames[:-1]] == ["pong"] * (len(ended.frames) - 1)
+    assert len(ended.frames) <= LIMITS["FRAMES_PER_SECOND"]
+
+
+# what became of the slow and silent
+
+
+@pytest.mark.parametrize(
+    ("name", "close", "reason", "limit"),
+    [
+        pytest.param("nothing", None, "", "REQUEST_TIMEOUT", id="WSK-022-nothing"),
+        pytest.param("half a request", None, "", "REQUEST_TIMEOUT", id="WSK-022"),
+        pytest.param("within a frame", 4408, "frame_timeout", "FRAME_TIMEOUT", id="WSK-023"),
+        pytest.param("within a message", 4408, "frame_timeout", "FRAME_TIMEOUT", id="WSK-023-fragments"),
+        pytest.param("within a header", 4408, "frame_timeout", "FRAME_TIMEOUT", id="WSK-023-header"),
+        pytest.param("quiet", 4408, "idle_timeout", "IDLE_TIMEOUT", id="WSK-046-idle"),
+    ],
+)
+def test_a_slow_or_silent_peer_holds_nothing_for_long(
+    fates: dict[str, Future[Fate]], name: str, close: int | None, reason: str, limit: str
+) -> None:
+    fate = fates[name].result()
+
+    assert (fate.close, fate.reason) == (close, reason)
+    assert LIMITS[limit] - 0.1 <= fate.seconds < LIMITS[limit] + SLACK
+
+
+@pytest.mark.row("WSK-046")
+def test_a_peer_that_answers_no_ping_is_given_up(fates: dict[str, Future[Fate]]) -> None:
+    fate = fates["no pong"].result()
+
+    assert fate.close == 1011
+    assert fate.seconds < 2 * LIMITS["PONG_TIMEOUT"] + SLACK
+
+
+def test_a_peer_that_talks_now_and_then_stays(fates: dict[str, Future[Fate]]) -> None:
+    assert fates["talking"].result().reason == "still open"
+
+
+# the end
+
+
+@pytest.mark.row("WSK-060")
+def test_a_restart_closes_with_1012_and_takes_the_peer_back(tight: Service, business: Shop) -> None:
+    with ExitStack() as ending:
+        peer = join(tight, business, ending, uid="patient")
+        silent = ending.enter_context(tight.socket())
+
+        tight.process.restart()
+
+        assert peer.end().refusal == silent.end().refusal == ("restarting", 1012)
+        again = join(tight, business, ending, uid="patient")
+        assert again.ask({"type": "ping"})["type"] == "pong"

@@ -1,0 +1,74 @@
+"""The OpenAPI document against the running server: requests made of it by Schemathesis, right ones and wrong ones."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, seed, settings
+from hypothesis import strategies as st
+from served import ORIGIN, PROVIDER, Served
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # about its own dependencies
+    import schemathesis
+    from schemathesis.generation import GenerationMode
+    from schemathesis.specs.openapi.checks import positive_data_acceptance
+
+SEED = 20
+KNOWN = {"id": PROVIDER, "social": "google", "name": "sdk.js", "origin": ORIGIN}
+"""What one has to know to get through."""
+NOT_JUDGED = [positive_data_acceptance]
+"""A document cannot say which tokens, states and origins are right; that they are refused by their form alone can."""
+REACHED = {
+    "GET /v1/public/provider/{id}": {200, 404},
+    "GET /v1/public/provider/{id}/token": {200, 404},
+    "GET /v1/public/provider/{id}/member/token": {401, 404},
+    "GET /v1/public/provider/{id}/oauth/{social}": {302, 404},
+    "GET /v1/public/oauth/{social}/callback": {400, 404},
+    "POST /v1/public/oauth/{social}/callback": {400, 404},
+    "GET /assets/{name}": {200, 404},
+}
+
+
+@pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE])
+def test_every_answer_is_documented_and_none_is_a_failure_of_ours(served: Served, mode: GenerationMode) -> None:
+    operations = (operation for operation in _operations(served) if mode is GenerationMode.POSITIVE or _can_err(operation))
+
+    seen = {operation.label: _try_out(operation, mode) for operation in operations}
+
+    served.check_log()
+    assert len(seen) >= 5
+    for label, statuses in REACHED.items() if mode is GenerationMode.POSITIVE else ():
+        assert statuses <= seen[label].keys(), f"{label} was only answered with {dict(seen[label])}"
+
+
+def _operations(served: Served) -> list[Any]:
+    schema = schemathesis.openapi.from_url(f"{served.base_url}/schema/openapi.json")
+    return [found.ok() for found in schema.get_all_operations()]
+
+
+def _can_err(operation: Any) -> bool:
+    """Tell whether a request can break the document's word: a path may hold any text. HEAD is judged as GET is."""
+    return operation.method.upper() != "HEAD" and any(parameter.location == "query" for parameter in operation.iter_parameters())
+
+
+def _try_out(operation: Any, mode: GenerationMode) -> Counter[int]:
+    """Send requests of one operation, half of them to what is there, and judge the answers."""
+    seen: Counter[int] = Counter()
+
+    @seed(SEED)
+    @settings(max_examples=15, database=None, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(operation.as_strategy(generation_mode=mode), st.booleans())
+    def answers(case: Any, knows: bool) -> None:
+        if knows and mode is GenerationMode.POSITIVE:
+            for members in (case.path_parameters, case.query):
+                members.update({name: KNOWN[name] for name in members if name in KNOWN})
+        answer = case.call()
+        case.validate_response(answer, excluded_checks=NOT_JUDGED)
+        seen[answer.status_code] += 1
+
+    answers()
+    return seen

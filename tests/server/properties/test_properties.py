@@ -1,0 +1,29 @@
+"""What holds of every input, tried on a few hundred; `nox -s fuzz` tries as many as there is time for."""
+
+from __future__ import annotations
+
+import pytest
+import wire_properties
+from all_properties import IN_PROCESS
+from properties import ACCEPTED, Property
+from served import Served
+
+SEED = 20
+
+
+@pytest.mark.contract("D-05/strict-reading", "D-08/exact", "D-10/checks", "D-10/proof")
+@pytest.mark.parametrize("tried", IN_PROCESS, ids=lambda tried: tried.name)
+def test_the_server_judges_as_the_strict_reference_does(tried: Property) -> None:
+    seen = tried.try_out(SEED, 150)
+
+    assert not tried.both or (seen[ACCEPTED] and len(seen) > 1), f"too one-sided to show anything: {dict(seen)}"
+
+
+@pytest.mark.contract("D-10/close-codes")
+@pytest.mark.parametrize("name", wire_properties.NAMES)
+def test_the_running_server_answers_whatever_it_is_sent(served: Served, name: str) -> None:
+    (tried,) = (made for made in wire_properties.properties(served) if made.name == name)
+
+    seen = tried.try_out(SEED, 60)
+
+    assert not tried.both or (seen[ACCEPTED] and len(seen) > 1), f"too one-sided to show anything: {dict(seen)}"
