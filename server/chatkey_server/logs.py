@@ -6,8 +6,8 @@ import logging
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final, TextIO
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, Final, TextIO, cast
 
 import structlog
 
@@ -37,6 +37,23 @@ _listeners: set[Listener] = set()
 _shown_from = logging.INFO
 
 
+class _Patient:
+    """A stream that loses a line rather than fail: where the log's disk is full, people still want to chat."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> None:
+        """Write if it can be done."""
+        with suppress(OSError):
+            self._stream.write(text)
+
+    def flush(self) -> None:
+        """Pass on what was written if it can be done."""
+        with suppress(OSError):
+            self._stream.flush()
+
+
 def configure(level: str = "info", *, stream: TextIO | None = None) -> None:
     """Send our events and every library's to one stream, standard error by default, for the life of the process.
 
@@ -46,14 +63,15 @@ def configure(level: str = "info", *, stream: TextIO | None = None) -> None:
     global _shown_from  # noqa: PLW0603 - structlog's configuration is one per process too
     output = stream or sys.stderr
     _shown_from = logging.getLevelNamesMapping()[level.upper()]
+    patient = cast("TextIO", _Patient(output))
     render = structlog.dev.ConsoleRenderer() if output.isatty() else structlog.processors.JSONRenderer()
     structlog.configure(
         processors=[*_COMMON, _tell, _drop_hidden, render],
-        logger_factory=structlog.WriteLoggerFactory(output),
+        logger_factory=structlog.WriteLoggerFactory(patient),
         cache_logger_on_first_use=False,
     )
     _set_threshold()
-    handler = logging.StreamHandler(output)
+    handler = logging.StreamHandler(patient)
     meta = structlog.stdlib.ProcessorFormatter.remove_processors_meta
     handler.setFormatter(structlog.stdlib.ProcessorFormatter(processors=[meta, *_COMMON, render]))
     foreign = logging.INFO if _shown_from == logging.DEBUG else max(logging.WARNING, _shown_from)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import ipaddress
 import os
 import re
 import ssl
@@ -75,6 +76,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     port: int = 8800
     tls_cert: str = ""
     tls_key: str = ""
+    trusted_proxies: str = ""
     data_dir: Path = Path(".chatkey")
     database_url: str = ""
     redis_url: str = ""
@@ -231,6 +233,19 @@ def _host(text: str) -> str:
     return text
 
 
+def _networks(text: str) -> str:
+    networks = [part.strip() for part in text.split(",")]
+    for network in networks:
+        try:
+            ipaddress.ip_network(network)
+        except ValueError:
+            raise ValueError(
+                f"holds {network!r}, which is no address or network; write such as 10.0.0.7 or 10.0.0.0/8, "
+                "with commas between them"
+            ) from None
+    return ",".join(networks)
+
+
 def _announced(text: str) -> tuple[str, ...]:
     names = tuple(name.strip() for name in text.split(","))
     if not set(names) <= set(ANNOUNCED_SOCIALS):
@@ -256,6 +271,12 @@ def _general() -> Iterator[Setting]:
     yield Setting("CHATKEY_PORT", partial(_whole, least=1, most=65535), "The port to listen on.")
     yield Setting("CHATKEY_TLS_CERT", _file, "The certificate chain, when the server speaks TLS itself.")
     yield Setting("CHATKEY_TLS_KEY", _file, "The certificate's private key.")
+    yield Setting(
+        "CHATKEY_TRUSTED_PROXIES",
+        _networks,
+        "Addresses and networks of reverse proxies, with commas between them: their `X-Forwarded-For` says whom limits "
+        "are counted for. Without it that is the proxy, as one caller.",
+    )
     yield Setting("CHATKEY_DATA_DIR", Path, "The folder of the embedded database and of the generated master key.")
     yield Setting(
         "CHATKEY_DATABASE_URL", _database, "The database, unless it is the embedded SQLite file.", secret=True

@@ -4,25 +4,32 @@ from __future__ import annotations
 
 import logging
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 if TYPE_CHECKING:
     import asyncio
 
+    from uvicorn._types import ASGI3Application
+
     from chatkey_server.settings import Limits
 
 
-class HeadTooLarge(ValueError):
-    """A request's line and headers are more than is read."""
+PIPELINED: Final = 16
+"""How many requests may wait behind one under way; uvicorn reads on as each is answered, and keeps them all."""
+
+
+class TooMuch(ValueError):
+    """A request whose line and headers are more than is read, or that waits behind too many others."""
 
 
 class PatientHttp(HttpToolsProtocol):
     """Cuts a connection that brings nothing, or half a request, or does not take its answer: many would be too many.
 
-    Neither uvicorn nor its parser bounds what one request brings. Here line and headers are bounded (400), and so is
-    the whole of a request, whatever stands in it, such as trailers without end. The app bounds the body (413).
+    Neither uvicorn nor its parser bounds what a connection brings. Here line and headers are bounded (400), and how
+    many requests wait (400), and the whole of one, whatever stands in it, such as trailers without end. The app bounds
+    the body (413).
     """
 
     def __init__(self, limits: Limits, **uvicorn: Any) -> None:
@@ -32,6 +39,7 @@ class PatientHttp(HttpToolsProtocol):
         self._most = 2 * (limits.head_bytes + limits.body_bytes)
         self._received = 0
         self._is_awaited = True
+        self._answered: RequestResponseCycle | None = None
         self._patience: asyncio.TimerHandle | None = None
         self._unread: asyncio.TimerHandle | None = None
 
@@ -46,11 +54,18 @@ class PatientHttp(HttpToolsProtocol):
         super().data_received(data)
         self._watch()
         if self._is_awaited and self._received > self._most:
+            self._stop_answering()
             self.transport.close()
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what came, and with it what came before and waits for its answer."""
+        self._stop_answering()
+        super().send_400_response(msg)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait no longer."""
         super().connection_lost(exc)
+        self._stop_answering()
         self._rest()
         self._stop_looking()
 
@@ -71,9 +86,11 @@ class PatientHttp(HttpToolsProtocol):
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
-        """Refuse a head that is too large; uvicorn answers 400 to whatever is raised here."""
-        if len(self.url) + sum(map(len, chain.from_iterable(self.headers))) > self._most_in_head:
-            raise HeadTooLarge
+        """Refuse what is too much; uvicorn answers 400 to whatever is raised here."""
+        around = len(self.headers) * len(b": \r\n")
+        head = len(self.url) + sum(map(len, chain.from_iterable(self.headers))) + around
+        if head > self._most_in_head or len(self.pipeline) >= PIPELINED:
+            raise TooMuch
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
@@ -90,7 +107,20 @@ class PatientHttp(HttpToolsProtocol):
         if not self._is_awaited:
             self._rest()
         elif self._patience is None and not self.transport.is_closing():
-            self._patience = self.loop.call_later(self._seconds, self.transport.abort)
+            self._patience = self.loop.call_later(self._seconds, self._cut)
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        self._answered = cycle
+        super()._start_asgi_task(cycle, app)
+
+    def _stop_answering(self) -> None:
+        """Let the app's answer go nowhere; uvicorn sees to that for the newest of several requests only."""
+        if self._answered is not None:
+            self._answered.disconnected = True
+
+    def _cut(self) -> None:
+        self._stop_answering()
+        self.transport.abort()
 
     def _rest(self) -> None:
         self._is_awaited = False
@@ -107,7 +137,7 @@ class PatientHttp(HttpToolsProtocol):
         if left < unsent:
             self._expect_less_than(left)
         else:
-            self.transport.abort()
+            self._cut()
 
     def _stop_looking(self) -> None:
         if self._unread is not None:

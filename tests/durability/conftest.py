@@ -83,11 +83,13 @@ class Server:
     def __init__(self, starter: Starter, folder: Path, settings: Mapping[str, str]) -> None:
         (self.port,) = free_ports(1)
         self.uri = f"ws://localhost:{self.port}/v1/socket"
+        self.disk = folder
         self.file = folder / "data" / "chatkey.sqlite"
         self.log_file = folder / "server.log"
         self.pid = 0
         self._starter = starter
         self._environ = {
+            "KEPT": "the shop's client secret",
             "CHATKEY_DATA_DIR": str(self.file.parent),
             "CHATKEY_PORT": str(self.port),
             "CHATKEY_LIMIT_TOKEN_RATE": "0",
@@ -120,6 +122,13 @@ class Server:
         self.pid = self._starter.run(self._environ, self.log_file, "serve")
         line = self._starter.line()
         assert line == f"ready http://localhost:{self.port}\n", line + self.log
+
+    def open_shop(self) -> Shop:
+        """Add a business by the command line."""
+        self.run("db", "migrate")
+        made = json.loads(self.run("provider", "add", "--json", "--domain", "shop.example"))
+        self.run("provider", "social", made["id"], "google", "--client-id", "shop", "--client-secret-env", "KEPT")
+        return Shop(self, made["id"], made["secret_key"])
 
     def end(self, by: signal.Signals = signal.SIGTERM) -> int:
         """End it by a signal, wait, and return its status."""
@@ -188,22 +197,14 @@ class Shop:
         """Where its endpoints are."""
         return f"/v1/public/provider/{self.id}"
 
+    def person(self, uid: str | None = None) -> Person:
+        """Return a member who never wrote yet; a visitor when no uid is given."""
+        return Person(self, uid)
+
     async def get(self, path: str, **query: str) -> httpx.Response:
         """Ask one of its endpoints."""
         async with httpx.AsyncClient(trust_env=False, verify=False, timeout=WAIT) as http:
             return await http.get(f"http://{LOOPBACK}:{self.server.port}{self.path}{path}", params=query)
-
-
-@pytest.fixture
-def open_shop() -> Callable[[Server], Shop]:
-    """Add a business by the command line."""
-
-    def open_one(server: Server) -> Shop:
-        server.run("db", "migrate")
-        made = json.loads(server.run("provider", "add", "--json", "--domain", "shop.example"))
-        return Shop(server, made["id"], made["secret_key"])
-
-    return open_one
 
 
 class Receipt(NamedTuple):
@@ -214,14 +215,18 @@ class Receipt(NamedTuple):
 
 
 class Person:
-    """A member, or a visitor when no uid is given, with a browser's key: everything they sent, and what was acked."""
+    """Somebody with a browser's key, everything they sent, and what of it was acknowledged."""
 
-    def __init__(self, shop: Shop, uid: str | None = None) -> None:
+    def __init__(self, shop: Shop, uid: str | None) -> None:
         self.shop = shop
         self.uid = uid
         self.key = Key()
         self.sent: dict[str, str] = {}
         self.acked: dict[str, Receipt] = {}
+
+    def tab(self, name: str) -> Tab:
+        """Return a tab that writes for them."""
+        return Tab(self, name)
 
     def keep(self, ack: Json) -> None:
         """Remember what was acknowledged."""
@@ -239,15 +244,46 @@ class Person:
     @asynccontextmanager
     async def socket(self) -> AsyncIterator[Socket]:
         """Open a socket, and prove who this is."""
+        async with self._connected() as (socket, answer):
+            assert answer["type"] == "ready", answer
+            yield socket
+
+    async def turned_away(self) -> tuple[Json, int]:
+        """Open a socket, and return with which frame and code it was closed."""
+        async with self._connected() as (socket, answer):
+            with pytest.raises(ConnectionClosed) as closed:
+                await socket.next()
+        assert closed.value.rcvd is not None
+        return answer, closed.value.rcvd.code
+
+    @asynccontextmanager
+    async def _connected(self) -> AsyncIterator[tuple[Socket, Json]]:
         uri = self.shop.server.uri
         async with connect(uri, subprotocols=[Subprotocol("wf.v1")], proxy=None, compression=None) as connection:
-            opened = Socket(connection)
-            hello = await opened.next()
+            socket = Socket(connection)
+            hello = await socket.next()
             token = await self.token()
             proof = self.key.prove(token=token, nonce=hello["nonce"], htu=uri)
-            ready = await opened.ask({"type": "connect", "token": token, "proof": proof})
-            assert ready["type"] == "ready", ready
-            yield opened
+            yield socket, await socket.ask({"type": "connect", "token": token, "proof": proof})
+
+    async def post(self, socket: Socket, body: str) -> Json:
+        """Send a message, and return what is answered."""
+        message_id = f"m{len(self.sent)}"
+        self.sent[message_id] = body
+        return await self._send(socket, message_id)
+
+    async def resend(self, socket: Socket) -> None:
+        """Send again what was not acknowledged."""
+        for message_id in self.sent.keys() - self.acked.keys():
+            answer = await self._send(socket, message_id)
+            assert answer["type"] == "ack", answer
+
+    async def _send(self, socket: Socket, message_id: str) -> Json:
+        answer = await socket.ask({"type": "message", "id": message_id, "body": self.sent[message_id]})
+        assert answer["id"] == message_id
+        if answer["type"] == "ack":
+            self.keep(answer)
+        return answer
 
     async def history(self, socket: Socket, above: int = 0) -> list[Json]:
         """Return the messages with a number above `above`, in order."""
@@ -299,16 +335,6 @@ class Socket:
         await self.say(frame)
         return await self.answer()
 
-    async def post(self, message_id: str, body: str) -> Json:
-        """Send a message and return its answer."""
-        return await self.ask({"type": "message", "id": message_id, "body": body})
-
-
-@pytest.fixture
-def make_person() -> Callable[..., Person]:
-    """Return a person of a shop."""
-    return Person
-
 
 class Tab:
     """A tab of somebody's browser that writes as fast as it can, beginning with what is not acknowledged yet."""
@@ -319,7 +345,7 @@ class Tab:
         self._name = name
         self._checked = 0
 
-    async def write(self, acks: asyncio.Queue[str]) -> int | None:
+    async def write(self, on_ack: Callable[[], None]) -> int | None:
         """Look whether the server has everything, and write until it is gone; return the code of its close."""
         try:
             async with self.person.socket() as socket:
@@ -327,7 +353,8 @@ class Tab:
                 await self._resend(socket)
                 while True:
                     await self._fill(socket)
-                    acks.put_nowait(await self._ack(socket))
+                    await self._ack(socket)
+                    on_ack()
         except ConnectionClosed as closed:
             return closed.rcvd.code if closed.rcvd else None
         except (ConnectionError, InvalidHandshake, InvalidMessage, httpx.TransportError):
@@ -356,15 +383,17 @@ class Tab:
             self.waiting[message_id] = self.person.sent[message_id] = body
             await socket.say({"type": "message", "id": message_id, "body": body})
 
-    async def _ack(self, socket: Socket) -> str:
-        ack = await socket.answer()
-        assert ack["type"] == "ack", ack
-        self.person.keep(ack)
-        del self.waiting[ack["id"]]
-        return str(ack["id"])
+    async def _ack(self, socket: Socket) -> None:
+        frame = await socket.answer()
+        if frame["type"] == "error" and "id" not in frame and frame["retryable"]:
+            frame = await socket.answer()  # raises, because the close follows
+        assert frame["type"] == "ack", frame
+        self.person.keep(frame)
+        del self.waiting[frame["id"]]
 
 
 @pytest.fixture
-def make_tab() -> Callable[..., Tab]:
-    """Return a tab of a person's browser."""
-    return Tab
+def server(make_server: MakeServer, database_settings: dict[str, str]) -> Iterator[Server]:
+    """A server with each kind of database in turn, not started yet."""
+    with make_server(**database_settings) as made:
+        yield made

@@ -9,10 +9,9 @@ import json
 import os
 import sys
 
-import chatkey_server.commands.db
-import chatkey_server.commands.provider
 from chatkey_server.app import create_app
 from chatkey_server.cli import main
+from chatkey_server.commands import db, provider  # noqa: F401
 from chatkey_server.commands.serve import uvicorn_config
 from chatkey_server.settings import load
 
@@ -27,6 +26,8 @@ for line in sys.stdin:
         os.dup2(os.open(asked["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND), sys.stderr.fileno())
         sys.argv[1:] = asked["command"]
         main()
-    print("pid", child, flush=True)
+    sys.stdout.write(f"pid {child}\n")
+    sys.stdout.flush()
     _, status = os.waitpid(child, 0)
-    print("ended", os.waitstatus_to_exitcode(status), flush=True)
+    sys.stdout.write(f"ended {os.waitstatus_to_exitcode(status)}\n")
+    sys.stdout.flush()

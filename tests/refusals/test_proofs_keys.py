@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import urlsafe_b64encode
 from collections.abc import Callable
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -174,7 +175,7 @@ def small_point() -> tuple[int, int]:
 
 
 def number(value: int) -> str:
-    return jwt.utils.base64url_encode(value.to_bytes(32, "big")).decode()
+    return urlsafe_b64encode(value.to_bytes(32, "big")).rstrip(b"=").decode()
 
 
 X, Y = small_point()

@@ -107,6 +107,7 @@ async def openings(service: Service, shop: Shop) -> list[float]:
     return [await asyncio.to_thread(opening, service, shop, token) for _ in range(TRIES)]
 
 
+@pytest.mark.contract("D-10/patience")
 @pytest.mark.parametrize("first", [pytest.param(UPGRADE, id="WSK-021-crowd"), pytest.param(b"", id="WSK-022-crowd")])
 async def test_a_silent_crowd_keeps_nobody_out(busy: Service, first: bytes) -> None:
     shop = busy.shop()

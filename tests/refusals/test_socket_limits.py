@@ -182,6 +182,7 @@ def fates(tight: Service, business: Shop) -> Iterator[dict[str, Future[Fate]]]:
 
 
 @pytest.mark.usefixtures("fates")
+@pytest.mark.contract("D-10/sockets")
 @pytest.mark.row("WSK-045")
 def test_one_identity_has_so_many_sockets_and_no_more(tight: Service, business: Shop) -> None:
     most = LIMITS["SOCKETS_PER_IDENTITY"]
@@ -198,6 +199,7 @@ def test_one_identity_has_so_many_sockets_and_no_more(tight: Service, business: 
         assert tight.try_token(token, business.key).granted
 
 
+@pytest.mark.contract("D-10/sockets")
 def test_one_address_has_so_many_sockets_and_no_more(tight: Service) -> None:
     most = LIMITS["SOCKETS_PER_ADDRESS"]
     with ExitStack() as ending:
@@ -260,6 +262,7 @@ def test_a_second_has_so_many_frames_and_no_more(tight: Service, business: Shop)
 # what became of the slow and silent
 
 
+@pytest.mark.contract("D-10/patience")
 @pytest.mark.parametrize(
     ("name", "close", "reason", "limit"),
     [

@@ -139,7 +139,6 @@ def test_a_name_in_a_frame_is_shown_and_makes_nobody_else_of_its_sender(
     assert "alice" not in members
 
 
-@pytest.mark.row("WSK-059")
 def test_who_has_the_wrong_key_learns_nothing_of_who_exists(service: Service, key: BrowserKey) -> None:
     shop = service.shop()
     known = shop.token(uid="known")

@@ -95,6 +95,7 @@ def test_white_space_around_json_is_json(door: Door, make: Maker, spaced: Spoil)
 
 
 @pytest.mark.row("JWT-095", "JWT-137", "JWT-140")
+@pytest.mark.contract("D-20/passed-over")
 def test_claims_of_other_peoples_are_passed_over(door: Door, row: str) -> None:
     claims: Json = {
         "JWT-095": {"__proto__": {"uid": "root"}, "constructor": {"prototype": {}}, "toString": "x"},
@@ -113,6 +114,7 @@ def test_nobody_becomes_an_agent_by_a_claim(service: Service, shop: Shop) -> Non
 
 
 @pytest.mark.row("JWT-136")
+@pytest.mark.contract("D-20/passed-over")
 @pytest.mark.parametrize("aud", ["somebody-else", ["a", "b"], 7])
 def test_an_audience_is_passed_over(door: Door, aud: object) -> None:
     door.accept(door.shop.sign(door.claims(aud=aud)))

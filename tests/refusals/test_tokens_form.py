@@ -88,6 +88,7 @@ def polyglot(token: str) -> str:
         pytest.param(lambda token: f'"{token}"', "quotes", id="JWT-013-quotes"),
     ],
 )
+@pytest.mark.contract("D-20/cause")
 def test_a_text_that_is_not_three_base64url_segments_is_malformed(
     door: Door, damage: Damage, cause: str | None
 ) -> None:
@@ -168,8 +169,8 @@ def test_one_beyond_the_limits_of_query_or_frame_is_refused_before_it_is_looked_
     shop = auth_door.shop
     token = "a" * size
 
-    head = f"GET {shop.path}/member/token?jkt={shop.key.jkt}&auth={token} HTTP/1.1\r\nHost: localhost\r\n\r\n"
-    answer = service.raw(head.encode())
+    line = f"GET {shop.path}/member/token?jkt={shop.key.jkt}&auth={token} HTTP/1.1"
+    answer = service.raw(f"{line}\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
 
     assert answer.startswith(b"HTTP/1.1 400 ") or (size > 65_536 and not answer)  # closed while we were still sending
     if size < 65_536:
@@ -360,6 +361,7 @@ def test_the_mac_of_another_business_is_refused(door: Door, service: Service) ->
 
 
 @pytest.mark.row("JWT-074")
+@pytest.mark.contract("D-20/cause")
 @pytest.mark.parametrize(
     ("key", "cause"),
     [

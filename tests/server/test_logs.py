@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import logging
@@ -155,3 +156,22 @@ def test_people_get_lines_that_are_easy_to_read() -> None:
 
     assert "socket.ready" in terminal.getvalue()
     assert not terminal.getvalue().startswith("{")
+
+
+def test_a_log_that_cannot_be_written_stops_nobody() -> None:
+    class Full(io.StringIO):
+        def write(self, _: str) -> int:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        def flush(self) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    heard: list[dict[str, Any]] = []
+    logs.configure("info", stream=Full())
+
+    with logs.listening(lambda event: heard.append(dict(event))):
+        structlog.get_logger().info("socket.ready")
+        logging.getLogger("some.library").warning("a word of its own")
+    logs.configure("debug", stream=io.StringIO())
+
+    assert [event["event"] for event in heard] == ["socket.ready"]

@@ -57,7 +57,9 @@ def test_every_variable_reaches_its_field(tmp_path: Path) -> None:
             "CHATKEY_LAB": "no",
             "CHATKEY_PREVIEW_PROVIDERS": "tiktok, apple",
             "CHATKEY_LOG_LEVEL": "DEBUG",
+            "CHATKEY_TRUSTED_PROXIES": "10.0.0.7, 10.1.0.0/16, fd00::/8",
             "CHATKEY_LIMIT_TOKEN_RATE": "0",
+            "CHATKEY_LIMIT_QUERY_BYTES": "4096",
             "CHATKEY_LIMIT_PING": "5",
             "CHATKEY_GOOGLE_BROWSER_URL": "https://accounts.example/google",
             "CHATKEY_GOOGLE_SERVER_URL": "http://fake:9911/google",
@@ -72,6 +74,7 @@ def test_every_variable_reaches_its_field(tmp_path: Path) -> None:
         port=9000,
         tls_cert=str(pem),
         tls_key=str(pem),
+        trusted_proxies="10.0.0.7,10.1.0.0/16,fd00::/8",
         data_dir=tmp_path,
         database_url="postgresql://u:p@db/chat",
         redis_url="redis://cache:6379/0",
@@ -81,7 +84,7 @@ def test_every_variable_reaches_its_field(tmp_path: Path) -> None:
         lab=False,
         preview_providers=("tiktok", "apple"),
         log_level="debug",
-        limits=Limits(token_rate=0, ping=5),
+        limits=Limits(token_rate=0, query_bytes=4096, ping=5),
         socials={
             "google": SocialAddress(
                 browser_url="https://accounts.example/google", server_url="http://fake:9911/google"

@@ -86,6 +86,40 @@ async def test_half_a_second_request_on_a_connection_is_cut_off_too(port: int) -
         assert (await until_the_end(reader)).count(b"HTTP/1.1 404 ") == 1
 
 
+HEAD = b"GET / HTTP/1.1\r\nHost: localhost\r\n"
+
+
+@pytest.mark.contract("D-20/limits")
+@pytest.mark.parametrize(
+    "sent",
+    [
+        HEAD + b"X: " + b"x" * 70_000 + b"\r\n\r\n",
+        HEAD + b"X: x\r\n" * 20_000 + b"\r\n",
+        (HEAD + b"\r\n") * 18,
+    ],
+    ids=["one header", "many headers", "many requests"],
+)
+async def test_more_than_is_read_is_400_without_a_traceback(
+    port: int, sent: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with dialled(port) as (reader, writer):
+        writer.write(sent)
+
+        answer = await until_the_end(reader)
+
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    alarms = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
+    assert alarms == ["Invalid HTTP request received."]
+
+
+@pytest.mark.contract("D-20/limits")
+async def test_a_header_without_an_end_is_cut_off(port: int) -> None:
+    async with dialled(port) as (reader, writer):
+        writer.write(HEAD + b"X: " + b"x" * 1_000_000)
+
+        assert await until_the_end(reader) == b""
+
+
 async def test_a_request_in_pieces_is_answered(port: int) -> None:
     async with dialled(port) as (reader, writer):
         for piece in (REQUEST[:20], REQUEST[20:]):
@@ -124,6 +158,7 @@ async def big_port() -> AsyncIterator[int]:
     await running
 
 
+@pytest.mark.contract("D-20/patience")
 async def test_a_peer_that_takes_nothing_of_its_answer_is_cut_off(big_port: int) -> None:
     async with dialled(big_port) as (reader, writer):
         writer.write(REQUEST)

@@ -211,6 +211,7 @@ def test_an_identity_token_that_will_not_do_is_not_taken(visitor: Driver, change
         pytest.param({"code": "oauth_denied", "message": "m"}, "oauth_denied", "Signing in was cancelled.", id="F171"),
         pytest.param({"code": "oauth_failed", "message": "m"}, "oauth_failed", "Signing in did not work", id="F172"),
         pytest.param({"code": "social_disabled", "message": "m"}, "social_disabled", "not available", id="F178"),
+        pytest.param({"code": "unheard_of", "message": "m"}, "unheard_of", "Signing in did not work", id="other"),
         pytest.param({}, "oauth_failed", "Signing in did not work", id="empty"),
         pytest.param(None, "oauth_failed", "Signing in did not work", id="none"),
     ],

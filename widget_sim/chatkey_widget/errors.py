@@ -157,6 +157,14 @@ MEANINGS: Final[dict[str, Meaning]] = {
 }
 
 
+def _of_another_code(phase: Phase | None) -> Meaning:
+    """Return what a code of the service means that has no meaning of its own here; a person who clicked is told."""
+    remediation = "Look up this code in the service's documentation."
+    if phase == "oauth":
+        return Meaning(phase, remediation, retryable=True, said=_SIGN_IN_AGAIN)
+    return Meaning(phase or "socket", remediation)
+
+
 class WidgetError(Exception):
     """Something the page should know of, as `{code, phase, message, remediation, retryable}` (D-12).
 
@@ -173,7 +181,7 @@ class WidgetError(Exception):
         retryable: bool | None = None,
     ) -> None:
         super().__init__(message)
-        meaning = MEANINGS.get(code, Meaning(phase or "socket", "Look up this code in the service's documentation."))
+        meaning = MEANINGS.get(code) or _of_another_code(phase)
         self.code = str(code)
         self.message = message
         self.phase: Phase = phase or meaning.phase

@@ -12,8 +12,11 @@ from chatkey_widget.events import PopupMessage
 from chatkey_widget.login import read_member
 from chatkey_widget.principal import Social
 
-LOST_SECONDS: Final = 1.0
-"""No person closes a window this fast: the browser cut it off from the page (Cross-Origin-Opener-Policy)."""
+LOST_SECONDS: Final = 2.0
+"""Hardly anybody closes a window this fast: the browser cut it off from the page (Cross-Origin-Opener-Policy).
+
+Before that is noticed, the first page in the popup has to arrive, and 0.75 seconds pass.
+"""
 
 
 class SocialFlow:

@@ -9,6 +9,7 @@ from typing import Any, Final
 import click
 
 from chatkey_e2e.gettoken import reports
+from chatkey_e2e.gettoken.live_options import RESULTS
 
 FORMATS: Final = (reports.TERMINAL, *reports.NAMES)
 
@@ -79,7 +80,7 @@ class CheckCommand(click.Command):
     help="Sent with every call, such as 'X-CSRFToken: {cookie:csrftoken}'; @FILE reads it. Repeatable.",
 )
 @click.option("--page-origin", metavar="ORIGIN", help="Origin of the page.  [default: the endpoint's]")
-@click.option("--page-url", metavar="URL", help="A page with the widget, to be searched for the secret.")
+@click.option("--page-url", metavar="URL", help="A page of yours, searched for the secret; --browser uses it.")
 @click.option("--whoami", metavar="URL", help="Address that answers 200 to a session that is logged in.")
 @click.option("--logout-url", metavar="URL", help="Address that logs out. The session given by --login ends.")
 @click.option("--ca", type=click.Path(path_type=Path), help="Certificate authority to trust besides the system's, PEM.")
@@ -92,6 +93,23 @@ class CheckCommand(click.Command):
     help="Connect to this address for that host name. Repeatable.",
 )
 @click.option("--timeout", type=click.FloatRange(min=0.1), default=10.0, show_default=True, help="Seconds to wait.")
+@click.option(
+    "--socket/--no-socket",
+    default=True,
+    help="Open a real socket at the end, of a server started for it.  [default: yes]",
+)
+@click.option("--service-url", metavar="URL", help="Base address of a chat service that runs, to be used instead.")
+@click.option(
+    "--browser", is_flag=True, help="Put a real widget on your page (--page-url, or an empty one), at the end."
+)
+@click.option("--browser-login", is_flag=True, help="The same, and log in by hand first, in a browser that you see.")
+@click.option(
+    "--results",
+    type=click.Path(path_type=Path),
+    default=RESULTS,
+    show_default=True,
+    help="Folder for what is kept when the browser fails.",
+)
 @click.option("--yes", is_flag=True, help="Send requests to a host that is not this machine.")
 @click.option("--plan", is_flag=True, help="Print every request, and send none.")
 @click.option(

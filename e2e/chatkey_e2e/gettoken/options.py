@@ -9,6 +9,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from chatkey_e2e.gettoken.exchange import Header
+from chatkey_e2e.gettoken.live_options import RESULTS, LiveOptions
 from chatkey_e2e.gettoken.masks import HIDDEN
 from chatkey_e2e.gettoken.target import Login, OptionError, Target, checked_origin, checked_url, header
 
@@ -38,6 +39,11 @@ class Given:
     insecure_tls: bool = False
     connect_to: tuple[str, ...] = ()
     timeout: float = 10.0
+    socket: bool = False
+    service_url: str | None = None
+    browser: bool = False
+    browser_login: bool = False
+    results: Path = RESULTS
 
 
 def target(given: Given, environ: Mapping[str, str] = os.environ) -> Target:
@@ -60,6 +66,7 @@ def target(given: Given, environ: Mapping[str, str] = os.environ) -> Target:
         ca=given.ca,
         connect_to=dict(_address(entry) for entry in given.connect_to),
         timeout=given.timeout,
+        live=_live(given),
         shown=dict(_shown(given)),
     )
     if given.ca is not None and not given.ca.is_file():
@@ -149,6 +156,18 @@ def _own(given: Given, url: str | None, option: str) -> str | None:
     return url
 
 
+def _live(given: Given) -> LiveOptions | None:
+    wanted = given.browser or given.browser_login
+    if not given.socket:
+        if wanted or given.service_url:
+            raise OptionError(
+                "--no-socket leaves out all that --service-url and --browser are for: give one or the other."
+            )
+        return None
+    url = checked_origin(given.service_url, "--service-url") if given.service_url else None
+    return LiveOptions(url, wanted, given.browser_login, given.results)
+
+
 def _address(entry: str) -> tuple[str, str]:
     host, equals, address = entry.partition("=")
     if not equals or not host or not address:
@@ -169,6 +188,9 @@ def _shown(given: Given) -> Iterable[tuple[str, str]]:
         "--logout-url": given.logout_url,
         "--ca": given.ca,
         "--insecure-tls": "yes" if given.insecure_tls else None,
+        "--service-url": given.service_url,
+        "--browser": "yes" if given.browser else None,
+        "--browser-login": "yes" if given.browser_login else None,
         "--other-secret-env": ", ".join(given.other_secret_envs),
         "--connect-to": ", ".join(given.connect_to),
         "--login-field": ", ".join(f"{entry.partition('=')[0]}=…" for entry in given.login_fields),

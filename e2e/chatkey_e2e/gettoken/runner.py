@@ -14,6 +14,7 @@ from chatkey_e2e.gettoken import checks as catalogue
 from chatkey_e2e.gettoken.calls import Calls
 from chatkey_e2e.gettoken.known import Known
 from chatkey_e2e.gettoken.model import Blocked, Check, Outcome, Phase, Report, Skipped, Verdict
+from chatkey_e2e.gettoken.target import OptionError
 from chatkey_e2e.gettoken.versions import versions
 
 STOPS = frozenset({Verdict.FAIL, Verdict.BLOCKED, Verdict.ERROR})
@@ -140,8 +141,15 @@ class _Run:
             return Outcome(check, Verdict.SKIP, skipped.reason, option=skipped.option)
         except Blocked as blocked:
             return self._blocked(check, blocked.by)
+        except OptionError:
+            raise
         except Exception as error:  # noqa: BLE001 - a fault of ours must not hide what the other checks find
-            return Outcome(check, Verdict.ERROR, _ours(error), "This is a fault of chatkey: please report it.")
+            return Outcome(
+                check,
+                Verdict.ERROR,
+                self._calls.masks.masked(_ours(error)),
+                "This is a fault of chatkey: please report it.",
+            )
         bad = found.verdict is not Verdict.PASS
         return Outcome(
             check,

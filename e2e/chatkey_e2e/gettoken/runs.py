@@ -71,6 +71,7 @@ class Run:
             if quiet:
                 report = run(calls, known=self.known, selection=self.selection)
             else:
+                calls.ending.callback(screen.close)
                 screen.begin(self.target.url, self._given())
                 report = run(calls, listener=screen, known=self.known, selection=self.selection)
                 screen.end(report)

@@ -21,8 +21,9 @@ SHORTEST_SESSION: Final = 8
 class Session:
     """One login. Cookies that answers set are taken over; that one is deleted is not believed, see `learn`."""
 
-    def __init__(self, name: str, headers: Iterable[Header] = ()) -> None:
+    def __init__(self, name: str, headers: Iterable[Header] = (), *, learns: bool = True) -> None:
         self.name = name
+        self._learns = learns
         self.rotates = False
         self.same_site: dict[str, str] = {}
         """The SameSite attribute of the cookies whose setting was seen; empty where there was none."""
@@ -50,7 +51,7 @@ class Session:
 
         A probe may make an endpoint delete the cookie; the session itself lives on, and so does this one.
         """
-        for line in response.all("set-cookie"):
+        for line in response.all("set-cookie") if self._learns else ():
             pair, *attributes = line.split(";")
             name, equals, value = (part.strip() for part in pair.partition("="))
             if not equals or not name or _deletes(value, attributes):
@@ -61,7 +62,8 @@ class Session:
 
     def garbage(self) -> Session:
         """Return a session of the same shape that nobody was ever given."""
-        made = Session("a made-up session", tuple((name, _credential(value)) for name, value in self._headers))
+        headers = tuple((name, _credential(value)) for name, value in self._headers)
+        made = Session("a made-up session", headers, learns=False)
         made.cookies = {name: _random(value) for name, value in self.cookies.items()}
         return made
 

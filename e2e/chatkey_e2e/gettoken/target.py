@@ -9,6 +9,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from chatkey_e2e.gettoken.exchange import Header, origin
+from chatkey_e2e.gettoken.live_options import LiveOptions
 
 
 class OptionError(ValueError):
@@ -48,6 +49,8 @@ class Target:
     connect_to: Mapping[str, str] = field(default_factory=dict[str, str])
     """Addresses to use for host names, instead of asking the resolver."""
     timeout: float = 10.0
+    live: LiveOptions | None = None
+    """How the run ends; None leaves the socket and the browser out."""
     shown: Mapping[str, str] = field(default_factory=dict[str, str])
     """The options as they may stand in a report."""
 
@@ -73,16 +76,22 @@ class Target:
         return parts.port or (443 if parts.scheme == "https" else 80)
 
     @property
+    def addresses(self) -> tuple[str, ...]:
+        """Every address that requests go to."""
+        logins = (login.url for login in (self.login, self.login_b) if login)
+        service = self.live.service_url if self.live else None
+        return tuple(filter(None, (self.url, self.page_url, self.whoami, self.logout_url, service, *logins)))
+
+    @property
     def secure(self) -> bool:
         """Whether any of the addresses is https."""
-        logins = (login.url for login in (self.login, self.login_b) if login)
-        addresses = (self.url, self.page_url, self.whoami, self.logout_url, *logins)
-        return any(address.startswith("https:") for address in addresses if address)
+        return any(address.startswith("https:") for address in self.addresses)
 
     @property
     def local(self) -> bool:
         """Whether every call stays on this machine."""
-        return is_loopback(self.connect_to.get(self.host, self.host))
+        hosts = {(urlsplit(address).hostname or "").lower() for address in self.addresses}
+        return all(is_loopback(self.connect_to.get(host, host)) for host in hosts)
 
 
 def is_loopback(host: str) -> bool:

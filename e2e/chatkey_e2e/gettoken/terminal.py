@@ -87,6 +87,10 @@ class Terminal:
         elif outcome.verdict in SPEAKING:
             self._finding(outcome)
 
+    def close(self) -> None:
+        """Take the bar away, however the run ended."""
+        self._progress.stop()
+
     def replay(self, report: Report) -> None:
         """Show a run that is over."""
         for outcome in report.outcomes:

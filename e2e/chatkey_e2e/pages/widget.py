@@ -189,7 +189,7 @@ class WidgetPage:
         panel.get_by_role("searchbox").press("Enter")
         expect(panel.get_by_role("status").filter(has_text="ound")).to_be_visible()
         found = panel.get_by_role("list", name="Search").locator("li > p").all_inner_texts()
-        panel.get_by_role("button", name="Back to the conversation").filter(visible=True).click()
+        self.turn_back()
         return found
 
     def offered_socials(self) -> list[str]:
@@ -199,6 +199,10 @@ class WidgetPage:
         buttons = panel.get_by_role("button", name=CONTINUE_WITH)
         expect(buttons.first).to_be_visible()
         return [name.rpartition(CONTINUE_WITH)[2].strip().lower() for name in buttons.all_inner_texts()]
+
+    def turn_back(self) -> None:
+        """Go back to the conversation from the sign-in page or the search."""
+        self.panel.get_by_role("button", name="Back to the conversation").filter(visible=True).click()
 
     def refresh_identity(self) -> None:
         """Say by the handle that the page's user may have changed, as a host page does."""

@@ -10,7 +10,7 @@ from chatkey_demo.stack.stack import Stack
 from chatkey_e2e.business import Business
 from chatkey_e2e.pages.consent import ConsentPage
 from chatkey_e2e.pages.shop import ShopPage
-from chatkey_e2e.plugin import Advance, MakeBrowser, MakeBusiness, MakeContext
+from chatkey_e2e.plugin import SOCIALS, Advance, MakeBrowser, MakeBusiness, MakeContext
 from chatkey_e2e.witness import Witness, claims_of
 from chatkey_protocol.names import AVAILABLE_SOCIALS
 
@@ -30,7 +30,7 @@ def clients_asked(witness: Witness, stack: Stack) -> set[str]:
 @pytest.mark.contract(
     "1/mode-service-keys", "1/modes-optional", "3/social-click", "4.6/exchange", "2.5/uid-form", "2.7/social-record"
 )
-@pytest.mark.parametrize("social", AVAILABLE_SOCIALS)
+@pytest.mark.parametrize("social", SOCIALS)
 def test_signing_in_through_the_services_keys(
     page: Page, make_business: MakeBusiness, witness: Witness, stack: Stack, social: str
 ) -> None:
@@ -51,7 +51,7 @@ def test_signing_in_through_the_services_keys(
 
 
 @pytest.mark.contract("1/mode-own-keys", "1/modes-optional", "3/social-click", "4.6/exchange", "2.1/socials")
-@pytest.mark.parametrize("social", AVAILABLE_SOCIALS)
+@pytest.mark.parametrize("social", SOCIALS)
 def test_signing_in_through_the_businesss_own_keys(
     page: Page, make_business: MakeBusiness, witness: Witness, stack: Stack, social: str
 ) -> None:

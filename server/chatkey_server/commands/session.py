@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from chatkey_server import logs
 from chatkey_server.settings import load
 from chatkey_server.storage import engine, migrate
 from chatkey_server.storage.vault import Vault
@@ -19,6 +20,7 @@ from chatkey_server.storage.vault import Vault
 async def administration() -> AsyncIterator[Vault]:
     """Open the database of the settings, up to date, and return the vault of its secrets."""
     settings = load()
+    logs.configure("error")
     vault = Vault.of(settings)
     async with engine.opened(settings.database):
         await migrate.ensure(settings)

@@ -66,15 +66,16 @@ class Outages:
                 yield
         except Refused as refused:
             if refused.code is Code.UNAVAILABLE:
-                self._note(doing, refused)
+                self._note(doing, refused.__cause__)
             raise
         if count := self._refused.pop(doing, 0):
             log.warning("database.back", doing=doing, refused=count)
 
-    def _note(self, doing: Doing, refused: Refused) -> None:
+    def _note(self, doing: Doing, error: BaseException | None) -> None:
         if not self._refused[doing]:
-            reason = str(refused.__cause__) or "no answer in time"
-            log.error("database.away", doing=doing, error=refused.cause, reason=reason)
+            log.error(
+                "database.away", doing=doing, error=type(error).__name__, reason=str(error) or "no answer in time"
+            )
         self._refused[doing] += 1
 
 
@@ -86,6 +87,4 @@ def available() -> Iterator[None]:
     except Exception as error:
         if not is_away(error):
             raise
-        raise Refused(
-            Code.UNAVAILABLE, "The database cannot be reached; try again in a moment.", cause=type(error).__name__
-        ) from error
+        raise Refused(Code.UNAVAILABLE, "The database cannot be reached; try again in a moment.") from error

@@ -232,7 +232,7 @@ def _unreachable(database: Database, error: BaseException) -> str:
     if isinstance(database, SQLite):
         return (
             f"CHATKEY_DATA_DIR or CHATKEY_DATABASE_URL: the database file {str(database.file)!r} cannot be opened "
-            f"({error}); write a place this user may write to"
+            f"({error}); write a place where there is room and this user may write"
         )
     return (
         f"CHATKEY_DATABASE_URL (not shown): the database cannot be reached ({type(error).__name__}); check that it "

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -89,7 +89,10 @@ def running(example: Example, *, log: Path, cache: Path) -> Iterator[Backend]:
             watch.wait_until_up(lambda: _reach(child, origin, log), sleep=lambda _: time.sleep(PAUSE), looks=LOOKS)
             yield Backend(origin, environ)
         finally:
-            os.killpg(child.pid, signal.SIGTERM)  # the `node` of a virtual environment is a program that starts Node
+            with suppress(ProcessLookupError):
+                os.killpg(
+                    child.pid, signal.SIGTERM
+                )  # the `node` of a virtual environment is a program that starts Node
             child.wait(10)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -29,7 +30,7 @@ def invoke(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> Run:
     monkeypatch.setattr(runs, "Calls", partial(Calls, now=clock.now, sleep=clock.sleep))
 
     def run(*args: str) -> Result:
-        return CliRunner(env={"CHAT_SECRET": SECRET}).invoke(check, args)
+        return CliRunner(env={"CHAT_SECRET": SECRET}).invoke(check, [*args, "--no-socket"])
 
     return run
 
@@ -109,6 +110,17 @@ def test_wrong_usage_ends_with_4(invoke: Run, args: tuple[str, ...], message: st
 
     assert result.exit_code == 4
     assert message in result.output
+
+
+def test_a_file_that_is_no_authority_ends_with_4(invoke: Run, tmp_path: Path) -> None:
+    file = tmp_path / "ca.pem"
+    file.write_text("no certificate")
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        result = invoke(f"https://localhost:{listening.getsockname()[1]}/", "--ca", str(file))
+
+    assert result.exit_code == 4
+    assert f"--ca {file} cannot be used" in result.output
 
 
 def test_warnings_end_with_6_if_they_count(invoke: Run, endpoints: Server, clock: Clock) -> None:

@@ -130,3 +130,11 @@ def test_a_secret_given_where_its_variable_belongs_is_not_repeated() -> None:
 )
 def test_only_this_machine_is_local(host: str, local: bool) -> None:
     assert is_loopback(host) is local
+
+
+def test_a_site_is_local_only_if_every_address_of_it_is() -> None:
+    near = read(login=("Cookie: sid=a",), whoami="https://shop.localhost:8443/me")
+    far = read(page_origin="https://shop.example", page_url="https://shop.example/")
+    mapped = read(page_origin="https://shop.example", connect_to=("shop.example=127.0.0.1",))
+
+    assert (near.local, far.local, mapped.local) == (True, False, True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -13,7 +13,9 @@ import broken_people
 import broken_requests
 import broken_times
 import broken_tokens
-import unusual
+import unusual_answers
+import unusual_sessions
+import unusual_tokens
 from chatkey_e2e.gettoken.calls import Calls
 from chatkey_e2e.gettoken.model import Check, Outcome, Report, Verdict
 from chatkey_e2e.gettoken.runner import run
@@ -23,7 +25,16 @@ from mutant_backend import BROKEN, PROVIDER, SECRET, SESSIONS, UNUSUAL, Backend,
 from mutant_server import Server
 
 HERE: Final = Path(__file__).parent
-MODULES: Final = (broken_answers, broken_people, broken_requests, broken_times, broken_tokens, unusual)
+MODULES: Final = (
+    broken_answers,
+    broken_people,
+    broken_requests,
+    broken_times,
+    broken_tokens,
+    unusual_answers,
+    unusual_sessions,
+    unusual_tokens,
+)
 FINDINGS: Final = frozenset({Verdict.FAIL, Verdict.WARN})
 
 
@@ -69,13 +80,19 @@ def _lines(name: str) -> Iterable[dict[str, Any]]:
     return (json.loads(line) for line in (HERE / name).read_text().splitlines())
 
 
-def judge(server: Server, name: str, checks: Iterable[Check] | None = None) -> Report:
-    """Serve a mutant and check it, with a clock of its own that no wait holds up."""
+def judge(
+    server: Server,
+    name: str,
+    checks: Iterable[Check] | None = None,
+    *,
+    knowing: Callable[[Target], Target] = lambda target: target,
+) -> Report:
+    """Serve a mutant and check it, with a clock of its own that no wait holds up; `knowing` less, perhaps."""
     kind = BROKEN.get(name) or UNUSUAL[name]
     clock = Clock()
     secret = kind.options.get("secret", SECRET)
     base = server.add(name, kind(clock, secret).handle)
-    target = target_for(kind, base, server.port, secret)
+    target = knowing(target_for(kind, base, server.port, secret))
     wire = HttpWire(target, now=clock.now, monotonic=clock.monotonic)
     with Calls(target, wire=wire, now=clock.now, sleep=clock.sleep) as calls:
         return run(calls, checks=checks)

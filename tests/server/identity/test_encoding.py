@@ -41,6 +41,7 @@ def test_other_spellings_of_base64url_are_refused(text: str) -> None:
         ('{"a":1}'.encode("utf-16"), "not JSON"),
         (b'{"a":"\xff"}', "not JSON"),
         (b"[" * 5000, "not JSON"),
+        (b'{"a":' + b"[" * 32 + b"]" * 32 + b"}", "32 levels"),
         (b'{"a":' + b"9" * 5000 + b"}", "not JSON"),
         (b"[]", "not a JSON object"),
         (b"null", "not a JSON object"),
@@ -50,6 +51,11 @@ def test_other_spellings_of_base64url_are_refused(text: str) -> None:
 def test_json_that_two_readers_could_read_differently_is_refused(raw: bytes, why: str) -> None:
     with pytest.raises(encoding.Malformed, match=why):
         encoding.json_object(raw)
+
+
+@pytest.mark.parametrize("inside", [b"[" * 31 + b"]" * 31, b"[" + b"{}," * 100 + b"0]", b'"' + b"[" * 100 + b'"'])
+def test_json_of_32_levels_is_read_and_so_are_many_brackets(inside: bytes) -> None:
+    assert "a" in encoding.json_object(b'{"a":' + inside + b"}")
 
 
 def test_plain_json_is_read() -> None:

@@ -4,12 +4,13 @@ from typing import Any, Protocol
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from cryptography.hazmat.primitives.hashes import SHA256
 from hypothesis import given
 from hypothesis import strategies as st
 
 from chatkey_protocol.codes import Code
-from chatkey_server.identity import keys
+from chatkey_server.identity import encoding, keys
 from chatkey_server.identity.errors import Refused
 
 Json = dict[str, Any]
@@ -58,7 +59,15 @@ def test_a_jwk_that_is_not_one_public_p_256_key_is_refused(key: Key, change: Jso
 
 
 @pytest.mark.contract("D-04/one-spelling")
-@pytest.mark.parametrize("spelling", [lambda x: x + "=", lambda x: x[:-1] + chr(ord(x[-1]) + 1), lambda x: x + "\n"])
+@pytest.mark.parametrize(
+    "spelling",
+    [
+        lambda x: x + "=",
+        lambda x: x[:-1] + chr(ord(x[-1]) + 1),
+        lambda x: x + "\n",
+        lambda x: encoding.encode(b"\0" + encoding.decode(x)),
+    ],
+)
 def test_a_second_spelling_of_a_coordinate_is_refused_so_that_one_key_has_one_uid(
     key: Key, spelling: Callable[[str], str]
 ) -> None:
@@ -75,6 +84,11 @@ def test_a_signature_counts_only_as_raw_r_and_s(key: Key) -> None:
     der = key.private.sign(b"signed", ec.ECDSA(SHA256()))
     zeros = bytes(64)
 
+    r, s = decode_dss_signature(der)
+    padded = r.to_bytes(32, "big") + s.to_bytes(33, "big")
+
+    assert public.verify(r.to_bytes(32, "big") + s.to_bytes(32, "big"), b"signed")
+    assert not public.verify(padded, b"signed")
     assert not public.verify(der, b"signed")
     assert not public.verify(zeros, b"signed")
     assert not public.verify(b"", b"signed")
@@ -100,7 +114,7 @@ def test_the_visitor_uid_is_v_and_the_thumbprint(key: Key) -> None:
 
 
 @pytest.mark.parametrize(
-    "uid", ["", "v_", "v_x", "V_" + "A" * 43, "A" * 43, "v_" + "A" * 44, "v_" + "A" * 42 + "B", "v_" + "é" * 43]
+    "uid", ["", "v_", "v_x", "V_" + "A" * 43, "A" * 43, "v_" + "A" * 44, "v_" + "A" * 42, "v_" + "A" * 42 + "B", "v_" + "é" * 43]
 )
 def test_a_uid_of_another_shape_has_no_thumbprint(uid: str) -> None:
     assert keys.jkt_of_visitor(uid) is None

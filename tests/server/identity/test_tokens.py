@@ -4,6 +4,7 @@ import base64
 import hashlib
 import hmac
 import json
+import time
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -70,6 +71,7 @@ def test_an_integrators_token_is_accepted(make_token: MakeToken, secrets: Secret
     [
         ({"pid": "prov_b"}, Code.TOKEN_PROVIDER, "pid"),
         ({"pid": "PROV_A"}, Code.TOKEN_PROVIDER, "pid"),
+        ({"pid": "prov_ab"}, Code.TOKEN_PROVIDER, "pid"),
         ({"pid": None}, Code.TOKEN_CLAIMS, "pid"),
         ({"pid": 7}, Code.TOKEN_CLAIMS, "pid"),
         ({"uid": None}, Code.TOKEN_CLAIMS, "uid"),
@@ -162,6 +164,7 @@ def test_an_unusual_but_honest_token_is_accepted(
         (b'{"alg":"hs256"}', Code.TOKEN_ALG),
         (b'{"alg":["HS256"]}', Code.TOKEN_ALG),
         (b'{"typ":"JWT"}', Code.TOKEN_ALG),
+        (b'{"alg":"hs256"}', Code.TOKEN_ALG),
         (b'{"alg":"none","alg":"HS256"}', Code.TOKEN_MALFORMED),
         (b'{"alg":"HS256","crit":[]}', Code.TOKEN_HEADER),
         (b'{"alg":"HS256","b64":false}', Code.TOKEN_HEADER),
@@ -222,6 +225,14 @@ def test_a_signature_by_the_wrong_secret_is_refused_and_the_mistake_named(
     assert hint is None or hint in (refusal.cause or "")
 
 
+@pytest.mark.parametrize("kept", [0, 1, 16, 31])
+def test_a_signature_that_is_cut_off_is_refused(make_token: MakeToken, secrets: Secrets, kept: int) -> None:
+    signed, _, signature = make_token().rpartition(".")
+    cut = b64(base64.urlsafe_b64decode(signature + "=")[:kept])
+
+    assert refusal_of(f"{signed}.{cut}", secrets).code is Code.TOKEN_SIGNATURE
+
+
 def test_a_base64_decoded_secret_is_named() -> None:
     secret = b64(b"thirty-two bytes of real randomness")
     token = jwt.encode({"pid": "prov_a", "type": "user"}, base64.urlsafe_b64decode(secret + "=="), algorithm="HS256")
@@ -265,6 +276,42 @@ def test_size_is_bounded(make_token: MakeToken, secrets: Secrets) -> None:
 @pytest.mark.parametrize("shape", ["{}=", " {}", "{}\n", "Bearer {}", "{}.x", "{}."])
 def test_a_token_with_anything_around_it_is_refused(make_token: MakeToken, secrets: Secrets, shape: str) -> None:
     assert refusal_of(shape.format(make_token()), secrets).code is Code.TOKEN_MALFORMED
+
+
+@pytest.mark.contract("D-20/cause")
+@pytest.mark.parametrize(
+    ("shape", "cause"),
+    [
+        ("Bearer {}", "the token still has the word Bearer before it"),
+        ("{}\n", "the token has white space around it"),
+        ('"{}"', "the token stands in quotes: it was written as JSON once more than it was read"),
+        ('{{"payload":"{}"}}', "the token is in a JSON serialization; send the compact one"),
+        ("{}%2Ex", "the token is percent-encoded once more than it was decoded"),
+        ("{}=", "the token has base64 padding; JWTs leave the = out"),
+        ("{}+", "the token is in base64; JWTs are in base64url, with - and _ for + and /"),
+        ("{}.x.x", "the token has five segments: it is encrypted, and should only be signed"),
+        ("{}.x", None),
+    ],
+)
+def test_what_was_done_to_a_token_is_told(
+    make_token: MakeToken, secrets: Secrets, shape: str, cause: str | None
+) -> None:
+    token = make_token()
+
+    refusal = refusal_of(shape.format(token), secrets)
+
+    assert (refusal.code, refusal.cause) == (Code.TOKEN_MALFORMED, cause)
+    assert not any(segment in f"{refusal}{refusal.cause}" for segment in token.split("."))
+
+
+def test_the_most_a_token_may_have_can_be_set(make_token: MakeToken) -> None:
+    token = make_token()
+
+    assert tokens.unverified(token, most=len(token)).pid == "prov_a"
+    with pytest.raises(Refused) as refused:
+        tokens.unverified(token, most=len(token) - 1)
+
+    assert refused.value.code is Code.TOKEN_TOO_LARGE
 
 
 @given(st.text(max_size=200) | st.from_regex(r"[\w-]{1,40}\.[\w-]{1,80}\.[\w-]{0,43}", fullmatch=True))
@@ -337,6 +384,18 @@ def test_a_visitor_token_for_another_uid_is_refused(secrets: Secrets, uid: str) 
     refusal = refusal_of(token, secrets)
 
     assert (refusal.code, refusal.member) == (Code.TOKEN_CLAIMS, "uid")
+
+
+def test_a_visitor_token_that_lives_longer_is_refused_though_its_signature_holds(secrets: Secrets) -> None:
+    claims = {"pid": "prov_a", "uid": UID, "type": "visitor", "iat": int(NOW), "exp": int(NOW) + 121}
+    minute = time.strftime("%H:%M", time.gmtime(NOW))
+    key = hmac.digest(SECRET.encode(), minute.encode(), hashlib.sha256)
+    header = b64(b'{"alg":"HS256"}')
+    signed = f"{header}.{b64(json.dumps(claims).encode())}"
+
+    refusal = refusal_of(f"{signed}.{b64(hmac.digest(key, signed.encode(), hashlib.sha256))}", secrets)
+
+    assert (refusal.code, refusal.member) == (Code.TOKEN_CLAIMS, "exp")
 
 
 def test_a_visitor_token_of_a_minute_to_come_is_refused(secrets: Secrets) -> None:

@@ -12,7 +12,8 @@ from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from cryptography.hazmat.primitives.hashes import SHA256
 from hypothesis import strategies as st
 from properties import ACCEPTED, REFUSED, Property, agrees
-from shaken import Draw, b64, moments, shaken_object, shaken_text
+from shaken import Draw, b64, compact, moments, shaken_object, shaken_text
+from strict_json import read_base64url
 from strict_proofs import N, P, Demand
 
 from chatkey_server.identity import keys, proofs
@@ -41,7 +42,7 @@ JKT: Final = strict_proofs.thumbprint(JWK)
 LIKELY_JWK: Final = {
     **{"kty": ("ec", "RSA", "oct", "OKP"), "crv": ("P-384", "p-256", "secp256k1", "Ed25519"), "d": ("AQ", ""), "k": ("AA",)},
     **{"use": ("sig", "enc"), "alg": ("ES256", "HS256"), "key_ops": (["verify"], ["sign"], "verify", []), "kid": ("1",)},
-    "x": (JWK["y"], JWK["x"] + "=", "AA" + JWK["x"], JWK["x"][:-1], "A" * 43, b64(P.to_bytes(32, "big"))),
+    "x": (JWK["y"], JWK["x"] + "=", "AA" + JWK["x"], b64(b"\0" + read_base64url(JWK["x"])), JWK["x"][:-1], "A" * 43, b64(P.to_bytes(32, "big"))),
     "y": (JWK["x"], jwk_of(THIEFS)["y"], b64((P - 1).to_bytes(32, "big")), JWK["y"] + "\n"),
 }
 LIKELY_HEADER: Final = {
@@ -61,7 +62,6 @@ ADDRESSES: Final = (
     *("wss://chat.example/v1/s%6fcket", "wss://chat.ex\u0430mple/v1/socket", f"{URI}\n", "wss://chat.example\\v1/socket"),
 )
 
-SHAKEN_JWK: Final = shaken_object(JWK, LIKELY_JWK)
 
 
 class Parts(NamedTuple):
@@ -75,9 +75,13 @@ class Parts(NamedTuple):
 
 @st.composite
 def proof_parts(draw: Draw, now: float = NOW) -> Parts:
-    """Return what a proof is made of."""
-    payload = draw(shaken_object(_honest_claims(now), _likely_claims(now)))
-    return Parts(draw(_headers), payload, draw(_signatures), draw(st.sampled_from((MINE, MINE, MINE, THIEFS))))
+    """Return what a proof is made of, right or wrong in one place."""
+    wrong = draw(st.sampled_from((None, "claims", "claims", "header", "jwk", "signature", "key")))
+    claims = _honest_claims(now)
+    header = draw(_headers[wrong]) if wrong in _headers else HONEST_HEADER
+    payload = draw(shaken_object(claims, _likely_claims(now))) if wrong == "claims" else compact(claims)
+    sign = draw(_signatures) if wrong == "signature" else raw_signature
+    return Parts(header, payload, sign, THIEFS if wrong == "key" else MINE)
 
 
 def signed_proof(parts: Parts, *, token: str = TOKEN, nonce: str = NONCE, uri: str = URI) -> str:
@@ -93,8 +97,10 @@ def signed_proof(parts: Parts, *, token: str = TOKEN, nonce: str = NONCE, uri: s
 def proof_cases(draw: Draw) -> tuple[str, Demand]:
     """Return a proof that is right or a little wrong, and what it is sent for."""
     now = draw(moments())
-    nonce = draw(st.sampled_from((NONCE, NONCE, NONCE, None)))
-    proof = draw(shaken_text(signed_proof(draw(proof_parts(now)))))
+    nonce = draw(st.sampled_from((NONCE, NONCE, NONCE, NONCE, None)))
+    proof = signed_proof(draw(proof_parts(now)))
+    if draw(st.sampled_from((False, False, False, True))):
+        proof = draw(shaken_text(proof))
     return proof, Demand(TOKEN, JKT, nonce, URI, now)
 
 
@@ -159,18 +165,12 @@ def _likely_claims(now: float) -> dict[str, Any]:
     }
 
 
-def _compact(value: dict[str, str]) -> bytes:
-    return ("{" + ",".join(f'"{name}":"{member}"' for name, member in value.items()) + "}").encode()
+HONEST_HEADER: Final = b'{"typ":"wf-proof+jwt","alg":"ES256","jwk":%b}' % compact(JWK)
+_headers: Final = {
+    "header": shaken_object({"typ": "wf-proof+jwt", "alg": "ES256", "jwk": JWK}, LIKELY_HEADER),
+    "jwk": shaken_object(JWK, LIKELY_JWK).map(lambda jwk: b'{"typ":"wf-proof+jwt","alg":"ES256","jwk":%b}' % jwk),
+}
 
-
-HONEST_HEADER: Final = b'{"typ":"wf-proof+jwt","alg":"ES256","jwk":%b}' % _compact(JWK)
-_named: Final = {"typ": "wf-proof+jwt", "alg": "ES256"}
-_headers = (
-    st.just(HONEST_HEADER)
-    | st.just(HONEST_HEADER)
-    | shaken_object({**_named, "jwk": JWK}, LIKELY_HEADER)
-    | SHAKEN_JWK.map(lambda jwk: b'{"typ":"wf-proof+jwt","alg":"ES256","jwk":%b}' % jwk)
-)
 
 def _changed(change: Callable[[int, int], tuple[int, int]]) -> Sign:
     def sign(key: ec.EllipticCurvePrivateKey, signed: bytes) -> bytes:
@@ -182,7 +182,7 @@ def _changed(change: Callable[[int, int], tuple[int, int]]) -> Sign:
 
 
 _SIGNS: Final[tuple[Sign, ...]] = (
-    *[raw_signature] * 12,
+    raw_signature,
     _changed(lambda r, s: (r, N - s)),
     _changed(lambda r, s: (s, r)),
     _changed(lambda r, s: (0, s)),
@@ -192,6 +192,7 @@ _SIGNS: Final[tuple[Sign, ...]] = (
     lambda key, signed: key.sign(signed, ECDSA),
     lambda key, signed: raw_signature(key, signed)[:-1],
     lambda key, signed: raw_signature(key, signed) + b"\0",
+    lambda key, signed: raw_signature(key, signed)[:32] + b"\0" + raw_signature(key, signed)[32:],
     lambda key, signed: bytes(64),
     lambda key, signed: b"",
     lambda key, signed: raw_signature(key, signed + b"."),

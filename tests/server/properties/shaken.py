@@ -24,7 +24,7 @@ NO_JSON: Final = (
 )
 """What only looks like JSON, or what two readers would read differently."""
 AROUND: Final = (
-    *([(b"", b"")] * 20),
+    *([(b"", b"")] * 30),
     *((b" ", b"\r\n"), (b"\xef\xbb\xbf", b""), (b"", b"\x00"), (b"x", b""), (b"", b"\xff"), (b"", b","), (b"[", b"]"), (b"", b"{}")),
 )
 ODD_CHARACTERS: Final = "=.+/ \n\0A_-\u00e9\uff21\u200b%&?#\\\"'"
@@ -42,24 +42,21 @@ def shaken_object(
     draw: Draw,
     honest: Mapping[str, Any],
     likely: Mapping[str, Sequence[Any]],
-    spelled: Mapping[str, str] | None = None,
 ) -> bytes:
-    """Write an object, mostly a little wrong: a member gone, there twice, or with a value from `likely` or any other.
-
-    `spelled` members are JSON already.
-    """
+    """Write an object that is a little wrong: a member gone, there twice, or with a value from `likely` or any other."""
     members = [(json.dumps(name), json.dumps(value)) for name, value in honest.items()]
-    members += [(json.dumps(name), text) for name, text in (spelled or {}).items()]
-    names = sorted({*honest, *(spelled or {}), *likely, "unknown"})
-    for _ in range(draw(st.sampled_from((0, 0, 1, 1, 1, 2, 3)))):
+    names = sorted({*honest, *likely, "unknown"})
+    for _ in range(draw(st.sampled_from((1, 1, 1, 1, 2)))):
         name = draw(st.sampled_from(names))
         written = json.dumps(name)
-        change = draw(st.sampled_from(("set", "set", "set", "drop", "twice", "escaped")))
-        value = draw(_value(likely.get(name, ())))
-        if change in {"set", "drop"}:
+        change = draw(st.sampled_from(("set", "set", "set", "set", "drop", "twice", "escaped")))
+        value = next((text for spelled, text in members if spelled == written), "null")
+        if change in {"set", "twice"}:
+            value = draw(_value(likely.get(name, ())))
+        if change != "twice":
             members = [member for member in members if member[0] != written]
-        if change == "escaped":
-            written = f'"\\u{ord(name[:1] or "x"):04x}{name[1:]}"'
+        if change == "escaped" or (change == "twice" and draw(st.booleans())):
+            written = f'"\\u{ord(name[0]):04x}{name[1:]}"'
         if change != "drop":
             members.append((written, value))
     turn = draw(st.integers(0, len(members)))
@@ -71,15 +68,13 @@ def shaken_object(
 
 
 def _value(likely: Sequence[Any]) -> st.SearchStrategy[str]:
-    return st.sampled_from([*map(json.dumps, likely), *ODD_JSON, *NO_JSON[:8]]) if likely else json_texts
+    return st.sampled_from([*map(json.dumps, likely)] * 2 + [*ODD_JSON]) if likely else json_texts
 
 
 @st.composite
 def shaken_text(draw: Draw, text: str) -> str:
-    """Return a text, mostly as it is, else with one thing done to it that gets lost in copying."""
-    change = draw(st.sampled_from((*["nothing"] * 30, "lose", "add", "swap", "end", "cut", "again", "case", "around")))
-    if change == "nothing":
-        return text
+    """Return a text with one thing done to it that happens in copying, or nothing."""
+    change = draw(st.sampled_from(("nothing", "lose", "add", "swap", "end", "cut", "again", "case", "around")))
     at = draw(st.integers(0, max(0, len(text) - 1)))
     odd = draw(st.sampled_from(ODD_CHARACTERS))
     match change:
@@ -102,9 +97,19 @@ def shaken_text(draw: Draw, text: str) -> str:
     return text
 
 
+def sometimes_shaken(text: str) -> st.SearchStrategy[str]:
+    """Return a text as it is, or with one thing done to it."""
+    return st.just(text) | shaken_text(text)
+
+
 def b64(raw: bytes) -> str:
     """Return base64url without padding."""
     return urlsafe_b64encode(raw).rstrip(b"=").decode()
+
+
+def compact(value: Mapping[str, Any]) -> bytes:
+    """Write JSON as most do, without white space."""
+    return json.dumps(value, separators=(",", ":")).encode()
 
 
 @st.composite

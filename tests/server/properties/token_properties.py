@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 import strict_tokens
 from hypothesis import strategies as st
 from properties import Property, agrees
-from shaken import Draw, b64, moments, shaken_object, shaken_text
+from shaken import Draw, b64, compact, moments, shaken_object, shaken_text
 from strict_tokens import Person
 
 from chatkey_server.identity import tokens
@@ -57,19 +57,21 @@ class TokenCase(NamedTuple):
 
 @st.composite
 def token_cases(draw: Draw) -> TokenCase:
-    """Return a token that is right or a little wrong."""
+    """Return a token that is right, or wrong in mostly one place."""
     now = draw(moments())
     kind = draw(st.sampled_from(("visitor", "custom", "social", "identity")))
-    expected = "identity" if kind == "identity" else "socket"
-    claims = _honest_claims(kind, draw(_issued(kind, now)))
-    header = draw(st.just(HONEST_HEADER) | st.just(HONEST_HEADER) | SHAKEN_HEADERS)
-    payload = draw(shaken_object(claims, _likely_claims(claims, now)))
+    wrong = draw(st.sampled_from((None, "times", "claims", "claims", "header", "key", "text", "wanted")))
+    claims = _honest_claims(kind, draw(_issued(kind, now)) if wrong == "times" else int(now))
+    header = draw(SHAKEN_HEADERS) if wrong == "header" else HONEST_HEADER
+    payload = draw(shaken_object(claims, _likely_claims(claims, now))) if wrong == "claims" else compact(claims)
     signed = f"{b64(header)}.{b64(payload)}"
-    mac = hmac.digest(draw(_signing_key(claims)), signed.encode(), "sha256")
-    token = draw(shaken_text(f"{signed}.{b64(mac)}"))
-    wanted = draw(st.sampled_from((expected, expected, expected, "socket", "identity")))
+    key = draw(st.sampled_from(_wrong_keys(claims))) if wrong == "key" else _right_key(claims)
+    token = f"{signed}.{b64(hmac.digest(key, signed.encode(), 'sha256'))}"
     overlaps_until = draw(st.none() | st.integers(-1, 60).map(lambda after: int(now) + after))
-    return TokenCase(token, now, wanted, overlaps_until)
+    wanted = (kind == "identity") is not (wrong == "wanted")
+    return TokenCase(
+        draw(shaken_text(token)) if wrong == "text" else token, now, "identity" if wanted else "socket", overlaps_until
+    )
 
 
 def check_token(case: TokenCase) -> str:
@@ -138,13 +140,14 @@ def _likely_claims(claims: dict[str, Any], now: float) -> dict[str, Any]:
     }
 
 
-def _signing_key(claims: dict[str, Any]) -> st.SearchStrategy[bytes]:
-    right = _minute_key(SECRET, claims["iat"]) if claims["type"] == "visitor" else SECRET
-    wrong = (
-        *(PREVIOUS, SECRET, b"", SECRET + b"\n", SECRET[::-1], hashlib.sha256(SECRET).digest()),
-        *(_minute_key(PREVIOUS, claims["iat"]), *(_minute_key(SECRET, claims["iat"] + off) for off in (-60, 60, 86_400))),
-    )
-    return st.sampled_from((*[right] * len(wrong), *wrong))
+def _right_key(claims: dict[str, Any]) -> bytes:
+    return _minute_key(SECRET, claims["iat"]) if claims["type"] == "visitor" else SECRET
+
+
+def _wrong_keys(claims: dict[str, Any]) -> list[bytes]:
+    minutes = [_minute_key(SECRET, claims["iat"] + off) for off in (0, -60, 60, 3600, 86_400)]
+    copied = [SECRET + b"\n", SECRET[::-1], hashlib.sha256(SECRET).digest(), b""]
+    return [SECRET, PREVIOUS, _minute_key(PREVIOUS, claims["iat"]), *minutes, *copied]
 
 
 def _minute_key(secret: bytes, at: int) -> bytes:

@@ -20,7 +20,7 @@ from parameter_properties import queries
 from proof_properties import HONEST_HEADER, JKT, MINE, Parts, proof_parts, raw_signature, signed_proof, token_hash
 from properties import ACCEPTED, REFUSED, Property
 from served import ORIGIN, PROVIDER, SECRET, Answer, Served
-from shaken import b64, shaken_text
+from shaken import b64, sometimes_shaken
 from strict_proofs import Demand
 from strict_tokens import is_thumbprint
 from token_properties import token_cases
@@ -56,7 +56,7 @@ class Start(NamedTuple):
 
 
 starts = st.builds(
-    Start, _providers, _socials, st.none() | st.just(ORIGIN).flatmap(shaken_text), _jkts, _nonces
+    Start, _providers, _socials, st.none() | st.just(ORIGIN).flatmap(sometimes_shaken), _jkts, _nonces
 )
 _targets = st.builds(
     lambda path, query: path.encode() + b"?" + _UNSENDABLE.sub(lambda found: b"%%%02X" % found[0][0], query),

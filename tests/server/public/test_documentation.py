@@ -27,6 +27,14 @@ async def document(client: ServerClient) -> dict[str, Any]:
     return content
 
 
+async def test_head_is_get_without_a_body(client: ServerClient) -> None:
+    get, head = await client.get("/schema/openapi.json"), await client.head("/schema/openapi.json")
+
+    assert (head.status_code, head.content) == (200, b"")
+    assert head.headers["content-type"] == get.headers["content-type"]
+    assert head.headers["content-length"] == get.headers["content-length"]
+
+
 ASSET = "/assets/{name}"
 PATHS = {CONFIG_PATH, VISITOR_TOKEN_PATH, MEMBER_TOKEN_PATH, OAUTH_START_PATH, OAUTH_CALLBACK_PATH, ASSET}
 

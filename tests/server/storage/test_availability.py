@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import sqlite3
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
 from asyncpg import exceptions as pg  # type: ignore[import-untyped]
 
 from chatkey_protocol.codes import Code
+from chatkey_server import logs
 from chatkey_server.identity.errors import Refused
-from chatkey_server.storage.availability import available
+from chatkey_server.storage.availability import Outages, available
 
 
 def _full_disk(path: Path) -> None:
@@ -75,7 +76,7 @@ def test_a_postgres_that_cannot_be_used_is_unavailable(error: Exception) -> None
     with pytest.raises(Refused) as refused, available():
         raise error
 
-    assert (refused.value.code, refused.value.cause) == (Code.UNAVAILABLE, type(error).__name__)
+    assert (refused.value.code, refused.value.__cause__) == (Code.UNAVAILABLE, error)
 
 
 @pytest.mark.parametrize(
@@ -95,3 +96,25 @@ def test_a_mistake_of_ours_stays_what_it_is(error: Exception) -> None:
         raise error
 
     assert raised.value is error
+
+
+def test_an_outage_is_logged_when_it_begins_and_when_it_is_over_each_once() -> None:
+    heard: list[dict[str, object]] = []
+    outages = Outages()
+
+    def write(error: Exception | None) -> None:
+        with suppress(Refused), outages.noted("write"):
+            if error is not None:
+                raise error
+
+    with logs.listening(lambda event: heard.append(dict(event))):
+        for error in (None, OSError("no route to host"), TimeoutError(), None, None, TimeoutError()):
+            write(error)
+        with outages.noted("read"):
+            pass
+
+    assert [(e["event"], e["doing"], e.get("error"), e.get("reason"), e.get("refused")) for e in heard] == [
+        ("database.away", "write", "OSError", "no route to host", None),
+        ("database.back", "write", None, None, 2),
+        ("database.away", "write", "TimeoutError", "no answer in time", None),
+    ]

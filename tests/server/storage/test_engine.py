@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import sqlite3
 import subprocess
@@ -161,7 +162,7 @@ async def test_a_locked_file_is_unavailable_and_recovers(sqlite_url: str, monkey
         other.execute("ROLLBACK")
         other.close()
 
-        assert (refused.value.code, refused.value.cause) == (Code.UNAVAILABLE, "OperationalError")
+        assert (refused.value.code, str(refused.value.__cause__)) == (Code.UNAVAILABLE, "database is locked")
         assert refused.value.meaning.status == 503
         async with engine.transaction():
             await _add("bob")
@@ -177,7 +178,7 @@ async def test_a_writer_does_not_wait_for_ever_behind_another(sqlite_url: str, m
         with pytest.raises(Refused) as refused:
             await task
 
-    assert (refused.value.code, refused.value.cause) == (Code.UNAVAILABLE, "TimeoutError")
+    assert (refused.value.code, type(refused.value.__cause__)) == (Code.UNAVAILABLE, TimeoutError)
 
 
 async def _write(name: str) -> None:
@@ -218,6 +219,34 @@ async def test_a_stopped_postgres_is_unavailable_and_recovers_when_it_is_back(
         assert (stopped.value.code, still_stopped.value.code) == (Code.UNAVAILABLE, Code.UNAVAILABLE)
         await _write("bob")
         assert await _names() == ["ada", "bob"]
+
+
+async def test_a_postgres_that_has_fallen_silent_is_unavailable_in_time_and_recovers(
+    postgres_server: PostgresServer, postgres_url: str
+) -> None:
+    async with engine.opened(postgres_url):
+        await _write("ada")
+        pids = _pids(postgres_server)
+        for pid in pids:
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            with pytest.raises(Refused) as silent:
+                async with engine.transaction(within=0.1):
+                    await _add("bob")
+        finally:
+            for pid in pids:
+                os.kill(pid, signal.SIGCONT)
+
+        assert (silent.value.code, type(silent.value.__cause__)) == (Code.UNAVAILABLE, TimeoutError)
+        await _write("cy")
+        assert await _names() == ["ada", "cy"]
+
+
+def _pids(server: PostgresServer) -> list[int]:
+    """The processes that serve queries, and the one that takes connections."""
+    main = int((server.pgdata / "postmaster.pid").read_text().split()[0])
+    children = Path(f"/proc/{main}/task/{main}/children").read_text().split()
+    return [main, *map(int, children)]
 
 
 def _pg_ctl(server: PostgresServer, *arguments: str) -> None:

@@ -73,6 +73,8 @@ ORDER: Final = (
     "claim.avatar",
     "secret.strength",
     "auth.cross-site",
+    "e2e.socket-accepts",
+    "e2e.socket-refuses-other-key",
 )
 """The ids in the order in which one debugs, which is the order of every report."""
 

@@ -28,7 +28,9 @@ def isolated(calls: Calls) -> Finding:
     for exchange, what in _mixed(calls):
         return failed(what, exchange)
     done = [exchange for _, exchange in calls.together]
-    crashed = [exchange for exchange in done if exchange.status not in BUSY and not 0 < exchange.status < 500]
+    crashed = [
+        exchange for session, exchange in calls.together if _crashed(exchange) and not _crashed(calls.alone(session))
+    ]
     if crashed:
         how = crashed[0].status or crashed[0].broken
         hint = "The handler does not stand calls at the same time: look at the backend's log."
@@ -37,17 +39,17 @@ def isolated(calls: Calls) -> Finding:
     return passed(f"{plural(minted, 'token')} from {plural(len(done), 'call')} at once")
 
 
+def _crashed(exchange: Exchange) -> bool:
+    return exchange.status not in BUSY and not 0 < exchange.status < 500
+
+
 def _mixed(calls: Calls) -> Iterator[tuple[Exchange, str]]:
     """Yield each call that was answered for another one, as seen from what each caller gets when it calls alone."""
-    alone = {calls.member.name: calls.uid}
-    if calls.target.login_b:
-        alone[calls.other.name] = calls.of_other.uid
-    else:
-        alone[calls.nobody.name] = calls.anonymous.uid
+    uids = {session.name: calls.alone(session).uid for session, _ in calls.together}
     for session, exchange in calls.together:
-        own = alone[session.name]
-        others = [uid for name, uid in alone.items() if name != session.name]
-        if exchange.member is None and own is not None:
+        own = uids[session.name]
+        others = [uid for name, uid in uids.items() if name != session.name]
+        if exchange.succeeded and exchange.member is None and own is not None:
             yield exchange, f"A call of {session.name} got null, as if nobody were logged in."
         if not exchange.minted:
             continue

@@ -29,6 +29,9 @@ def signature(calls: Calls) -> Finding:
         if len(compact.signature) != reading.SHA256_BYTES:
             wrong = signatures.of_wrong_length(compact)
             return failed(wrong.message, calls.first, hint=wrong.hint)
+        public = signatures.public(compact, calls.target.provider_id)
+        if public is not None:
+            return failed(public.message, calls.first, hint=public.hint)
         raise Skipped("it takes the secret", "--secret-env NAME")
     if hmac.compare_digest(compact.signature, reading.hs256(secret.encode(), compact.signed)):
         return passed()

@@ -17,6 +17,7 @@ from chatkey_e2e.gettoken.mistakes.answers import Wrong
 
 READ_AGAIN: Final = "Read the setting again: the variable is missing, or has another name where the backend runs."
 AS_TEXT: Final = "Use secret_key as the text you were given, its UTF-8 bytes, without decoding or encoding it."
+ELSEWHERE: Final = "That one is another environment's, or an old one: use this environment's secret_key."
 CLEAN: Final = "Strip what the file or the shell put around the secret."
 SIGN_SEGMENTS: Final = "Sign the two segments as they are sent, or better: let your JWT library do it."
 WORDS: Final = ("undefined", "null", "None", "nil", "NaN", "false", "true", "[object Object]", "[object Promise]")
@@ -49,12 +50,14 @@ def explained(
     token: str, compact: reading.Compact, secret: str, provider_id: str | None, others: Mapping[str, str]
 ) -> Wrong | None:
     """Return the mistake that gives exactly this signature, or what its length says, or None."""
-    for made in keys(secret, provider_id, others):
-        if hmac.compare_digest(compact.signature, reading.hs256(made.key, compact.signed)):
-            return Wrong(f"The token is signed with {made.cause}.", made.hint)
-    return _signed_otherwise(token, compact, secret.encode()) or (
-        of_wrong_length(compact) if len(compact.signature) != reading.SHA256_BYTES else None
-    )
+    known = _signed_with(keys(secret, provider_id, others), compact)
+    known = known or _signed_otherwise(token, compact, secret.encode())
+    return known or (of_wrong_length(compact) if len(compact.signature) != reading.SHA256_BYTES else None)
+
+
+def public(compact: reading.Compact, provider_id: str | None) -> Wrong | None:
+    """Return the key that everybody knows and that gives this signature, or None; it takes no secret to see."""
+    return _signed_with(public_keys(provider_id), compact)
 
 
 def of_wrong_length(compact: reading.Compact) -> Wrong:
@@ -81,7 +84,18 @@ def of_wrong_length(compact: reading.Compact) -> Wrong:
 def keys(secret: str, provider_id: str | None, others: Mapping[str, str]) -> Iterator[Key]:
     """Yield what people sign with instead of the secret."""
     for name, other in others.items():
-        yield Key(f"the secret of {name}", other.encode(), "That is another environment's: use this one's secret_key.")
+        yield Key(f"the secret of {name}", other.encode(), ELSEWHERE)
+    yield from public_keys(provider_id)
+    for cause, text in _around(secret):
+        yield Key(f"the secret {cause}", text.encode(), CLEAN)
+    for cause, changed in _changed(secret):
+        yield Key(f"the secret {cause}", changed.encode(), AS_TEXT)
+    for cause, raw in _as_bytes(secret):
+        yield Key(f"the secret {cause}", raw, AS_TEXT)
+
+
+def public_keys(provider_id: str | None) -> Iterator[Key]:
+    """Yield what people sign with that is no secret at all."""
     yield Key("an empty secret", b"", READ_AGAIN)
     for word in WORDS:
         yield Key(f"the word {word!r}", word.encode(), READ_AGAIN)
@@ -89,12 +103,13 @@ def keys(secret: str, provider_id: str | None, others: Mapping[str, str]) -> Ite
         yield Key(f"the placeholder {name!r}", name.encode(), READ_AGAIN)
     if provider_id:
         yield Key("the provider id", provider_id.encode(), "The provider id is public: sign with secret_key.")
-    for cause, text in _around(secret):
-        yield Key(f"the secret {cause}", text.encode(), CLEAN)
-    for cause, changed in _changed(secret):
-        yield Key(f"the secret {cause}", changed.encode(), AS_TEXT)
-    for cause, raw in _as_bytes(secret):
-        yield Key(f"the secret {cause}", raw, AS_TEXT)
+
+
+def _signed_with(candidates: Iterator[Key], compact: reading.Compact) -> Wrong | None:
+    for made in candidates:
+        if hmac.compare_digest(compact.signature, reading.hs256(made.key, compact.signed)):
+            return Wrong(f"The token is signed with {made.cause}.", made.hint)
+    return None
 
 
 def _around(secret: str) -> Iterator[tuple[str, str]]:

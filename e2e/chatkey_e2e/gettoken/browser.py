@@ -1,0 +1,240 @@
+"""A visit to the integrator's page with a real widget, in a browser."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
+
+from playwright.sync_api import Browser, ConsoleMessage, Request, Route
+from playwright.sync_api import Error as PlaywrightError
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
+
+from chatkey_e2e.gettoken import browser_page
+from chatkey_e2e.gettoken.exchange import Broken, Exchange, Response
+from chatkey_e2e.gettoken.exchange import Request as Sent
+from chatkey_e2e.redaction import redact_zip
+from chatkey_protocol.storage_keys import MEMBER_TOKEN_PREFIX
+
+if TYPE_CHECKING:
+    from chatkey_e2e.gettoken.calls import Calls
+    from chatkey_e2e.gettoken.live import Service
+
+STEP_SECONDS: Final = 20.0
+UNTIL: Final = """([identity, event, after]) => {
+  const { told = [], blocked = [] } = window.chatkeyCheck ?? {};
+  const since = told.slice(after).map(({ name }) => name);
+  const there = window.Service?.identity?.identity === identity && (!event || since.includes(event));
+  return there || blocked.length > 0 || since.includes("error") || since.includes("token:none");
+}"""
+STATE: Final = """() => ({
+  told: window.chatkeyCheck?.told ?? [],
+  blocked: window.chatkeyCheck?.blocked ?? [],
+  identity: window.Service?.identity ?? null,
+  worker: Boolean(navigator.serviceWorker?.controller),
+})"""
+BROWSERS_OWN: Final = frozenset({"cookie", "host", "origin", "referer", "user-agent", "content-type"})
+"""Headers that a page cannot set, or need not."""
+
+
+class NoPage(Exception):
+    """The page cannot be shown; the message says why, and `about` is the answer that shows it."""
+
+    def __init__(self, message: str, *about: Exchange) -> None:
+        super().__init__(message)
+        self.about = about
+
+
+class Visit:
+    """One person's visit: his cookies, his page, and our widget on it."""
+
+    def __init__(self, calls: Calls, service: Service, browser: Browser) -> None:
+        self._calls = calls
+        self._service = service
+        self.token_calls: list[Request] = []
+        """The calls of the endpoint that the page made, oldest first."""
+        self.complaints: list[str] = []
+        """What failed on the way to the page, the widget or the endpoint, and the browser's own errors."""
+        self._document = browser_page.Document(200, (), b"")
+        self._after = 0
+        self._kept: tuple[str, ...] | None = None
+        self._context = browser.new_context(
+            ignore_https_errors=calls.target.insecure_tls, reduced_motion="reduce", viewport={"width": 900, "height": 700}
+        )
+        calls.ending.callback(self._context.close)
+        self._prepare()
+        self.page = self._context.new_page()
+        self._listen()
+
+    # what can be done
+
+    def open(self) -> None:
+        """Show the page, and wait until the person is the member or something is wrong. Raises `NoPage`."""
+        self._show(lambda: self.page.goto(self.address, wait_until="commit"))
+
+    def reload(self) -> None:
+        """Show the page again, and wait as before. Raises `NoPage`."""
+        self._show(lambda: self.page.reload(wait_until="commit"))
+
+    def renew(self, seconds: float) -> None:
+        """Move the page's clock, and wait until the widget has used another token or something is wrong."""
+        self._after = len(self.state["told"])
+        self._context.clock.fast_forward(int(seconds * 1000))
+        self._wait_for("member", "token:refreshed")
+
+    def log_out(self) -> None:
+        """Log the widget out, and wait for the visitor."""
+        self._after = len(self.state["told"])
+        self.page.evaluate("() => { window.Service.logout(); }")
+        self._wait_for("visitor")
+
+    # what can be seen
+
+    @property
+    def address(self) -> str:
+        """The page's address."""
+        target = self._calls.target
+        return target.page_url or target.page + browser_page.EMPTY_PATH
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """What the widget told, what a policy blocked, who is connected, and whether a service worker is at work."""
+        state: dict[str, Any] = self.page.evaluate(STATE)
+        return state
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        """What the widget told since the last step, each with `name` and `detail`."""
+        told: list[dict[str, Any]] = self.state["told"][self._after :]
+        return told
+
+    @property
+    def stored(self) -> str | None:
+        """The token that the widget keeps for the next page."""
+        value: str | None = self.page.evaluate("(key) => localStorage.getItem(key)", MEMBER_TOKEN_PREFIX + self._provider)
+        return value
+
+    @property
+    def cookies(self) -> dict[str, dict[str, Any]]:
+        """The cookies that the browser sends to the endpoint, by name."""
+        return {str(cookie.get("name")): dict(cookie) for cookie in self._context.cookies(self._calls.target.url)}
+
+    @property
+    def exchanges(self) -> list[Exchange]:
+        """The page's calls of the endpoint, to be shown like the checker's own."""
+        return [_exchange(request) for request in self.token_calls]
+
+    def keep(self) -> tuple[str, ...]:
+        """Keep a screenshot and the trace, without secrets, and return their paths; once in a visit."""
+        if self._kept is None:
+            live = self._calls.target.live
+            folder = live.results if live else Path()
+            folder.mkdir(parents=True, exist_ok=True)
+            screenshot, trace = folder / "page.png", folder / "trace.zip"
+            self.page.screenshot(path=screenshot)
+            self._context.tracing.stop(path=trace)
+            redact_zip(trace, self._secrets)
+            self._kept = (str(screenshot), str(trace))
+        return self._kept
+
+    # how it is done
+
+    def _prepare(self) -> None:
+        target, session = self._calls.target, self._calls.member
+        given = {name: value for name, value in session.cookies.items() if name not in session.lines}
+        self._context.add_cookies([{"name": name, "value": value, "url": target.url} for name, value in given.items()])
+        headers = [*session.headers, *((name, session.filled(value)) for name, value in target.headers)]
+        script = browser_page.configuration(
+            self._service,
+            page=target.page,
+            url=target.url,
+            provider_id=self._provider,
+            headers=[header for header in headers if header[0].lower() not in BROWSERS_OWN],
+        )
+        self._context.add_init_script(script)
+        self._context.clock.install()
+        self._context.route(lambda url: url.partition("#")[0] == self.address, self._answer)
+        self._context.route(lambda url: url.endswith("/sdk.js") and not url.startswith(self._service.url), _refuse)
+        self._context.tracing.start(screenshots=True, snapshots=True)
+
+    def _listen(self) -> None:
+        self.page.on("request", self._note_request)
+        self.page.on("requestfailed", self._note_failure)
+        self.page.on("console", self._note_console)
+
+    def _show(self, go: Callable[[], object]) -> None:
+        self._after = 0
+        fetched = None
+        if self._calls.target.page_url is not None:
+            fetched = self._calls.fetch("the page, for the browser", self.address, self._calls.member)
+            if not fetched.succeeded:
+                led = f", to {fetched.location}" if fetched.redirected else ""
+                raise NoPage(f"{self.address} is answered {fetched.status or fetched.broken}{led}.", fetched)
+        self._document = browser_page.document(fetched, self._service, self._calls.member.lines.values())
+        try:
+            go()
+        except PlaywrightError as error:
+            raise NoPage(f"The browser cannot show {self.address}: {error.message.splitlines()[0]}.") from error
+        self._wait_for("member")
+
+    def _wait_for(self, identity: str, event: str | None = None) -> None:
+        try:
+            self.page.wait_for_function(UNTIL, arg=[identity, event, self._after], timeout=STEP_SECONDS * 1000)
+        except PlaywrightTimeout:
+            self.complaints.append(f"nothing happened for {STEP_SECONDS:g} s")
+
+    def _answer(self, route: Route) -> None:
+        if route.request.is_navigation_request():
+            page = self._document
+            route.fulfill(status=page.status, headers=page.header_map, body=page.body)
+        else:
+            route.continue_()
+
+    def _note_request(self, request: Request) -> None:
+        if request.url == self._calls.target.url and request.method == "POST":
+            self.token_calls.append(request)
+
+    def _note_failure(self, request: Request) -> None:
+        if request.url.startswith((self._service.url, self._calls.target.url)):
+            self.complaints.append(f"{request.url}: {request.failure}")
+
+    def _note_console(self, message: ConsoleMessage) -> None:
+        if message.type == "error":
+            self.complaints.append(message.text)
+
+    @cached_property
+    def _provider(self) -> str:
+        return self._calls.target.provider_id or str(self._calls.claims.get("pid"))
+
+    @property
+    def _secrets(self) -> list[str]:
+        target, session = self._calls.target, self._calls.member
+        values = [*session.secrets, *([target.secret] if target.secret else [])]
+        return [form for value in values for form in (value, quote(value, safe=""))]
+
+
+def _refuse(route: Route) -> None:
+    """Keep a widget that the page has already from taking the place of ours."""
+    route.abort()
+
+
+def _exchange(request: Request) -> Exchange:
+    sent = Sent(
+        "the widget's call, in the browser",
+        request.method,
+        request.url,
+        tuple(request.all_headers().items()),
+        request.post_data_buffer or b"",
+    )
+    answer = request.response()
+    if answer is None:
+        return Exchange(sent, None, Broken.CUT, 0.0, 0.0)
+    try:
+        body = answer.body()
+    except PlaywrightError:  # the browser forgets it with the page
+        body = b""
+    headers = tuple((header["name"], header["value"]) for header in answer.headers_array())
+    timing = request.timing
+    return Exchange(sent, Response(answer.status, headers, body), None, 0.0, max(timing["responseEnd"], 0) / 1000)

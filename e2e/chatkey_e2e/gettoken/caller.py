@@ -1,0 +1,258 @@
+"""Makes calls of one endpoint: what is in a request, what is remembered, when to wait."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from email.utils import parsedate_to_datetime
+from types import TracebackType
+from typing import Final, Self
+from urllib.parse import urlencode, urlsplit, urlunsplit
+
+from chatkey_e2e.gettoken import reading
+from chatkey_e2e.gettoken.evidence import evidence
+from chatkey_e2e.gettoken.exchange import Exchange, Header, Request, origin
+from chatkey_e2e.gettoken.masks import Masks
+from chatkey_e2e.gettoken.model import Evidence, Skipped
+from chatkey_e2e.gettoken.sessions import Session
+from chatkey_e2e.gettoken.target import Target
+from chatkey_e2e.gettoken.wire import HttpWire, Wire
+
+JSON: Final = "application/json"
+MOST_HOPS: Final = 3
+TOO_MANY: Final = 429
+PATIENCE: Final = 10.0
+"""Seconds that are waited when the endpoint limits calls."""
+KEEPS_METHOD: Final = frozenset({307, 308})
+MAX_SKEW: Final = 86_400.0
+"""A `Date` further off than a day is no clock."""
+
+
+def random_jkt() -> str:
+    """Return what a thumbprint looks like, with the characters that mistakes show on: both cases, `-` and `_`."""
+    while True:
+        made = reading.encoded(secrets.token_bytes(32))
+        if "-" in made and "_" in made and made[0] not in "-_":
+            return made
+
+
+class Caller:
+    """Calls one endpoint, and remembers every call."""
+
+    def __init__(
+        self,
+        target: Target,
+        *,
+        wire: Wire | None = None,
+        now: Callable[[], float] = time.time,
+        sleep: Callable[[float], None] = time.sleep,
+        make_jkt: Callable[[], str] = random_jkt,
+    ) -> None:
+        self.target = target
+        self.wire = wire or HttpWire(target, now=now)
+        self.masks = Masks()
+        self.log: list[Exchange] = []
+        self.waited = 0.0
+        self.on_wait: Callable[[float, str], None] = lambda _seconds, _why: None
+        self.ending = ExitStack()
+        """Closed with the calls; whatever a check starts goes in here."""
+        self.ending.callback(self.wire.close)
+        self._now = now
+        self._sleep = sleep
+        self.new_jkt = make_jkt
+        self._hide_what_is_secret()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.ending.close()
+
+    # time
+
+    @property
+    def skew_if_known(self) -> float | None:
+        """By how many seconds the endpoint's clock is ahead of ours, from the first `Date` it sent."""
+        for exchange in self.log:
+            date = exchange.response.get("date") if exchange.response else None
+            moment = _moment(date) if date else None
+            if moment is not None:
+                ahead = moment + 0.5 - (exchange.sent_at + exchange.seconds / 2)
+                return ahead if abs(ahead) <= MAX_SKEW else None
+        return None
+
+    def now_at(self, exchange: Exchange, claims: dict[str, object]) -> float:
+        """Return the time by the clock that made a token: the endpoint's, where its `Date` and the token's iat agree.
+
+        A `Date` may come from a proxy, or from nowhere.
+        """
+        ours = exchange.answered_at
+        theirs = ours + (self.skew_if_known or 0.0)
+        issued = claims.get("iat")
+        if not isinstance(issued, int) or abs(issued - ours) <= abs(issued - theirs) + 1:
+            return ours
+        return theirs
+
+    def wait(self, seconds: float, why: str) -> None:
+        """Let time pass, and say so."""
+        self.on_wait(seconds, why)
+        self._sleep(seconds)
+        self.waited += seconds
+
+    # asking
+
+    def ask(
+        self,
+        label: str,
+        session: Session,
+        *,
+        jkt: object = None,
+        body: object = None,
+        raw: bytes | None = None,
+        method: str = "POST",
+        query: Sequence[tuple[str, str]] = (),
+        headers: Iterable[Header] = (),
+        content_type: str | None = JSON,
+    ) -> Exchange:
+        """Call the endpoint as a session.
+
+        The body is `raw`, or `body` as JSON, or an object with `jkt`, by default a new one. `headers` replace those
+        of the same name.
+        """
+        request = self.request(
+            label,
+            session,
+            jkt=jkt,
+            body=body,
+            raw=raw,
+            method=method,
+            query=query,
+            headers=headers,
+            content_type=content_type,
+        )
+        return self.send(request, session)
+
+    def send(self, request: Request, session: Session | None = None) -> Exchange:
+        """Send a request, follow redirects that keep the method on the same origin, and let the session learn."""
+        done = self._sent(request)
+        hops: tuple[str, ...] = ()
+        while done.status in KEEPS_METHOD and len(hops) < MOST_HOPS and origin(done.location) == origin(request.url):
+            hops += (done.location,)
+            done = self._sent(done.request.with_url(done.location))
+        done = replace(done, hops=hops) if hops else done
+        self.log.append(done)
+        if session is not None and done.response is not None:
+            session.learn(done.response)
+            self.masks.add(*session.secrets)
+        return done
+
+    def _sent(self, request: Request) -> Exchange:
+        """Send a request, once more after a while if the endpoint asks for patience.
+
+        Raises `Skipped` where it goes on refusing for its rate limits, once it has answered before.
+        """
+        done = self.wire.send(request)
+        if done.status == TOO_MANY and done.patience <= PATIENCE:
+            self.wait(done.patience, "the endpoint limits calls (429)")
+            done = self.wire.send(request)
+        if done.status == TOO_MANY and any(exchange.succeeded for exchange in self.log):
+            raise Skipped("the endpoint limits calls (429): raise its limits for this check")
+        return done
+
+    def fetch(
+        self, label: str, url: str, session: Session | None, *, method: str = "GET", body: bytes = b""
+    ) -> Exchange:
+        """Send a plain request to another address of the site; a session's headers go to the site's hosts only."""
+        known = {urlsplit(self.target.url).hostname, urlsplit(self.target.page).hostname}
+        ours = urlsplit(url).hostname in known
+        headers = [*self._plain_headers(), *(session.headers if session and ours else ())]
+        if method == "POST" and session and ours:
+            headers += [("Origin", self.target.page), ("Content-Type", "application/x-www-form-urlencoded")]
+            headers += self._added(session)
+        done = self.wire.send(Request(label, method, url, tuple(headers), body))
+        self.log.append(done)
+        if session is not None and ours and done.response is not None:
+            session.learn(done.response)
+            self.masks.add(*session.secrets)
+        return done
+
+    def jkt_of(self, exchange: Exchange) -> str:
+        """Return the jkt that a call sent."""
+        sent = json.loads(exchange.request.body)
+        return str(sent["jkt"])
+
+    def evidence(self, exchange: Exchange) -> Evidence:
+        """Return what may be shown of a call."""
+        return evidence(exchange, self.target, self.masks)
+
+    def request(
+        self,
+        label: str,
+        session: Session,
+        *,
+        jkt: object = None,
+        body: object = None,
+        raw: bytes | None = None,
+        method: str = "POST",
+        query: Sequence[tuple[str, str]] = (),
+        headers: Iterable[Header] = (),
+        content_type: str | None = JSON,
+    ) -> Request:
+        """Return the request that `ask` sends."""
+        content = b""
+        if method == "POST":
+            asked = body if body is not None else {"jkt": jkt if jkt is not None else self.new_jkt()}
+            content = raw if raw is not None else json.dumps(asked, ensure_ascii=False).encode()
+        given = [*self._page_headers(), *self._added(session)]
+        given += [("Content-Type", content_type)] if content_type and content else []
+        replaced = {name.lower() for name, _ in headers}
+        kept = [header for header in (*given, *session.headers) if header[0].lower() not in replaced]
+        return Request(label, method, _with_query(self.target.url, query), (*kept, *headers), content)
+
+    def _added(self, session: Session) -> list[Header]:
+        """Return the headers of --header; one for which the session has no cookie is left out."""
+        filled = ((name, session.filled(value)) for name, value in self.target.headers)
+        return [header for header in filled if header[1]]
+
+    def _plain_headers(self) -> list[Header]:
+        return [("Accept", "*/*"), ("Accept-Encoding", "gzip, deflate"), ("User-Agent", "chatkey-check")]
+
+    def _page_headers(self) -> list[Header]:
+        return [
+            *self._plain_headers(),
+            ("Origin", self.target.page),
+            ("Referer", f"{self.target.page}/"),
+            ("Sec-Fetch-Site", "same-origin"),
+            ("Sec-Fetch-Mode", "cors"),
+            ("Sec-Fetch-Dest", "empty"),
+        ]
+
+    def _hide_what_is_secret(self) -> None:
+        target = self.target
+        self.masks.add(*target.other_secrets.values(), *([target.secret] if target.secret else []))
+        for login in filter(None, (target.login, target.login_b)):
+            for name, _ in login.headers:
+                self.masks.add_header(name)
+        for name, _ in target.headers:
+            self.masks.add_header(name)
+
+
+def _with_query(url: str, query: Sequence[tuple[str, str]]) -> str:
+    if not query:
+        return url
+    parts = urlsplit(url)
+    joined = "&".join(filter(None, (parts.query, urlencode(query))))
+    return urlunsplit((parts.scheme, parts.netloc, parts.path, joined, ""))
+
+
+def _moment(date: str) -> float | None:
+    try:
+        return parsedate_to_datetime(date).timestamp()
+    except (ValueError, TypeError, OverflowError):
+        return None

@@ -1,0 +1,28 @@
+"""e2e.socket-refuses-other-key: the token is worthless without its key."""
+
+from __future__ import annotations
+
+from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.findings import passed
+from chatkey_e2e.gettoken.model import END_TO_END, Finding, Phase, Severity, Verdict, check
+
+
+@check(
+    "e2e.socket-refuses-other-key",
+    group=END_TO_END,
+    severity=Severity.MUST,
+    section="5.5",
+    sent="the same token on another socket, with a proof by another key",
+    passes="refused",
+    hint="This is no fault of your endpoint: a service that accepts this does not look at cnf.jkt. Tell who runs it.",
+    needs=("e2e.socket-accepts",),
+    phase=Phase.LATER,
+)
+def socket_refuses_other_key(calls: Calls) -> Finding:
+    """Whoever copies a token has not got the key; so this has to fail, or the check before it means nothing."""
+    from chatkey_e2e.wire import Key  # noqa: PLC0415 - cryptography is not needed before
+
+    said = calls.live.connect(Key())
+    if said.frame["type"] == "ready":
+        return Finding(Verdict.ERROR, f"{calls.live.service.name} accepts the token with another key.")
+    return passed(f"refused: {said.code}")

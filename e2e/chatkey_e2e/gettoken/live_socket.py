@@ -1,0 +1,45 @@
+"""Opens a socket of the service with a token and a key, as somebody without a browser can."""
+
+from __future__ import annotations
+
+import socket
+from typing import Final
+from urllib.parse import urlsplit
+
+from websockets.exceptions import WebSocketException
+from websockets.sync.client import connect
+from websockets.typing import Origin, Subprotocol
+
+from chatkey_e2e.gettoken.live import NoService
+from chatkey_e2e.gettoken.wire import HttpWire, Unreachable
+from chatkey_e2e.wire import Key, Outcome, Peer
+from chatkey_protocol.names import SUBPROTOCOL
+
+SECONDS: Final = 5.0
+
+
+def connected(wire: HttpWire, uri: str, *, page: str, token: str, key: Key) -> Outcome:
+    """Open a socket from a page's origin, send the token with a proof by the key, and return what is answered.
+
+    Raises `NoService` where no socket can be opened.
+    """
+    try:
+        return _dialogue(wire, uri, page, token, key)
+    except (OSError, Unreachable, WebSocketException) as error:
+        raise NoService(f"No socket can be opened at {uri}: {error or type(error).__name__}.") from error
+
+
+def _dialogue(wire: HttpWire, uri: str, page: str, token: str, key: Key) -> Outcome:
+    address, secure = urlsplit(uri), uri.startswith("wss:")
+    reached = wire.reach(uri.replace("ws", "http", 1))
+    raw = socket.create_connection((reached, address.port or (443 if secure else 80)), SECONDS)
+    with connect(
+        uri,
+        sock=raw,
+        ssl=wire.tls if secure else None,
+        server_hostname=address.hostname if secure else None,
+        origin=Origin(page),
+        subprotocols=[Subprotocol(SUBPROTOCOL)],
+        proxy=None,
+    ) as connection:
+        return Peer(connection, uri).connect_with(token, key)

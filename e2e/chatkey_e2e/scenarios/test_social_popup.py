@@ -1,0 +1,113 @@
+"""Sign-in windows from which nothing comes back: blocked, closed, left open, cut off from the page."""
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from chatkey_demo.browsers import Profile
+from chatkey_demo.stack.stack import Stack
+from chatkey_e2e.business import Business
+from chatkey_e2e.misbehaviour import Faults
+from chatkey_e2e.pages.shop import ShopPage
+from chatkey_e2e.plugin import MakeBrowser, MakeBusiness, MakeContext
+from chatkey_e2e.scenarios.visitors import CLOSED, LOST, Visitor
+
+LOOK_AND_GRACE_MS = 800
+"""The widget looks at its popup every quarter of a second, and waits half a second for a last message."""
+
+
+@pytest.fixture
+def business(make_business: MakeBusiness) -> Business:
+    """A business whose visitors may sign in with Google, through the business's own keys."""
+    return make_business(get_token=False, own_keys=["google"])
+
+
+# Closed by the person
+
+
+@pytest.mark.contract("4.6/popup", "D-12/always-chat")
+def test_whoever_closes_the_popup_may_press_the_button_again(visitor: Visitor) -> None:
+    """F163: without having done anything in it."""
+    visitor.closes(visitor.asks("google").page)
+
+    visitor.is_told("google", "popup_closed", CLOSED)
+    visitor.comes_in("google")
+
+
+@pytest.mark.parametrize(
+    ("fault", "options", "words"),
+    [
+        ("error-page", {}, "This application is blocked for now."),
+        ("status-500", {"leg": "authorize"}, "500 Internal Server Error"),
+    ],
+)
+def test_an_error_page_of_the_provider_instead_of_a_way_back(
+    visitor: Visitor, faults: Faults, fault: str, options: dict[str, str], words: str
+) -> None:
+    """F172: the popup stays at the provider until the person closes it."""
+    faults.arm(fault, provider="google", **options)
+
+    popup = visitor.asks("google").page
+
+    expect(popup.get_by_text(words)).to_be_visible()
+    visitor.closes(popup)
+    visitor.is_told("google", "popup_closed", CLOSED)
+    visitor.comes_in("google")
+
+
+def test_a_popup_that_the_provider_leaves_open(visitor: Visitor, faults: Faults) -> None:
+    """F172: the person approved, and nobody was sent back."""
+    faults.arm("popup-left-open", provider="google")
+
+    consent = visitor.asks("google")
+    consent.approve()
+
+    expect(consent.page.get_by_text("You can close this window.")).to_be_visible()
+    visitor.closes(consent.page)
+    visitor.is_told("google", "popup_closed", CLOSED)
+    visitor.comes_in("google")
+
+
+def test_a_provider_that_never_answers(visitor: Visitor, faults: Faults) -> None:
+    """F172: whoever is tired of waiting closes the popup."""
+    faults.arm("hang", provider="google", leg="consent")
+
+    consent = visitor.asks("google")
+    consent.approve_and_wait_in_vain()
+
+    visitor.closes(consent.page)
+    visitor.is_told("google", "popup_closed", CLOSED)
+    visitor.comes_in("google")
+
+
+def test_a_provider_that_breaks_every_connection_off(visitor: Visitor, faults: Faults) -> None:
+    """F172: the browser shows its own page; pressing the button once more is enough when the provider is back."""
+    faults.arm("reset", provider="google", leg="authorize", times=None)
+
+    popup = visitor.asks("google").page
+    popup.wait_for_url("chrome-error:**")
+
+    faults.disarm()
+    visitor.closes(popup)
+    visitor.is_told("google", "popup_closed", CLOSED)
+    visitor.comes_in("google")
+
+
+# Back at the service, where nobody can be told
+
+
+@pytest.mark.contract("D-03/state-400", "5.7/state")
+@pytest.mark.parametrize(("fault", "code"), [("state-dropped", "parameter_missing"), ("state-altered", "state_invalid")])
+def test_without_its_state_a_sign_in_is_told_in_the_popup_only(
+    visitor: Visitor, faults: Faults, fault: str, code: str
+) -> None:
+    """F173: without it nobody knows which page to tell; the person reads what happened and closes the popup."""
+    faults.arm(fault, provider="google")
+
+    consent = visitor.asks("google")
+    consent.approve()
+
+    expect(consent.page.get_by_role("heading")).to_have_text("Sign-in did not work")
+    expect(consent.page.get_by_role("alert")).to_contain_text(code)
+    visitor.closes(consent.page)
+    visitor.is_told("google", "popup_closed", CLOSED)
+    visitor.comes_in("google")

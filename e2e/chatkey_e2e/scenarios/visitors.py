@@ -1,0 +1,76 @@
+"""A visitor who tries to sign in: what is told when it fails, what must not have changed, and that it works at last."""
+
+from dataclasses import dataclass
+
+from playwright.sync_api import Page, expect
+
+from chatkey_e2e.business import Business
+from chatkey_e2e.pages.consent import ConsentPage
+from chatkey_e2e.pages.widget import WidgetPage
+from chatkey_e2e.plugin import Advance
+from chatkey_e2e.redaction import JWT
+from chatkey_e2e.witness import Witness
+
+CANCELLED = "Signing in was cancelled."
+FAILED = "Signing in did not work. Please try again."
+CLOSED = "The sign-in window was closed."
+LOST = "This page lost sight of the sign-in window, so signing in cannot finish here."
+
+A_WHILE = 3
+"""Seconds after which somebody may close a window that has just opened."""
+
+
+@dataclass
+class Visitor:
+    """Somebody in the shop of `business` who is not a member yet."""
+
+    widget: WidgetPage
+    business: Business
+    witness: Witness
+    advance: Advance
+
+    def __post_init__(self) -> None:
+        self.uid = self.widget.uid
+
+    def asks(self, social: str) -> ConsentPage:
+        """Press the button of a social provider."""
+        return self.widget.sign_in_with(social)
+
+    def closes(self, popup: Page) -> None:
+        """Close the popup after a while."""
+        self.advance(A_WHILE)
+        popup.close()
+
+    def is_told(self, social: str, code: str, words: str) -> None:
+        """See that the page was given the code and the person the words, and that nothing came of the sign-in."""
+        assert self.widget.wait_for_event("oauth:failed") == {"social": social, "code": code}
+        self.widget.wait_for_error(code)
+        expect(self.widget.panel.get_by_role("alert")).to_have_text(words)
+        self.stays()
+
+    def stays(self) -> None:
+        """See that nobody came in: no member, no token anywhere, and the visitor of before can chat on."""
+        assert self.members == []
+        self.keeps_nothing()
+        self.widget.turn_back()
+        self.widget.send("I am still here")
+        assert (self.widget.identity["identity"], self.widget.uid) == ("visitor", self.uid)
+
+    def keeps_nothing(self) -> None:
+        """See that this browser has no identity token, in the shop's storage or in a window that was left open."""
+        pages = [page for page in self.widget.page.context.pages if page.url.startswith("http")]
+        assert self.widget.stored(self.business.storage_key) is None
+        assert self.witness.identity_tokens == []
+        assert [page.url for page in pages if JWT.search(page.content().encode())] == []
+
+    def comes_in(self, social: str) -> None:
+        """Press the button again, approve, and be the member."""
+        self.asks(social).approve()
+        self.widget.wait_for("member")
+        (record,) = self.members
+        assert self.widget.uid == record["uid"]
+
+    @property
+    def members(self) -> list[dict[str, object]]:
+        """The business's member records."""
+        return self.business.stack.service_lab.members(self.business.provider.id)

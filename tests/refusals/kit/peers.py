@@ -1,0 +1,97 @@
+"""What is at the other end of a socket: a peer that says what it is told to, and sees how it ends."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from honest import BrowserKey, Json, Maker
+from websockets.exceptions import ConnectionClosed
+
+if TYPE_CHECKING:
+    from shipped import Service
+    from websockets.sync.client import ClientConnection
+
+WAIT: Final = 10.0
+"""Seconds until a peer that hears nothing gives up."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a socket ended: every frame after `hello`, the close code, its reason. `code` is None while it is open."""
+
+    frames: list[Json]
+    close: int | None
+    reason: str
+
+    @property
+    def last(self) -> Json:
+        """The last frame."""
+        return self.frames[-1]
+
+    @property
+    def granted(self) -> bool:
+        """Whether `ready` ever came."""
+        return any(frame["type"] == "ready" for frame in self.frames)
+
+    @property
+    def refusal(self) -> tuple[str, int | None]:
+        """The refusal's code and the close code, once it is sure that nothing was granted and nothing else said."""
+        assert [frame["type"] for frame in self.frames] == ["error"], self
+        assert self.reason == self.last["code"], self
+        return self.last["code"], self.close
+
+
+class Peer:
+    """One open socket; `hello` has been read unless the server refused at once."""
+
+    def __init__(self, connection: ClientConnection, service: Service) -> None:
+        self.connection = connection
+        self._service = service
+        self._first = self.next()
+        self.nonce = str(self._first.get("nonce", ""))
+
+    @property
+    def hello(self) -> Json:
+        """The server's first frame."""
+        return self._first
+
+    def say(self, frame: Mapping[str, Any] | str | bytes) -> None:
+        """Send a frame: an object as JSON, a text or bytes as they are."""
+        self.connection.send(json.dumps(frame) if isinstance(frame, Mapping) else frame)
+
+    def next(self) -> Json:
+        """Return the next frame."""
+        frame: Json = json.loads(self.connection.recv(timeout=WAIT))
+        return frame
+
+    def ask(self, frame: Mapping[str, Any] | str | bytes) -> Json:
+        """Send a frame and return the next that comes."""
+        self.say(frame)
+        return self.next()
+
+    def end(self) -> Ended:
+        """Read until the server closes. Raises TimeoutError when it does not."""
+        frames = [] if self._first["type"] == "hello" else [self._first]
+        try:
+            while True:
+                frames.append(self.next())
+        except ConnectionClosed as closed:
+            received = closed.rcvd
+            return Ended(frames, received.code if received else None, received.reason if received else "")
+
+    def prove(self, key: BrowserKey, token: str, **changes: Any) -> str:
+        """Return an honest proof for this connection, with these members changed."""
+        honest = {"nonce": self.nonce, "htu": self._service.socket_uri, "now": self._service.now()}
+        return Maker().proof(key, token=token, **{**honest, **changes})
+
+    def connect(self, token: str, proof: str) -> Ended:
+        """Send `connect`, and return `ready`, or the refusal with its close."""
+        self.say({"type": "connect", "token": token, "proof": proof})
+        answer = self.next()
+        if answer["type"] == "ready":
+            return Ended([answer], None, "")
+        ended = self.end()
+        return Ended([answer, *ended.frames], ended.close, ended.reason)

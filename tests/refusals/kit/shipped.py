@@ -1,0 +1,173 @@
+"""The server as it is shipped, one process of it: its address, its lab, its log, and callers."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import socket as sockets
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from pathlib import Path
+from typing import Any, Final
+
+import httpx
+from honest import BrowserKey, Json
+from peers import WAIT, Ended, Peer
+from shop import Shop
+from websockets.sync.client import connect
+
+from chatkey_demo.stack.applications import Application
+from chatkey_demo.stack.lab import ServiceLab, SocialKeys
+from chatkey_demo.stack.ports import LOOPBACK, free_ports
+from chatkey_demo.stack.process import Process
+from chatkey_protocol.names import AVAILABLE_SOCIALS
+
+MakeService = Callable[..., AbstractContextManager["Service"]]
+
+APPLICATION: Final = Application("google", "shop-client", "shop-client-secret")
+OWN_KEYS: Final = SocialKeys("own", APPLICATION)
+
+_TRACES: Final = ("Traceback (most recent call last)", "request.failed", "socket.failed")
+
+
+class Service:
+    """The running server: its address, its lab, its log, and callers."""
+
+    def __init__(
+        self,
+        process: Process,
+        environ: Mapping[str, str],
+        provider_port: int,
+        lab: ServiceLab,
+        http: httpx.Client,
+    ) -> None:
+        self.process = process
+        self.environ = environ
+        self.port = port = int(environ["CHATKEY_PORT"])
+        self.provider_port = provider_port
+        self.lab = lab
+        self.http = http
+        self.offset = 0.0
+        self.base_url = f"http://localhost:{port}"
+        self.socket_uri = f"ws://localhost:{port}/v1/socket"
+
+    def now(self) -> float:
+        """The service's time: this machine's, and how far the lab's clock was moved."""
+        return time.time() + self.offset
+
+    def advance(self, seconds: float) -> None:
+        """Move the service's clock; it goes back after the test."""
+        self.lab.advance(seconds)
+        self.offset += seconds
+
+    def reset(self) -> None:
+        """Put clock, faults, caches and rate limits back."""
+        self.lab.reset()
+        self.offset = 0.0
+
+    def shop(self, **members: Any) -> Shop:
+        """Make a business that nobody else has, with Google login; keyword arguments as the lab takes them."""
+        given: Json = {"domains": ["shop.example"], "socials": {"google": OWN_KEYS}, **members}
+        made = self.lab.add_provider(**given)
+        return Shop(self, made.id, made.secret_key)
+
+    @contextmanager
+    def socket(self, *, origin: str | None = None, path: str = "/v1/socket", **options: Any) -> Iterator[Peer]:
+        """Open a socket; `options` go to `websockets.sync.client.connect`."""
+        with connect(
+            f"ws://{LOOPBACK}:{self.port}{path}",
+            **{"subprotocols": ["wf.v1"], "origin": origin, "proxy": None, "compression": None, **options},
+        ) as connection:
+            yield Peer(connection, self)
+
+    def try_token(self, token: str, key: BrowserKey) -> Ended:
+        """Open a socket with this token and an honest proof by `key` over it."""
+        with self.socket() as peer:
+            return peer.connect(token, peer.prove(key, token))
+
+    def raw(self, sent: bytes) -> bytes:
+        """Send bytes over TCP and return what comes back until the server closes, which is seconds if it need not."""
+        received = b""
+        with sockets.create_connection((LOOPBACK, self.port), timeout=WAIT) as wire:
+            with suppress(ConnectionError):  # the server may have heard enough
+                wire.sendall(sent)
+            with suppress(ConnectionError):
+                while chunk := wire.recv(65536):
+                    received += chunk
+        return received
+
+    def at_once(self, target: str, count: int) -> list[httpx.Response]:
+        """Send the same GET so many times side by side."""
+
+        async def ask() -> list[httpx.Response]:
+            async with httpx.AsyncClient(base_url=str(self.http.base_url), trust_env=False, timeout=WAIT) as client:
+                return await asyncio.gather(*(client.get(target) for _ in range(count)))
+
+        return asyncio.run(ask())
+
+    def logged(self, text: str, *, since: int = 0) -> str:
+        """Wait for a line of the process's log that holds a text, written after line number `since`."""
+        deadline = time.monotonic() + WAIT
+        while not (lines := [line for line in self.process.output(since).splitlines() if text in line]):
+            assert time.monotonic() < deadline, f"no line with {text!r} was logged"
+            threading.Event().wait(0.002)  # the line is on its way through a pipe
+        return lines[0]
+
+    def heard(self, kind: str) -> Json:
+        """Return the newest event of a kind in the log's feed: what was logged, redacted."""
+        events = self.lab.events(kind=kind)
+        assert events, f"nothing of kind {kind} was logged"
+        return dict(events[-1])
+
+    def told(self, kind: str, error: Mapping[str, Any]) -> Json:
+        """Return what a refusal's caller was told and what was logged of it: code, message, member, cause."""
+        facts = self.heard(kind)["facts"]
+        assert facts["code"] == error["code"]
+        return {"cause": None, "member": None, **facts, "message": error["message"]}
+
+    def run(self, *command: str, **environ: str) -> subprocess.CompletedProcess[str]:
+        """Run a `chatkey` command on the service's own data, as its administrator would."""
+        return subprocess.run(
+            [sys.executable, "-m", "chatkey_server", *command],
+            env={**self.environ, **environ},
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+        )
+
+
+@contextmanager
+def serving(folder: Path, settings: Mapping[str, str]) -> Iterator[Service]:
+    """Run a server; at the end its log must hold no traceback and nothing like a token, whatever it was sent."""
+    port, provider_port = free_ports(2)
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("CHATKEY_")}
+    environ |= {
+        "PYTHONUNBUFFERED": "1",
+        "CHATKEY_DATA_DIR": str(folder / "data"),
+        "CHATKEY_PORT": str(port),
+        "CHATKEY_LAB": "1",
+        "CHATKEY_LOG_LEVEL": "debug",
+        "CHATKEY_LIMIT_TOKEN_RATE": "0",
+        "CHATKEY_LIMIT_OAUTH_RATE": "0",
+        **{f"CHATKEY_{name}": value for name, value in settings.items()},
+    }
+    for social in AVAILABLE_SOCIALS:
+        environ[f"CHATKEY_{social.upper()}_BROWSER_URL"] = f"http://localhost:{provider_port}/{social}"
+        environ[f"CHATKEY_{social.upper()}_SERVER_URL"] = f"http://{LOOPBACK}:{provider_port}/{social}"
+    command = (sys.executable, "-m", "chatkey_server", "serve")
+    local = f"http://{LOOPBACK}:{port}"
+    with (
+        Process("service", command, environ=environ, log=folder / "service.log") as process,
+        closing(ServiceLab(local, None)) as lab,
+        httpx.Client(base_url=local, trust_env=False, timeout=WAIT) as http,
+    ):
+        yield Service(process, environ, provider_port, lab, http)
+    log = (folder / "service.log").read_text()
+    assert not [line for line in log.splitlines() if any(trace in line for trace in _TRACES)]
+    assert not re.findall(r".{0,80}eyJ[\w-]{8,}\..{0,20}", log)

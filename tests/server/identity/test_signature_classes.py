@@ -1,0 +1,224 @@
+"""P-256 signatures at their edges, each made to order with its key: what the standard takes is taken, nothing else.
+
+For a message, a point R and a number s there is one key for which (R.x mod n, s) is a valid signature. So every edge
+can be had as a signature that holds, which a sloppy implementation would refuse, beside the same made wrong.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from base64 import urlsafe_b64encode
+from collections.abc import Iterator
+from functools import cache
+from itertools import product
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
+
+from chatkey_server.identity import keys
+
+P = 2**256 - 2**224 + 2**192 + 2**96 - 1
+N = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
+B = 0x5AC635D8AA3A93E7B3EBBD55769886BC651D06B0CC53B0F63BCE3C3E27D2604B
+G = (
+    0x6B17D1F2E12C4247F8BCE6E563A440F277037D812DEB33A0F4A13945D898C296,
+    0x4FE342E2FE1A7F9B8EE7EB4A7C0F9E162BCE33576B315ECECBB6406837BF51F5,
+)
+MESSAGE = b"header.payload"
+E = int.from_bytes(hashlib.sha256(MESSAGE).digest())
+MOST = 2**256 - 1
+
+Point = tuple[int, int]
+
+
+# the curve, as in the textbook
+
+
+def add(left: Point | None, right: Point | None) -> Point | None:
+    """Add two points; None is the point at infinity."""
+    if left is None or right is None:
+        return left or right
+    (x1, y1), (x2, y2) = left, right
+    if x1 == x2 and (y1 + y2) % P == 0:
+        return None
+    slope = (3 * x1 * x1 - 3) * pow(2 * y1, -1, P) if left == right else (y2 - y1) * pow(x2 - x1, -1, P)
+    x = (slope * slope - x1 - x2) % P
+    return x, (slope * (x1 - x) - y1) % P
+
+
+def times(number: int, point: Point | None) -> Point | None:
+    """Multiply a point."""
+    result = None
+    for bit in f"{number % N:b}":
+        result = add(result, result)
+        if bit == "1":
+            result = add(result, point)
+    return result
+
+
+def point_from(x: int) -> Point:
+    """Return the first point whose x is not below this one."""
+    while True:
+        square = (x**3 - 3 * x + B) % P
+        y = pow(square, (P + 1) // 4, P)
+        if y * y % P == square:
+            return x, y
+        x += 1
+
+
+@cache
+def key_for(r_point: Point, s: int) -> Point:
+    """Return the public key for which (r_point.x mod n, s) signs the message."""
+    r = r_point[0] % N
+    minus = times(-E * pow(s, -1, N), G)
+    found = times(s * pow(r, -1, N), add(r_point, minus))
+    assert found is not None
+    return found
+
+
+def read(point: Point) -> keys.PublicKey:
+    x, y = (urlsafe_b64encode(number.to_bytes(32, "big")).rstrip(b"=").decode() for number in point)
+    return keys.read_jwk({"kty": "EC", "crv": "P-256", "x": x, "y": y})
+
+
+def raw(r: int, s: int) -> bytes:
+    return r.to_bytes(32, "big") + s.to_bytes(32, "big")
+
+
+def holds(key: Point, r: int, s: int) -> bool:
+    return read(key).verify(raw(r, s), MESSAGE)
+
+
+SMALL = point_from(1)
+"""A point whose x is so small that x + n fits into 32 bytes too."""
+LARGE = point_from(N + 1)
+"""A point whose x is above n, so that r is x - n."""
+ORDINARY = times(0xC0FFEE, G) or G
+
+
+# what holds
+
+
+@pytest.mark.parametrize(
+    ("r_point", "s"),
+    [
+        pytest.param(point, s, id=f"{name}-{s.bit_length()}-bits-{s % 1000}")
+        for (name, point), s in product(
+            {"ordinary": ORDINARY, "r-small": SMALL, "x-above-n": LARGE, "r-of-g": G}.items(),
+            (1, 2, 255, 2**128, 2**248 - 1, 2**255, N // 2, N // 2 + 1, N - 2, N - 1),
+        )
+    ],
+)
+def test_a_signature_of_any_size_holds_and_no_second_spelling_of_it_does(r_point: Point, s: int) -> None:
+    key, r = key_for(r_point, s), r_point[0] % N
+
+    assert holds(key, r, s)
+    assert holds(key, r, N - s)  # ECDSA has two signatures for one; the nonce, not the bytes, is good once
+    for wrong_r, wrong_s in second_spellings(r, s, r_point[0]):
+        assert not holds(key, wrong_r, wrong_s)
+
+
+def second_spellings(r: int, s: int, x: int) -> Iterator[tuple[int, int]]:
+    """The same numbers modulo n, and their usual confusions, as far as 32 bytes hold them."""
+    spelled = [(r + N, s), (r, s + N), (N - r, s), (s, r), (r, 0), (0, s), (r, N), (N, s), (r ^ 1, s), (r, s ^ 1)]
+    if x != r:
+        spelled.append((x, s))
+    for wrong in spelled:
+        if max(wrong) <= MOST and wrong not in {(r, s), (r, N - s)}:
+            yield wrong
+
+
+@pytest.mark.parametrize("key", [G, times(-1, G), times(2, G), point_from(0), SMALL, LARGE, point_from(P - 50)])
+def test_a_key_at_the_edge_of_the_curve_is_a_key(key: Point) -> None:
+    assert read(key).jkt
+    assert not holds(key, 1, 1)
+
+
+def test_the_sum_within_a_verification_may_be_a_doubling() -> None:
+    s = 0x5EED
+    half = times(E * pow(s, -1, N), G)  # u1·G, and u2·Q shall be the same
+    r_point = add(half, half)
+    assert r_point is not None
+    r = r_point[0] % N
+    key = times(s * pow(r, -1, N), half)
+    assert key is not None
+
+    assert holds(key, r, s)
+
+
+# what does not
+
+
+EDGES: dict[str, int] = {
+    "0": 0, "1": 1, "2": 2, "n-1": N - 1, "n": N, "n+1": N + 1, "p-n": P - N, "p-1": P - 1, "p": P, "p+1": P + 1,
+    "half": N // 2, "all-ones": MOST, "high-bit": 2**255,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("r", "s"), list(product(EDGES, EDGES)))
+def test_a_pair_of_numbers_from_the_edge_is_no_signature(r: str, s: str) -> None:
+    assert not holds(key_for(ORDINARY, 77), EDGES[r], EDGES[s])
+
+
+@pytest.mark.parametrize("edge", EDGES.values(), ids=EDGES)
+def test_half_a_signature_is_none(edge: int) -> None:
+    key, r = key_for(ORDINARY, 77), ORDINARY[0] % N
+
+    assert holds(key, r, 77)
+    assert not holds(key, r, edge)
+    assert not holds(key, edge, 77)
+
+
+@pytest.mark.parametrize("s", [1, 0x5EED, N - 1])
+def test_a_sum_at_infinity_is_no_point(s: int) -> None:
+    r = 12345
+    key = times(-E * pow(r, -1, N), G)  # u1·G + u2·Q is the point at infinity, whatever s is
+    assert key is not None
+
+    assert not holds(key, r, s)
+
+
+def spellings(r: int, s: int) -> dict[str, bytes]:
+    """Other ways to write a signature down."""
+    good, der = raw(r, s), encode_dss_signature(r, s)
+    return {
+        "empty": b"",
+        "one byte": b"\0",
+        "der": der,
+        "der, padded to 64": der.ljust(64, b"\0")[:64],
+        "der with trailing bytes": der + b"\0\0",
+        "hex": good.hex().encode(),
+        "base64": urlsafe_b64encode(good),
+        "swapped": good[32:] + good[:32],
+        "little endian": good[31::-1] + good[:31:-1],
+        "r only": good[:32],
+        "s only": good[32:],
+        "truncated by one": good[:-1],
+        "truncated in front": good[1:],
+        "a zero behind": good + b"\0",
+        "a zero in front": b"\0" + good,
+        "zeros in front of both": b"\0" + good[:32] + b"\0" + good[32:],
+        "recovery id behind": good + b"\x1b",
+        "uncompressed tag in front": b"\x04" + good,
+        "twice": good * 2,
+        "as long as P-384's": r.to_bytes(48, "big") + s.to_bytes(48, "big"),
+        "as long as P-521's": r.to_bytes(66, "big") + s.to_bytes(66, "big"),
+        "a long zero": bytes(10_000),
+        "64 zeros": bytes(64),
+    }
+
+
+@pytest.mark.parametrize("name", spellings(1, 1))
+@pytest.mark.parametrize(("r_point", "s"), [(ORDINARY, 0x5EED), (SMALL, 1)], ids=["ordinary", "small"])
+def test_a_signature_is_64_bytes_and_written_in_one_way(name: str, r_point: Point, s: int) -> None:
+    key, r = read(key_for(r_point, s)), r_point[0] % N
+
+    assert key.verify(raw(r, s), MESSAGE)
+    assert not key.verify(spellings(r, s)[name], MESSAGE)
+
+
+@pytest.mark.parametrize(
+    "message", [b"", MESSAGE[:-1], MESSAGE + b"\0", MESSAGE.upper(), hashlib.sha256(MESSAGE).digest()]
+)
+def test_it_is_over_this_message_and_no_other(message: bytes) -> None:
+    assert not read(key_for(ORDINARY, 77)).verify(raw(ORDINARY[0] % N, 77), message)

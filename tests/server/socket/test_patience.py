@@ -1,0 +1,215 @@
+"""What the socket does beneath the app with a peer that is slow, takes nothing, or does not let it close."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+import pytest
+import uvicorn
+from uvicorn.server import ServerState
+
+from chatkey_protocol.codes import Close, Code
+from chatkey_server.identity.errors import Refused
+from chatkey_server.settings import Limits
+from chatkey_server.socket import wire
+from chatkey_server.socket.allowance import Allowance
+from chatkey_server.socket.registry import Crowd
+from chatkey_server.socket.wire import PatientSocket
+
+OPENING = (
+    b"GET /v1/socket HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+)
+PING = b"\x89\x80" + bytes(4)
+SOON = 0.02
+
+App = Callable[[Any, Callable[[], Awaitable[Any]], Callable[[Any], Awaitable[None]]], Awaitable[None]]
+
+
+class Pipe(asyncio.Transport):
+    """A connection whose peer only does what a test says."""
+
+    def __init__(self, *, one_side_closes: bool = True) -> None:
+        super().__init__()
+        self._one_side_closes = one_side_closes
+        self.written = b""
+        self.is_closed = False
+        self.answered, self.shut, self.aborted = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self.protocol: PatientSocket | None = None
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        return default
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        self.written += bytes(data)
+        self.answered.set()
+
+    def write_eof(self) -> None:
+        self.shut.set()
+
+    def can_write_eof(self) -> bool:
+        return self._one_side_closes
+
+    def pause_reading(self) -> None:
+        """Nothing comes by itself anyway."""
+
+    def resume_reading(self) -> None:
+        """Nothing comes by itself anyway."""
+
+    def is_closing(self) -> bool:
+        return False
+
+    def close(self) -> None:
+        """Wait for the peer to take the rest, for ever."""
+        self.is_closed = True
+
+    def abort(self) -> None:
+        self.aborted.set()
+        if self.protocol is not None:
+            self.protocol.connection_lost(None)
+
+
+def limits(**seconds: float) -> Limits:
+    """Return limits in fractions of a second, which no setting could give."""
+    return msgspec.structs.replace(Limits(), **seconds)
+
+
+async def opened(app: App, given: Limits, pipe: Pipe) -> PatientSocket:
+    """Open a socket to the app, as uvicorn does it, and wait until it was accepted."""
+    config = uvicorn.Config(app, ws_ping_interval=None, log_config=None)
+    config.load()
+    protocol = PatientSocket(given, config=config, server_state=ServerState(), app_state={})
+    pipe.protocol = protocol
+    protocol.connection_made(pipe)
+    protocol.data_received(OPENING)
+    await pipe.answered.wait()
+    return protocol
+
+
+async def greedy(scope: Any, receive: Any, send: Any) -> None:
+    """Accept, and tell everything to whoever is there until they are gone."""
+    await receive()
+    await send({"type": "websocket.accept"})
+    while (await receive())["type"] == "websocket.receive":
+        await send({"type": "websocket.send", "text": "x"})
+
+
+async def curt(scope: Any, receive: Any, send: Any) -> None:
+    """Accept, and close at once."""
+    await receive()
+    await send({"type": "websocket.accept"})
+    await send({"type": "websocket.close", "code": 4400})
+
+
+@pytest.mark.contract("D-10/patience")
+async def test_a_peer_that_takes_nothing_of_what_it_is_sent_is_cut_off() -> None:
+    pipe = Pipe()
+    protocol = await opened(greedy, limits(pong_timeout=SOON), pipe)
+
+    protocol.pause_writing()
+    await asyncio.wait_for(pipe.aborted.wait(), 5)
+
+    assert protocol.disconnected
+
+
+async def test_a_peer_that_reads_in_time_stays() -> None:
+    pipe = Pipe()
+    protocol = await opened(greedy, limits(pong_timeout=SOON), pipe)
+
+    protocol.pause_writing()
+    protocol.resume_writing()
+
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(pipe.aborted.wait(), 3 * SOON)
+    protocol.connection_lost(None)
+
+
+async def test_a_peer_that_does_not_let_the_connection_close_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wire, "LEAVING_SECONDS", SOON)
+    pipe = Pipe()
+
+    await opened(curt, limits(), pipe)
+
+    await asyncio.wait_for(pipe.aborted.wait(), 5)
+    assert b"\x88\x02\x11\x30" in pipe.written
+
+
+async def test_a_message_that_the_app_has_no_time_for_is_not_the_peers_fault() -> None:
+    pipe = Pipe()
+    protocol = await opened(greedy, limits(frame_timeout=SOON), pipe)
+    protocol.read_paused = True
+    protocol.data_received(b"\x81")  # the first byte of a frame, and then the app is busy
+
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(pipe.aborted.wait(), 3 * SOON)
+    assert not protocol.close_sent
+
+    protocol.read_paused = False
+    await asyncio.wait_for(pipe.shut.wait(), 5)
+    assert Code.FRAME_TIMEOUT.encode() in pipe.written
+    protocol.connection_lost(None)
+
+
+async def test_what_comes_after_the_close_frame_is_read_for_no_one() -> None:
+    pipe = Pipe()
+    protocol = await opened(greedy, limits(frames_per_second=3), pipe)
+
+    protocol.data_received(PING * 10)
+    protocol.data_received(PING)
+
+    closing = bytes([0x88, 2 + len(Code.RATE_LIMITED)]) + Close.RATE_LIMITED.to_bytes(2) + Code.RATE_LIMITED.encode()
+    assert pipe.written.endswith(b"\x8a\x00" * 3 + closing)
+    assert pipe.shut.is_set()
+    protocol.connection_lost(None)
+
+
+async def test_over_tls_where_one_side_cannot_close_alone_the_connection_is_closed_at_once() -> None:
+    pipe = Pipe(one_side_closes=False)
+    protocol = await opened(greedy, limits(frames_per_second=1), pipe)
+
+    protocol.data_received(PING * 3)
+
+    assert pipe.written.endswith(Code.RATE_LIMITED.encode())
+    assert (pipe.shut.is_set(), pipe.is_closed) == (False, True)
+    protocol.connection_lost(None)
+
+
+def test_an_allowance_is_a_second_of_them_at_once_and_then_as_many_a_second() -> None:
+    allowance = Allowance(3, 100.0)
+
+    assert [allowance.take(100.0) for _ in range(4)] == [True, True, True, False]
+    assert [allowance.take(100.4) for _ in range(2)] == [True, False]
+    assert [allowance.take(1000.0) for _ in range(4)] == [True, True, True, False]
+    assert [allowance.take(50.0) for _ in range(1)] == [False]
+
+
+def test_no_allowance_is_no_limit() -> None:
+    assert all(Allowance(0, 0.0).take(0.0) for _ in range(1000))
+
+
+@pytest.mark.contract("D-10/sockets")
+def test_a_crowd_counts_each_one_by_itself_and_forgets_who_left() -> None:
+    crowd = Crowd("address", 2)
+    for name in ("a", "a", "b"):
+        crowd.join(name)
+
+    with pytest.raises(Refused) as refused:
+        crowd.join("a")
+    assert (refused.value.code, refused.value.meaning.close) == (Code.TOO_MANY_SOCKETS, Close.RATE_LIMITED)
+    assert "address has 2 sockets" in refused.value.message
+
+    crowd.leave("a")
+    crowd.join("a")
+    for name in ("a", "a", "b"):
+        crowd.leave(name)
+    assert (len(crowd), "a" in crowd) == (0, False)
+
+
+def test_a_crowd_without_a_limit_takes_everyone() -> None:
+    crowd = Crowd("address", 0)
+    for _ in range(5000):
+        crowd.join("a")
+    assert "a" in crowd

@@ -1,0 +1,193 @@
+"""Mutants of ourselves: each line of `tests/mutants/mutants.toml` breaks the server in one line, and its test must notice.
+
+    python tools/mutants.py [WORD]
+
+applies each mutant (or those with WORD in file or name) to a copy of the server, never in the checkout, and runs the
+test it names. It ends with `N killed, M survived`; a survivor is a failure, and so is a line that is no longer there.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import multiprocessing
+import os
+import shutil
+import sys
+import tempfile
+import time
+import tomllib
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import click
+
+ROOT: Final = Path(__file__).parents[1]
+SERVER: Final = ROOT / "server"
+LIST: Final = ROOT / "tests" / "mutants" / "mutants.toml"
+LONGEST_SECONDS: Final = 60.0
+PRELOADED: Final = [
+    *("pytest", "pytest_asyncio.plugin", "hypothesis", "respx", "asyncpg", "httpx"),
+    *("cryptography.hazmat.primitives.asymmetric.ec", "joserfc.jwk", "jwt", "litestar.openapi.plugins", "piccolo.apps"),
+    *("piccolo.engine.sqlite", "piccolo.engine.postgres", "piccolo_admin.endpoints", "structlog", "websockets.sync.client"),
+]
+"""What most tests import: loaded once, in the process that the others are forked from."""
+
+RAN: Final = 64
+"""Added to pytest's exit code: a process that fails on its own has another."""
+
+_START: Final = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
+_processes = multiprocessing.get_context(_START)
+
+
+class MutantError(Exception):
+    """A mutant that does not fit the code any more."""
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One line of a file of the server, stripped of its indentation, and what stands there instead."""
+
+    name: str
+    file: str
+    find: str
+    replace: str
+    killed_by: str
+
+    def of(self, text: str) -> str:
+        """Return the mutated text. Raises `MutantError` unless the line is there exactly once and Python stays Python."""
+        lines = text.splitlines(keepends=True)
+        places = [number for number, line in enumerate(lines) if line.strip() == self.find]
+        if len(places) != 1:
+            raise MutantError(f"{self.file} has {len(places)} lines that are {self.find!r}")
+        line = lines[places[0]]
+        lines[places[0]] = line.replace(self.find, self.replace)
+        mutated = "".join(lines)
+        try:
+            compile(mutated, self.file, "exec", dont_inherit=True)
+        except SyntaxError as wrong:
+            raise MutantError(f"{self.name!r} is no Python: {wrong}") from None
+        return mutated
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of a mutant."""
+
+    mutant: Mutant
+    outcome: str
+    seconds: float
+    output: str
+
+
+def mutants() -> list[Mutant]:
+    """Return all of them, in the order of the file."""
+    return [Mutant(**entry) for entry in tomllib.loads(LIST.read_text())["mutant"]]
+
+
+@click.command
+@click.argument("word", default="")
+def main(word: str) -> None:
+    """Break the server in one line at a time, and see that its test notices."""
+    chosen = [mutant for mutant in mutants() if word in mutant.file or word in mutant.name]
+    _processes.set_forkserver_preload(PRELOADED)
+    _check_unbroken(sorted({mutant.killed_by for mutant in chosen}))
+    with ThreadPoolExecutor(max_workers=os.cpu_count()) as workers:
+        verdicts = []
+        for verdict in workers.map(_judge, chosen):
+            _show(verdict)
+            verdicts.append(verdict)
+    killed = sum(verdict.outcome == "killed" for verdict in verdicts)
+    click.echo(f"{killed} killed, {len(verdicts) - killed} survived")
+    sys.exit(killed != len(verdicts))
+
+
+def _check_unbroken(tests: Sequence[str]) -> None:
+    """A test that fails anyway kills nothing."""
+    with _copy() as folder:
+        code, output = _run(folder, tests)
+    if code != RAN:
+        raise click.ClickException(f"Without any mutant the tests fail:\n{output}")
+
+
+def _judge(mutant: Mutant) -> Verdict:
+    started = time.monotonic()
+    with _copy() as folder:
+        path = folder / mutant.file
+        try:
+            path.write_text(mutant.of(path.read_text()))
+        except MutantError as gone:
+            return Verdict(mutant, "UNFIT", 0, str(gone))
+        Path(importlib.util.cache_from_source(str(path))).unlink(missing_ok=True)
+        code, output = _run(folder, [mutant.killed_by])
+    outcome = {RAN: "SURVIVED", RAN + 1: "killed", None: "HUNG"}.get(code, "UNTESTED")
+    return Verdict(mutant, outcome, time.monotonic() - started, output)
+
+
+def _show(verdict: Verdict) -> None:
+    mutant = verdict.mutant
+    where, test = mutant.file.removeprefix("server/chatkey_server/"), mutant.killed_by.rpartition("::")[2]
+    click.echo(f"{verdict.outcome:9} {verdict.seconds:4.1f} s  {where:26} {mutant.name}  ({test})")
+    if verdict.outcome != "killed":
+        click.echo(verdict.output)
+
+
+@contextmanager
+def _copy() -> Iterator[Path]:
+    """Copy what may be mutated; the built assets, which are large, are only pointed to."""
+    with tempfile.TemporaryDirectory(prefix="chatkey-mutant-") as name:
+        folder = Path(name)
+        shutil.copytree(SERVER, folder / "server", ignore=shutil.ignore_patterns("built"))
+        built = Path("chatkey_server", "assets", "built")
+        (folder / "server" / built).symlink_to(_installed() / built, target_is_directory=True)
+        yield folder
+
+
+def _installed() -> Path:
+    """Return the folder of the installed package: in a checkout nothing may be built."""
+    spec = importlib.util.find_spec("chatkey_server")
+    if spec is None or spec.origin is None:
+        raise click.ClickException("chatkey is not installed here.")
+    return Path(spec.origin).parents[1]
+
+
+def _run(folder: Path, tests: Sequence[str]) -> tuple[int | None, str]:
+    """Run tests against the copy in a process of their own; the code is `RAN` and pytest's, None for one that hung."""
+    log = folder / "output.txt"
+    process = _processes.Process(target=_pytest, args=(folder, tests, log))
+    process.start()
+    process.join(LONGEST_SECONDS + len(tests))
+    if process.exitcode is None:
+        process.kill()
+        process.join()
+        return None, log.read_text()
+    return process.exitcode, log.read_text()
+
+
+def _pytest(folder: Path, tests: Sequence[str], log: Path) -> None:
+    """Run pytest on the copy, and exit with `RAN` and its code."""
+    with log.open("w") as output:
+        os.dup2(output.fileno(), 1)
+        os.dup2(output.fileno(), 2)
+    os.chdir(ROOT)
+    copy = str(folder / "server")
+    os.environ |= {"PYTHONPATH": copy, "PYTHONDONTWRITEBYTECODE": "1", "HYPOTHESIS_STORAGE_DIRECTORY": str(folder)}
+    sys.path.insert(0, copy)
+    sys.dont_write_bytecode = True
+    import pytest  # noqa: PLC0415 - in the child, which is forked before it
+
+    options = ("-x", "-q", "--no-header", "--tb=short", "-p", "no:cacheprovider", f"--basetemp={folder / 'tmp'}")
+    preloaded = ("-W", "ignore::pytest.PytestAssertRewriteWarning")
+    code = pytest.main([*options, *preloaded, *tests])
+    server = sys.modules.get("chatkey_server")
+    if server is None or not str(server.__file__).startswith(copy):
+        sys.stderr.write(f"the tests did not run the copy in {copy}\n")
+        code = pytest.ExitCode.INTERNAL_ERROR
+    sys.exit(RAN + code)
+
+
+if __name__ == "__main__":
+    main()
