@@ -58,6 +58,22 @@ def e2e(session: nox.Session) -> None:
 
 
 @nox.session
+def fuzz(session: nox.Session) -> None:
+    """Feed the server what nobody meant it to get: `nox -s fuzz -- 600` for ten minutes, or one."""
+    _install(session, "dev")
+    _install_project(session)
+    session.run("python", "tools/fuzz.py", *session.posargs)
+
+
+@nox.session
+def mutants(session: nox.Session) -> None:
+    """Break the server in one line at a time; its tests must notice: `nox -s mutants -- oauth` for some of them."""
+    _install(session, "dev")
+    _install_project(session)
+    session.run("python", "tools/mutants.py", *session.posargs)
+
+
+@nox.session
 def build(session: nox.Session) -> None:
     """Build wheel and source distribution, install the wheel in an empty environment and start what it brings."""
     session.install("uv")

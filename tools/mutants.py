@@ -32,7 +32,13 @@ LONGEST_SECONDS: Final = 60.0
 PRELOADED: Final = [
     *("pytest", "pytest_asyncio.plugin", "hypothesis", "respx", "asyncpg", "httpx"),
     *("cryptography.hazmat.primitives.asymmetric.ec", "joserfc.jwk", "jwt", "litestar.openapi.plugins", "piccolo.apps"),
-    *("piccolo.engine.sqlite", "piccolo.engine.postgres", "piccolo_admin.endpoints", "structlog", "websockets.sync.client"),
+    *(
+        "piccolo.engine.sqlite",
+        "piccolo.engine.postgres",
+        "piccolo_admin.endpoints",
+        "structlog",
+        "websockets.sync.client",
+    ),
 ]
 """What most tests import: loaded once, in the process that the others are forked from."""
 

@@ -45,6 +45,9 @@ TEST_CONVENIENCES = (
 )
 """What Playwright switches off by default and people's browsers have on."""
 
+ONE_COMPILER = ("--js-flags=--no-wasm-tier-up --no-wasm-dynamic-tiering",)
+"""A page that lives for a second gains nothing from compiling its WebAssembly twice, and pays a fifth of its CPU."""
+
 REMEDY = (
     "No browser was found. Name one with CHATKEY_BROWSER=/path/to/chromium (Chrome and Edge will do), "
     "or run `python -m playwright install chromium` on a machine that reaches the internet."

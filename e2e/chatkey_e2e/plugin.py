@@ -50,9 +50,6 @@ faults_key = pytest.StashKey[list[Faults]]()
 NOT_STARTED = 3
 """Exit status when there is nothing to test with: no browser, or a server that does not start."""
 
-ONE_COMPILER = ("--js-flags=--no-wasm-tier-up --no-wasm-dynamic-tiering",)
-"""A page that lives for a second gains nothing from compiling its WebAssembly twice, and pays a fifth of its CPU."""
-
 SOCIALS = AVAILABLE_SOCIALS + ANNOUNCED_SOCIALS
 """Announced social providers are tested like the others."""
 
@@ -168,7 +165,7 @@ def make_browser(
                 profile=profile,
                 headed=chatkey_options.headed,
                 trusted_spki=spki,
-                args=ONE_COMPILER if profile is browsers.Profile.DEFAULT else (),
+                args=browsers.ONE_COMPILER if profile is browsers.Profile.DEFAULT else (),
             )
             ending.callback(started.close)
             return started

@@ -101,6 +101,7 @@ class PatientHttp(HttpToolsProtocol):
     def handle_websocket_upgrade(self) -> None:
         """Have a socket, which has its own limits of time."""
         self._rest()
+        self._stop_looking()
         super().handle_websocket_upgrade()
 
     def _watch(self) -> None:

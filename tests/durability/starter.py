@@ -5,6 +5,8 @@ with `pid <number>`, what the command prints, and `ended <status>`. So a server 
 be killed like any other process.
 """
 
+import asyncio
+import gc
 import json
 import os
 import sys
@@ -12,11 +14,13 @@ import sys
 from chatkey_server.app import create_app
 from chatkey_server.cli import main
 from chatkey_server.commands import db, provider  # noqa: F401
-from chatkey_server.commands.serve import uvicorn_config
+from chatkey_server.commands.serve import _check_stores, uvicorn_config
 from chatkey_server.settings import load
 
 settings = load()
-uvicorn_config(create_app(settings), settings)  # for what they import
+asyncio.run(_check_stores(settings))  # these two for what they import
+uvicorn_config(create_app(settings), settings)
+gc.freeze()  # or every child would look through it all, and copy it by that
 
 for line in sys.stdin:
     asked = json.loads(line)

@@ -244,6 +244,7 @@ def test_a_flood_of_what_is_no_message_ends_the_connection_too(service: Service,
         wire.send(sent)
 
         assert wire.end() == ([], 4429)
+    assert service.heard("socket.refused")["facts"]["code"] == "rate_limited"
 
 
 @pytest.mark.row("WSK-043")

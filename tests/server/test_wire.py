@@ -29,14 +29,14 @@ FORM = (
 
 
 class Impatient(Limits, frozen=True):
-    """Limits of a server that waits a twentieth of a second."""
+    """Limits of a server that waits a tenth of a second."""
 
-    request_timeout: float = 0.05  # type: ignore[assignment]
+    request_timeout: float = 0.1  # type: ignore[assignment]
 
 
 @pytest.fixture
 async def port(sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[int]:
-    """The port of a server in this process that waits a twentieth of a second."""
+    """The port of a server in this process that waits a tenth of a second."""
     monkeypatch.setattr(logging.getLogger("uvicorn.access"), "propagate", True)  # uvicorn changes it for the process
     listener = socket.create_server(("127.0.0.1", 0))
     made: int = listener.getsockname()[1]
@@ -146,11 +146,22 @@ async def big_answer(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.body", "body": BIG})
 
 
+class Watched(wire.PatientHttp):
+    """Tells when a connection is lost."""
+
+    lost: asyncio.Event
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self.lost.set()
+
+
 @pytest.fixture
 async def big_port() -> AsyncIterator[int]:
     """The port of a server whose answers are more than what the kernel keeps for a peer."""
     listener = socket.create_server(("127.0.0.1", 0))
-    http = cast("type[asyncio.Protocol]", partial(wire.PatientHttp, Impatient()))
+    Watched.lost = asyncio.Event()
+    http = cast("type[asyncio.Protocol]", partial(Watched, Impatient()))
     server = uvicorn.Server(uvicorn.Config(big_answer, http=http, log_config=None, lifespan="off"))
     running = asyncio.create_task(server.serve(sockets=[listener]))
     yield listener.getsockname()[1]
@@ -160,24 +171,26 @@ async def big_port() -> AsyncIterator[int]:
 
 @pytest.mark.contract("D-20/patience")
 async def test_a_peer_that_takes_nothing_of_its_answer_is_cut_off(big_port: int) -> None:
-    async with dialled(big_port) as (reader, writer):
+    async with dialled(big_port) as (reader, writer), asyncio.timeout(10):
         writer.write(REQUEST)
         await reader.read(1)
         cast("asyncio.Transport", writer.transport).pause_reading()
-        await asyncio.sleep(0.3)  # six times what the server waits
+        await Watched.lost.wait()
         cast("asyncio.Transport", writer.transport).resume_reading()
 
         assert len(await until_the_end(reader)) < len(BIG)
 
 
 async def test_a_peer_that_takes_its_answer_slowly_gets_all_of_it(big_port: int) -> None:
-    received = 0
+    loop, received = asyncio.get_running_loop(), 0
     async with dialled(big_port) as (reader, writer):
+        begun = loop.time()
         writer.write(REQUEST)
         while received < len(BIG):
             received += len(await reader.read(400_000))
-            await asyncio.sleep(0.002)
+            await asyncio.sleep(0.006)  # a slow line
 
+    assert loop.time() - begun > 2 * Impatient().request_timeout
     assert received >= len(BIG)
 
 

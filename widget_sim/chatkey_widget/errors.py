@@ -158,11 +158,8 @@ MEANINGS: Final[dict[str, Meaning]] = {
 
 
 def _of_another_code(phase: Phase | None) -> Meaning:
-    """Return what a code of the service means that has no meaning of its own here; a person who clicked is told."""
-    remediation = "Look up this code in the service's documentation."
-    if phase == "oauth":
-        return Meaning(phase, remediation, retryable=True, said=_SIGN_IN_AGAIN)
-    return Meaning(phase or "socket", remediation)
+    """Return what a code of the service means that has no meaning of its own here."""
+    return Meaning(phase or "socket", "Look up this code in the service's documentation.", retryable=phase == "oauth")
 
 
 class WidgetError(Exception):
@@ -187,7 +184,7 @@ class WidgetError(Exception):
         self.phase: Phase = phase or meaning.phase
         self.remediation = remediation or meaning.remediation
         self.retryable = meaning.retryable if retryable is None else retryable
-        self.said = meaning.said
+        self.said = meaning.said or (_SIGN_IN_AGAIN if phase == "oauth" else None)  # who clicked is told
 
     def __str__(self) -> str:
         return f"{self.code}: {self.message}"

@@ -19,7 +19,7 @@ from chatkey_widget.effects import (
     StoreToken,
     TearDown,
 )
-from chatkey_widget.errors import Fault, WidgetError
+from chatkey_widget.errors import Fault, Phase, WidgetError
 from chatkey_widget.frames import UnreadableFrame
 from chatkey_widget.login import LEAST_SECONDS, Login, read_member
 from chatkey_widget.principal import Custom, Member, Principal, Social, Visitor, identity, person, same_person
@@ -388,7 +388,7 @@ class Machine:
             case Custom():
                 self._custom_refused(refused)
             case Social():
-                self._tell_refusal(refused)
+                self._tell_refusal(refused, "socket" if refused.expired else "oauth")
                 self._leave_member(refused.code)
             case _:
                 self._tell_refusal(refused)
@@ -404,9 +404,9 @@ class Machine:
         if not (another and self._ask("renew" if refused.expired else "rejected")):
             self._leave_member(refused.code)
 
-    def _tell_refusal(self, refused: Refused) -> None:
+    def _tell_refusal(self, refused: Refused, phase: Phase = "socket") -> None:
         message = refused.message or "The server refused the token."
-        self._ctx.report(WidgetError(refused.code, message, phase="socket"))
+        self._ctx.report(WidgetError(refused.code, message, phase=phase))
 
     def _stop(self, error: WidgetError) -> None:
         self._login.cancel()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -15,12 +16,13 @@ from playwright.sync_api import TimeoutError as PlaywrightTimeout
 from chatkey_e2e.gettoken import browser_page
 from chatkey_e2e.gettoken.exchange import Broken, Exchange, Response
 from chatkey_e2e.gettoken.exchange import Request as Sent
+from chatkey_e2e.gettoken.live import Service, Unusable
+from chatkey_e2e.gettoken.model import Finding, Verdict
 from chatkey_e2e.redaction import redact_zip
 from chatkey_protocol.storage_keys import MEMBER_TOKEN_PREFIX
 
 if TYPE_CHECKING:
     from chatkey_e2e.gettoken.calls import Calls
-    from chatkey_e2e.gettoken.live import Service
 
 STEP_SECONDS: Final = 20.0
 UNTIL: Final = """([identity, event, after]) => {
@@ -39,14 +41,6 @@ BROWSERS_OWN: Final = frozenset({"cookie", "host", "origin", "referer", "user-ag
 """Headers that a page cannot set, or need not."""
 
 
-class NoPage(Exception):
-    """The page cannot be shown; the message says why, and `about` is the answer that shows it."""
-
-    def __init__(self, message: str, *about: Exchange) -> None:
-        super().__init__(message)
-        self.about = about
-
-
 class Visit:
     """One person's visit: his cookies, his page, and our widget on it."""
 
@@ -61,7 +55,9 @@ class Visit:
         self._after = 0
         self._kept: tuple[str, ...] | None = None
         self._context = browser.new_context(
-            ignore_https_errors=calls.target.insecure_tls, reduced_motion="reduce", viewport={"width": 900, "height": 700}
+            ignore_https_errors=calls.target.insecure_tls,
+            reduced_motion="reduce",
+            viewport={"width": 900, "height": 700},
         )
         calls.ending.callback(self._context.close)
         self._prepare()
@@ -71,11 +67,11 @@ class Visit:
     # what can be done
 
     def open(self) -> None:
-        """Show the page, and wait until the person is the member or something is wrong. Raises `NoPage`."""
+        """Show the page, and wait until the person is the member or something is wrong. Raises `Unusable`."""
         self._show(lambda: self.page.goto(self.address, wait_until="commit"))
 
     def reload(self) -> None:
-        """Show the page again, and wait as before. Raises `NoPage`."""
+        """Show the page again, and wait as before. Raises `Unusable`."""
         self._show(lambda: self.page.reload(wait_until="commit"))
 
     def renew(self, seconds: float) -> None:
@@ -113,7 +109,9 @@ class Visit:
     @property
     def stored(self) -> str | None:
         """The token that the widget keeps for the next page."""
-        value: str | None = self.page.evaluate("(key) => localStorage.getItem(key)", MEMBER_TOKEN_PREFIX + self._provider)
+        value: str | None = self.page.evaluate(
+            "(key) => localStorage.getItem(key)", MEMBER_TOKEN_PREFIX + self._provider
+        )
         return value
 
     @property
@@ -139,10 +137,23 @@ class Visit:
             self._kept = (str(screenshot), str(trace))
         return self._kept
 
+    def trouble(self, wanted: str) -> Finding:
+        """Return the failure of a step that should have ended otherwise, with its cause."""
+        from chatkey_e2e.gettoken import browser_findings  # noqa: PLC0415 - only a failure needs it
+
+        message, hint = browser_findings.cause(self._calls, self)
+        return self.failed(f"{wanted} {message}", hint)
+
+    def failed(self, message: str, hint: str | None = None) -> Finding:
+        """Return a failure, with the last call of the endpoint and what was kept of the visit."""
+        return Finding(Verdict.FAIL, message, hint, tuple(self.exchanges[-1:]), self.keep())
+
     # how it is done
 
     def _prepare(self) -> None:
         target, session = self._calls.target, self._calls.member
+        with suppress(PlaywrightError):  # older browsers do not guard this machine from the pages of others
+            self._context.grant_permissions(["local-network-access"])
         given = {name: value for name, value in session.cookies.items() if name not in session.lines}
         self._context.add_cookies([{"name": name, "value": value, "url": target.url} for name, value in given.items()])
         headers = [*session.headers, *((name, session.filled(value)) for name, value in target.headers)]
@@ -171,12 +182,12 @@ class Visit:
             fetched = self._calls.fetch("the page, for the browser", self.address, self._calls.member)
             if not fetched.succeeded:
                 led = f", to {fetched.location}" if fetched.redirected else ""
-                raise NoPage(f"{self.address} is answered {fetched.status or fetched.broken}{led}.", fetched)
+                raise Unusable(f"{self.address} is answered {fetched.status or fetched.broken}{led}.", fetched)
         self._document = browser_page.document(fetched, self._service, self._calls.member.lines.values())
         try:
             go()
         except PlaywrightError as error:
-            raise NoPage(f"The browser cannot show {self.address}: {error.message.splitlines()[0]}.") from error
+            raise Unusable(f"The browser cannot show {self.address}: {error.message.splitlines()[0]}.") from error
         self._wait_for("member")
 
     def _wait_for(self, identity: str, event: str | None = None) -> None:

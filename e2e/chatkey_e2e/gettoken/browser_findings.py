@@ -1,4 +1,4 @@
-"""Says why a visit did not go as it should: a policy, a cookie, a service worker, the endpoint, or what the widget says."""
+"""Says why a visit did not go as it should: a policy, a cookie, a service worker, or what the widget says."""
 
 from __future__ import annotations
 
@@ -9,26 +9,17 @@ from urllib.parse import urlsplit
 from chatkey_e2e.gettoken.browser import Visit
 from chatkey_e2e.gettoken.calls import Calls
 from chatkey_e2e.gettoken.live import Service
-from chatkey_e2e.gettoken.model import Finding, Verdict
 from chatkey_e2e.gettoken.target import is_loopback
 
 WORKER: Final = " A service worker answers for this page: let it leave the endpoint and the widget's files alone."
 POLICY_DOC: Final = "docs/integrators.md has the strictest policy that works."
 
 
-def not_so(calls: Calls, visit: Visit, wanted: str) -> Finding:
-    """Return the failure of a visit in which something else was `wanted`, with what was kept of it."""
+def cause(calls: Calls, visit: Visit) -> tuple[str, str]:
+    """Return what happened instead, and what to do."""
     state = visit.state
     message, hint = _blocked(calls, state) or _told(calls, visit) or _silence(visit)
-    if state["worker"]:
-        hint += WORKER
-    about = tuple(visit.exchanges[-1:])
-    return Finding(Verdict.FAIL, f"{wanted} {message}", hint, about, visit.keep())
-
-
-def failed(visit: Visit, message: str) -> Finding:
-    """Return a failure with what was kept of the visit."""
-    return Finding(Verdict.FAIL, message, None, tuple(visit.exchanges[-1:]), visit.keep())
+    return message, f"{hint}{WORKER}" if state["worker"] else hint
 
 
 def _blocked(calls: Calls, state: Mapping[str, Any]) -> tuple[str, str] | None:
@@ -74,7 +65,9 @@ def _cross_origin(visit: Visit) -> str:
     """Recognise a call that left the origin on its way, which the widget is told nothing about."""
     if not any("CORS" in complaint for complaint in visit.complaints):
         return ""
-    return "The call was sent on to another origin, where the browser may not read the answer: answer it where it came to."
+    return (
+        "The call was sent on to another origin, where the browser may not read the answer: answer it where it came to."
+    )
 
 
 def _nobody(calls: Calls, visit: Visit) -> tuple[str, str]:

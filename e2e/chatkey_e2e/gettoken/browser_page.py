@@ -47,7 +47,7 @@ class Document:
 def document(fetched: Exchange | None, service: Service, set_cookies: Iterable[str]) -> Document:
     """Return the page as it was fetched, or an empty one, with the widget's script.
 
-    `set_cookies` are lines of `Set-Cookie` with which the login was answered: the browser judges them as it always does.
+    `set_cookies` are the lines with which the login set its cookies: the browser judges them as it always does.
     The reference server takes the place of the service that a Content-Security-Policy names.
     """
     answer = fetched.response if fetched else None
@@ -57,7 +57,9 @@ def document(fetched: Exchange | None, service: Service, set_cookies: Iterable[s
     if service.own:
         kept = [(name, with_service(value, service.url) if name.lower() == POLICY else value) for name, value in kept]
         body = META.sub(lambda found: _meta(found, service.url), body)
-    nonce = _nonce(" ".join(value for name, value in kept if name.lower() == POLICY) + str(META.findall(body)))
+    policies = [value for name, value in kept if name.lower() == POLICY]
+    policies += [html.unescape(found[0].decode("utf-8", "replace")) for found in META.finditer(body)]
+    nonce = _nonce(" ".join(policies))
     cookies = [("Set-Cookie", line) for line in set_cookies]
     return Document(page.status, (*kept, *cookies), _with_script(body, service, nonce))
 
@@ -83,7 +85,8 @@ def _is_address(source: str) -> bool:
 
 def _meta(found: re.Match[bytes], url: str) -> bytes:
     policy = html.unescape((found["double"] or found["single"] or b"").decode("utf-8", "replace"))
-    return found["head"] + f'"{html.escape(with_service(policy, url))}"'.encode()
+    escaped = html.escape(with_service(policy, url), quote=False).replace('"', "&quot;")
+    return found["head"] + f'"{escaped}"'.encode()
 
 
 def _nonce(policies: str) -> str | None:

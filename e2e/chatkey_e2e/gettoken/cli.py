@@ -176,6 +176,7 @@ def check(
         if plan:
             sys.exit(run.plan())
         run.check_allowed(yes=yes)
+        run = run.with_login_by_hand()
         sys.exit(run.watch(watched) if watched else run.once())
     except OptionError as error:
         raise WrongUsage(str(error)) from error

@@ -19,6 +19,9 @@ from chatkey_e2e.gettoken.wire import HttpWire, Unreachable
 from chatkey_protocol.names import CONFIG_PATH, SOCKET_PATH
 
 if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+    from chatkey_e2e.gettoken.browser import Visit
     from chatkey_e2e.gettoken.calls import Calls
     from chatkey_e2e.wire import Key, Outcome
 
@@ -26,8 +29,8 @@ WAYS: Final = "--secret-env NAME, or --service-url URL"
 REFERENCE: Final = "the reference server"
 
 
-class NoService(Exception):
-    """The service cannot be used; the message says why, and `about` are the answers that show it."""
+class Unusable(Exception):
+    """The service or the page cannot be used; the message says why, and `about` are the answers that show it."""
 
     def __init__(self, message: str, *about: Exchange) -> None:
         super().__init__(message)
@@ -53,7 +56,9 @@ class Live:
         calls.ending.callback(self._close)
 
     def warm_up(self) -> None:
-        """Start the browser, while time has to pass anyway."""
+        """Start the browser, if there will be use for it: now, when time has to pass anyway."""
+        if self._calls.target.live and self._calls.target.live.browser:
+            _ = self.browser
 
     def begin(self) -> None:
         """Start the reference server in the background, if there will be use for it: it takes a second or two."""
@@ -63,7 +68,7 @@ class Live:
 
     @cached_property
     def service(self) -> Service:
-        """The service, ready. Raises `Skipped` where there can be none, `NoService` where the one named is no help."""
+        """The service, ready. Raises `Skipped` where there can be none, `Unusable` where the one named is no help."""
         target = self._calls.target
         if target.live is None:
             raise Skipped("no service is started", "--socket")
@@ -86,7 +91,7 @@ class Live:
         return self._calls.ask("the call for a key made here", self._calls.member, jkt=self.key.jkt)
 
     def connect(self, key: Key) -> Outcome:
-        """Open a socket with the token of `answer` and a proof by a key. Raises `NoService` if none can be opened."""
+        """Open a socket with the token of `answer` and a proof by a key. Raises `Unusable` if none can be opened."""
         from chatkey_e2e.gettoken import live_socket  # noqa: PLC0415
 
         return live_socket.connected(
@@ -96,6 +101,28 @@ class Live:
             token=self.answer.token or "",
             key=key,
         )
+
+    @cached_property
+    def visit(self) -> Visit:
+        """A visit to the page with a widget on it. Raises `Skipped` without --browser, `Unusable` without a page."""
+        live = self._calls.target.live
+        if live is None or not live.browser:
+            raise Skipped("it takes a browser", "--browser")
+        return self._visited()
+
+    def _visited(self) -> Visit:
+        from chatkey_e2e.gettoken.browser import Visit  # noqa: PLC0415 - Playwright is not needed before
+
+        visit = Visit(self._calls, self.service, self.browser)
+        visit.open()
+        return visit
+
+    @cached_property
+    def browser(self) -> Browser:
+        """The browser, started."""
+        from chatkey_e2e.gettoken import browser_launch  # noqa: PLC0415
+
+        return browser_launch.launched(self._calls.target, self._wire, self._ending)
 
     @cached_property
     def _wire(self) -> HttpWire:
@@ -111,14 +138,15 @@ class Live:
     def _named(self, url: str) -> Service:
         address = url + CONFIG_PATH.format(id=self._provider)
         try:
+            self._wire.reach(url)
             answer = self._wire.send(Request("the service's configuration", "GET", address))
         except Unreachable as error:
-            raise NoService(f"{url} cannot be reached ({error}).") from error
+            raise Unusable(f"{url} cannot be reached ({error}).") from error
         if answer.status != 200:
-            raise NoService(f"{address} answers {answer.status or answer.broken}.", answer)
+            raise Unusable(f"{address} answers {answer.status or answer.broken}.", answer)
         uri = _socket_uri(answer.text)
         if uri is None:
-            raise NoService(f"{address} names no socket_uri.", answer)
+            raise Unusable(f"{address} names no socket_uri.", answer)
         return Service(url, url, uri, own=False)
 
     def _own(self, secret: str) -> Service:

@@ -10,7 +10,7 @@ from websockets.exceptions import WebSocketException
 from websockets.sync.client import connect
 from websockets.typing import Origin, Subprotocol
 
-from chatkey_e2e.gettoken.live import NoService
+from chatkey_e2e.gettoken.live import Unusable
 from chatkey_e2e.gettoken.wire import HttpWire, Unreachable
 from chatkey_e2e.wire import Key, Outcome, Peer
 from chatkey_protocol.names import SUBPROTOCOL
@@ -21,12 +21,12 @@ SECONDS: Final = 5.0
 def connected(wire: HttpWire, uri: str, *, page: str, token: str, key: Key) -> Outcome:
     """Open a socket from a page's origin, send the token with a proof by the key, and return what is answered.
 
-    Raises `NoService` where no socket can be opened.
+    Raises `Unusable` where no socket can be opened.
     """
     try:
         return _dialogue(wire, uri, page, token, key)
     except (OSError, Unreachable, WebSocketException) as error:
-        raise NoService(f"No socket can be opened at {uri}: {error or type(error).__name__}.") from error
+        raise Unusable(f"No socket can be opened at {uri}: {error or type(error).__name__}.") from error
 
 
 def _dialogue(wire: HttpWire, uri: str, page: str, token: str, key: Key) -> Outcome:

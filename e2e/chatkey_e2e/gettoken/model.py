@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -73,7 +74,8 @@ class Check:
     """One question asked of an endpoint.
 
     `section` is the contract's, or the RFC's, or empty. `sent` and `passes` say in words what goes out and what must
-    come back, `hint` what to change. `needs` are the checks without which this one cannot be judged.
+    come back, `hint` what to change. `mistakes` are what usually causes a failure, `mend` is the line to write, by
+    language. `needs` are the checks without which this one cannot be judged.
     """
 
     id: str
@@ -84,6 +86,8 @@ class Check:
     passes: str
     hint: str
     why: str
+    mistakes: tuple[str, ...]
+    mend: Mapping[str, str] = field(hash=False)
     needs: tuple[str, ...]
     phase: Phase
     judge: Judge = field(repr=False)
@@ -97,6 +101,8 @@ def check(
     sent: str,
     passes: str,
     hint: str,
+    mistakes: tuple[str, ...],
+    mend: Mapping[str, str] = MappingProxyType({}),
     section: str = "",
     needs: tuple[str, ...] = (),
     phase: Phase = Phase.FIRST,
@@ -105,7 +111,7 @@ def check(
 
     def made(judge: Judge) -> Check:
         why = " ".join((judge.__doc__ or "").split())
-        return Check(name, group, severity, section, sent, passes, hint, why, needs, phase, judge)
+        return Check(name, group, severity, section, sent, passes, hint, why, mistakes, mend, needs, phase, judge)
 
     return made
 

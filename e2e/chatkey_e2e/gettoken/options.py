@@ -134,7 +134,7 @@ def _login(
 
 def _login_b(given: Given, environ: Mapping[str, str]) -> Login | None:
     made = _login(given, given.login_b, given.login_fields_b, given.login_field_envs_b, environ)
-    if made and not (given.login or given.login_fields or given.login_field_envs):
+    if made and not (given.login or given.login_fields or given.login_field_envs or given.browser_login):
         raise OptionError("The second login needs a first one: --login or --login-url.")
     return made
 
@@ -164,6 +164,8 @@ def _live(given: Given) -> LiveOptions | None:
                 "--no-socket leaves out all that --service-url and --browser are for: give one or the other."
             )
         return None
+    if given.browser_login and (given.login or given.login_fields or given.login_field_envs):
+        raise OptionError("--browser-login is the first login: leave --login and --login-field out.")
     url = checked_origin(given.service_url, "--service-url") if given.service_url else None
     return LiveOptions(url, wanted, given.browser_login, given.results)
 

@@ -6,7 +6,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +20,7 @@ from chatkey_e2e.gettoken.exchange import Request
 from chatkey_e2e.gettoken.exits import Exit, status
 from chatkey_e2e.gettoken.findings import plural
 from chatkey_e2e.gettoken.known import Known
+from chatkey_e2e.gettoken.live_plan import PlannedLive
 from chatkey_e2e.gettoken.model import Report
 from chatkey_e2e.gettoken.plan import PlanClock, PlanWire
 from chatkey_e2e.gettoken.runner import Selection, run
@@ -49,11 +50,20 @@ class Run:
                 f"{self.target.host} is not this machine. Look at the requests with --plan, then allow them with --yes."
             )
 
+    def with_login_by_hand(self) -> Run:
+        """Let a person log in first, where that was asked for."""
+        if not (self.target.live and self.target.live.by_hand):
+            return self
+        from chatkey_e2e.gettoken.browser_login import logged_in  # noqa: PLC0415 - Playwright is seldom needed
+
+        return replace(self, target=logged_in(self.target))
+
     def plan(self) -> Exit:
         """Print every request a clean run sends, and send none."""
         clock, console = PlanClock(), Console()
         wire = PlanWire(self.target, now=clock.now)
         with Calls(self.target, wire=wire, now=clock.now, sleep=clock.sleep) as calls:
+            calls.live = PlannedLive(calls)
             run(calls, selection=self.selection)
             console.print(f"{plural(len(wire.sent), 'request')}, if nothing fails; none is sent now.\n", **PLAIN)
             for (label, line), times in _counted(wire.sent, self.target, calls).items():

@@ -27,6 +27,8 @@ class Session:
         self.rotates = False
         self.same_site: dict[str, str] = {}
         """The SameSite attribute of the cookies whose setting was seen; empty where there was none."""
+        self.lines: dict[str, str] = {}
+        """The lines that set those cookies, for a browser."""
         given = tuple(headers)
         self._headers = tuple(header for header in given if header[0].lower() != "cookie")
         self.cookies: dict[str, str] = {}
@@ -59,6 +61,7 @@ class Session:
             self.rotates |= name in self.cookies and self.cookies[name] != value
             self.cookies[name] = value
             self.same_site[name] = _attribute(attributes, "samesite")
+            self.lines[name] = line
 
     def garbage(self) -> Session:
         """Return a session of the same shape that nobody was ever given."""

@@ -394,11 +394,11 @@ def test_htm_027_without_javascript_the_page_says_so_and_shows_no_token(
 
     page.goto(approved(stack, opener.address()))
 
-    # Where JavaScript is only emulated as off, Chromium keeps what is in <noscript> as text.
-    expect(page.locator("main")).to_contain_text("The chat cannot be told without JavaScript.", use_inner_text=False)
+    # In a page that JavaScript is kept from by a debugger, Chromium reads <noscript> without showing it.
+    assert "<noscript><p>The chat cannot be told without JavaScript." in page.content()
     expect(page.locator("#lost")).to_be_hidden()
     assert "eyJ" not in (page.locator("main").text_content() or "")
-    assert page.content().count("eyJ") - page.url.count("eyJ") <= 1  # in the script's data
+    assert len(re.findall(r"eyJ[\w-]+\.eyJ[\w-]+\.[\w-]+", page.content())) == 1  # in the script's data
 
 
 # where its message goes
@@ -584,7 +584,7 @@ def test_htm_034_a_popup_that_was_open_for_ten_minutes_is_too_late(advance: Adva
     consent.approve()
     failed = widget.wait_for_event("oauth:failed")
 
-    assert failed["social"] == "google"
+    assert failed == {"social": "google", "code": "state_expired"}
     assert widget.identity["identity"] == "visitor"
     widget.sign_in_with("google").approve()
     widget.wait_for("member")
@@ -605,7 +605,7 @@ def test_htm_035_an_identity_token_that_is_refused_is_dropped(
 
     assert widget.uid == visitor
     assert widget.stored(business.storage_key) is None
-    expect(widget.panel.get_by_role("alert").first).to_be_visible()
+    expect(widget.panel.get_by_text("Signing in did not work. Please try again.")).to_be_visible()
     widget.sign_in_with("google").approve()
     widget.wait_for("member")
 
@@ -655,6 +655,7 @@ def with_coop(shop: ShopPage, stack: Stack, policy: str) -> None:
     )
     headers = {"content-type": answer.headers["content-type"], "cross-origin-opener-policy": policy}
     shop.page.route(url, lambda route: route.fulfill(headers=headers, body=answer.text))
+    shop.page.context.grant_permissions(["local-network-access"])  # a page that was not loaded from here needs it
 
 
 @pytest.mark.contract("D-12/always-chat")
@@ -679,4 +680,4 @@ def test_htm_020_a_page_that_cuts_its_popups_off_is_told_which_header_to_change(
     assert widget.identity["identity"] == "visitor"
     assert failed["code"] == "popup_lost"
     assert "same-origin-allow-popups" in error["remediation"]
-    widget.send("Can you help me without an account?")
+    expect(widget.panel.get_by_text("This page lost sight of the sign-in window")).to_be_visible()

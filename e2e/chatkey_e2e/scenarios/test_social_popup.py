@@ -67,14 +67,16 @@ def test_a_popup_that_the_provider_leaves_open(visitor: Visitor, faults: Faults)
     visitor.comes_in("google")
 
 
-def test_a_provider_that_never_answers(visitor: Visitor, faults: Faults) -> None:
+def test_a_provider_that_never_answers(visitor: Visitor, faults: Faults, stack: Stack) -> None:
     """F172: whoever is tired of waiting closes the popup."""
     faults.arm("hang", provider="google", leg="consent")
 
     consent = visitor.asks("google")
+    visitor.looks_around()
     consent.approve_and_wait_in_vain()
+    stack.provider_lab.requests(leg=Leg.CONSENT, wait=STEP_MS / 1000)
 
-    visitor.closes(consent.page)
+    consent.page.close()
     visitor.is_told("google", "popup_closed", CLOSED)
     visitor.comes_in("google")
 
@@ -111,3 +113,70 @@ def test_without_its_state_a_sign_in_is_told_in_the_popup_only(
     visitor.closes(consent.page)
     visitor.is_told("google", "popup_closed", CLOSED)
     visitor.comes_in("google")
+
+
+def test_a_way_back_that_belongs_to_another_provider(visitor: Visitor, faults: Faults, stack: Stack) -> None:
+    """F173: the state says which provider was asked, and the callback of another one takes nothing."""
+    application = visitor.business.own_keys["google"]
+    stack.provider_lab.add_client(
+        "google",
+        redirect_uris=[stack.callback("google"), stack.callback("gitlab")],
+        **application.for_provider(),
+    )
+    faults.arm("other-redirect-uri", provider="google")
+
+    consent = visitor.asks("google")
+    consent.approve()
+
+    expect(consent.page.get_by_role("alert")).to_contain_text("state_invalid")
+    visitor.closes(consent.page)
+    visitor.is_told("google", "popup_closed", CLOSED)
+    visitor.comes_in("google")
+
+
+@pytest.mark.contract("D-09/accepted-once", "5.7/state")
+def test_a_way_back_with_the_state_of_somebody_elses_sign_in(
+    visitor: Visitor, faults: Faults, make_context: MakeContext
+) -> None:
+    """F175: what is said of the other sign-in is not heard, and neither browser comes in by it."""
+    other = ShopPage(make_context().new_page(), visitor.business).open()
+    theirs = other.sign_in_with("google")
+    faults.arm("state-swapped", provider="google")
+
+    consent = visitor.asks("google")
+    visitor.looks_around()
+    with consent.page.expect_event("close"):
+        consent.approve()
+
+    visitor.is_told("google", "popup_closed", CLOSED)
+    theirs.approve()
+    assert other.wait_for_event("oauth:failed")["code"] == "state_invalid"
+    visitor.comes_in("google")
+
+
+# Cut off from the page
+
+
+@pytest.mark.parametrize(
+    ("fault", "where"),
+    [
+        ("coop-same-origin", "entrance"),
+        ("coop-same-origin", "consent"),
+        ("coop-same-origin-allow-popups", "consent"),
+        ("coop-noopener-allow-popups", "consent"),
+    ],
+)
+def test_a_popup_that_the_provider_cuts_off_from_the_page(
+    visitor: Visitor, faults: Faults, fault: str, where: str
+) -> None:
+    """F164: by its Cross-Origin-Opener-Policy; whoever signs in there all the same reads that the chat is not told."""
+    faults.arm(fault, provider="google", page=where)
+    clock = visitor.widget.page.context.clock
+    clock.pause_at(visitor.widget.page.evaluate("() => Date.now() + 1"))
+
+    consent = visitor.asks("google")
+    clock.run_for(LOOK_AND_GRACE_MS)
+
+    visitor.is_told("google", "popup_lost", LOST)
+    clock.resume()
+    ...

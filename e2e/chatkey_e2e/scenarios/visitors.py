@@ -36,9 +36,13 @@ class Visitor:
         """Press the button of a social provider."""
         return self.widget.sign_in_with(social)
 
+    def looks_around(self) -> None:
+        """Let so much time pass that a window which is gone is one that the person closed."""
+        self.advance(A_WHILE)
+
     def closes(self, popup: Page) -> None:
         """Close the popup after a while."""
-        self.advance(A_WHILE)
+        self.looks_around()
         popup.close()
 
     def is_told(self, social: str, code: str, words: str) -> None:

@@ -42,17 +42,24 @@ def mint(key: bytes, state: State) -> str:
     return f"{payload}.{encoding.encode(_mac(key, payload))}"
 
 
-def read(text: str, keys: Sequence[bytes], *, social: str, now: float) -> State:
-    """Verify a state that came back to the callback of `social`; refuses with `state_invalid` or `state_expired`."""
+def read(text: str, keys: Sequence[bytes], *, social: str) -> State:
+    """Verify that a state was made here, for `social`, at whatever time; refuses with `state_invalid`.
+
+    Whoever started the login may then be told of its end, even if that is `check_age`.
+    """
     state = _verified(text, keys)
     if state.social != social:
         raise _invalid(f"it belongs to a login with {state.social}, and this is the callback of {social}")
+    return state
+
+
+def check_age(state: State, now: float) -> None:
+    """Refuse a state after its ten minutes (contract 8) with `state_expired`, before it was made with `state_invalid`."""
     age = now - state.iat
     if age < -LEEWAY_SECONDS:
         raise _invalid("it was made in the future")
     if age >= LIFETIME_SECONDS:
         raise Refused(Code.STATE_EXPIRED, "The sign-in took longer than 10 minutes; start it again.", member="state")
-    return state
 
 
 def _verified(text: str, keys: Sequence[bytes]) -> State:

@@ -61,9 +61,10 @@ def router(services: Services) -> Router:
             social = registry.get(name, services.settings)
             given = await _parameters(request, social, services.settings.limits.query_bytes)
             text = _brought_back(given, "state", social)
-            state = oauth_state.read(text, services.vault.state_keys, social=social.name, now=services.clock())
+            state = oauth_state.read(text, services.vault.state_keys, social=social.name)
             provider = await services.providers.get(state.pid)
             opener = _opener(state, provider)
+            oauth_state.check_age(state, services.clock())
             if request.method == "HEAD":
                 return Answer(b"", popup_page.HEADERS)  # a look, which must not use the state up
             grant = await _grant(services, social, state, given)

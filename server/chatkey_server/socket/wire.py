@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
+import structlog
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from chatkey_protocol.codes import Code
@@ -20,6 +21,8 @@ CLOSING_SECONDS: Final = 2.0
 """How long a peer may take to answer a close frame."""
 LEAVING_SECONDS: Final = 5.0
 """How long the last of what is sent may take to reach a peer, before the connection is cut."""
+
+log: structlog.typing.FilteringBoundLogger = structlog.get_logger("chatkey.socket")
 
 
 class PatientSocket(WebSocketsSansIOProtocol):
@@ -140,6 +143,7 @@ class PatientSocket(WebSocketsSansIOProtocol):
         """Close with a code of ours, which is all that a peer this far from the profile is told."""
         if self.close_sent or self.transport.is_closing():
             return
+        log.info("socket.refused", code=code, member=None, cause=None)
         self.conn.fail(MEANINGS[code].close, code)
         self.handle_parser_exception()
 

@@ -30,7 +30,7 @@ def check_of(
     name: str, judge: Judge, *, needs: tuple[str, ...] = (), phase: Phase = Phase.FIRST, group: str = ANSWERS
 ) -> Check:
     """Return a check that is only judged."""
-    return Check(name, group, Severity.MUST, "", "sent", "passes", "The hint.", "Why.", needs, phase, judge)
+    return Check(name, group, Severity.MUST, "", "sent", "passes", "The hint.", "Why.", (), {}, needs, phase, judge)
 
 
 def passing(_: Calls) -> Finding:

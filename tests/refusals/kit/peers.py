@@ -7,12 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from honest import BrowserKey, Json, Maker
 from websockets.exceptions import ConnectionClosed
 
+from honest import BrowserKey, Json, Maker
+
 if TYPE_CHECKING:
-    from shipped import Service
     from websockets.sync.client import ClientConnection
+
+    from shipped import Service
 
 WAIT: Final = 10.0
 """Seconds until a peer that hears nothing gives up."""

@@ -16,9 +16,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import httpx
-from honest import BrowserKey, Json
-from peers import WAIT, Ended, Peer
-from shop import Shop
 from websockets.sync.client import connect
 
 from chatkey_demo.stack.applications import Application
@@ -26,6 +23,9 @@ from chatkey_demo.stack.lab import ServiceLab, SocialKeys
 from chatkey_demo.stack.ports import LOOPBACK, free_ports
 from chatkey_demo.stack.process import Process
 from chatkey_protocol.names import AVAILABLE_SOCIALS
+from honest import BrowserKey, Json
+from peers import WAIT, Ended, Peer
+from shop import Shop
 
 MakeService = Callable[..., AbstractContextManager["Service"]]
 

@@ -8,6 +8,7 @@ from honest import BrowserKey, Json, Maker, merged
 
 if TYPE_CHECKING:
     import httpx
+
     from shipped import Service
 
 

@@ -108,7 +108,7 @@ def test_a_state_lives_ten_minutes(
     if code is None:
         login.accept(given)
     else:
-        login.refuse(given, code, told=False)
+        login.refuse(given, code)
 
 
 @pytest.mark.row("OAC-005")
@@ -118,7 +118,7 @@ def test_a_state_from_the_future_is_400(service: Service, sign_in: MakeSignIn) -
     given = login.approve()
     service.reset()
 
-    page = login.refuse(given, "state_invalid", told=False)
+    page = login.refuse(given, "state_invalid")
 
     assert "made in the future" in page.text
     service.advance(3600)
@@ -136,7 +136,7 @@ def test_a_state_is_good_once_whatever_code_comes_with_it(service: Service, sign
     login.refuse(fresh, "state_used")
     login.refuse(first, "state_used")
     service.advance(600)
-    login.refuse(fresh, "state_expired", told=False)
+    login.refuse(fresh, "state_expired")
 
 
 @pytest.mark.row("OAC-006")

@@ -114,7 +114,18 @@ def test_the_visitor_uid_is_v_and_the_thumbprint(key: Key) -> None:
 
 
 @pytest.mark.parametrize(
-    "uid", ["", "v_", "v_x", "V_" + "A" * 43, "A" * 43, "v_" + "A" * 44, "v_" + "A" * 42, "v_" + "A" * 42 + "B", "v_" + "é" * 43]
+    "uid",
+    [
+        "",
+        "v_",
+        "v_x",
+        "V_" + "A" * 43,
+        "A" * 43,
+        "v_" + "A" * 44,
+        "v_" + "A" * 42,
+        "v_" + "A" * 42 + "B",
+        "v_" + "é" * 43,
+    ],
 )
 def test_a_uid_of_another_shape_has_no_thumbprint(uid: str) -> None:
     assert keys.jkt_of_visitor(uid) is None

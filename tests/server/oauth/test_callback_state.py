@@ -52,16 +52,19 @@ async def test_of_two_callbacks_with_one_state_a_single_one_gets_in(
 
 @pytest.mark.contract("8/state-validity", "5.7/ten-minutes", "D-03/state-400")
 @pytest.mark.parametrize("age", [0, 599, 600, 601])
-async def test_a_state_lives_ten_minutes(
-    client: ServerClient, clock: Clock, start: Start, github: respx.MockRouter, age: int
+async def test_a_state_lives_ten_minutes_and_the_opener_is_told_of_its_end(
+    client: ServerClient, clock: Clock, start: Start, github: respx.MockRouter, delivered: Delivered, age: int
 ) -> None:
-    state = await start()
+    state = await start(nonce="n-1")
     clock.advance(age)
 
     answer = await client.get(PATH, params={"state": state, "code": CODE})
 
     assert answer.status_code == (200 if age < 600 else 400)
-    assert ("state_expired" in answer.text) == (age >= 600)
+    delivery = delivered(answer)
+    assert delivery is not None
+    assert delivery["message"]["nonce"] == "n-1"
+    assert delivery["message"].get("error", {}).get("code") == (None if age < 600 else "state_expired")
 
 
 @pytest.mark.contract("4.5/steps", "5.7/state", "D-03/state-400")
@@ -110,7 +113,7 @@ async def test_a_state_of_another_social_provider_is_400(
 @pytest.mark.contract("D-05/state-key")
 async def test_a_state_signed_with_a_providers_secret_is_400(client: ServerClient, start: Start) -> None:
     services = client.services
-    genuine = oauth_state.read(await start(), services.vault.state_keys, social="github", now=services.clock())
+    genuine = oauth_state.read(await start(), services.vault.state_keys, social="github")
     secret = (await services.providers.get("shop")).secrets.current
 
     answer = await client.get(PATH, params={"state": oauth_state.mint(secret, genuine), "code": CODE})

@@ -67,7 +67,7 @@ async def test_the_key_source_decides_whose_application_asks(
 async def test_the_state_is_signed_by_the_server_and_says_who_asked(client: ServerClient, start: Start) -> None:
     text = await start(jkt=JKT, nonce="widgets-nonce")
 
-    state = oauth_state.read(text, client.services.vault.state_keys, social="github", now=client.services.clock())
+    state = oauth_state.read(text, client.services.vault.state_keys, social="github")
     assert (state.pid, state.social, state.origin) == ("shop", "github", ORIGIN)
     assert (state.nonce, state.jkt, state.iat) == ("widgets-nonce", JKT, int(client.services.clock()))
 
@@ -78,7 +78,7 @@ async def test_the_providers_secret_does_not_verify_the_state(client: ServerClie
     provider = await client.services.providers.get("shop")
 
     with pytest.raises(Refused):
-        oauth_state.read(text, [provider.secrets.current], social="github", now=client.services.clock())
+        oauth_state.read(text, [provider.secrets.current], social="github")
 
 
 @pytest.mark.contract("D-07/pkce")
@@ -87,7 +87,7 @@ async def test_the_verifier_stays_in_the_database_under_the_states_id(client: Se
 
     sent = sent_to(answer)
     keys = client.services.vault.state_keys
-    state = oauth_state.read(sent["state"], keys, social="google", now=client.services.clock())
+    state = oauth_state.read(sent["state"], keys, social="google")
     flow = await OAuthFlow.objects().get(OAuthFlow.id == state.id)
     assert flow is not None
     assert sent["code_challenge"] == consent.challenge(flow.verifier)

@@ -40,8 +40,12 @@ Step = tuple[str, Any]
 _seconds = st.sampled_from((0.0, 0.5, 9.9, 10.0, 60.0, 3569.0, 3570.0, 3599.0, 3600.0))
 _steps = st.one_of(
     st.tuples(st.just("wait"), _seconds),
-    st.tuples(st.just("connect"), st.sampled_from(("honest", "honest", "thief", "old nonce", "other token", "expired"))),
-    st.tuples(st.just("refresh"), st.sampled_from(("newer", "older", "other uid", "other key", "other login", "expired"))),
+    st.tuples(
+        st.just("connect"), st.sampled_from(("honest", "honest", "thief", "old nonce", "other token", "expired"))
+    ),
+    st.tuples(
+        st.just("refresh"), st.sampled_from(("newer", "older", "other uid", "other key", "other login", "expired"))
+    ),
     st.tuples(st.just("say"), st.sampled_from(("ping", "message", "history", "search", "call", "nonsense"))),
 )
 conversations = st.builds(

@@ -36,7 +36,9 @@ LIKELY: Final[dict[str, Any]] = {
     "body": ("x" * 3000, "\u00e9" * 2100),
 }
 
-frames = st.sampled_from(HONEST).flatmap(lambda frame: shaken_object(frame, {n: LIKELY[n] for n in frame if n in LIKELY}))
+frames = st.sampled_from(HONEST).flatmap(
+    lambda frame: shaken_object(frame, {n: LIKELY[n] for n in frame if n in LIKELY})
+)
 frame_texts = st.one_of(
     st.sampled_from(HONEST[2:]).map(json.dumps),
     frames.map(lambda raw: raw.decode("utf-8", "surrogateescape")),

@@ -12,16 +12,65 @@ from shaken import sometimes_shaken
 from chatkey_server.identity import origins
 from chatkey_server.identity.errors import Refused
 
-REGISTERED: Final = ("https://shop.example", "https://shop.example:8443", "http://localhost:8801", "https://xn--bcher-kva.example")
+REGISTERED: Final = (
+    "https://shop.example",
+    "https://shop.example:8443",
+    "http://localhost:8801",
+    "https://xn--bcher-kva.example",
+)
 HOSTS: Final = (
     *("shop.example", "SHOP.example", "localhost", "shop.localhost", "xn--bcher-kva.example", "a-b.example", "x"),
-    *("127.0.0.1", "127.1", "0x7f.1", "192.0.2.7", "2130706433", "1.2.3.256", "01.2.3.4", "[::1]", "[2001:DB8::7]", "[::ffff:127.0.0.1]"),
-    *("shop_.example", "-a.example", "a..example", "shop.example.", "*.shop.example", "a" * 63 + ".example", "a" * 64 + ".example"),
-    *("[::1%25eth0]", "[::1", "[]", "user@shop.example", "shop.example@evil.test", "localhost.evil.test", "b\u00fccher.example"),
+    *(
+        "127.0.0.1",
+        "127.1",
+        "0x7f.1",
+        "192.0.2.7",
+        "2130706433",
+        "1.2.3.256",
+        "01.2.3.4",
+        "[::1]",
+        "[2001:DB8::7]",
+        "[::ffff:127.0.0.1]",
+    ),
+    *(
+        "shop_.example",
+        "-a.example",
+        "a..example",
+        "shop.example.",
+        "*.shop.example",
+        "a" * 63 + ".example",
+        "a" * 64 + ".example",
+    ),
+    *(
+        "[::1%25eth0]",
+        "[::1",
+        "[]",
+        "user@shop.example",
+        "shop.example@evil.test",
+        "localhost.evil.test",
+        "b\u00fccher.example",
+    ),
 )
-PORTS: Final = ("", "", ":443", ":80", ":8443", ":0", ":65535", ":65536", ":08", ":", ":x", ":\u0661", ":99999", ":100000")
+PORTS: Final = (
+    "",
+    "",
+    ":443",
+    ":80",
+    ":8443",
+    ":0",
+    ":65535",
+    ":65536",
+    ":08",
+    ":",
+    ":x",
+    ":\u0661",
+    ":99999",
+    ":100000",
+)
 
-domains = st.builds(lambda host, port: host + port, st.sampled_from(HOSTS), st.sampled_from(PORTS)).flatmap(sometimes_shaken)
+domains = st.builds(lambda host, port: host + port, st.sampled_from(HOSTS), st.sampled_from(PORTS)).flatmap(
+    sometimes_shaken
+)
 named_origins = st.builds(
     lambda scheme, domain, rest: scheme + domain + rest,
     st.sampled_from(("https://", "http://", "HTTPS://", "ftp://", "file://", "https:/", "//", "null", "")),

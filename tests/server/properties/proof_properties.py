@@ -34,15 +34,38 @@ THIEFS: Final = ec.derive_private_key(0x5EED0FA7F1EF, ec.SECP256R1())
 def jwk_of(key: ec.EllipticCurvePrivateKey) -> dict[str, str]:
     """Return the public JWK of a key."""
     numbers = key.public_key().public_numbers()
-    return {"kty": "EC", "crv": "P-256", "x": b64(numbers.x.to_bytes(32, "big")), "y": b64(numbers.y.to_bytes(32, "big"))}
+    return {
+        "kty": "EC",
+        "crv": "P-256",
+        "x": b64(numbers.x.to_bytes(32, "big")),
+        "y": b64(numbers.y.to_bytes(32, "big")),
+    }
 
 
 JWK: Final = jwk_of(MINE)
 JKT: Final = strict_proofs.thumbprint(JWK)
 LIKELY_JWK: Final = {
-    **{"kty": ("ec", "RSA", "oct", "OKP"), "crv": ("P-384", "p-256", "secp256k1", "Ed25519"), "d": ("AQ", ""), "k": ("AA",)},
-    **{"use": ("sig", "enc"), "alg": ("ES256", "HS256"), "key_ops": (["verify"], ["sign"], "verify", []), "kid": ("1",)},
-    "x": (JWK["y"], JWK["x"] + "=", "AA" + JWK["x"], b64(b"\0" + read_base64url(JWK["x"])), JWK["x"][:-1], "A" * 43, b64(P.to_bytes(32, "big"))),
+    **{
+        "kty": ("ec", "RSA", "oct", "OKP"),
+        "crv": ("P-384", "p-256", "secp256k1", "Ed25519"),
+        "d": ("AQ", ""),
+        "k": ("AA",),
+    },
+    **{
+        "use": ("sig", "enc"),
+        "alg": ("ES256", "HS256"),
+        "key_ops": (["verify"], ["sign"], "verify", []),
+        "kid": ("1",),
+    },
+    "x": (
+        JWK["y"],
+        JWK["x"] + "=",
+        "AA" + JWK["x"],
+        b64(b"\0" + read_base64url(JWK["x"])),
+        JWK["x"][:-1],
+        "A" * 43,
+        b64(P.to_bytes(32, "big")),
+    ),
     "y": (JWK["x"], jwk_of(THIEFS)["y"], b64((P - 1).to_bytes(32, "big")), JWK["y"] + "\n"),
 }
 LIKELY_HEADER: Final = {
@@ -56,12 +79,32 @@ LIKELY_HEADER: Final = {
 ADDRESSES: Final = (
     *("wss://chat.example:443/v1/socket", "WSS://CHAT.example/v1/socket", f"{URI}?a=b", f"{URI}#x", f"{URI}?#"),
     *("wss://chat.example:0443/v1/socket", "wss://chat.example:8443/v1/socket", "ws://chat.example/v1/socket"),
-    *(f"{URI}/", f"{URI}x", "wss://chat.example/V1/socket", "wss://chat.example//v1/socket", "wss://chat.example/v1/./socket"),
-    *("wss://evil.example/v1/socket", "wss://chat.example.evil.example/v1/socket", "wss://chat.example@evil.example/v1/socket"),
-    *("https://chat.example/v1/socket", "wss:///v1/socket", "wss://chat.example", "wss://chat.example:/v1/socket", f" {URI}"),
-    *("wss://chat.example/v1/s%6fcket", "wss://chat.ex\u0430mple/v1/socket", f"{URI}\n", "wss://chat.example\\v1/socket"),
+    *(
+        f"{URI}/",
+        f"{URI}x",
+        "wss://chat.example/V1/socket",
+        "wss://chat.example//v1/socket",
+        "wss://chat.example/v1/./socket",
+    ),
+    *(
+        "wss://evil.example/v1/socket",
+        "wss://chat.example.evil.example/v1/socket",
+        "wss://chat.example@evil.example/v1/socket",
+    ),
+    *(
+        "https://chat.example/v1/socket",
+        "wss:///v1/socket",
+        "wss://chat.example",
+        "wss://chat.example:/v1/socket",
+        f" {URI}",
+    ),
+    *(
+        "wss://chat.example/v1/s%6fcket",
+        "wss://chat.ex\u0430mple/v1/socket",
+        f"{URI}\n",
+        "wss://chat.example\\v1/socket",
+    ),
 )
-
 
 
 class Parts(NamedTuple):

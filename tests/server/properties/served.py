@@ -90,7 +90,9 @@ def serving(folder: Path) -> Iterator[Served]:
     with Process("service", command, environ=environ, log=folder / "service.log") as process:
         served = Served(port, process)
         for social in ("google", "github"):
-            _arrange(served, "applications", {"social": social, "client_id": "our-client", "client_secret": "our-secret"})
+            _arrange(
+                served, "applications", {"social": social, "client_id": "our-client", "client_secret": "our-secret"}
+            )
         business = {"id": PROVIDER, "secret_key": SECRET.decode(), "domains": ["shop.example"]}
         _arrange(served, "providers", {**business, "socials": {"google": {}, "github": {}}})
         yield served

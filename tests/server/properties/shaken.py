@@ -19,13 +19,31 @@ ODD_JSON: Final = (
 )
 NO_JSON: Final = (
     *("1e400", "NaN", "-Infinity", "01", "+1", "1.", ".5", "0x1", "1" * 5000, "[1,]", "{,}", "undefined", "True", ""),
-    *(r'"\ud800"', r'"\udc00\ud800"', r'"\q"', r'"\u00g0"', '"\n"', "'x'", '{"a":1,"a":1}', '[{"b":{"a":1,"\\u0061":2}}]'),
+    *(
+        r'"\ud800"',
+        r'"\udc00\ud800"',
+        r'"\q"',
+        r'"\u00g0"',
+        '"\n"',
+        "'x'",
+        '{"a":1,"a":1}',
+        '[{"b":{"a":1,"\\u0061":2}}]',
+    ),
     *("[" * 3000, '{"a":' * 3000),
 )
 """What only looks like JSON, or what two readers would read differently."""
 AROUND: Final = (
     *([(b"", b"")] * 30),
-    *((b" ", b"\r\n"), (b"\xef\xbb\xbf", b""), (b"", b"\x00"), (b"x", b""), (b"", b"\xff"), (b"", b","), (b"[", b"]"), (b"", b"{}")),
+    *(
+        (b" ", b"\r\n"),
+        (b"\xef\xbb\xbf", b""),
+        (b"", b"\x00"),
+        (b"x", b""),
+        (b"", b"\xff"),
+        (b"", b","),
+        (b"[", b"]"),
+        (b"", b"{}"),
+    ),
 )
 ODD_CHARACTERS: Final = "=.+/ \n\0A_-\u00e9\uff21\u200b%&?#\\\"'"
 

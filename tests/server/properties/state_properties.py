@@ -53,7 +53,9 @@ def check_state(case: StateCase) -> str:
     judgement = strict_states.judge(case.text, made, KEYS, case.social, case.now)
 
     def read() -> None:
-        assert oauth_state.read(case.text, KEYS, social=case.social, now=case.now) == case.made
+        state = oauth_state.read(case.text, KEYS, social=case.social)
+        oauth_state.check_age(state, case.now)
+        assert state == case.made
 
     return agrees(judgement, read)
 
@@ -73,7 +75,7 @@ def _otherwise(draw: Draw, key: bytes, made: State) -> str:
 def check_any_text(text: str) -> str:
     """Read what is no state at all."""
     return agrees(
-        strict_states.judge(text, [], KEYS, "google", NOW), lambda: oauth_state.read(text, KEYS, social="google", now=NOW)
+        strict_states.judge(text, [], KEYS, "google", NOW), lambda: oauth_state.read(text, KEYS, social="google")
     )
 
 

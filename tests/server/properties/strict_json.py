@@ -13,6 +13,8 @@ _ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
 _SHORT: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _WORDS: Final = {"true": True, "false": False, "null": None}
 _PAIR: Final = re.compile("([\ud800-\udbff])([\udc00-\udfff])")
+DEEPEST: Final = 32
+"""How many objects and arrays may stand in each other."""
 _MOST_DIGITS: Final = 4300
 """Python reads no longer integers, and no number here has a use for more."""
 
@@ -25,9 +27,9 @@ def read_json(raw: bytes) -> Any:
     """Return the one value in `raw`. Raises `NotStrict`, also for a member named twice or a number without bound."""
     try:
         text = raw.decode("utf-8")
-        value, end = _value(text, _space(text, 0))
-    except (UnicodeDecodeError, RecursionError):
+    except UnicodeDecodeError:
         raise NotStrict from None
+    value, end = _value(text, _space(text, 0), DEEPEST)
     if _space(text, end) != len(text):
         raise NotStrict
     return value
@@ -78,12 +80,12 @@ def _space(text: str, at: int) -> int:
     return found.end() if found else at
 
 
-def _value(text: str, at: int) -> tuple[Any, int]:
+def _value(text: str, at: int, levels: int) -> tuple[Any, int]:
     first = text[at : at + 1]
-    if first == "{":
-        return _object(text, at + 1)
-    if first == "[":
-        return _array(text, at + 1)
+    if first in {"{", "["}:
+        if not levels:
+            raise NotStrict
+        return (_object if first == "{" else _array)(text, at + 1, levels - 1)
     if first == '"':
         return _string(text, at)
     for word, value in _WORDS.items():
@@ -92,7 +94,7 @@ def _value(text: str, at: int) -> tuple[Any, int]:
     return _number(text, at)
 
 
-def _object(text: str, at: int) -> tuple[dict[str, Any], int]:
+def _object(text: str, at: int, levels: int) -> tuple[dict[str, Any], int]:
     members: dict[str, Any] = {}
     at = _space(text, at)
     if text.startswith("}", at):
@@ -102,20 +104,20 @@ def _object(text: str, at: int) -> tuple[dict[str, Any], int]:
         at = _expect(text, _space(text, at), ":")
         if name in members:
             raise NotStrict
-        members[name], at = _value(text, _space(text, at))
+        members[name], at = _value(text, _space(text, at), levels)
         at = _space(text, at)
         if text.startswith("}", at):
             return members, at + 1
         at = _expect(text, at, ",")
 
 
-def _array(text: str, at: int) -> tuple[list[Any], int]:
+def _array(text: str, at: int, levels: int) -> tuple[list[Any], int]:
     values: list[Any] = []
     at = _space(text, at)
     if text.startswith("]", at):
         return values, at + 1
     while True:
-        value, at = _value(text, _space(text, at))
+        value, at = _value(text, _space(text, at), levels)
         values.append(value)
         at = _space(text, at)
         if text.startswith("]", at):

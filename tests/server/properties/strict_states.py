@@ -10,7 +10,9 @@ from strict_json import NotStrict, read_base64url
 from strict_tokens import Judgement
 
 
-def judge(text: str, made: Sequence[tuple[bytes, str, int]], keys: Sequence[bytes], social: str, now: float) -> Judgement:
+def judge(
+    text: str, made: Sequence[tuple[bytes, str, int]], keys: Sequence[bytes], social: str, now: float
+) -> Judgement:
     """Judge a state by the payloads that were signed: nobody else can make one. Each is (payload, social, time)."""
     payload, _, mac = text.partition(".")
     try:

@@ -35,7 +35,9 @@ REACHED = {
 
 @pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE])
 def test_every_answer_is_documented_and_none_is_a_failure_of_ours(served: Served, mode: GenerationMode) -> None:
-    operations = (operation for operation in _operations(served) if mode is GenerationMode.POSITIVE or _can_err(operation))
+    operations = (
+        operation for operation in _operations(served) if mode is GenerationMode.POSITIVE or _can_err(operation)
+    )
 
     seen = {operation.label: _try_out(operation, mode) for operation in operations}
 
@@ -52,7 +54,9 @@ def _operations(served: Served) -> list[Any]:
 
 def _can_err(operation: Any) -> bool:
     """Tell whether a request can break the document's word: a path may hold any text. HEAD is judged as GET is."""
-    return operation.method.upper() != "HEAD" and any(parameter.location == "query" for parameter in operation.iter_parameters())
+    return operation.method.upper() != "HEAD" and any(
+        parameter.location == "query" for parameter in operation.iter_parameters()
+    )
 
 
 def _try_out(operation: Any, mode: GenerationMode) -> Counter[int]:

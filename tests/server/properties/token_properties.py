@@ -131,12 +131,42 @@ def _likely_claims(claims: dict[str, Any], now: float) -> dict[str, Any]:
     return {
         "iat": times,
         "nbf": times,
-        "exp": (*times, claims["iat"] + 7200, claims["iat"] + 7201, claims["iat"] + 86_400, claims["iat"] + 86_401, 3600),
+        "exp": (
+            *times,
+            claims["iat"] + 7200,
+            claims["iat"] + 7201,
+            claims["iat"] + 86_400,
+            claims["iat"] + 86_401,
+            3600,
+        ),
         "type": ("visitor", "user", "identity", "Visitor", "member"),
         "pid": ("prov_b", "prov_a ", "PROV_A"),
-        "uid": ("google:42", "google:", ":42", "myspace:42", f"v_{JKT}", f"V_{JKT}", f"v_{JKT[:-1]}t", "a\u0000b", "x" * 255),
-        "cnf": ({"jkt": JKT}, {"jkt": JKT[:-1]}, {"jkt": JKT[:-1] + "t"}, {"jkt": JKT + "="}, {"x5t": JKT}, {"jkt": 5}, JKT),
-        "data": ({"auth_provider": "google"}, {"auth_provider": "github"}, {"avatar": 5}, {"auth_provider": ["google"]}),
+        "uid": (
+            "google:42",
+            "google:",
+            ":42",
+            "myspace:42",
+            f"v_{JKT}",
+            f"V_{JKT}",
+            f"v_{JKT[:-1]}t",
+            "a\u0000b",
+            "x" * 255,
+        ),
+        "cnf": (
+            {"jkt": JKT},
+            {"jkt": JKT[:-1]},
+            {"jkt": JKT[:-1] + "t"},
+            {"jkt": JKT + "="},
+            {"x5t": JKT},
+            {"jkt": 5},
+            JKT,
+        ),
+        "data": (
+            {"auth_provider": "google"},
+            {"auth_provider": "github"},
+            {"avatar": 5},
+            {"auth_provider": ["google"]},
+        ),
     }
 
 

@@ -55,18 +55,26 @@ class Start(NamedTuple):
     nonce: str | None
 
 
-starts = st.builds(
-    Start, _providers, _socials, st.none() | st.just(ORIGIN).flatmap(sometimes_shaken), _jkts, _nonces
-)
+starts = st.builds(Start, _providers, _socials, st.none() | st.just(ORIGIN).flatmap(sometimes_shaken), _jkts, _nonces)
 _targets = st.builds(
     lambda path, query: path.encode() + b"?" + _UNSENDABLE.sub(lambda found: b"%%%02X" % found[0][0], query),
     st.builds(
         lambda shape, provider, social: shape.format(id=quote(provider, safe="%."), social=social),
         st.sampled_from(
             (
-                *("/v1/public/provider/{id}", "/v1/public/provider/{id}/token", "/v1/public/provider/{id}/member/token"),
+                *(
+                    "/v1/public/provider/{id}",
+                    "/v1/public/provider/{id}/token",
+                    "/v1/public/provider/{id}/member/token",
+                ),
                 *("/v1/public/provider/{id}/oauth/{social}", "/v1/public/oauth/{social}/callback", "/v1/socket"),
-                *("/v1/public//provider/{id}", "/v1/public/provider/{id}/", "/assets/{social}", "/schema/{social}", "/{id}"),
+                *(
+                    "/v1/public//provider/{id}",
+                    "/v1/public/provider/{id}/",
+                    "/assets/{social}",
+                    "/schema/{social}",
+                    "/{id}",
+                ),
             )
         ),
         _providers,
@@ -105,8 +113,15 @@ class Connect(NamedTuple):
     token: str
 
 
-connects = st.builds(Connect, proof_parts(), st.sampled_from(("honest", "honest", "honest", "expired", "foreign", "text")))
-TOKEN_FAULTS: Final = {"honest": "", "expired": "token_expired", "foreign": "token_signature", "text": "token_malformed"}
+connects = st.builds(
+    Connect, proof_parts(), st.sampled_from(("honest", "honest", "honest", "expired", "foreign", "text"))
+)
+TOKEN_FAULTS: Final = {
+    "honest": "",
+    "expired": "token_expired",
+    "foreign": "token_signature",
+    "text": "token_malformed",
+}
 
 
 def properties(served: Served) -> tuple[Property, ...]:
@@ -249,7 +264,14 @@ def _token(kind: str) -> str:
     if kind == "text":
         return "not.a.token"
     at = int(time.time()) - (7200 if kind == "expired" else 0)
-    claims = {"pid": PROVIDER, "uid": f"user-{time.time_ns()}", "type": "user", "iat": at, "exp": at + 3600, "cnf": {"jkt": JKT}}
+    claims = {
+        "pid": PROVIDER,
+        "uid": f"user-{time.time_ns()}",
+        "type": "user",
+        "iat": at,
+        "exp": at + 3600,
+        "cnf": {"jkt": JKT},
+    }
     header = b64(b'{"alg":"HS256"}')
     signed = f"{header}.{b64(json.dumps(claims).encode())}"
     key = SECRET[::-1] if kind == "foreign" else SECRET

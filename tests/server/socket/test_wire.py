@@ -86,7 +86,7 @@ async def test_a_frame_of_the_limit_is_read_and_a_bigger_one_is_cut_off_with_100
 async def test_a_binary_frame_is_refused(served: Fixture) -> None:
     async with dial(served) as client:
         await client.recv()
-        await client.send(b"{}")
+        await client.send(b'{"type":"ping"}')
 
         assert await ending(client) == ("frame_invalid", Close.BAD_FRAME, "frame_invalid")
 

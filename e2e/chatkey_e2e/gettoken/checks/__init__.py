@@ -75,6 +75,10 @@ ORDER: Final = (
     "auth.cross-site",
     "e2e.socket-accepts",
     "e2e.socket-refuses-other-key",
+    "e2e.widget-member",
+    "e2e.widget-reload",
+    "e2e.widget-renew",
+    "e2e.widget-logout",
 )
 """The ids in the order in which one debugs, which is the order of every report."""
 

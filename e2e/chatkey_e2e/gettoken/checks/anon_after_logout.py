@@ -16,6 +16,15 @@ from chatkey_e2e.gettoken.sessions import Session
     sent="--logout-url as the login (a second one where there is a form), then the call with the same cookies",
     passes="no token",
     hint="End the session on the server: deleting the cookie leaves it to whoever copied it.",
+    mistakes=(
+        "logging out deletes the cookie only",
+        "the session is a signed cookie, which nobody can call back",
+    ),
+    mend={
+        "Python": "sessions.pop(session_id, None)",
+        "Node.js": "request.session.destroy();",
+        "PHP": "session_destroy();",
+    },
     needs=("anon.null", "req.post-json"),
     phase=Phase.LAST,
 )

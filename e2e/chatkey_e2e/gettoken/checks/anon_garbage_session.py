@@ -20,6 +20,15 @@ SIGNED = re.compile(r"(ey[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)")
     sent="the call with a made-up value in every cookie of the login; of a JWT, also with another signature",
     passes="no token, and no crash",
     hint="Look the session up: that there is a cookie says nothing.",
+    mistakes=(
+        "it is only asked whether there is a cookie",
+        "a session that is a JWT is decoded and not verified",
+        "a session that is not found crashes the handler",
+    ),
+    mend={
+        "Python": 'session = jwt.decode(cookie, session_key, algorithms=["HS256"])',
+        "Node.js": 'const session = jwt.verify(cookie, sessionKey, { algorithms: ["HS256"] });',
+    },
     needs=("anon.null",),
 )
 def garbage_session(calls: Calls) -> Finding:

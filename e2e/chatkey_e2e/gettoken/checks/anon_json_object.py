@@ -18,6 +18,15 @@ NULL = 'Answer {"token": null} as JSON when nobody is logged in.'
     sent='POST {"jkt": …} without cookies',
     passes="a JSON object with the member `token`; an answer of 4xx may say what it likes",
     hint=NULL,
+    mistakes=(
+        "a login page is shown",
+        "204, or an empty object, or null instead of an object",
+    ),
+    mend={
+        "Python": 'return {"token": None}',
+        "Node.js": "response.json({ token: null });",
+        "PHP": "echo json_encode(['token' => null]);",
+    },
     needs=("anon.no-redirect", "anon.no-5xx"),
 )
 def json_object(calls: Calls) -> Finding:

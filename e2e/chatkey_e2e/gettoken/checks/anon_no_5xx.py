@@ -12,9 +12,15 @@ from chatkey_e2e.gettoken.model import NOBODY, Finding, Severity, check
     group=NOBODY,
     severity=Severity.MUST,
     section="4.7",
-    sent="the same call",
+    sent='the call of a visitor: POST {"jkt": …} without cookies',
     passes="a status below 500",
     hint="The handler reads a user that is not there: ask first whether there is one.",
+    mistakes=("user.id is read where user is None, undefined or null",),
+    mend={
+        "Python": 'if user is None:\n    return {"token": None}',
+        "Node.js": "if (!user) return response.json({ token: null });",
+        "PHP": "if (!isset($_SESSION['user'])) { exit(json_encode(['token' => null])); }",
+    },
     needs=("req.post-json", "req.no-redirect"),
 )
 def no_5xx(calls: Calls) -> Finding:

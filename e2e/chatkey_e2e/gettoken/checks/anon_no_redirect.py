@@ -12,9 +12,15 @@ from chatkey_e2e.gettoken.model import NOBODY, Finding, Severity, check
     group=NOBODY,
     severity=Severity.MUST,
     section="4.7",
-    sent="the same call",
+    sent='the call of a visitor: POST {"jkt": …} without cookies',
     passes="no 3xx, but one that the login's call gets too",
     hint='Exempt the route from the redirect to the login page: answer {"token": null} there.',
+    mistakes=("@login_required, or a guard of the whole site, stands before the route",),
+    mend={
+        "Python": 'if user is None:\n    return {"token": None}',
+        "Node.js": "if (!user) return response.json({ token: null });",
+        "PHP": "if (!isset($_SESSION['user'])) { exit(json_encode(['token' => null])); }",
+    },
     needs=("req.post-json", "req.no-redirect"),
 )
 def no_redirect(calls: Calls) -> Finding:

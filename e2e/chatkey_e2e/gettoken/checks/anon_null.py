@@ -14,9 +14,19 @@ from chatkey_e2e.gettoken.model import NOBODY, Finding, Severity, check
     group=NOBODY,
     severity=Severity.MUST,
     section="4.7",
-    sent="the same call",
+    sent='the call of a visitor: POST {"jkt": …} without cookies',
     passes="`token` is there, and null; with a status of 4xx it may be missing",
     hint='Return {"token": null}: not "", "null", false, {} or a guest\'s token.',
+    mistakes=(
+        "an empty text, or the text null",
+        "a token for a guest",
+        "the first user of the table, where the look-up finds none",
+    ),
+    mend={
+        "Python": 'return {"token": None}',
+        "Node.js": "response.json({ token: null });",
+        "PHP": "echo json_encode(['token' => null]);",
+    },
     needs=("anon.json-object",),
 )
 def null(calls: Calls) -> Finding:

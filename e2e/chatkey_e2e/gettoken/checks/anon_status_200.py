@@ -12,9 +12,15 @@ from chatkey_e2e.gettoken.model import NOBODY, Finding, Severity, check
     group=NOBODY,
     severity=Severity.SHOULD,
     section="3, 4.7",
-    sent="the same call",
+    sent='the call of a visitor: POST {"jkt": …} without cookies',
     passes="a 2xx status",
     hint='Answer 200 {"token": null}: another status works only if your getToken turns it into null.',
+    mistakes=("a guard in front of the route answers 401",),
+    mend={
+        "Python": 'return {"token": None}',
+        "Node.js": "response.json({ token: null });",
+        "PHP": "echo json_encode(['token' => null]);",
+    },
     needs=("anon.no-redirect", "anon.no-5xx"),
 )
 def status_200(calls: Calls) -> Finding:

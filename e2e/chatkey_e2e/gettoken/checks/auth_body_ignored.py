@@ -17,6 +17,15 @@ from chatkey_e2e.gettoken.victims import ID_NAMES, Victim, believed
     sent="the call with uid, user_id, sub, email and their like of somebody else in the body: as the login, as nobody",
     passes="the uid stays, and nobody stays nobody",
     hint="Take the user from the session, never from the request: this is account takeover.",
+    mistakes=(
+        "the page sends who it is, and the endpoint believes it",
+        "the whole body is merged into the claims",
+    ),
+    mend={
+        "Python": "user = request.user",
+        "Node.js": "const user = request.session.user;",
+        "PHP": "$user = $_SESSION['user'];",
+    },
     needs=("claim.uid-stable",),
 )
 def body_ignored(calls: Calls) -> Finding:

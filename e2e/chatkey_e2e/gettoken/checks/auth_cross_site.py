@@ -14,6 +14,12 @@ from chatkey_e2e.gettoken.model import LEAKS, Finding, Severity, Skipped, check
     sent=f"the call with Sec-Fetch-Site: cross-site and Origin: {FOREIGN}, as the login",
     passes="no token, or the session's cookie is SameSite=Lax or Strict",
     hint="Set the session's cookie with SameSite=Lax, or refuse an Origin that is not yours.",
+    mistakes=("the cookie is SameSite=None, for something that is embedded elsewhere",),
+    mend={
+        "Python": 'response.set_cookie("sid", sid, httponly=True, secure=True, samesite="Lax")',
+        "Node.js": 'response.cookie("sid", sid, { httpOnly: true, secure: true, sameSite: "lax" });',
+        "PHP": "session_set_cookie_params(['httponly' => true, 'secure' => true, 'samesite' => 'Lax']);",
+    },
     needs=("jwt.compact",),
 )
 def cross_site(calls: Calls) -> Finding:

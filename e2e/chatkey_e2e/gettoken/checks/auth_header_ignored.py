@@ -32,6 +32,10 @@ EMAIL_NAMES = ("X-User-Email", "X-Forwarded-Email", "X-Auth-Request-Email")
     sent="the call with X-User-Id, X-User, X-Forwarded-User and their like of somebody else: as the login, as nobody",
     passes="the uid stays, and nobody stays nobody",
     hint="Strip identity headers at the edge, and take the user from the session: this is account takeover.",
+    mistakes=("a gateway sets X-Forwarded-User, and does not strip the one that came in",),
+    mend={
+        "nginx": 'proxy_set_header X-Forwarded-User "";',
+    },
     needs=("claim.uid-stable",),
 )
 def header_ignored(calls: Calls) -> Finding:

@@ -17,6 +17,12 @@ from chatkey_e2e.gettoken.victims import ID_NAMES, Victim, believed
     sent="the call with ?uid=…&user=… of somebody else in the address: as the login, as nobody",
     passes="the uid stays, and nobody stays nobody",
     hint="Take the user from the session, never from the address: this is account takeover.",
+    mistakes=("?uid= was there to try something out, and stayed",),
+    mend={
+        "Python": "user = request.user",
+        "Node.js": "const user = request.session.user;",
+        "PHP": "$user = $_SESSION['user'];",
+    },
     needs=("claim.uid-stable",),
 )
 def query_ignored(calls: Calls) -> Finding:

@@ -17,9 +17,18 @@ MOST = 2048
     group=LEAKS,
     severity=Severity.MUST,
     section="2.4",
-    sent="the first call",
+    sent='the honest call: POST {"jkt": …} as the login',
     passes="avatar is an absolute http or https address, https on a page that is; or absent",
     hint="Send an absolute address: javascript:, data: and relative ones are not shown.",
+    mistakes=(
+        "a path of your own site, without its origin",
+        "an empty text instead of nothing",
+        "a data: address",
+    ),
+    mend={
+        "Python": 'claims["avatar"] = urljoin("https://shop.example/", user.avatar)',
+        "Node.js": 'claims.avatar = new URL(user.avatar, "https://shop.example/").href;',
+    },
     needs=("jwt.payload",),
 )
 def avatar(calls: Calls) -> Finding:

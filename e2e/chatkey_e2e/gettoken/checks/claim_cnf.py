@@ -18,9 +18,20 @@ HINT = "Add the claim cnf: {jkt: <the jkt you received>}."
     group=BOUND,
     severity=Severity.MUST,
     section="2.4, 7",
-    sent="the same call",
+    sent='the honest call: POST {"jkt": …} as the login',
     passes="cnf is an object with the string jkt",
     hint=HINT,
+    mistakes=(
+        "jkt stands at the top level",
+        "cnf is the jkt itself, JSON text, or a list",
+        "the member is called x5t#S256 or jwk",
+        "the request's body was not read, so that jkt is empty",
+    ),
+    mend={
+        "Python": 'claims["cnf"] = {"jkt": body["jkt"]}',
+        "Node.js": "claims.cnf = { jkt: request.body.jkt };",
+        "PHP": "$claims['cnf'] = ['jkt' => $body['jkt']];",
+    },
     needs=("jwt.payload",),
 )
 def cnf(calls: Calls) -> Finding:

@@ -17,9 +17,18 @@ MOST = 255
     group=LEAKS,
     severity=Severity.SHOULD,
     section="2.4",
-    sent="the first call",
+    sent='the honest call: POST {"jkt": …} as the login',
     passes="name and email are strings of at most 255 characters without control characters, or absent",
     hint="Send strings, and leave out what you do not have.",
+    mistakes=(
+        "the name is an object of first and last name",
+        "undefined, or None, was turned into text",
+    ),
+    mend={
+        "Python": 'claims |= {"name": user.name} if user.name else {}',
+        "Node.js": "if (user.name) claims.name = user.name;",
+        "PHP": "if ($user->name) { $claims['name'] = $user->name; }",
+    },
     needs=("jwt.payload",),
 )
 def display(calls: Calls) -> Finding:

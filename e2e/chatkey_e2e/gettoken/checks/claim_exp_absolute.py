@@ -13,9 +13,18 @@ from chatkey_e2e.gettoken.times import DIVIDE, TEN_DIGITS, not_seconds, whole
     group=LIFETIME,
     severity=Severity.MUST,
     section="2.4",
-    sent="the first call",
+    sent='the honest call: POST {"jkt": …} as the login',
     passes="exp has ten digits",
     hint="Write the moment at which the token ends, in seconds since 1970: now + 3600.",
+    mistakes=(
+        "milliseconds: Date.now() without a division",
+        "the lifetime itself: 3600",
+    ),
+    mend={
+        "Python": 'claims["exp"] = int(time.time()) + 3600',
+        "Node.js": "claims.exp = Math.floor(Date.now() / 1000) + 3600;",
+        "PHP": "$claims['exp'] = time() + 3600;",
+    },
     needs=("claim.exp-type",),
 )
 def exp_absolute(calls: Calls) -> Finding:

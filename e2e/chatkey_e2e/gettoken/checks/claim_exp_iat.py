@@ -16,9 +16,15 @@ SAME = 120
     group=LIFETIME,
     severity=Severity.SHOULD,
     section="2.4",
-    sent="the first call",
+    sent='the honest call: POST {"jkt": …} as the login',
     passes="exp is 50 to 66 minutes after iat",
     hint="Read the clock once, and set iat to it and exp to an hour later.",
+    mistakes=("iat is when the account was made, or when the person logged in",),
+    mend={
+        "Python": 'claims |= {"iat": now, "exp": now + 3600}',
+        "Node.js": "Object.assign(claims, { iat: now, exp: now + 3600 });",
+        "PHP": "$claims += ['iat' => $now, 'exp' => $now + 3600];",
+    },
     needs=("claim.lifetime", "claim.iat"),
 )
 def exp_iat(calls: Calls) -> Finding:

@@ -16,9 +16,19 @@ NOW = "exp must be the whole seconds since 1970 at which the token ends: now + 3
     group=LIFETIME,
     severity=Severity.MUST,
     section="2.4",
-    sent="the first call",
+    sent='the honest call: POST {"jkt": …} as the login',
     passes="exp is there, and an integer",
     hint=NOW,
+    mistakes=(
+        "a text, a date or a fraction",
+        "the claim is called expires",
+        "the library was told to leave exp out",
+    ),
+    mend={
+        "Python": 'claims["exp"] = int(time.time()) + 3600',
+        "Node.js": "claims.exp = Math.floor(Date.now() / 1000) + 3600;",
+        "PHP": "$claims['exp'] = time() + 3600;",
+    },
     needs=("jwt.payload",),
 )
 def exp_type(calls: Calls) -> Finding:

@@ -19,6 +19,15 @@ SLACK = 5
     sent="a call with a new jkt, 2 seconds after the first",
     passes="at least 45 minutes are left, and the times have moved on",
     hint="The times were computed when the program started, or a token was kept: read the clock in the request.",
+    mistakes=(
+        "the clock was read when the program started: at the top of a module, as a default of an argument",
+        "the token is cached for longer than a few minutes",
+    ),
+    mend={
+        "Python": "now = int(time.time())",
+        "Node.js": "const now = Math.floor(Date.now() / 1000);",
+        "PHP": "$now = time();",
+    },
     needs=("claim.lifetime", "claim.iat", "claim.jkt-follows"),
     phase=Phase.LATER,
 )

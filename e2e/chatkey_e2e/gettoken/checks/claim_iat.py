@@ -14,9 +14,19 @@ from chatkey_e2e.gettoken.times import DIVIDE, LEEWAY, TEN_DIGITS, not_seconds, 
     group=LIFETIME,
     severity=Severity.MUST,
     section="2.4",
-    sent="the first call",
+    sent='the honest call: POST {"jkt": …} as the login',
     passes="iat is whole seconds since 1970, and at most 60 seconds ahead",
     hint="Set iat to the whole seconds since 1970 at which the token is made.",
+    mistakes=(
+        "milliseconds, a text or a date",
+        "the server's clock is ahead",
+        "the library was told to leave iat out",
+    ),
+    mend={
+        "Python": 'claims["iat"] = int(time.time())',
+        "Node.js": "claims.iat = Math.floor(Date.now() / 1000);",
+        "PHP": "$claims['iat'] = time();",
+    },
     needs=("jwt.payload",),
 )
 def iat(calls: Calls) -> Finding:

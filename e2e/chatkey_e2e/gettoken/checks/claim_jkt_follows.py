@@ -16,6 +16,15 @@ from chatkey_e2e.gettoken.model import BOUND, Finding, Severity, check
     sent="a second call with another jkt",
     passes="cnf.jkt is the second one",
     hint="Make a token for every call, or cache it by user and jkt together.",
+    mistakes=(
+        "tokens are cached by user",
+        "the first browser's jkt is kept with the account",
+    ),
+    mend={
+        "Python": 'key = f"chat-token:{user.id}:{jkt}"',
+        "Node.js": "const key = `chat-token:${user.id}:${jkt}`;",
+        "PHP": '$key = "chat-token:{$user->id}:{$jkt}";',
+    },
     needs=("claim.jkt-match",),
 )
 def jkt_follows(calls: Calls) -> Finding:

@@ -14,9 +14,20 @@ from chatkey_e2e.gettoken.model import BOUND, Finding, Severity, check
     group=BOUND,
     severity=Severity.MUST,
     section="2.4",
-    sent="the same call",
+    sent='the honest call: POST {"jkt": …} as the login',
     passes="cnf.jkt is the jkt that was sent, byte for byte",
     hint="Put the jkt into the token as it came: do not hash, lower-case, trim, pad or truncate it.",
+    mistakes=(
+        "the jkt is hashed once more: it is a fingerprint already",
+        "it is lower-cased, trimmed, padded or cut by the column of a database",
+        "it is written in the standard base64 alphabet, or as hex",
+        "it is a value from a first try, written into the program",
+    ),
+    mend={
+        "Python": 'claims["cnf"] = {"jkt": body["jkt"]}',
+        "Node.js": "claims.cnf = { jkt: request.body.jkt };",
+        "PHP": "$claims['cnf'] = ['jkt' => $body['jkt']];",
+    },
     needs=("claim.cnf",),
 )
 def jkt_match(calls: Calls) -> Finding:

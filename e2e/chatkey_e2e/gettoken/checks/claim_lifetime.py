@@ -29,9 +29,19 @@ SLACK = 5
     group=LIFETIME,
     severity=Severity.MUST,
     section="2.4, 8",
-    sent="the first call",
+    sent='the honest call: POST {"jkt": …} as the login',
     passes="exp is 50 to 66 minutes from now; 2 to 50, and 66 to 71, are a warning",
     hint="Set exp to now + 3600.",
+    mistakes=(
+        "local time was taken for UTC: utcnow() without a time zone",
+        "an hour in milliseconds was added to seconds",
+        "a day or a month, as for a session of your own",
+    ),
+    mend={
+        "Python": 'claims["exp"] = int(time.time()) + 3600',
+        "Node.js": "claims.exp = Math.floor(Date.now() / 1000) + 3600;",
+        "PHP": "$claims['exp'] = time() + 3600;",
+    },
     needs=("claim.exp-absolute",),
 )
 def lifetime(calls: Calls) -> Finding:

@@ -13,9 +13,18 @@ from chatkey_e2e.gettoken.times import DIVIDE, LEEWAY, TEN_DIGITS, not_seconds, 
     "claim.nbf",
     group=LIFETIME,
     severity=Severity.MUST,
-    sent="the first call",
+    sent='the honest call: POST {"jkt": …} as the login',
     passes="nbf is absent, or whole seconds that are not more than 60 ahead",
     hint="Remove nbf, or set it to iat.",
+    mistakes=(
+        "nbf is a little ahead, to be on the safe side",
+        "milliseconds, or a text",
+    ),
+    mend={
+        "Python": 'claims.pop("nbf", None)',
+        "Node.js": "delete claims.nbf;",
+        "PHP": "unset($claims['nbf']);",
+    },
     needs=("jwt.payload",),
 )
 def nbf(calls: Calls) -> Finding:

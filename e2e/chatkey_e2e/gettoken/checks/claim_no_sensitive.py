@@ -62,9 +62,15 @@ OURS = frozenset({"cnf"})
     "claim.no-sensitive",
     group=LEAKS,
     severity=Severity.MUST,
-    sent="the first call",
+    sent='the honest call: POST {"jkt": …} as the login',
     passes="no claim is called, or looks like, a password, a hash, a secret, a key or the number of a card",
     hint="Take it out: the payload is encoded, not encrypted, and everybody can read it.",
+    mistakes=("the row of the database is written into the claims: password hash, tokens, keys",),
+    mend={
+        "Python": 'claims |= {"name": user.name, "email": user.email}',
+        "Node.js": "Object.assign(claims, { name: user.name, email: user.email });",
+        "PHP": "$claims += ['name' => $user->name, 'email' => $user->email];",
+    },
     needs=("jwt.payload",),
 )
 def no_sensitive(calls: Calls) -> Finding:

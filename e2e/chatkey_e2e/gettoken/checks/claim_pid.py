@@ -13,9 +13,19 @@ from chatkey_e2e.gettoken.model import PERSON, Finding, Severity, Skipped, check
     group=PERSON,
     severity=Severity.MUST,
     section="2.4",
-    sent="the first call",
+    sent='the honest call: POST {"jkt": …} as the login',
     passes="pid is a string, and the provider id",
     hint="Set pid to your provider id, as text: the same as providerId on the page.",
+    mistakes=(
+        "the id of another environment",
+        "a number, or the name of the shop",
+        "the claim is called provider_id",
+    ),
+    mend={
+        "Python": 'claims["pid"] = os.environ["CHAT_PROVIDER_ID"]',
+        "Node.js": "claims.pid = process.env.CHAT_PROVIDER_ID;",
+        "PHP": "$claims['pid'] = getenv('CHAT_PROVIDER_ID');",
+    },
     needs=("jwt.payload",),
 )
 def pid(calls: Calls) -> Finding:

@@ -17,6 +17,15 @@ from chatkey_e2e.gettoken.times import seconds, stands_still
     sent="a call with the first jkt, 2 seconds after the first",
     passes="exp is not earlier, and not fixed once and for all",
     hint="Compute exp in the request: the widget asks again before the end, and needs a later one.",
+    mistakes=(
+        "the hour is counted from the login",
+        "the end of the session is the end of the token",
+    ),
+    mend={
+        "Python": 'claims["exp"] = int(time.time()) + 3600',
+        "Node.js": "claims.exp = Math.floor(Date.now() / 1000) + 3600;",
+        "PHP": "$claims['exp'] = time() + 3600;",
+    },
     needs=("claim.fresh",),
     phase=Phase.LATER,
 )

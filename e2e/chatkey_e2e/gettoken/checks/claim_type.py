@@ -13,9 +13,19 @@ from chatkey_e2e.gettoken.model import PERSON, Finding, Severity, check
     group=PERSON,
     severity=Severity.MUST,
     section="2.4",
-    sent="the first call",
+    sent='the honest call: POST {"jkt": …} as the login',
     passes="type is the string user",
     hint='Set the claim type to "user".',
+    mistakes=(
+        "the claim is missing",
+        "the role of the user is written into it",
+        "User, or a list",
+    ),
+    mend={
+        "Python": 'claims["type"] = "user"',
+        "Node.js": 'claims.type = "user";',
+        "PHP": "$claims['type'] = 'user';",
+    },
     needs=("jwt.payload",),
 )
 def type_(calls: Calls) -> Finding:

@@ -23,9 +23,20 @@ STABLE = "Set uid to your own stable id of the user, as a string: String(user.id
     group=PERSON,
     severity=Severity.MUST,
     section="2.4",
-    sent="the first call",
+    sent='the honest call: POST {"jkt": …} as the login',
     passes="uid is a string of 1 to 255 characters that names somebody: not undefined, null, 0 or guest",
     hint=STABLE,
+    mistakes=(
+        "the number of the user, not as text",
+        "the claim is called sub",
+        "undefined, None or AnonymousUser was turned into text",
+        "the whole user was written there",
+    ),
+    mend={
+        "Python": 'claims["uid"] = str(user.id)',
+        "Node.js": "claims.uid = String(user.id);",
+        "PHP": "$claims['uid'] = (string) $user->id;",
+    },
     needs=("jwt.payload",),
 )
 def uid(calls: Calls) -> Finding:

@@ -16,6 +16,16 @@ from chatkey_e2e.gettoken.model import PERSON, Finding, Severity, check
     sent="an honest call of the second login",
     passes="its uid is another one",
     hint="Read the user from the session of this very request: a constant, a shared variable or a cache makes all one.",
+    mistakes=(
+        "a constant from a first try",
+        "the answer is cached by browser or by address",
+        "the user is kept in a variable that requests share",
+    ),
+    mend={
+        "Python": "user = request.user",
+        "Node.js": "const user = request.session.user;",
+        "PHP": "$user = $_SESSION['user'];",
+    },
     needs=("claim.uid",),
 )
 def uid_distinct(calls: Calls) -> Finding:

@@ -16,9 +16,10 @@ PHONE = re.compile(r"(?:tel:)?\+\d[\d ().-]{6,}")
     "claim.uid-pii",
     group=PERSON,
     severity=Severity.INFO,
-    sent="the first call",
+    sent='the honest call: POST {"jkt": …} as the login',
     passes="uid is no e-mail address and no telephone number",
     hint="Prefer an id that says nothing: uids end up in logs, and addresses change.",
+    mistakes=("the name to log in with is the e-mail address or the telephone number",),
     needs=("claim.uid",),
 )
 def uid_pii(calls: Calls) -> Finding:

@@ -16,9 +16,15 @@ SOCIALS = frozenset(AVAILABLE_SOCIALS + ANNOUNCED_SOCIALS)
     group=PERSON,
     severity=Severity.SHOULD,
     section="2.5",
-    sent="the first call",
+    sent='the honest call: POST {"jkt": …} as the login',
     passes="uid is not the name of a social provider, a colon and an id",
     hint="That form belongs to social logins: use your own id of the user.",
+    mistakes=("the id of your own social login is passed on as google:… or facebook:…",),
+    mend={
+        "Python": 'claims["uid"] = str(user.id)',
+        "Node.js": "claims.uid = String(user.id);",
+        "PHP": "$claims['uid'] = (string) $user->id;",
+    },
     needs=("claim.uid",),
 )
 def uid_reserved(calls: Calls) -> Finding:

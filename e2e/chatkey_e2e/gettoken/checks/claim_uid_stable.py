@@ -16,6 +16,12 @@ from chatkey_e2e.gettoken.model import PERSON, Finding, Severity, Skipped, check
     sent="the second call; with --login-url a second login of the same person, too",
     passes="the uid is the same",
     hint="Use the id of the account, not one of the session or of the call.",
+    mistakes=("the id of the session, or one made for the call",),
+    mend={
+        "Python": 'claims["uid"] = str(user.id)',
+        "Node.js": "claims.uid = String(user.id);",
+        "PHP": "$claims['uid'] = (string) $user->id;",
+    },
     needs=("claim.uid", "claim.jkt-follows"),
 )
 def uid_stable(calls: Calls) -> Finding:

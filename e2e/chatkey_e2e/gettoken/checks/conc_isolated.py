@@ -21,6 +21,14 @@ BUSY = frozenset({429, 503})
     sent=f"{PARALLEL} calls at once, each with its own jkt, by two logins; by one and a visitor where there is one",
     passes="each token carries its own jkt and its own person",
     hint="A variable that all requests share holds the jkt or the user: keep both in the request.",
+    mistakes=(
+        "the jkt or the user is kept in a module, a singleton or a field of the handler",
+        "more than a few calls at once fail for want of connections to the database",
+    ),
+    mend={
+        "Python": 'jkt = body["jkt"]',
+        "Node.js": "const jkt = request.body.jkt;",
+    },
     needs=("claim.jkt-follows",),
 )
 def isolated(calls: Calls) -> Finding:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from chatkey_e2e.gettoken import reading
 from chatkey_e2e.gettoken.calls import Calls
 from chatkey_e2e.gettoken.findings import failed, passed
-from chatkey_e2e.gettoken.live import NoService
+from chatkey_e2e.gettoken.live import Unusable
 from chatkey_e2e.gettoken.model import END_TO_END, Finding, Phase, Severity, check
 
 
@@ -17,6 +17,10 @@ from chatkey_e2e.gettoken.model import END_TO_END, Finding, Phase, Severity, che
     sent="the call with the fingerprint of a key made here; then a socket with the token and a proof by that key",
     passes="ready, as the member of that uid",
     hint="The socket says what it refuses: the codes are in docs/codes.md.",
+    mistakes=(
+        "the service knows another secret for this provider",
+        "the service does not know the provider",
+    ),
     needs=(
         "jwt.signature",
         "jwt.header-clean",
@@ -38,7 +42,7 @@ def socket_accepts(calls: Calls) -> Finding:
         if answer.token is None:
             return failed(f"The call for another key got no token ({answer.status or answer.broken}).", answer)
         said = calls.live.connect(calls.live.key)
-    except NoService as error:
+    except Unusable as error:
         hint = "Look at --service-url and --provider-id: is this the service of the same environment?"
         return failed(str(error), *error.about, hint=hint)
     if said.frame["type"] != "ready":

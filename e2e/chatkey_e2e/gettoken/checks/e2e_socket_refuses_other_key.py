@@ -15,6 +15,7 @@ from chatkey_e2e.gettoken.model import END_TO_END, Finding, Phase, Severity, Ver
     sent="the same token on another socket, with a proof by another key",
     passes="refused",
     hint="This is no fault of your endpoint: a service that accepts this does not look at cnf.jkt. Tell who runs it.",
+    mistakes=("the service does not compare the key",),
     needs=("e2e.socket-accepts",),
     phase=Phase.LATER,
 )

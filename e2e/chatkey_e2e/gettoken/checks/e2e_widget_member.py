@@ -5,7 +5,8 @@ from __future__ import annotations
 from chatkey_e2e.gettoken import reading
 from chatkey_e2e.gettoken.calls import Calls
 from chatkey_e2e.gettoken.exchange import origin
-from chatkey_e2e.gettoken.findings import failed, passed, plural
+from chatkey_e2e.gettoken.findings import failed, passed
+from chatkey_e2e.gettoken.live import Unusable
 from chatkey_e2e.gettoken.model import END_TO_END, Finding, Phase, Severity, check
 
 
@@ -17,15 +18,34 @@ from chatkey_e2e.gettoken.model import END_TO_END, Finding, Phase, Severity, che
     sent="--page-url, or an empty page of the same origin, in a browser with the login's cookies and a real widget",
     passes="the widget is the member of the first call, after one call of the endpoint",
     hint="The screenshot and the trace show what the page did.",
+    mistakes=(
+        "the page has a function of another name than getToken",
+        "a Content-Security-Policy forbids the widget's files, or its socket",
+        "the session's cookie does not come along",
+    ),
+    mend={
+        "page": "window.ServiceConfig = { providerId, getToken };",
+    },
     needs=("e2e.socket-refuses-other-key",),
     phase=Phase.LATER,
 )
 def widget_member(calls: Calls) -> Finding:
     """Cookies, policies and service workers are a browser's: only there it shows whether they let the widget be."""
-    from chatkey_e2e.gettoken import browser_findings  # noqa: PLC0415 - the browser is not there before
-
     address = calls.target.page_url
     if address is not None and origin(address) != calls.target.page:
         hint = "Give the endpoint and --page-url as your visitors have them: scheme, host and port are the same."
         return failed(f"{address} is not on the origin {calls.target.page}.", hint=hint)
-    ...
+    try:
+        visit = calls.live.visit
+    except Unusable as error:
+        return failed(str(error), *error.about, hint="Look at --page-url: the login must be able to see it.")
+    identity = visit.state["identity"] or {}
+    if identity.get("identity") != "member":
+        return visit.trouble("The widget does not become the member.")
+    if identity["uid"] != calls.uid:
+        who = f"{reading.shown(identity['uid'])}, not {reading.shown(calls.uid)}"
+        return visit.failed(f"The widget became the member {who}.")
+    if len(visit.token_calls) != 1:
+        return visit.failed(f"The page called the endpoint {len(visit.token_calls)} times.")
+    page = "your page" if address else "an empty page of your origin; --page-url takes one of yours"
+    return passed(f"member {reading.shown(identity['uid'])} on {page}")

@@ -13,9 +13,19 @@ from chatkey_e2e.gettoken.model import ANSWERS, Blocked, Finding, Severity, chec
     group=ANSWERS,
     severity=Severity.MUST,
     section="2.4",
-    sent="the same call",
+    sent='the honest call: POST {"jkt": …} as the login',
     passes="alg in the token's header is exactly HS256",
     hint="Sign with HS256: HS384, HS512, RS256, none and other spellings are refused.",
+    mistakes=(
+        "the library's default is another algorithm",
+        "it was set to none to try something out",
+        "alg is missing, or written in small letters",
+    ),
+    mend={
+        "Python": 'token = jwt.encode(claims, secret_key, algorithm="HS256")',
+        "Node.js": 'const token = jwt.sign(claims, secretKey, { algorithm: "HS256" });',
+        "PHP": "$token = JWT::encode($claims, $secretKey, 'HS256');",
+    },
     needs=("jwt.compact",),
 )
 def alg(calls: Calls) -> Finding:

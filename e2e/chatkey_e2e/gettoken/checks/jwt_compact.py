@@ -13,9 +13,21 @@ from chatkey_e2e.gettoken.model import ANSWERS, Finding, Severity, check
     group=ANSWERS,
     severity=Severity.MUST,
     section="2.4",
-    sent="the same call",
+    sent='the honest call: POST {"jkt": …} as the login',
     passes="the token is exactly three base64url segments with dots between them: no padding, white space or prefix",
     hint="The widget uses the string unchanged: return what your JWT library's encode() gives, as text.",
+    mistakes=(
+        "Bearer, a quote or a newline is put around it",
+        "base64 keeps its padding, or its + and /",
+        "bytes, a promise or undefined was turned into text",
+        "the signature was left out",
+        "it is an encrypted token, or no JWT at all",
+    ),
+    mend={
+        "Python": 'token = jwt.encode(claims, secret_key, algorithm="HS256")',
+        "Node.js": 'const token = jwt.sign(claims, secretKey, { algorithm: "HS256" });',
+        "PHP": "$token = JWT::encode($claims, $secretKey, 'HS256');",
+    },
     needs=("resp.json-object",),
 )
 def compact(calls: Calls) -> Finding:

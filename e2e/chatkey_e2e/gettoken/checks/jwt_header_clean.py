@@ -17,9 +17,15 @@ TYPES = (None, "jwt", "application/jwt")
     group=ANSWERS,
     severity=Severity.SHOULD,
     section="2.4",
-    sent="the same call",
+    sent='the honest call: POST {"jkt": …} as the login',
     passes="no crit, b64, zip or enc; typ is absent or JWT; no member twice; no key or address of a key",
     hint="Write the header {alg, typ} and nothing else, unless you need kid.",
+    mistakes=(
+        "typ was chosen freely",
+        "a key, or the address of one, is sent along",
+        "crit, zip or b64 was switched on",
+        "the header is joined from texts, and has a member twice",
+    ),
     needs=("jwt.alg",),
 )
 def header_clean(calls: Calls) -> Finding:

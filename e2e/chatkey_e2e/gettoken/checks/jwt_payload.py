@@ -13,9 +13,20 @@ from chatkey_e2e.gettoken.model import ANSWERS, Finding, Severity, check
     group=ANSWERS,
     severity=Severity.MUST,
     section="2.4",
-    sent="the same call",
+    sent='the honest call: POST {"jkt": …} as the login',
     passes="the payload is a JSON object in UTF-8, without byte order mark, every member once",
     hint="Give your JWT library one dictionary of claims, and let it write the JSON.",
+    mistakes=(
+        "the claims are joined from texts, and one stands there twice",
+        "NaN, or another value that is no JSON",
+        "another encoding than UTF-8",
+        "the claims are encoded as JSON before the library does it",
+    ),
+    mend={
+        "Python": 'claims = {"pid": provider_id, "uid": str(user.id), "type": "user"}',
+        "Node.js": 'const claims = { pid: providerId, uid: String(user.id), type: "user" };',
+        "PHP": "$claims = ['pid' => $providerId, 'uid' => (string) $user->id, 'type' => 'user'];",
+    },
     needs=("jwt.compact",),
 )
 def payload(calls: Calls) -> Finding:

@@ -16,10 +16,22 @@ from chatkey_e2e.gettoken.model import ANSWERS, Finding, Severity, Skipped, chec
     group=ANSWERS,
     severity=Severity.MUST,
     section="2.4",
-    sent="the same call",
+    sent='the honest call: POST {"jkt": …} as the login',
     passes="the signature is the HMAC-SHA256 of the first two segments, with secret_key as UTF-8",
     hint="Sign with secret_key as the text you were given: not decoded, nothing before or behind it. None of the known "
     "mistakes matches, so it may be the secret of another environment (--other-secret-env).",
+    mistakes=(
+        "the secret is decoded from base64 or hex first",
+        "a newline, a space or quotes came along from the file or the environment",
+        "the variable is not set, and the word undefined or None signs",
+        "the secret belongs to another environment",
+        "the signature is encoded as hex, or twice",
+    ),
+    mend={
+        "Python": 'secret_key = os.environ["CHAT_SECRET"].strip()',
+        "Node.js": "const secretKey = process.env.CHAT_SECRET.trim();",
+        "PHP": "$secretKey = trim(getenv('CHAT_SECRET'));",
+    },
     needs=("jwt.alg",),
 )
 def signature(calls: Calls) -> Finding:

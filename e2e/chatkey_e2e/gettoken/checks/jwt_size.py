@@ -14,9 +14,14 @@ TOO_LARGE = 8192
     "jwt.size",
     group=ANSWERS,
     severity=Severity.SHOULD,
-    sent="the same call",
+    sent='the honest call: POST {"jkt": …} as the login',
     passes="at most 4,096 characters; more than 8,192 are a failure",
     hint="Keep profile data, roles and pictures out of the token: pid, uid, type, cnf, iat, exp, name, email, avatar.",
+    mistakes=(
+        "roles or permissions are copied into the token",
+        "the picture itself is in avatar, not its address",
+        "the whole user is written into a claim",
+    ),
     needs=("jwt.compact",),
 )
 def size(calls: Calls) -> Finding:

@@ -16,6 +16,10 @@ TOLERATED = 30.0
     sent="nothing of its own: the Date header of an answer is compared with the clock here",
     passes="they differ by at most 30 seconds",
     hint="Run NTP on the server, and here. The times in the tokens are judged by the server's clock all the same.",
+    mistakes=(
+        "the server's clock is not kept by NTP",
+        "a virtual machine was asleep",
+    ),
     needs=("net.latency",),
 )
 def clock(calls: Calls) -> Finding:

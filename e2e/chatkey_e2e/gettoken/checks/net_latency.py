@@ -23,6 +23,11 @@ SAMPLES = 5
     sent="two honest calls; three more if one of them took a second",
     passes="the median is below 1 second; 5 seconds and more is a failure",
     hint="The visitor waits for this call. Cache the look-up of the user, not the token.",
+    mistakes=(
+        "the user, or what he has bought, is looked up in slow places",
+        "a secret store is asked for the secret on every call",
+        "another request holds the session's lock",
+    ),
     needs=("net.resolves", "net.tls", "net.same-origin", "net.session-works"),
 )
 def latency(calls: Calls) -> Finding:

@@ -15,6 +15,11 @@ from chatkey_e2e.gettoken.wire import Unreachable
     sent="nothing: the name is looked up and a connection opened",
     passes="a connection opens within 5 seconds",
     hint="Start the backend, or correct the address. Names below .localhost are taken for this machine.",
+    mistakes=(
+        "the backend is not running, or listens on another port",
+        "it listens inside a container, or on an address that is not reached from here",
+        "this machine does not know the name (--connect-to says where it is)",
+    ),
 )
 def resolves(calls: Calls) -> Finding:
     """Without a connection there is nothing to judge."""

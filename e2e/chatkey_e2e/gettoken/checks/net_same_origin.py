@@ -16,6 +16,14 @@ from chatkey_e2e.gettoken.model import PRECONDITIONS, Finding, Severity, check
     passes="scheme, host and port are equal",
     hint="Serve the endpoint on the page's own origin, for instance through your web server: then the session cookie "
     "comes along, and no CORS is needed.",
+    mistakes=(
+        "the endpoint is on api.…, the page on www.…",
+        "the page is on another port while you develop",
+    ),
+    mend={
+        "nginx": "location /chat/ { proxy_pass http://127.0.0.1:8000; }",
+        "Vite": 'export default { server: { proxy: { "/chat": "http://127.0.0.1:8000" } } };',
+    },
 )
 def same_origin(calls: Calls) -> Finding:
     """The widget calls with cookies, and no CORS is foreseen."""

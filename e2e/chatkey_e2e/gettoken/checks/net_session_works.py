@@ -15,6 +15,11 @@ from chatkey_e2e.gettoken.model import PRECONDITIONS, Finding, Severity, Skipped
     sent="the login form (--login-url), and GET --whoami, as the login that was passed",
     passes="the form sets a cookie, and --whoami answers 200",
     hint="The session you passed is not logged in: log in again in a browser, copy the cookie, pass it with --login.",
+    mistakes=(
+        "the session has ended, or its cookie was copied in part",
+        "the login form wants another field, or another password",
+        "the session is for another host",
+    ),
     needs=("net.resolves", "net.tls", "net.same-origin"),
 )
 def session_works(calls: Calls) -> Finding:

@@ -20,6 +20,11 @@ LAB = "--ca FILE trusts an authority of your own, --insecure-tls any certificate
     sent="a TLS handshake; nothing for http on localhost",
     passes="the certificate chain is valid, or the host is this machine",
     hint="Serve the page and the endpoint by https, or from localhost: browsers give keys to secure contexts only.",
+    mistakes=(
+        "the page is served by plain http on the local network",
+        "the certificate has ended, is for another name, or lacks the one between it and its authority",
+        "a certificate of your own authority, which --ca would tell of",
+    ),
     needs=("net.resolves",),
 )
 def tls(calls: Calls) -> Finding:

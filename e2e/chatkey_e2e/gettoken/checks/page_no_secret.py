@@ -23,6 +23,10 @@ MOST_SCRIPTS = 30
     sent="GET --page-url as the login, and its scripts of the same origin",
     passes="the secret is nowhere in them",
     hint="secret_key must never reach a browser. Rotate it now; sign on the server.",
+    mistakes=(
+        "the build puts every variable of the environment into the script",
+        "the token was to be signed in the browser",
+    ),
     needs=("net.latency",),
 )
 def page_no_secret(calls: Calls) -> Finding:

@@ -23,6 +23,15 @@ TRACEBACK = re.compile(
     sent='{"jkt":',
     passes="a 4xx status or `token` null; no 5xx, no traceback",
     hint="Catch the error of the JSON parser, and answer 400.",
+    mistakes=(
+        "the error of the parser is not caught",
+        "the site runs in its debug mode",
+    ),
+    mend={
+        "Python": "try:\n    body = json.loads(request.body)\nexcept ValueError:\n    abort(400)",
+        "Node.js": "app.use((error, request, response, next) => response.status(error.status ?? 500).json({}));",
+        "PHP": "if (!is_array($body)) { http_response_code(400); exit; }",
+    },
     needs=("req.post-json", "req.no-redirect", "req.jkt-missing"),
 )
 def bad_json(calls: Calls) -> Finding:

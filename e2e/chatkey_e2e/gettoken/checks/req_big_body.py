@@ -21,6 +21,14 @@ QUICK = 2.0
     sent="a jkt of 10,000 characters, and a body of a megabyte around another",
     passes="no token, a status below 500, within 2 seconds",
     hint="Limit the size of the body before it is parsed; a kilobyte is plenty.",
+    mistakes=(
+        "the size of a body is not limited",
+        "a pattern, or a hash, takes long over a long text",
+    ),
+    mend={
+        "Node.js": 'app.use(express.json({ limit: "10kb" }));',
+        "nginx": "client_max_body_size 10k;",
+    },
     needs=("req.post-json", "req.no-redirect"),
 )
 def big_body(calls: Calls) -> Finding:

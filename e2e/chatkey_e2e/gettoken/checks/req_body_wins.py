@@ -16,6 +16,12 @@ from chatkey_e2e.gettoken.model import BOUND, Finding, Severity, check
     sent="the call with a jkt in the body and another one in the address, ?jkt=…",
     passes="cnf.jkt is the one of the body",
     hint="Read jkt from the JSON body only; what a framework calls params may hold the query too.",
+    mistakes=("a framework's params holds address and body, and the address wins",),
+    mend={
+        "Python": 'jkt = request.get_json()["jkt"]',
+        "Node.js": "const { jkt } = request.body;",
+        "PHP": "$jkt = json_decode(file_get_contents('php://input'), true)['jkt'];",
+    },
     needs=("claim.jkt-follows",),
 )
 def body_wins(calls: Calls) -> Finding:

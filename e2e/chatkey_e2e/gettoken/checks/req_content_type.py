@@ -17,6 +17,12 @@ SIMPLE = ("text/plain", "application/x-www-form-urlencoded")
     sent="the same JSON as text/plain, and as a form",
     passes="no token",
     hint="Require application/json: a page of another site cannot send that without a CORS preflight.",
+    mistakes=("the body is parsed whatever it says it is: force=True, or type: () => true",),
+    mend={
+        "Python": 'if request.mimetype != "application/json":\n    abort(415)',
+        "Node.js": 'if (!request.is("application/json")) return response.sendStatus(415);',
+        "PHP": "if ($_SERVER['CONTENT_TYPE'] !== 'application/json') { http_response_code(415); exit; }",
+    },
     needs=("jwt.compact",),
 )
 def content_type(calls: Calls) -> Finding:

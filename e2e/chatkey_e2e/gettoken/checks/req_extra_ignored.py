@@ -15,6 +15,7 @@ from chatkey_e2e.gettoken.model import BAD_REQUESTS, Finding, Severity, check
     sent='{"jkt": …, "x_unknown": 1} as the login',
     passes="a token",
     hint="Ignore members you do not know: the widget may add some.",
+    mistakes=("a strict schema forbids what it does not know",),
     needs=("jwt.compact",),
 )
 def extra_ignored(calls: Calls) -> Finding:

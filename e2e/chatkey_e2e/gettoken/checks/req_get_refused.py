@@ -15,6 +15,12 @@ from chatkey_e2e.gettoken.model import BAD_REQUESTS, Finding, Severity, check
     sent="GET with ?jkt=… as the login",
     passes="no token; 405 or 404",
     hint="Route POST only.",
+    mistakes=("the route is for every method",),
+    mend={
+        "Python": '@app.post("/chat/token")',
+        "Node.js": 'app.post("/chat/token", express.json(), chatToken);',
+        "PHP": "if ($_SERVER['REQUEST_METHOD'] !== 'POST') { http_response_code(405); exit; }",
+    },
     needs=("jwt.compact",),
 )
 def get_refused(calls: Calls) -> Finding:

@@ -17,6 +17,15 @@ from chatkey_e2e.gettoken.model import BAD_REQUESTS, Finding, Severity, check
     sent="jkt with 42 and 44 characters, with `=`, `+`, a space, and a letter that is not ASCII",
     passes="no token",
     hint="Accept ^[A-Za-z0-9_-]{43}$ only, and ASCII only: \\w and \\d may mean more.",
+    mistakes=(
+        "only the length is looked at, or nothing",
+        "\\w allows the letters of every alphabet",
+    ),
+    mend={
+        "Python": 're.fullmatch(r"[A-Za-z0-9_-]{43}", jkt)',
+        "Node.js": "/^[A-Za-z0-9_-]{43}$/.test(jkt);",
+        "PHP": "preg_match('/^[A-Za-z0-9_-]{43}$/D', $jkt);",
+    },
     needs=("req.jkt-missing",),
 )
 def jkt_format(calls: Calls) -> Finding:

@@ -15,6 +15,12 @@ from chatkey_e2e.gettoken.model import BAD_REQUESTS, Finding, Severity, check
     sent="{} as the login",
     passes="no token",
     hint="Refuse it with 400: a token without cnf.jkt is refused by the socket anyway.",
+    mistakes=("nobody asks whether jkt is there",),
+    mend={
+        "Python": "if not isinstance(jkt, str):\n    abort(400)",
+        "Node.js": 'if (typeof jkt !== "string") return response.sendStatus(400);',
+        "PHP": "if (!is_string($jkt)) { http_response_code(400); exit; }",
+    },
     needs=("jwt.compact",),
 )
 def jkt_missing(calls: Calls) -> Finding:

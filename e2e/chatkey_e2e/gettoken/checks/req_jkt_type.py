@@ -18,6 +18,16 @@ VALUES: tuple[object, ...] = (None, 42, True, ["x"], {"a": 1}, "")
     sent='jkt as null, 42, true, ["x"], {"a": 1} and ""',
     passes="no token, and a status below 500",
     hint="Check the type first: typeof jkt === 'string', isinstance(jkt, str), is_string($jkt).",
+    mistakes=(
+        "jkt is turned into text, whatever it was",
+        "the first of a list is taken",
+        "a text is expected, and a number crashes",
+    ),
+    mend={
+        "Python": "if not isinstance(jkt, str):\n    abort(400)",
+        "Node.js": 'if (typeof jkt !== "string") return response.sendStatus(400);',
+        "PHP": "if (!is_string($jkt)) { http_response_code(400); exit; }",
+    },
     needs=("req.jkt-missing",),
 )
 def jkt_type(calls: Calls) -> Finding:

@@ -13,9 +13,14 @@ from chatkey_e2e.gettoken.model import ANSWERS, Finding, Severity, check
     group=ANSWERS,
     severity=Severity.MUST,
     section="4.7",
-    sent="the same call",
+    sent='the honest call: POST {"jkt": …} as the login',
     passes="no 301, 302 or 303, which turn POST into GET; a 307 or 308 on the same origin is a warning",
     hint="Call the address that answers: add or remove the trailing slash in getToken's URL.",
+    mistakes=(
+        "the route ends with a slash, the address does not, or the other way round",
+        "http is redirected to https, or the bare domain to www",
+        "a middleware sends everybody to a login or consent page",
+    ),
     needs=("net.latency",),
 )
 def no_redirect(calls: Calls) -> Finding:

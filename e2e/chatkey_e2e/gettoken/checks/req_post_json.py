@@ -16,6 +16,17 @@ from chatkey_e2e.gettoken.model import ANSWERS, Blocked, Finding, Severity, chec
     sent='POST {"jkt": …} as the login, with Content-Type: application/json and the page\'s own Origin',
     passes="a 2xx status",
     hint="Answer POST with a JSON body at this address, for a session that is logged in.",
+    mistakes=(
+        "the route is missing, or for GET only",
+        "a CSRF middleware wants a token: exempt the route, or send it (--header 'X-CSRFToken: {cookie:csrftoken}')",
+        "the handler reads a form, and crashes on JSON",
+        "a limit of calls lets nobody in",
+    ),
+    mend={
+        "Python": '@app.post("/chat/token")',
+        "Node.js": 'app.post("/chat/token", express.json(), chatToken);',
+        "PHP": "$body = json_decode(file_get_contents('php://input'), true);",
+    },
     needs=("net.latency",),
 )
 def post_json(calls: Calls) -> Finding:

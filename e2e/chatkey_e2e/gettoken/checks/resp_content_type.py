@@ -12,9 +12,15 @@ from chatkey_e2e.gettoken.model import ANSWERS, Finding, Severity, check
     group=ANSWERS,
     severity=Severity.SHOULD,
     section="4.7",
-    sent="the same call",
+    sent='the honest call: POST {"jkt": …} as the login',
     passes="Content-Type is application/json; parameters and +json types are fine",
     hint="Send Content-Type: application/json.",
+    mistakes=("the JSON is written by hand, and the framework says text/html",),
+    mend={
+        "Python": 'response.headers["Content-Type"] = "application/json"',
+        "Node.js": 'response.type("application/json");',
+        "PHP": "header('Content-Type: application/json');",
+    },
     needs=("resp.json-object",),
 )
 def content_type(calls: Calls) -> Finding:

@@ -18,6 +18,11 @@ from chatkey_e2e.gettoken.model import LEAKS, Finding, Severity, check
     sent=f"the call with Origin: {FOREIGN}, names like the page's, and null; and a preflight",
     passes="no Access-Control-Allow-Origin that lets them in",
     hint="Remove the CORS middleware from this route: page and endpoint have the same origin.",
+    mistakes=(
+        "CORS is open for the whole site: *",
+        "the Origin that came is sent back as it is",
+        "origins are compared by how they begin or end",
+    ),
     needs=("net.latency",),
 )
 def cors(calls: Calls) -> Finding:

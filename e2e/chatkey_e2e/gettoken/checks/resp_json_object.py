@@ -13,9 +13,21 @@ from chatkey_e2e.gettoken.model import ANSWERS, Finding, Severity, check
     group=ANSWERS,
     severity=Severity.MUST,
     section="4.7",
-    sent="the same call",
+    sent='the honest call: POST {"jkt": …} as the login',
     passes="the body is a JSON object with the member `token` at its top level",
     hint='Return {"token": "…"}: not wrapped in data, not the bare string, not HTML.',
+    mistakes=(
+        'the answer is wrapped: {"data": {"token": …}}',
+        "the token is returned as text, or as a JSON string",
+        "the member has another name: jwt, Token, access_token",
+        "a warning is printed before the JSON",
+        "the JSON is encoded twice",
+    ),
+    mend={
+        "Python": 'return {"token": token}',
+        "Node.js": "response.json({ token });",
+        "PHP": "echo json_encode(['token' => $token]);",
+    },
     needs=("req.post-json", "req.no-redirect"),
 )
 def json_object(calls: Calls) -> Finding:

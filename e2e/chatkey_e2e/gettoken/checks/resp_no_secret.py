@@ -16,6 +16,10 @@ from chatkey_e2e.gettoken.model import LEAKS, Finding, Severity, Skipped, check
     sent="nothing of its own: every header and body up to here is searched",
     passes="the secret is nowhere: as it is, as base64, base64url or hex, URL-encoded, or inside of a token",
     hint="Your response contains secret_key. Rotate it now, then take it out.",
+    mistakes=(
+        "a page of errors shows the configuration",
+        "a debug header, or a claim, that was there to try something out",
+    ),
     needs=("net.latency",),
 )
 def no_secret(calls: Calls) -> Finding:

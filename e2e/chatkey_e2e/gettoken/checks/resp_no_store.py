@@ -11,9 +11,15 @@ from chatkey_e2e.gettoken.model import LEAKS, Finding, Severity, check
     "resp.no-store",
     group=LEAKS,
     severity=Severity.SHOULD,
-    sent="the first call",
+    sent='the honest call: POST {"jkt": …} as the login',
     passes="Cache-Control has no-store",
     hint="Send Cache-Control: no-store: a proxy may keep a person's token, and give it to the next one.",
+    mistakes=("the header is missing, or says private or no-cache only",),
+    mend={
+        "Python": 'response.headers["Cache-Control"] = "no-store"',
+        "Node.js": 'response.set("Cache-Control", "no-store");',
+        "PHP": "header('Cache-Control: no-store');",
+    },
     needs=("jwt.compact",),
 )
 def no_store(calls: Calls) -> Finding:

@@ -13,9 +13,13 @@ from chatkey_e2e.gettoken.model import LEAKS, Finding, Severity, check
     "resp.no-token-elsewhere",
     group=LEAKS,
     severity=Severity.SHOULD,
-    sent="the first call",
+    sent='the honest call: POST {"jkt": …} as the login',
     passes="the token is in no header: not in Set-Cookie, Location or Link",
     hint="Return the token in the body only: headers are kept in logs, and a cookie is sent with every request.",
+    mistakes=(
+        "the token is set as a cookie, too",
+        "it is sent in a header for another program",
+    ),
     needs=("jwt.compact",),
 )
 def no_token_elsewhere(calls: Calls) -> Finding:

@@ -39,6 +39,10 @@ REPEATED = re.compile(r"(.{1,8})\1{3,}.{0,7}", re.DOTALL)
     sent="nothing: the secret is looked at here",
     passes="it has at least 32 bytes, and is no well-known word, pattern or PEM key",
     hint="Rotate secret_key, and use the one you are given: HS256 needs 256 bits that nobody can guess.",
+    mistakes=(
+        "a word, or a manual's example, stands where the secret belongs",
+        "the secret was made by hand",
+    ),
 )
 def strength(calls: Calls) -> Finding:
     """Whoever has one token can try secrets at home, millions in a second."""

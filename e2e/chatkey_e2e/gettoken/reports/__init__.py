@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from chatkey_e2e.gettoken.model import Report
 
 TERMINAL: Final = "terminal"
-NAMES: Final[tuple[str, ...]] = ()
+NAMES: Final[tuple[str, ...]] = ("json", "junit", "html", "markdown")
 
 
 def writer(name: str) -> Callable[[Report], str]:

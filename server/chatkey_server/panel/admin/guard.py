@@ -29,8 +29,8 @@ REDIRECT_HERE: Final[Header] = (b"location", b"/admin/")
 FAILED: Final = Refused(Code.INTERNAL, "Something went wrong here; the server's log has the details.")
 UNANSWERABLE: Final = Refused(
     Code.PARAMETER_INVALID,
-    "A table cannot be asked this: all its columns are ones that are never shown, or it orders by what is no column, or "
-    "it holds a number, a repetition or a character that has no place there.",
+    "A table cannot be asked this: it names only columns that are never shown, or orders by what is no column, or it "
+    "holds a number, a repetition or a character that has no place there.",
 )
 
 PLAIN: Final = re.compile("(?:(?![0-9]{10})[A-Za-z0-9_-]{1,64}/?)*")
@@ -107,7 +107,7 @@ class Guard:
                 await self._app(scope, receive, send_guarded)
         except Refused as refused:
             failure = refused
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - it is logged, and answered
             failure = _at_fault(scope, error)
         else:
             failure = FAILED

@@ -1,0 +1,65 @@
+"""Lets a person log in by hand, in a browser that can be seen, and takes the cookies."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextlib import ExitStack, closing
+from dataclasses import replace
+from typing import Final
+
+from playwright.sync_api import BrowserContext, Page
+from playwright.sync_api import Error as PlaywrightError
+
+from chatkey_e2e.gettoken.browser_launch import launched
+from chatkey_e2e.gettoken.target import Login, OptionError, Target
+from chatkey_e2e.gettoken.wire import HttpWire
+
+ASKED: Final = "Log in, in the window that has opened; then close the window.\n"
+LOOK_MS: Final = 200
+"""Milliseconds between two looks at the cookies: those of a closed browser cannot be read any more."""
+
+
+def _nothing(_: Page) -> None:
+    """A person does it."""
+
+
+def logged_in(target: Target, *, headed: bool = True, act: Callable[[Page], None] = _nothing) -> Target:
+    """Open the page, wait until its window is closed, and return the target with the cookies as its login.
+
+    Raises `OptionError` where no window can be opened, or nobody got a cookie.
+    """
+    with closing(HttpWire(target)) as wire, ExitStack() as ending:
+        try:
+            browser = launched(target, wire, ending, headed=headed)
+        except PlaywrightError as error:
+            raise OptionError(f"--browser-login opens a window, which cannot be done here: {_first(error)}.") from error
+        context = browser.new_context(ignore_https_errors=target.insecure_tls, no_viewport=headed or None)
+        page = context.new_page()
+        try:
+            page.goto(target.page_url or target.page)
+        except PlaywrightError as error:
+            raise OptionError(f"The browser cannot show {target.page_url or target.page}: {_first(error)}.") from error
+        sys.stderr.write(ASKED)
+        act(page)
+        cookies = _cookies_at_the_end(context, target.url)
+    if not cookies:
+        raise OptionError(f"The window was closed without any cookie for {target.url}: nobody has logged in.")
+    pairs = "; ".join(f"{name}={value}" for name, value in cookies.items())
+    return replace(target, login=Login((("Cookie", pairs),)))
+
+
+def _cookies_at_the_end(context: BrowserContext, url: str) -> dict[str, str]:
+    cookies: dict[str, str] = {}
+    try:
+        while True:
+            cookies = {str(cookie.get("name")): str(cookie.get("value")) for cookie in context.cookies(url)}
+            if not context.pages:
+                return cookies
+            context.pages[0].wait_for_timeout(LOOK_MS)
+    except PlaywrightError:  # the browser was ended, and not its window alone
+        return cookies
+
+
+def _first(error: PlaywrightError) -> str:
+    return error.message.splitlines()[0].rstrip(".")

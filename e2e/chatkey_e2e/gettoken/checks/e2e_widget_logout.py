@@ -1,0 +1,33 @@
+"""e2e.widget-logout: the member is gone at once."""
+
+from __future__ import annotations
+
+from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.findings import passed
+from chatkey_e2e.gettoken.model import END_TO_END, Finding, Phase, Severity, check
+
+
+@check(
+    "e2e.widget-logout",
+    group=END_TO_END,
+    severity=Severity.MUST,
+    section="3",
+    sent="Service.logout(), on the page",
+    passes="the visitor again, and no token in localStorage",
+    hint="The screenshot and the trace show what the page did.",
+    mistakes=(
+        "the page writes the token back",
+        "Service was replaced by something of the page",
+    ),
+    needs=("e2e.widget-renew",),
+    phase=Phase.LATER,
+)
+def widget_logout(calls: Calls) -> Finding:
+    """At a computer that many use, the next one must not be the last one."""
+    visit = calls.live.visit
+    visit.log_out()
+    if (visit.state["identity"] or {}).get("identity") != "visitor":
+        return visit.trouble("After logout() the widget is not the visitor.")
+    if visit.stored is not None:
+        return visit.failed("After logout() the token is still in localStorage.")
+    return passed()

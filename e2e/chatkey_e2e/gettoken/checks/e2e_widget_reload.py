@@ -1,0 +1,40 @@
+"""e2e.widget-reload: the next page needs no call."""
+
+from __future__ import annotations
+
+from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.findings import failed, passed
+from chatkey_e2e.gettoken.live import Unusable
+from chatkey_e2e.gettoken.model import END_TO_END, Finding, Phase, Severity, check
+
+
+@check(
+    "e2e.widget-reload",
+    group=END_TO_END,
+    severity=Severity.MUST,
+    section="3",
+    sent="the same page, loaded again",
+    passes="the member again, without another call of the endpoint",
+    hint="The widget keeps the token for its hour in localStorage: let the page keep it, and make it last.",
+    mistakes=(
+        "the page clears the browser's storage when it loads",
+        "the token has less than its hour",
+    ),
+    needs=("e2e.widget-member",),
+    phase=Phase.LATER,
+)
+def widget_reload(calls: Calls) -> Finding:
+    """A token is for an hour, not for a page: whoever clicks through your site costs you one call."""
+    visit = calls.live.visit
+    before = len(visit.token_calls)
+    try:
+        visit.reload()
+    except Unusable as error:
+        return failed(str(error), *error.about)
+    if (visit.state["identity"] or {}).get("identity") != "member":
+        return visit.trouble("After a reload the widget is not the member.")
+    if len(visit.token_calls) > before:
+        told = (event["detail"] for event in visit.events if event["name"] == "token:unusable")
+        why = next((f" The widget found its token unusable: {detail['message']}" for detail in told), "")
+        return visit.failed(f"After a reload the endpoint was called again.{why}")
+    return passed()

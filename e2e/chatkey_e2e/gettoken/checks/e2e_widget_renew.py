@@ -1,0 +1,43 @@
+"""e2e.widget-renew: near the end of the token the widget gets the next one."""
+
+from __future__ import annotations
+
+import time
+
+from chatkey_e2e.gettoken import reading
+from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.findings import passed
+from chatkey_e2e.gettoken.model import END_TO_END, Finding, Phase, Severity, check
+
+BEFORE_THE_END = 30.0
+
+
+@check(
+    "e2e.widget-renew",
+    group=END_TO_END,
+    severity=Severity.MUST,
+    section="3",
+    sent="the clock of the page, moved to 30 seconds before the end of the token",
+    passes="another call of the endpoint, and its token is used on the socket that is open",
+    hint="The widget asks again before the end: answer it like the first time.",
+    mistakes=(
+        "the endpoint refuses a second call in the same session",
+        "getToken keeps its first answer",
+    ),
+    needs=("e2e.widget-reload",),
+    phase=Phase.LATER,
+)
+def widget_renew(calls: Calls) -> Finding:
+    """Who chats for more than an hour stays who he is."""
+    visit = calls.live.visit
+    before = len(visit.token_calls)
+    end = reading.lenient_claims(visit.stored or "").get("exp")
+    if not isinstance(end, int | float):
+        return visit.failed("The widget keeps no token with an end.")
+    visit.renew(end - BEFORE_THE_END - time.time())
+    renewed = any(event["name"] == "token:refreshed" for event in visit.events)
+    if not renewed or (visit.state["identity"] or {}).get("identity") != "member":
+        return visit.trouble("Near the end of its token the widget is not given another.")
+    if len(visit.token_calls) == before:
+        return visit.failed("Near the end of the token the endpoint was not called.")
+    return passed()

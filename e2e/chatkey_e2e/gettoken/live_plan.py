@@ -1,0 +1,82 @@
+"""Plans the end of a run: makes its calls of the endpoint, and starts neither service nor browser."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from chatkey_e2e.gettoken.exchange import Exchange
+from chatkey_e2e.gettoken.live import Live, Service
+
+if TYPE_CHECKING:
+    from chatkey_e2e.gettoken.browser import Visit
+    from chatkey_e2e.gettoken.calls import Calls
+    from chatkey_e2e.wire import Key, Outcome
+
+
+class PlannedLive(Live):
+    """A service that says what a good one says, and a visit that goes as it should."""
+
+    def begin(self) -> None:
+        """Start nothing."""
+
+    def warm_up(self) -> None:
+        """Start nothing."""
+
+    def connect(self, key: Key) -> Outcome:
+        """Say what a service says to this key."""
+        from chatkey_e2e.wire import Outcome  # noqa: PLC0415 - cryptography is not needed before
+
+        if key is not self.key:
+            return Outcome({"type": "error", "code": "proof_key_mismatch"}, 4403)
+        return Outcome({"type": "ready", "identity": "member", "uid": self.answer.uid}, None)
+
+    def _named(self, url: str) -> Service:
+        return Service(url, url, url, own=False)
+
+    def _own(self, secret: str) -> Service:  # noqa: ARG002 - nothing is signed
+        return self._named("the reference server")
+
+    def _visited(self) -> Visit:
+        return cast("Visit", PlannedVisit(self._calls))
+
+
+class PlannedVisit:
+    """A visit in which all goes well, as far as the endpoint can tell."""
+
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
+        self._identity = "member"
+        self.token_calls: list[Exchange] = []
+        self.events = [{"name": "token:refreshed", "detail": {}}]
+        self._load()
+        self._call()
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """Who is connected."""
+        return {"identity": {"identity": self._identity, "uid": self._calls.uid}}
+
+    @property
+    def stored(self) -> str | None:
+        """The token, while there is a member."""
+        return self.token_calls[-1].token if self._identity == "member" else None
+
+    def reload(self) -> None:
+        """Fetch the page again."""
+        self._load()
+
+    def renew(self, seconds: float) -> None:  # noqa: ARG002 - no clock runs here
+        """Call the endpoint again."""
+        self._call()
+
+    def log_out(self) -> None:
+        """Be nobody."""
+        self._identity = "visitor"
+
+    def _load(self) -> None:
+        page = self._calls.target.page_url
+        if page is not None:
+            self._calls.fetch("the page, for the browser", page, self._calls.member)
+
+    def _call(self) -> None:
+        self.token_calls.append(self._calls.ask("the widget's call, in the browser", self._calls.member))

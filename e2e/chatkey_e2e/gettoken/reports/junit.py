@@ -1,0 +1,79 @@
+"""The report as CI systems read it: a test case for each check."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+from chatkey_e2e.gettoken.model import Outcome, Verdict
+from chatkey_e2e.gettoken.reports import summary
+
+if TYPE_CHECKING:
+    from chatkey_e2e.gettoken.model import Report
+
+NAME: Final = "chatkey check"
+UNWRITABLE: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What XML 1.0 has no way to write, not even escaped."""
+KNOWN: Final = "known failures"
+
+
+def write(report: Report) -> str:
+    """Return the report as JUnit XML."""
+    skipped = sum(
+        outcome.verdict in {Verdict.SKIP, Verdict.BLOCKED} or bool(outcome.known) for outcome in report.outcomes
+    )
+    totals = {
+        "tests": str(len(report.outcomes) + len(report.stale)),
+        "failures": str(sum(outcome.counts for outcome in report.outcomes) + len(report.stale)),
+        "errors": str(report.count(Verdict.ERROR)),
+        "skipped": str(skipped),
+        "time": f"{report.seconds:.3f}",
+        "timestamp": report.started_at.partition("+")[0],
+    }
+    root = Element("testsuites", {"name": NAME, **totals})
+    suite = SubElement(root, "testsuite", {"name": NAME, **totals})
+    properties = SubElement(suite, "properties")
+    for name, value in summary.facts(report):
+        _add(properties, "property", {"name": name, "value": value})
+    for outcome in report.outcomes:
+        _case(suite, outcome)
+    for line in report.stale:
+        case = _add(suite, "testcase", {"classname": f"{NAME}.{KNOWN}", "name": line.partition(":")[0], "time": "0"})
+        _add(case, "failure", {"message": line, "type": KNOWN})
+    indent(root)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root, encoding="unicode")}\n'
+
+
+def _case(suite: Element, outcome: Outcome) -> None:
+    check = outcome.check
+    about = {"classname": f"{NAME}.{check.group}", "name": check.id, "time": f"{outcome.seconds:.3f}"}
+    case = _add(suite, "testcase", about)
+    if outcome.known:
+        _add(case, "skipped", {"message": f"known: {outcome.known}. {outcome.message}"})
+        return
+    match outcome.verdict:
+        case Verdict.FAIL:
+            _add(case, "failure", {"message": outcome.message, "type": check.severity}, _told(outcome))
+        case Verdict.ERROR:
+            _add(case, "error", {"message": outcome.message, "type": "chatkey"}, outcome.hint)
+        case Verdict.SKIP | Verdict.BLOCKED:
+            _add(case, "skipped", {"message": summary.reason(outcome)})
+        case Verdict.WARN:
+            _add(case, "system-out", {}, f"warning: {outcome.message}\n{_told(outcome)}")
+        case Verdict.PASS:
+            pass
+
+
+def _told(outcome: Outcome) -> str:
+    """Return what to change, why, and the calls that show it."""
+    calls = (f"{seen.label}:\n{seen.curl}\n\n{seen.response}" for seen in outcome.evidence)
+    kept = (f"kept: {file}" for file in outcome.files)
+    return "\n\n".join([f"{outcome.hint}\n{outcome.check.why}", *calls, *kept])
+
+
+def _add(parent: Element, tag: str, attributes: Mapping[str, str], text: str = "") -> Element:
+    made = SubElement(parent, tag, {name: UNWRITABLE.sub("\ufffd", value) for name, value in attributes.items()})
+    made.text = UNWRITABLE.sub("\ufffd", text) or None
+    return made

@@ -1,0 +1,90 @@
+"""What every form of a report says in the same words: how it ended, and what more could be judged."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from chatkey_e2e.gettoken.exits import Exit, status
+from chatkey_e2e.gettoken.findings import plural
+from chatkey_e2e.gettoken.model import Check, Outcome, Report, Verdict
+
+FINDINGS: Final = frozenset({Verdict.FAIL, Verdict.WARN, Verdict.ERROR})
+WORDS: Final = {
+    Verdict.PASS: "passed",
+    Verdict.WARN: "to be improved",
+    Verdict.FAIL: "failed",
+    Verdict.SKIP: "not judged",
+    Verdict.BLOCKED: "blocked",
+    Verdict.ERROR: "error of chatkey",
+}
+
+
+def result(report: Report) -> Exit:
+    """Return how a run ended; warnings are told, whether they count or not."""
+    return status(report, strict=True)
+
+
+def headline(report: Report) -> str:
+    """Return the whole report in a sentence."""
+    failures = sum(outcome.counts for outcome in report.outcomes)
+    warnings = sum(outcome.verdict is Verdict.WARN and not outcome.known for outcome in report.outcomes)
+    match result(report):
+        case Exit.UNREACHABLE:
+            return "The endpoint cannot be reached"
+        case Exit.OURS:
+            return "chatkey itself went wrong"
+        case Exit.FAILED if failures:
+            return f"{plural(failures, 'check')} failed"
+        case Exit.FAILED:
+            return "The file of known failures is out of date"
+        case Exit.NOTHING_JUDGED:
+            return "Nothing could be judged"
+        case Exit.WARNINGS:
+            return f"It works; {plural(warnings, 'thing')} should be better"
+        case _:
+            return f"{plural(report.count(Verdict.PASS), 'check')} passed"
+
+
+def facts(report: Report) -> list[tuple[str, str]]:
+    """Return what there is to know about a run besides its findings: target, times, clocks, versions, options."""
+    waited = f", {report.waited:.1f} s of it waiting" if report.waited >= 0.05 else ""
+    return [
+        ("target", report.target),
+        ("started", report.started_at),
+        ("time", f"{plural(report.requests, 'request')} in {report.seconds:.1f} s{waited}"),
+        ("clock", _clock(report.skew)),
+        *report.versions.items(),
+        *report.options.items(),
+    ]
+
+
+def counted(report: Report) -> list[tuple[Verdict, int]]:
+    """Return how many checks ended in each way, without those that none ended in."""
+    return [(verdict, report.count(verdict)) for verdict in Verdict if report.count(verdict)]
+
+
+def options(report: Report) -> dict[str, list[str]]:
+    """Return the options that would allow more, with the checks that wait for them."""
+    more: dict[str, list[str]] = {}
+    for outcome in report.outcomes:
+        if outcome.verdict is Verdict.SKIP and outcome.option:
+            more.setdefault(outcome.option, []).append(outcome.check.id)
+    return more
+
+
+def source(check: Check) -> str:
+    """Return where a check comes from: the contract's section, an RFC, or nothing."""
+    return f"contract {check.section}" if check.section[:1].isdigit() else check.section
+
+
+def reason(outcome: Outcome) -> str:
+    """Return why a check was not judged, with what would change that."""
+    if outcome.blocked_by:
+        return f"look at {outcome.blocked_by} first"
+    return f"{outcome.message} ({outcome.option})" if outcome.option else outcome.message
+
+
+def _clock(skew: float | None) -> str:
+    if skew is None:
+        return "the endpoint did not say what time it is"
+    return f"the endpoint's is {abs(skew):.1f} s {'ahead' if skew >= 0 else 'behind'}"

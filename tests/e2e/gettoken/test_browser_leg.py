@@ -1,0 +1,361 @@
+"""The end of a run with a browser: a real widget on the integrator's page, and what it says when it does not work."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from chatkey_e2e.gettoken.browser_launch import launched
+from chatkey_e2e.gettoken.browser_login import logged_in
+from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.live import Service
+from chatkey_e2e.gettoken.live_options import LiveOptions
+from chatkey_e2e.gettoken.model import Outcome, Report, Verdict
+from chatkey_e2e.gettoken.runner import Selection, run
+from chatkey_e2e.gettoken.target import Login, OptionError, Target
+from chatkey_e2e.gettoken.wire import HttpWire
+from mutant_backend import PROVIDER, SECRET, SESSIONS, Backend, Clock
+from mutant_server import Answer, Request, Server
+
+MEMBER, RELOAD, RENEW, LOGOUT = (f"e2e.widget-{name}" for name in ("member", "reload", "renew", "logout"))
+WIDGET = Selection(only=["e2e.widget-*"])
+STRICT = (
+    "default-src 'none'; script-src 'self' 'wasm-unsafe-eval' 'nonce-r4nd' https://chat.example/assets/; "
+    "connect-src 'self' https://chat.example wss://chat.example https://chat.example/assets/; "
+    "style-src 'self' https://chat.example/assets/; img-src 'self' data:"
+)
+"""The policy of the documentation."""
+FORM = (("user", "ada"), ("password", "hunter-2"))
+
+
+class Site(Backend):
+    """An honest endpoint with a page, whose calls by browsers a test may see to."""
+
+    def __init__(self, policy: str = "", html: str = "<h1>Shop</h1>") -> None:
+        super().__init__(Clock())
+        self.policy = policy
+        self.html = html
+        self.by_browsers = 0
+        self.for_browsers: Callable[[Answer, int], Answer] = lambda answer, _: answer
+        self.attributes = "Path=/; HttpOnly; SameSite=Lax"
+
+    async def handle(self, request: Request) -> Answer:
+        """Route a request."""
+        if request.path == "/page":
+            return self.page()
+        answer = await super().handle(request)
+        if request.path == self.path and "Mozilla" in request.headers.get("user-agent", ""):
+            self.by_browsers += 1
+            return self.for_browsers(answer, self.by_browsers)
+        return answer
+
+    def page(self) -> Answer:
+        """Return the page."""
+        policy = [("Content-Security-Policy", self.policy)] if self.policy else []
+        return Answer(200, [("Content-Type", "text/html"), *policy], f"<html><head></head>{self.html}</html>".encode())
+
+    def set_cookie(self, session: str) -> str:
+        """Return the line that sets the session's cookie."""
+        return f"{self.cookie}={session}; {self.attributes}"
+
+
+@pytest.fixture(scope="module")
+def ending() -> Iterator[ExitStack]:
+    """Ends what the module starts."""
+    with ExitStack() as stack:
+        yield stack
+
+
+@pytest.fixture(scope="module")
+def service(ending: ExitStack) -> Service:
+    """The reference server, with the provider and the secret of the endpoints here."""
+    target = Target("http://127.0.0.1:1/chat/token", PROVIDER, SECRET, live=LiveOptions())
+    return ending.enter_context(Calls(target)).live.service
+
+
+@pytest.fixture(scope="module")
+def browser(ending: ExitStack) -> Browser:
+    """A browser for all visits."""
+    target = Target("http://127.0.0.1:1/")
+    return launched(target, HttpWire(target), ending)
+
+
+@pytest.fixture
+def visit(
+    endpoints: Server, service: Service, browser: Browser, tmp_path: Path
+) -> Iterator[Callable[..., tuple[Report, Calls]]]:
+    """Check a site with a browser; the options of the target may be given, `page` takes the site's own page."""
+    with ExitStack() as opened:
+
+        def check(site: Site, *, page: bool = False, **given: Any) -> tuple[Report, Calls]:
+            base = endpoints.add(f"site-{id(site)}", site.handle)
+            if "login" in given and given["login"].fields:
+                given["login"] = replace(given["login"], url=f"{base}/login")
+            members = {
+                "login": Login((("Cookie", f"sid={SESSIONS['ada']}"),)),
+                "page_url": f"{base}/page" if page else None,
+                "live": LiveOptions(browser=True, results=tmp_path / "kept"),
+                **{name: value.format(base=base) if isinstance(value, str) else value for name, value in given.items()},
+            }
+            target = Target(f"{base}/chat/token", PROVIDER, SECRET, **members)
+            calls = opened.enter_context(
+                Calls(target, wire=HttpWire(target), now=site.clock.now, sleep=site.clock.sleep)
+            )
+            calls.live.service = service
+            calls.live.browser = browser
+            return run(calls, selection=WIDGET), calls
+
+        yield check
+
+
+def verdicts(report: Report) -> list[str]:
+    return [report.of(name).verdict for name in (MEMBER, RELOAD, RENEW, LOGOUT)]
+
+
+def failure(report: Report) -> Outcome:
+    """Return the failed check; those that need it are blocked by it, and name it."""
+    (failed,) = (outcome for outcome in report.outcomes if outcome.verdict is Verdict.FAIL)
+    names = [MEMBER, RELOAD, RENEW, LOGOUT]
+    after = [report.of(name) for name in names[names.index(failed.check.id) + 1 :]]
+    assert {outcome.verdict for outcome in after} <= {Verdict.BLOCKED}
+    assert {outcome.blocked_by for outcome in after} <= {failed.check.id}
+    return failed
+
+
+@pytest.mark.contract("3/get-token", "3/reuse-across-loads", "3/renewal", "3/logout")
+def test_an_honest_endpoint_makes_a_member_who_stays_and_leaves(visit: Any) -> None:
+    """One call for the first page, none for the second, one more near the end of the hour."""
+    site = Site()
+
+    report, _ = visit(site)
+
+    assert verdicts(report) == ["pass"] * 4
+    assert report.of(MEMBER).message == 'member "u-1001" on an empty page of your origin; --page-url takes one of yours'
+    assert site.by_browsers == 2
+
+
+def test_a_page_with_the_strictest_policy_is_good_enough(visit: Any) -> None:
+    report, _ = visit(Site(STRICT), page=True)
+
+    assert verdicts(report) == ["pass"] * 4
+    assert report.of(MEMBER).message == 'member "u-1001" on your page'
+
+
+@pytest.mark.parametrize(
+    ("policy", "says", "hint"),
+    [
+        (STRICT.replace("'wasm-unsafe-eval' ", ""), "blocks WebAssembly (script-src).", "Add 'wasm-unsafe-eval' to"),
+        ("default-src 'self'", "/assets/sdk.js (script-src).", "/assets/ to its script-src. Write your own service's"),
+        (
+            STRICT.replace("connect-src 'self'", "connect-src"),
+            "/chat/token (connect-src).",
+            "Add 'self' to its connect",
+        ),
+        (
+            "script-src * 'wasm-unsafe-eval'; connect-src 'self'",
+            " (connect-src).",
+            "to its connect-src. Write your own",
+        ),
+    ],
+    ids=["no WebAssembly", "only its own", "no endpoint", "no service"],
+)
+def test_a_policy_that_blocks_the_widget_is_told_with_what_to_add(
+    visit: Any, policy: str, says: str, hint: str
+) -> None:
+    report, _ = visit(Site(policy), page=True)
+
+    failed = failure(report)
+    assert failed.check.id == MEMBER
+    assert failed.message.startswith("The widget does not become the member. The Content-Security-Policy of the page")
+    assert failed.message.endswith(says)
+    assert hint in failed.hint
+    assert failed.hint.endswith("docs/integrators.md has the strictest policy that works.")
+
+
+@pytest.mark.parametrize(
+    ("attributes", "why"),
+    [
+        ("Path=/account; SameSite=Lax", "since its Path is /account"),
+        ("Path=/; SameSite=None", "since it is SameSite=None without Secure"),
+        ("Path=/; Domain=shop.example; SameSite=Lax", "since its Domain is shop.example"),
+    ],
+)
+def test_a_cookie_that_browsers_keep_back_is_told_with_the_reason(visit: Any, attributes: str, why: str) -> None:
+    """Programs send any cookie they have; a browser looks at how it was set."""
+    site = Site()
+    site.attributes = attributes
+    form = Login(url="", fields=FORM, passwords=("hunter-2",))
+
+    report, calls = visit(site, login=form)
+
+    failed = failure(report)
+    assert failed.message == (
+        "The widget does not become the member. "
+        f"The endpoint answers null: the browser does not send the cookie sid, {why}."
+    )
+
+
+def test_an_endpoint_that_takes_browsers_for_strangers_is_told(visit: Any) -> None:
+    site = Site()
+    site.for_browsers = lambda _answer, _number: site.json(200, {"token": None})
+
+    failed = failure(visit(site)[0])
+
+    assert failed.message.endswith("answers null to the browser, with the very cookies that the checker has.")
+    assert failed.evidence[0].label == "the widget's call, in the browser"
+    assert '{"token":null}' in failed.evidence[0].response
+
+
+def test_an_endpoint_that_refuses_browsers_is_told_in_the_widgets_words(visit: Any) -> None:
+    site = Site()
+    site.for_browsers = lambda _answer, _number: site.refusal(403, "bad origin")
+
+    failed = failure(visit(site)[0])
+
+    assert "The widget reports gettoken_failed: " in failed.message
+    assert "HTTP 403" in failed.evidence[0].response
+
+
+def test_a_call_that_is_sent_to_another_origin_is_told(visit: Any) -> None:
+    site = Site()
+    site.for_browsers = lambda _answer, _number: Answer(307, [("Location", "http://localhost:9/chat/token")])
+
+    failed = failure(visit(site)[0])
+
+    assert "The widget reports gettoken_failed: " in failed.message
+    assert failed.hint.startswith("The call was sent on to another origin, where the browser may not read the answer")
+
+
+def test_somebody_elses_token_for_browsers_is_told(visit: Any) -> None:
+    class Mixed(Site):
+        def claims(self, person: Any, jkt: Any) -> Any:
+            return super().claims({**person, "uid": "u-7"} if self.by_browsers else person, jkt)
+
+        async def endpoint(self, request: Request) -> Answer:
+            self.by_browsers += "Mozilla" in request.headers.get("user-agent", "")
+            return await super().endpoint(request)
+
+    failed = failure(visit(Mixed())[0])
+
+    assert failed.message == 'The widget became the member "u-7", not "u-1001".'
+
+
+def test_a_page_that_empties_the_storage_asks_again(visit: Any) -> None:
+    report, _ = visit(Site(html="<script>localStorage.clear()</script>"), page=True)
+
+    failed = failure(report)
+    assert failed.check.id == RELOAD
+    assert failed.message == "After a reload the endpoint was called again."
+
+
+def test_an_endpoint_that_fails_at_the_renewal_is_told(visit: Any) -> None:
+    site = Site()
+    site.for_browsers = lambda answer, number: answer if number == 1 else site.refusal(500, "once only")
+
+    report, _ = visit(site)
+
+    failed = failure(report)
+    assert failed.check.id == RENEW
+    assert failed.message.startswith("Near the end of its token the widget is not given another. The widget reports")
+
+
+def test_a_page_that_cannot_be_seen_is_told(visit: Any) -> None:
+    report, _ = visit(Site(), page_url="{base}/nowhere")
+
+    failed = failure(report)
+    assert failed.message.endswith("/nowhere is answered 404.")
+    assert "--page-url" in failed.hint
+
+
+def test_a_page_of_another_origin_is_told(visit: Any) -> None:
+    failed = failure(visit(Site(), page_url="http://localhost:1/page")[0])
+
+    assert failed.message.startswith("http://localhost:1/page is not on the origin http://127.0.0.1:")
+
+
+def test_the_widget_that_a_page_has_already_does_not_take_the_place_of_ours(visit: Any) -> None:
+    own = '<script>window.ServiceConfig = {providerId: "x"}</script><script src="https://chat.example/assets/sdk.js"></script>'
+
+    report, _ = visit(Site(html=own), page=True)
+
+    assert verdicts(report) == ["pass"] * 4
+
+
+def test_a_login_by_header_is_sent_by_the_page(visit: Any) -> None:
+    class ByHeader(Site):
+        def person(self, request: Request, body: Any) -> Any:
+            request.headers["cookie"] = f"sid={request.headers.get('authorization', '').removeprefix('Bearer ')}"
+            return super().person(request, body)
+
+    report, _ = visit(ByHeader(), login=Login((("Authorization", f"Bearer {SESSIONS['ada']}"),)))
+
+    assert verdicts(report) == ["pass"] * 4
+
+
+def test_what_is_kept_of_a_failure_holds_no_secret(visit: Any) -> None:
+    site = Site("default-src 'self'; connect-src http:; script-src http: 'wasm-unsafe-eval'", "<p>Shop</p>")
+    site.for_browsers = lambda answer, number: answer if number == 1 else site.refusal(500, "once only")
+
+    report, calls = visit(site, page=True)
+
+    picture, trace = failure(report).files
+    assert Path(picture).read_bytes().startswith(b"\x89PNG")
+    with zipfile.ZipFile(trace) as archive:
+        kept = b"".join(archive.read(name) for name in archive.namelist())
+    assert b"chat/token" in kept
+    assert SESSIONS["ada"].encode() not in kept
+    assert SECRET.encode() not in kept
+    assert b"eyJ" not in kept
+
+
+def test_without_the_option_there_is_no_browser(visit: Any) -> None:
+    report, calls = visit(Site(), live=LiveOptions())
+
+    assert verdicts(report) == ["skip"] * 4
+    assert report.of(MEMBER).option == "--browser"
+
+
+def test_what_fails_before_blocks_the_browser(visit: Any) -> None:
+    class Wrong(Site):
+        def claims(self, person: Any, jkt: Any) -> Any:
+            return {**super().claims(person, jkt), "pid": "prov_other"}
+
+    report, calls = visit(Wrong())
+
+    assert verdicts(report) == ["blocked"] * 4
+    assert report.of(LOGOUT).blocked_by == "claim.pid"
+
+
+def test_a_login_by_hand_gives_its_cookies(endpoints: Server) -> None:
+    """Whoever closes the window is logged in."""
+    site = Site(html='<a href="login">Log in</a>')
+    base = endpoints.add("by-hand", site.handle)
+    target = Target(f"{base}/chat/token", page_url=f"{base}/login", live=LiveOptions(browser=True, by_hand=True))
+
+    def act(page: Page) -> None:
+        page.evaluate("""() => document.querySelector("form").innerHTML += "<input name=password value=hunter-2>" """)
+        page.locator("[name=user]").fill("ada")
+        with page.expect_navigation():
+            page.locator("form").evaluate("(form) => form.submit()")
+        page.evaluate("() => setTimeout(() => window.close(), 300)")
+
+    found = logged_in(target, headed=False, act=act)
+
+    assert found.login is not None
+    ((name, value),) = found.login.headers
+    assert name == "Cookie"
+    assert site.sessions[value.removeprefix("sid=")] == "ada"
+
+
+def test_a_window_that_is_closed_without_a_login_is_told(endpoints: Server) -> None:
+    base = endpoints.add("nobody-by-hand", Site().handle)
+
+    with pytest.raises(OptionError, match=r"^The window was closed without any cookie for .*nobody has logged in\.$"):
+        logged_in(Target(f"{base}/chat/token", page_url=f"{base}/page"), headed=False, act=lambda page: page.close())
