@@ -20,8 +20,7 @@ from typing import Final
 import click
 from hypothesis.errors import HypothesisWarning
 
-ROOT: Final = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "tests" / "server" / "properties"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "server" / "properties"))
 
 import wire_properties
 from all_properties import IN_PROCESS

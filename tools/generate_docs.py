@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
+import checks_page
 import click
 import contract
 import parts
@@ -80,6 +81,7 @@ WHOLE: dict[str, Callable[[], str]] = {
     "settings.md": settings,
     "codes.md": codes,
     "commands.md": commands,
+    "checks.md": lambda: checks_page.page(NOTE),
 }
 
 

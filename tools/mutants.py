@@ -1,4 +1,4 @@
-"""Mutants of ourselves: each line of `tests/mutants/mutants.toml` breaks the server in one line, and its test must notice.
+"""Mutants of ourselves: `tests/mutants/mutants.toml` breaks the server in one line at a time, and a test must notice.
 
     python tools/mutants.py [WORD]
 
@@ -28,7 +28,7 @@ import click
 ROOT: Final = Path(__file__).parents[1]
 SERVER: Final = ROOT / "server"
 LIST: Final = ROOT / "tests" / "mutants" / "mutants.toml"
-LONGEST_SECONDS: Final = 60.0
+LONGEST_SECONDS: Final = 120.0
 PRELOADED: Final = [
     *("pytest", "pytest_asyncio.plugin", "hypothesis", "respx", "asyncpg", "httpx"),
     *("cryptography.hazmat.primitives.asymmetric.ec", "joserfc.jwk", "jwt", "litestar.openapi.plugins", "piccolo.apps"),
@@ -44,9 +44,6 @@ PRELOADED: Final = [
 
 RAN: Final = 64
 """Added to pytest's exit code: a process that fails on its own has another."""
-
-_START: Final = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
-_processes = multiprocessing.get_context(_START)
 
 
 class MutantError(Exception):
@@ -64,7 +61,7 @@ class Mutant:
     killed_by: str
 
     def of(self, text: str) -> str:
-        """Return the mutated text. Raises `MutantError` unless the line is there exactly once and Python stays Python."""
+        """Return the mutated text. Raises `MutantError` unless the line is there once and the result is Python."""
         lines = text.splitlines(keepends=True)
         places = [number for number, line in enumerate(lines) if line.strip() == self.find]
         if len(places) != 1:
@@ -99,7 +96,9 @@ def mutants() -> list[Mutant]:
 def main(word: str) -> None:
     """Break the server in one line at a time, and see that its test notices."""
     chosen = [mutant for mutant in mutants() if word in mutant.file or word in mutant.name]
-    _processes.set_forkserver_preload(PRELOADED)
+    if "forkserver" in multiprocessing.get_all_start_methods():
+        multiprocessing.set_start_method("forkserver")
+        multiprocessing.set_forkserver_preload(PRELOADED)
     _check_unbroken(sorted({mutant.killed_by for mutant in chosen}))
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as workers:
         verdicts = []
@@ -163,7 +162,8 @@ def _installed() -> Path:
 def _run(folder: Path, tests: Sequence[str]) -> tuple[int | None, str]:
     """Run tests against the copy in a process of their own; the code is `RAN` and pytest's, None for one that hung."""
     log = folder / "output.txt"
-    process = _processes.Process(target=_pytest, args=(folder, tests, log))
+    log.touch()
+    process = multiprocessing.Process(target=_pytest, args=(folder, tests, log))
     process.start()
     process.join(LONGEST_SECONDS + len(tests))
     if process.exitcode is None:

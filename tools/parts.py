@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final, is_typeddict
 
+import check_samples
 import examples
 
 from chatkey_demo.site import pages
@@ -25,7 +26,9 @@ from chatkey_oauth.ready_made import READY_MADE
 from chatkey_protocol import frames
 
 ROOT: Final = Path(__file__).parents[1]
-PART: Final = re.compile(r"<!-- (?P<kind>example|file|table|shop): (?P<name>[^>]+?) -->\n.*?<!-- end -->", re.DOTALL)
+PART: Final = re.compile(
+    r"<!-- (?P<kind>example|file|table|shop|sample): (?P<name>[^>]+?) -->\n.*?<!-- end -->", re.DOTALL
+)
 SAID: Final = re.compile(r"(?P<who>Server|Widget)[,:] (?P<what>.+)")
 SDK: Final = f"{examples.BASE_URL}/assets/sdk.js"
 FENCES: Final = {".py": "python", ".html": "html"}
@@ -67,6 +70,10 @@ def _shop(name: str) -> str:
         return f"```html\n{absolute}\n```\n"
     policy = pages._policy("…", examples.BASE_URL, SDK).replace("; ", ";\n")  # noqa: SLF001 - shown, not used
     return f"```text\n{policy}\n```\n"
+
+
+def _sample(name: str) -> str:
+    return f"```text\n{check_samples.sample(name)}\n```\n"
 
 
 def _table(name: str) -> str:
@@ -197,4 +204,10 @@ TABLES: Final[dict[str, Callable[[], Iterator[tuple[str, ...]]]]] = {
     "fake lifetimes": _lives,
     "fake rings": _rings,
 }
-KINDS: Final[dict[str, Callable[[str], str]]] = {"example": _example, "file": _file, "table": _table, "shop": _shop}
+KINDS: Final[dict[str, Callable[[str], str]]] = {
+    "example": _example,
+    "file": _file,
+    "table": _table,
+    "shop": _shop,
+    "sample": _sample,
+}

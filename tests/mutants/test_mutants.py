@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "tools"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
 
-from mutants import Mutant, MutantError, mutants
+from mutants import ROOT, Mutant, MutantError, mutants
 
 MUTANTS = mutants()
 

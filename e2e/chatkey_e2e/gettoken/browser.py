@@ -53,6 +53,7 @@ class Visit:
         """What failed on the way to the page, the widget or the endpoint, and the browser's own errors."""
         self._document = browser_page.Document(200, (), b"")
         self._after = 0
+        self._finished: set[Request] = set()
         self._kept: tuple[str, ...] | None = None
         self._context = browser.new_context(
             ignore_https_errors=calls.target.insecure_tls,
@@ -122,7 +123,7 @@ class Visit:
     @property
     def exchanges(self) -> list[Exchange]:
         """The page's calls of the endpoint, to be shown like the checker's own."""
-        return [_exchange(request) for request in self.token_calls]
+        return [_exchange(request, is_over=request in self._finished) for request in self.token_calls]
 
     def keep(self) -> tuple[str, ...]:
         """Keep a screenshot and the trace, without secrets, and return their paths; once in a visit."""
@@ -172,6 +173,7 @@ class Visit:
 
     def _listen(self) -> None:
         self.page.on("request", self._note_request)
+        self.page.on("requestfinished", self._note_end)
         self.page.on("requestfailed", self._note_failure)
         self.page.on("console", self._note_console)
 
@@ -207,6 +209,9 @@ class Visit:
         if request.url == self._calls.target.url and request.method == "POST":
             self.token_calls.append(request)
 
+    def _note_end(self, request: Request) -> None:
+        self._finished.add(request)
+
     def _note_failure(self, request: Request) -> None:
         if request.url.startswith((self._service.url, self._calls.target.url)):
             self.complaints.append(f"{request.url}: {request.failure}")
@@ -231,7 +236,7 @@ def _refuse(route: Route) -> None:
     route.abort()
 
 
-def _exchange(request: Request) -> Exchange:
+def _exchange(request: Request, *, is_over: bool) -> Exchange:
     sent = Sent(
         "the widget's call, in the browser",
         request.method,
@@ -239,9 +244,9 @@ def _exchange(request: Request) -> Exchange:
         tuple(request.all_headers().items()),
         request.post_data_buffer or b"",
     )
-    answer = request.response()
+    answer = request.response() if is_over else None  # it would wait for what may never come
     if answer is None:
-        return Exchange(sent, None, Broken.CUT, 0.0, 0.0)
+        return Exchange(sent, None, Broken.CUT if request.failure else Broken.TIMEOUT, 0.0, 0.0)
     try:
         body = answer.body()
     except PlaywrightError:  # the browser forgets it with the page

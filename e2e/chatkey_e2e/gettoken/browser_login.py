@@ -8,7 +8,7 @@ from contextlib import ExitStack, closing
 from dataclasses import replace
 from typing import Final
 
-from playwright.sync_api import BrowserContext, Page
+from playwright.sync_api import Browser, BrowserContext, Page
 from playwright.sync_api import Error as PlaywrightError
 
 from chatkey_e2e.gettoken.browser_launch import launched
@@ -20,29 +20,31 @@ LOOK_MS: Final = 200
 """Milliseconds between two looks at the cookies: those of a closed browser cannot be read any more."""
 
 
-def _nothing(_: Page) -> None:
-    """A person does it."""
-
-
-def logged_in(target: Target, *, headed: bool = True, act: Callable[[Page], None] = _nothing) -> Target:
-    """Open the page, wait until its window is closed, and return the target with the cookies as its login.
-
-    Raises `OptionError` where no window can be opened, or nobody got a cookie.
-    """
+def logged_in(target: Target) -> Target:
+    """Open a window, and return the target with what was logged in there. Raises `OptionError`."""
     with closing(HttpWire(target)) as wire, ExitStack() as ending:
         try:
-            browser = launched(target, wire, ending, headed=headed)
+            browser = launched(target, wire, ending, headed=True)
         except PlaywrightError as error:
             raise OptionError(f"--browser-login opens a window, which cannot be done here: {_first(error)}.") from error
-        context = browser.new_context(ignore_https_errors=target.insecure_tls, no_viewport=headed or None)
-        page = context.new_page()
-        try:
-            page.goto(target.page_url or target.page)
-        except PlaywrightError as error:
-            raise OptionError(f"The browser cannot show {target.page_url or target.page}: {_first(error)}.") from error
-        sys.stderr.write(ASKED)
+        return by_hand(browser, target)
+
+
+def by_hand(browser: Browser, target: Target, *, act: Callable[[Page], None] | None = None) -> Target:
+    """Show the page until it is closed, and return the target with the cookies as its login.
+
+    `act` does what a person would do otherwise. Raises `OptionError` where nobody got a cookie.
+    """
+    context = browser.new_context(ignore_https_errors=target.insecure_tls)
+    page, address = context.new_page(), target.page_url or target.page
+    try:
+        page.goto(address)
+    except PlaywrightError as error:
+        raise OptionError(f"The browser cannot show {address}: {_first(error)}.") from error
+    sys.stderr.write(ASKED)
+    if act is not None:
         act(page)
-        cookies = _cookies_at_the_end(context, target.url)
+    cookies = _cookies_at_the_end(context, target.url)
     if not cookies:
         raise OptionError(f"The window was closed without any cookie for {target.url}: nobody has logged in.")
     pairs = "; ".join(f"{name}={value}" for name, value in cookies.items())

@@ -120,8 +120,9 @@ CONFIGURE: Final = """(() => {
       body: JSON.stringify({ jkt }),
       signal,
     });
+    const text = await answer.text();
     if (!answer.ok) throw new Error(`the endpoint answered ${answer.status}`);
-    return (await answer.json()).token;
+    return JSON.parse(text).token;
   };
   const config = { providerId: given.providerId, getToken };
   let listening = false;

@@ -33,6 +33,19 @@ class CheckCommand(click.Command):
             raise WrongUsage(error.format_message(), error.ctx) from error
 
 
+def _explain(context: click.Context, _parameter: click.Parameter, check_id: str | None) -> None:
+    """Print the page of a check, or the list of them, and end."""
+    if check_id is None or context.resilient_parsing:
+        return
+    from chatkey_e2e.gettoken import explain  # noqa: PLC0415 - it imports the checks
+
+    try:
+        click.echo(explain.page(check_id) if check_id else explain.listing())
+    except explain.UnknownCheckError as error:
+        raise WrongUsage(str(error), context) from None
+    context.exit()
+
+
 @click.command(cls=CheckCommand)
 @click.argument("url")
 @click.option("--provider-id", metavar="ID", help="Your provider id.")
@@ -126,6 +139,16 @@ class CheckCommand(click.Command):
     "--format", "form", type=click.Choice(FORMATS), default="terminal", show_default=True, help="Of the report."
 )
 @click.option("--output", type=click.Path(path_type=Path), help="File for the report.  [default: standard output]")
+@click.option(
+    "--explain",
+    metavar="ID",
+    is_flag=False,
+    flag_value="",
+    is_eager=True,
+    expose_value=False,
+    callback=_explain,
+    help="Print what a check is about, and how to mend what it finds; without an id, list them.",
+)
 @click.option("-v", "--verbose", is_flag=True, help="Show every check.")
 @click.option(
     "--watch",

@@ -63,7 +63,8 @@ class Live:
     def begin(self) -> None:
         """Start the reference server in the background, if there will be use for it: it takes a second or two."""
         target = self._calls.target
-        if target.live and target.live.service_url is None and target.secret is not None:
+        known = "service" in vars(self)
+        if target.live and target.live.service_url is None and target.secret is not None and not known:
             _ = self._starting
 
     @cached_property

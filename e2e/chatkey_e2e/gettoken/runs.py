@@ -76,7 +76,7 @@ class Run:
         """Check, report, and return the exit status."""
         console = Console() if self.form == reports.TERMINAL and self.output is None else Console(stderr=True)
         screen = Terminal(console, total=len(checks.ORDER), verbose=self.verbose)
-        quiet = self.form != reports.TERMINAL and not console.is_terminal
+        quiet = self.form != reports.TERMINAL and self.output is None and not console.is_terminal
         with Calls(self.target) as calls:
             if quiet:
                 report = run(calls, known=self.known, selection=self.selection)

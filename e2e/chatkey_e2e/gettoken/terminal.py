@@ -10,8 +10,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from rich.rule import Rule
 from rich.text import Text
 
-from chatkey_e2e.gettoken.findings import plural
 from chatkey_e2e.gettoken.model import GROUPS, Check, Outcome, Report, Verdict
+from chatkey_e2e.gettoken.reports import summary
+from chatkey_e2e.gettoken.reports.summary import FINDINGS, WORDS
 
 PLAIN: Final[dict[str, Any]] = {"highlight": False, "markup": False}
 MARKS: Final = {
@@ -22,15 +23,6 @@ MARKS: Final = {
     Verdict.BLOCKED: ("·", ".", "dim"),
     Verdict.ERROR: ("?", "?", "bold magenta"),
 }
-WORDS: Final = {
-    Verdict.PASS: "passed",
-    Verdict.WARN: "to be improved",
-    Verdict.FAIL: "failed",
-    Verdict.SKIP: "not judged",
-    Verdict.BLOCKED: "blocked",
-    Verdict.ERROR: "error of chatkey",
-}
-SPEAKING: Final = frozenset({Verdict.WARN, Verdict.FAIL, Verdict.ERROR})
 GROUP_WIDTH: Final = max(map(len, GROUPS)) + 2
 ANSWER_LINES: Final = 14
 IDS_SHOWN: Final = 3
@@ -84,7 +76,7 @@ class Terminal:
             if self._group and self._group[-1].check.group != outcome.check.group:
                 self._show_group()
             self._group.append(outcome)
-        elif outcome.verdict in SPEAKING:
+        elif outcome.verdict in FINDINGS:
             self._finding(outcome)
 
     def close(self) -> None:
@@ -112,19 +104,16 @@ class Terminal:
     def _show_group(self) -> None:
         outcomes, self._group = self._group, []
         marks = [self._mark(outcome) for outcome in outcomes]
-        counted = ((verdict, sum(outcome.verdict is verdict for outcome in outcomes)) for verdict in Verdict)
-        said = ", ".join(f"{count} {WORDS[verdict]}" for verdict, count in counted if count)
+        said = summary.told(outcomes)
         self._say("  ", (f"{outcomes[0].check.group:<{GROUP_WIDTH}}", "bold"), *marks, (f"   {said}", "dim"))
         for outcome in outcomes:
-            if outcome.verdict in SPEAKING:
+            if outcome.verdict in FINDINGS:
                 self._finding(outcome)
             elif self._verbose:
                 self._line(outcome)
 
     def _line(self, outcome: Outcome) -> None:
-        said = f"look at {outcome.blocked_by} first" if outcome.blocked_by else outcome.message
-        option = f" ({outcome.option})" if outcome.option else ""
-        self._say("    ", self._mark(outcome), f" {outcome.check.id}", (f"  {said}{option}", "dim"))
+        self._say("    ", self._mark(outcome), f" {outcome.check.id}", (f"  {summary.reason(outcome)}", "dim"))
 
     def _finding(self, outcome: Outcome) -> None:
         title = ("    ", self._mark(outcome), (f" {outcome.check.id}", MARKS[outcome.verdict][2]))
@@ -137,7 +126,7 @@ class Terminal:
 
     def _show_cause(self, outcome: Outcome) -> None:
         """Show the first failure with all there is to it; the curl line is one line, to be copied."""
-        section = f" · contract {outcome.check.section}" if outcome.check.section[:1].isdigit() else ""
+        section = f" · {summary.source(outcome.check)}" if outcome.check.section else ""
         self._say()
         if self._live:
             title = Text(f"Start here: {outcome.check.id}{section}", "bold red")
@@ -158,10 +147,7 @@ class Terminal:
 
     def _show_options(self, report: Report) -> None:
         """Say what more could be judged, and with which option."""
-        more: dict[str, list[str]] = {}
-        for outcome in report.outcomes:
-            if outcome.verdict is Verdict.SKIP and outcome.option:
-                more.setdefault(outcome.option, []).append(outcome.check.id)
+        more = summary.options(report)
         if not more:
             return
         self._say()
@@ -172,11 +158,9 @@ class Terminal:
             self._say("    ", f"{option:<{width}}  ", (", ".join(ids[:IDS_SHOWN]) + rest, "dim"))
 
     def _show_summary(self, report: Report) -> None:
-        counted = ((verdict, report.count(verdict)) for verdict in Verdict)
-        words = [(f"{count} {WORDS[verdict]}   ", MARKS[verdict][2]) for verdict, count in counted if count]
-        waited = f", {report.waited:.1f} s of it waiting" if report.waited >= 0.05 else ""
+        words = [(f"{count} {WORDS[verdict]}   ", MARKS[verdict][2]) for verdict, count in summary.counted(report)]
         self._say()
-        self._say("  ", *words, (f"{plural(report.requests, 'request')} in {report.seconds:.1f} s{waited}", "dim"))
+        self._say("  ", *words, (summary.duration(report), "dim"))
 
     def _advice(self, outcome: Outcome) -> str:
         return f"{'→' if self._fancy else '->'} {outcome.hint}" if outcome.hint else ""

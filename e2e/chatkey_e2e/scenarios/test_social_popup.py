@@ -1,15 +1,19 @@
 """Sign-in windows from which nothing comes back: blocked, closed, left open, cut off from the page."""
 
+import time
+from typing import Any
+
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, expect
 
 from chatkey_demo.browsers import Profile
 from chatkey_demo.stack.stack import Stack
 from chatkey_e2e.business import Business
 from chatkey_e2e.misbehaviour import Faults
 from chatkey_e2e.pages.shop import ShopPage
-from chatkey_e2e.plugin import MakeBrowser, MakeBusiness, MakeContext
-from chatkey_e2e.scenarios.visitors import CLOSED, LOST, Visitor
+from chatkey_e2e.plugin import STEP_MS, MakeBrowser, MakeBusiness, MakeContext
+from chatkey_e2e.scenarios.visitors import CLOSED, FAILED, LOST, Visitor
+from chatkey_oauth.client import Leg
 
 LOOK_AND_GRACE_MS = 800
 """The widget looks at its popup every quarter of a second, and waits half a second for a last message."""
@@ -19,6 +23,39 @@ LOOK_AND_GRACE_MS = 800
 def business(make_business: MakeBusiness) -> Business:
     """A business whose visitors may sign in with Google, through the business's own keys."""
     return make_business(get_token=False, own_keys=["google"])
+
+
+# Blocked by the browser
+
+
+@pytest.mark.contract("4.6/popup")
+def test_the_popup_opens_in_a_browser_with_its_popup_blocker_on(
+    make_browser: MakeBrowser, make_context: MakeContext, business: Business
+) -> None:
+    """The popup opens within the click, so that the blocker people have lets it through."""
+    page = make_context(browser=make_browser(Profile.REALISTIC)).new_page()
+    widget = ShopPage(page, business).open()
+
+    widget.sign_in_with("google").approve()
+
+    widget.wait_for("member")
+
+
+@pytest.mark.contract("4.6/popup", "D-12/always-chat")
+def test_a_blocked_popup_is_told_and_the_button_stays(
+    make_browser: MakeBrowser, make_context: MakeContext, business: Business
+) -> None:
+    """When the browser blocks the popup, the person is told what to do, and a click of their own works."""
+    page = make_context(browser=make_browser(Profile.REALISTIC)).new_page()
+    widget = ShopPage(page, business).open()
+
+    widget.press_after_another_popup("google")
+    failed = widget.wait_for_event("oauth:failed")
+
+    assert failed == {"social": "google", "code": "popup_blocked"}
+    expect(widget.panel.get_by_text("Allow pop-ups for this page")).to_be_visible()
+    widget.sign_in_with("google").approve()
+    widget.wait_for("member")
 
 
 # Closed by the person
@@ -41,7 +78,7 @@ def test_whoever_closes_the_popup_may_press_the_button_again(visitor: Visitor) -
     ],
 )
 def test_an_error_page_of_the_provider_instead_of_a_way_back(
-    visitor: Visitor, faults: Faults, fault: str, options: dict[str, str], words: str
+    visitor: Visitor, faults: Faults, fault: str, options: dict[str, Any], words: str
 ) -> None:
     """F172: the popup stays at the provider until the person closes it."""
     faults.arm(fault, provider="google", **options)
@@ -74,7 +111,8 @@ def test_a_provider_that_never_answers(visitor: Visitor, faults: Faults, stack: 
     consent = visitor.asks("google")
     visitor.looks_around()
     consent.approve_and_wait_in_vain()
-    stack.provider_lab.requests(leg=Leg.CONSENT, wait=STEP_MS / 1000)
+    client_id = visitor.business.own_keys["google"].client_id
+    assert stack.provider_lab.requests(client_id=client_id, leg=Leg.CONSENT, wait=STEP_MS / 1000)
 
     consent.page.close()
     visitor.is_told("google", "popup_closed", CLOSED)
@@ -98,7 +136,9 @@ def test_a_provider_that_breaks_every_connection_off(visitor: Visitor, faults: F
 
 
 @pytest.mark.contract("D-03/state-400", "5.7/state")
-@pytest.mark.parametrize(("fault", "code"), [("state-dropped", "parameter_missing"), ("state-altered", "state_invalid")])
+@pytest.mark.parametrize(
+    ("fault", "code"), [("state-dropped", "parameter_missing"), ("state-altered", "state_invalid")]
+)
 def test_without_its_state_a_sign_in_is_told_in_the_popup_only(
     visitor: Visitor, faults: Faults, fault: str, code: str
 ) -> None:
@@ -150,33 +190,50 @@ def test_a_way_back_with_the_state_of_somebody_elses_sign_in(
 
     visitor.is_told("google", "popup_closed", CLOSED)
     theirs.approve()
-    assert other.wait_for_event("oauth:failed")["code"] == "state_invalid"
+    assert other.wait_for_event("oauth:failed")["code"] == "state_used"
+    expect(other.panel.get_by_role("alert")).to_have_text(FAILED)
     visitor.comes_in("google")
 
 
 # Cut off from the page
 
 
+@pytest.mark.contract("D-12/always-chat")
 @pytest.mark.parametrize(
-    ("fault", "where"),
+    ("policy", "where"),
     [
-        ("coop-same-origin", "entrance"),
-        ("coop-same-origin", "consent"),
-        ("coop-same-origin-allow-popups", "consent"),
-        ("coop-noopener-allow-popups", "consent"),
+        ("same-origin", "entrance"),
+        ("same-origin", "consent"),
+        ("same-origin-allow-popups", "consent"),
+        ("noopener-allow-popups", "consent"),
     ],
 )
-def test_a_popup_that_the_provider_cuts_off_from_the_page(
-    visitor: Visitor, faults: Faults, fault: str, where: str
+def test_a_popup_that_its_first_page_cuts_off(
+    visitor: Visitor, faults: Faults, context: BrowserContext, policy: str, where: str
 ) -> None:
-    """F164: by its Cross-Origin-Opener-Policy; whoever signs in there all the same reads that the chat is not told."""
-    faults.arm(fault, provider="google", page=where)
-    clock = visitor.widget.page.context.clock
-    clock.pause_at(visitor.widget.page.evaluate("() => Date.now() + 1"))
+    """F164: told at once; whoever approves all the same reads that the chat does not know of it."""
+    faults.arm(f"coop-{policy}", provider="google", page=where)
+    context.clock.pause_at(time.time() + 1)
 
     consent = visitor.asks("google")
-    clock.run_for(LOOK_AND_GRACE_MS)
+    context.clock.run_for(LOOK_AND_GRACE_MS)
+    context.clock.resume()
 
     visitor.is_told("google", "popup_lost", LOST)
-    clock.resume()
-    ...
+    consent.approve()
+    expect(consent.page.get_by_role("heading")).to_have_text("The chat cannot be reached")
+    visitor.keeps_nothing()
+    visitor.comes_in("google")
+
+
+def test_a_popup_that_the_way_back_cuts_off(visitor: Visitor, faults: Faults) -> None:
+    """F164: to the page it looks closed; the service knows the member by now, and takes the next sign-in for theirs."""
+    faults.arm("coop-same-origin", provider="google", page="return")
+
+    consent = visitor.asks("google")
+    visitor.looks_around()
+    consent.approve()
+
+    expect(consent.page.get_by_role("heading")).to_have_text("The chat cannot be reached")
+    visitor.is_told("google", "popup_closed", CLOSED, members=1)
+    visitor.comes_in("google")

@@ -45,17 +45,20 @@ class Visitor:
         self.looks_around()
         popup.close()
 
-    def is_told(self, social: str, code: str, words: str) -> None:
-        """See that the page was given the code and the person the words, and that nothing came of the sign-in."""
+    def is_told(self, social: str, code: str, words: str, *, members: int = 0) -> None:
+        """See that the page was given the code and the person the words, and that nothing else came of the sign-in.
+
+        `members` is how many the service knows of all the same.
+        """
         assert self.widget.wait_for_event("oauth:failed") == {"social": social, "code": code}
         self.widget.wait_for_error(code)
         expect(self.widget.panel.get_by_role("alert")).to_have_text(words)
-        self.stays()
-
-    def stays(self) -> None:
-        """See that nobody came in: no member, no token anywhere, and the visitor of before can chat on."""
-        assert self.members == []
+        assert len(self.members) == members
         self.keeps_nothing()
+        self.chats_on()
+
+    def chats_on(self) -> None:
+        """See that the visitor of before is still there and can write."""
         self.widget.turn_back()
         self.widget.send("I am still here")
         assert (self.widget.identity["identity"], self.widget.uid) == ("visitor", self.uid)

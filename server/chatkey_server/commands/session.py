@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import click
+import structlog
 
 from chatkey_server import logs
 from chatkey_server.settings import load
@@ -20,7 +21,8 @@ from chatkey_server.storage.vault import Vault
 async def administration() -> AsyncIterator[Vault]:
     """Open the database of the settings, up to date, and return the vault of its secrets."""
     settings = load()
-    logs.configure("error")
+    if not structlog.is_configured():
+        logs.configure("error")  # or structlog writes to standard output, which is for what was asked
     vault = Vault.of(settings)
     async with engine.opened(settings.database):
         await migrate.ensure(settings)

@@ -54,7 +54,7 @@ def read(text: str, keys: Sequence[bytes], *, social: str) -> State:
 
 
 def check_age(state: State, now: float) -> None:
-    """Refuse a state after its ten minutes (contract 8) with `state_expired`, before it was made with `state_invalid`."""
+    """Refuse a state after its ten minutes (contract 8), `state_expired`, or before it was made, `state_invalid`."""
     age = now - state.iat
     if age < -LEEWAY_SECONDS:
         raise _invalid("it was made in the future")

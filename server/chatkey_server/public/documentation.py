@@ -185,6 +185,8 @@ def _parameter(name: str, place: str, meaning: str, *, required: bool = True) ->
 
 
 def _form(parameters: Sequence[Parameter]) -> RequestBody:
-    members = {parameter.name: Schema(type=OpenAPIType.STRING) for parameter in parameters}
+    members: dict[str, Reference | Schema] = {
+        parameter.name: Schema(type=OpenAPIType.STRING) for parameter in parameters
+    }
     schema = Schema(type=OpenAPIType.OBJECT, properties=members)
     return RequestBody({"application/x-www-form-urlencoded": OpenAPIMediaType(schema)}, required=True)

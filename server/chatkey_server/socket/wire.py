@@ -125,6 +125,8 @@ class PatientSocket(WebSocketsSansIOProtocol):
                 timer.cancel()
 
     def _is_allowed(self) -> bool:
+        if self._is_cut:  # by a frame before this one, of those that came together
+            return False
         if self._others.take(self.loop.time()):
             return True
         self._cut(Code.RATE_LIMITED)
@@ -141,7 +143,10 @@ class PatientSocket(WebSocketsSansIOProtocol):
 
     def _cut(self, code: Code) -> None:
         """Close with a code of ours, which is all that a peer this far from the profile is told."""
-        if self.close_sent or self.transport.is_closing():
+        if self.transport.is_closing():
+            return
+        if self.close_sent:  # it was told already, and goes on
+            self.transport.abort()
             return
         log.info("socket.refused", code=code, member=None, cause=None)
         self.conn.fail(MEANINGS[code].close, code)

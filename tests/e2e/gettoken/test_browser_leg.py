@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from chatkey_e2e.gettoken.browser_launch import launched
-from chatkey_e2e.gettoken.browser_login import logged_in
+from chatkey_e2e.gettoken.browser_login import by_hand
 from chatkey_e2e.gettoken.calls import Calls
 from chatkey_e2e.gettoken.live import Service
 from chatkey_e2e.gettoken.live_options import LiveOptions
@@ -193,7 +193,7 @@ def test_a_cookie_that_browsers_keep_back_is_told_with_the_reason(visit: Any, at
     site.attributes = attributes
     form = Login(url="", fields=FORM, passwords=("hunter-2",))
 
-    report, calls = visit(site, login=form)
+    report, _ = visit(site, login=form)
 
     failed = failure(report)
     assert failed.message == (
@@ -303,7 +303,7 @@ def test_what_is_kept_of_a_failure_holds_no_secret(visit: Any) -> None:
     site = Site("default-src 'self'; connect-src http:; script-src http: 'wasm-unsafe-eval'", "<p>Shop</p>")
     site.for_browsers = lambda answer, number: answer if number == 1 else site.refusal(500, "once only")
 
-    report, calls = visit(site, page=True)
+    report, _ = visit(site, page=True)
 
     picture, trace = failure(report).files
     assert Path(picture).read_bytes().startswith(b"\x89PNG")
@@ -316,7 +316,7 @@ def test_what_is_kept_of_a_failure_holds_no_secret(visit: Any) -> None:
 
 
 def test_without_the_option_there_is_no_browser(visit: Any) -> None:
-    report, calls = visit(Site(), live=LiveOptions())
+    report, _ = visit(Site(), live=LiveOptions())
 
     assert verdicts(report) == ["skip"] * 4
     assert report.of(MEMBER).option == "--browser"
@@ -327,13 +327,13 @@ def test_what_fails_before_blocks_the_browser(visit: Any) -> None:
         def claims(self, person: Any, jkt: Any) -> Any:
             return {**super().claims(person, jkt), "pid": "prov_other"}
 
-    report, calls = visit(Wrong())
+    report, _ = visit(Wrong())
 
     assert verdicts(report) == ["blocked"] * 4
     assert report.of(LOGOUT).blocked_by == "claim.pid"
 
 
-def test_a_login_by_hand_gives_its_cookies(endpoints: Server) -> None:
+def test_a_login_by_hand_gives_its_cookies(endpoints: Server, browser: Browser) -> None:
     """Whoever closes the window is logged in."""
     site = Site(html='<a href="login">Log in</a>')
     base = endpoints.add("by-hand", site.handle)
@@ -344,9 +344,9 @@ def test_a_login_by_hand_gives_its_cookies(endpoints: Server) -> None:
         page.locator("[name=user]").fill("ada")
         with page.expect_navigation():
             page.locator("form").evaluate("(form) => form.submit()")
-        page.evaluate("() => setTimeout(() => window.close(), 300)")
+        page.close()
 
-    found = logged_in(target, headed=False, act=act)
+    found = by_hand(browser, target, act=act)
 
     assert found.login is not None
     ((name, value),) = found.login.headers
@@ -354,8 +354,8 @@ def test_a_login_by_hand_gives_its_cookies(endpoints: Server) -> None:
     assert site.sessions[value.removeprefix("sid=")] == "ada"
 
 
-def test_a_window_that_is_closed_without_a_login_is_told(endpoints: Server) -> None:
+def test_a_window_that_is_closed_without_a_login_is_told(endpoints: Server, browser: Browser) -> None:
     base = endpoints.add("nobody-by-hand", Site().handle)
 
     with pytest.raises(OptionError, match=r"^The window was closed without any cookie for .*nobody has logged in\.$"):
-        logged_in(Target(f"{base}/chat/token", page_url=f"{base}/page"), headed=False, act=lambda page: page.close())
+        by_hand(browser, Target(f"{base}/chat/token", page_url=f"{base}/page"), act=lambda page: page.close())

@@ -84,7 +84,9 @@ class Popup:
 class SignIn:
     """One login of one person, from the click on."""
 
-    def __init__(self, service: Service, provider: httpx.Client, shop: Shop, social: str, query: dict[str, str]) -> None:
+    def __init__(
+        self, service: Service, provider: httpx.Client, shop: Shop, social: str, query: dict[str, str]
+    ) -> None:
         self._service = service
         self._provider = provider
         self.shop = shop

@@ -62,7 +62,9 @@ def test_a_subject_with_colons_is_one_subject(service: Service, sign_in: MakeSig
         pytest.param("نور 😀", "نور 😀", id="OAC-046-letters"),
     ],
 )
-def test_a_name_is_text_of_one_line_or_none(sign_in: MakeSignIn, known: Known, name: str | None, shown: str | None) -> None:
+def test_a_name_is_text_of_one_line_or_none(
+    sign_in: MakeSignIn, known: Known, name: str | None, shown: str | None
+) -> None:
     account = known(name=name, username="guest-name")
     login = sign_in()
 

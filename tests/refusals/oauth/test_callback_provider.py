@@ -96,9 +96,7 @@ def test_a_code_for_another_application_is_refused(
 
 
 @pytest.mark.row("OAC-028")
-def test_a_code_goes_to_the_provider_of_the_callback_and_to_no_other(
-    provider: FakeOAuth, sign_in: MakeSignIn
-) -> None:
+def test_a_code_goes_to_the_provider_of_the_callback_and_to_no_other(provider: FakeOAuth, sign_in: MakeSignIn) -> None:
     google, github = sign_in("google"), sign_in("github")
     of_google = google.approve()
     before = newest(provider)
@@ -192,7 +190,7 @@ def test_an_issuer_that_is_not_there_is_not_missed(sign_in: MakeSignIn, misbehav
     ],
 )
 def test_what_a_social_provider_may_not_send_lets_nobody_in(
-    sign_in: MakeSignIn, misbehave: Misbehave, fault: str, social: str, options: dict[str, Any], what: str
+    *, sign_in: MakeSignIn, misbehave: Misbehave, fault: str, social: str, options: dict[str, Any], what: str
 ) -> None:
     misbehave(fault, social, **options)
     login = sign_in(social)

@@ -16,7 +16,7 @@ from chatkey_demo.stack.applications import Application
 from chatkey_demo.stack.lab import SocialKeys
 
 if TYPE_CHECKING:
-    from tests.refusals.conftest import MakeService, Service, Shop
+    from tests.refusals.conftest import Service, Shop
     from tests.refusals.oauth.conftest import MakeSignIn
 
     UnderWay = Callable[[Shop], int]
@@ -356,20 +356,6 @@ def test_there_is_a_most_of_logins_under_way_and_the_page_says_when_to_come_agai
     assert on_the_way.finish().status == 200
     service.advance(int(answer.headers["retry-after"]))
     assert start(service, shop).status_code == 302
-
-
-@pytest.mark.row("OAS-048")
-def test_starts_of_one_address_are_limited_and_the_page_says_when_to_come_again(make_service: MakeService) -> None:
-    with make_service(LIMIT_OAUTH_RATE="2") as limited:
-        shop = limited.shop()
-
-        statuses = [start(limited, shop).status_code for _ in range(2)]
-        answer = start(limited, shop)
-
-        assert (statuses, answer.status_code) == ([302, 302], 429)
-        refused(limited, answer, 429, "rate_limited")
-        limited.advance(int(answer.headers["retry-after"]))
-        assert start(limited, shop).status_code == 302
 
 
 @pytest.mark.row("OAS-049")

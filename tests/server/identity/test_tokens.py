@@ -161,7 +161,6 @@ def test_an_unusual_but_honest_token_is_accepted(
     ("header", "code"),
     [
         (b'{"alg":"none"}', Code.TOKEN_ALG),
-        (b'{"alg":"hs256"}', Code.TOKEN_ALG),
         (b'{"alg":["HS256"]}', Code.TOKEN_ALG),
         (b'{"typ":"JWT"}', Code.TOKEN_ALG),
         (b'{"alg":"hs256"}', Code.TOKEN_ALG),

@@ -53,7 +53,7 @@ async def test_of_two_callbacks_with_one_state_a_single_one_gets_in(
 @pytest.mark.contract("8/state-validity", "5.7/ten-minutes", "D-03/state-400")
 @pytest.mark.parametrize("age", [0, 599, 600, 601])
 async def test_a_state_lives_ten_minutes_and_the_opener_is_told_of_its_end(
-    client: ServerClient, clock: Clock, start: Start, github: respx.MockRouter, delivered: Delivered, age: int
+    *, client: ServerClient, clock: Clock, start: Start, github: respx.MockRouter, delivered: Delivered, age: int
 ) -> None:
     state = await start(nonce="n-1")
     clock.advance(age)

@@ -7,11 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from hypothesis import strategies as st
-from proof_properties import JKT, JWK, MINE, THIEFS, jwk_of, raw_signature
-from properties import ACCEPTED, REFUSED, Property
-from shaken import b64
-from strict_proofs import thumbprint
-from token_properties import PID, SECRET
 
 from chatkey_server.identity import proofs, tokens
 from chatkey_server.identity.errors import Refused
@@ -21,6 +16,11 @@ from chatkey_server.socket import frames
 from chatkey_server.socket.connection import Connection, State
 from chatkey_server.socket.handshake import Handshake
 from chatkey_server.storage.providers import ProviderView
+from proof_properties import JKT, JWK, MINE, THIEFS, jwk_of, raw_signature
+from properties import ACCEPTED, REFUSED, Property
+from shaken import b64
+from strict_proofs import thumbprint
+from token_properties import PID, SECRET
 
 START: Final = 1_800_000_000.0
 URI: Final = "wss://chat.example/v1/socket"
@@ -87,12 +87,19 @@ class Model:
 
 
 WRONG_CONNECTS: Final[dict[str, set[str]]] = {
-    **{"honest": set(), "thief": {"proof_key_mismatch"}, "old nonce": {"proof_nonce"}},
-    **{"other token": {"proof_ath"}, "expired": {"token_expired"}},
+    "honest": set(),
+    "thief": {"proof_key_mismatch"},
+    "old nonce": {"proof_nonce"},
+    "other token": {"proof_ath"},
+    "expired": {"token_expired"},
 }
 WRONG_REFRESHES: Final[dict[str, set[str]]] = {
-    **{"newer": set(), "older": set(), "other uid": {"identity_changed"}, "other login": {"identity_changed"}},
-    **{"other key": {"token_key_mismatch"}, "expired": {"token_expired"}},
+    "newer": set(),
+    "older": set(),
+    "other uid": {"identity_changed"},
+    "other login": {"identity_changed"},
+    "other key": {"token_key_mismatch"},
+    "expired": {"token_expired"},
 }
 
 

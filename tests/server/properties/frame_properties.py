@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
-import strict_frames
 from hypothesis import strategies as st
-from properties import ACCEPTED, REFUSED, Property
-from shaken import b64, json_texts, shaken_object, shaken_text
 
+import strict_frames
 from chatkey_server.identity.errors import Refused
 from chatkey_server.socket.frames import READER
+from properties import ACCEPTED, REFUSED, Property
+from shaken import b64, json_texts, shaken_object, shaken_text
 
 MOST_BYTES: Final = 4096
 HONEST: Final[tuple[dict[str, Any], ...]] = (

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import strict_json
 from hypothesis import strategies as st
+
+import strict_json
+from chatkey_server.identity import encoding
 from properties import ACCEPTED, REFUSED, Property
 from shaken import AROUND, json_texts, json_values, shaken_object
 from strict_json import ALPHABET, NotStrict
-
-from chatkey_server.identity import encoding
 
 
 def check_json(raw: bytes) -> str:

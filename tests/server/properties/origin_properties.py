@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-import strict_origins
 from hypothesis import strategies as st
-from properties import ACCEPTED, REFUSED, Property
-from shaken import sometimes_shaken
 
+import strict_origins
 from chatkey_server.identity import origins
 from chatkey_server.identity.errors import Refused
+from properties import ACCEPTED, REFUSED, Property
+from shaken import sometimes_shaken
 
 REGISTERED: Final = (
     "https://shop.example",

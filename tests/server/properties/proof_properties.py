@@ -1,4 +1,4 @@
-"""Proofs that widgets and thieves might send, against the strict reference, which does the curve's arithmetic itself."""
+"""Proofs that widgets and thieves might send, against the strict reference."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import hashlib
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
-import strict_proofs
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from cryptography.hazmat.primitives.hashes import SHA256
 from hypothesis import strategies as st
+
+import strict_proofs
+from chatkey_server.identity import keys, proofs
 from properties import ACCEPTED, REFUSED, Property, agrees
 from shaken import Draw, b64, compact, moments, shaken_object, shaken_text
 from strict_json import read_base64url
-from strict_proofs import N, P, Demand
-
-from chatkey_server.identity import keys, proofs
+from strict_proofs import Demand, N, P
 
 Sign = Callable[[ec.EllipticCurvePrivateKey, bytes], bytes]
 
@@ -45,18 +45,14 @@ def jwk_of(key: ec.EllipticCurvePrivateKey) -> dict[str, str]:
 JWK: Final = jwk_of(MINE)
 JKT: Final = strict_proofs.thumbprint(JWK)
 LIKELY_JWK: Final = {
-    **{
-        "kty": ("ec", "RSA", "oct", "OKP"),
-        "crv": ("P-384", "p-256", "secp256k1", "Ed25519"),
-        "d": ("AQ", ""),
-        "k": ("AA",),
-    },
-    **{
-        "use": ("sig", "enc"),
-        "alg": ("ES256", "HS256"),
-        "key_ops": (["verify"], ["sign"], "verify", []),
-        "kid": ("1",),
-    },
+    "kty": ("ec", "RSA", "oct", "OKP"),
+    "crv": ("P-384", "p-256", "secp256k1", "Ed25519"),
+    "d": ("AQ", ""),
+    "k": ("AA",),
+    "use": ("sig", "enc"),
+    "alg": ("ES256", "HS256"),
+    "key_ops": (["verify"], ["sign"], "verify", []),
+    "kid": ("1",),
     "x": (
         JWK["y"],
         JWK["x"] + "=",

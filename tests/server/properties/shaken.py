@@ -61,7 +61,7 @@ def shaken_object(
     honest: Mapping[str, Any],
     likely: Mapping[str, Sequence[Any]],
 ) -> bytes:
-    """Write an object that is a little wrong: a member gone, there twice, or with a value from `likely` or any other."""
+    """Write an object that is a little wrong: a member gone, there twice, or with another value, often a likely one."""
     members = [(json.dumps(name), json.dumps(value)) for name, value in honest.items()]
     names = sorted({*honest, *likely, "unknown"})
     for _ in range(draw(st.sampled_from((1, 1, 1, 1, 2)))):

@@ -1,4 +1,4 @@
-"""A strict reading of JSON (RFC 8259), base64url and the compact JWS, written for the tests and by the grammar alone."""
+"""A strict reading of JSON (RFC 8259), base64url and the compact JWS, by the grammar alone."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""What a proof must be (contract 4.9, 5.5, D-10), judged by code of the tests alone: the curve's arithmetic included."""
+"""What a proof must be (contract 4.9, 5.5, D-10), judged by code of the tests alone, down to the curve's arithmetic."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from base64 import urlsafe_b64encode
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeGuard
 
 from strict_json import NotStrict, is_text, read_base64url, read_compact, read_object
 from strict_tokens import Judgement
@@ -170,7 +170,7 @@ def _token_hash(token: str) -> str:
     return urlsafe_b64encode(hashlib.sha256(token.encode()).digest()).rstrip(b"=").decode()
 
 
-def _is_time(value: object) -> bool:
+def _is_time(value: object) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 9_999_999_999
 
 

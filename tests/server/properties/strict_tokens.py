@@ -7,7 +7,7 @@ import hmac
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from strict_json import NotStrict, is_text, read_base64url, read_compact, read_object
 
@@ -189,7 +189,7 @@ def _person(claims: dict[str, Any], wanted: str) -> Person:
     return Person(claims["uid"], login, jkt, claims["exp"])
 
 
-def _is_time(value: object) -> bool:
+def _is_time(value: object) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 9_999_999_999
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 import wire_properties
 from all_properties import IN_PROCESS
 from properties import ACCEPTED, Property

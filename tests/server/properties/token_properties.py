@@ -7,14 +7,14 @@ import hmac
 import time
 from typing import Any, Final, NamedTuple
 
-import strict_tokens
 from hypothesis import strategies as st
+
+import strict_tokens
+from chatkey_server.identity import tokens
+from chatkey_server.identity.tokens import Secrets
 from properties import Property, agrees
 from shaken import Draw, b64, compact, moments, shaken_object, shaken_text
 from strict_tokens import Person
-
-from chatkey_server.identity import tokens
-from chatkey_server.identity.tokens import Secrets
 
 PID: Final = "prov_a"
 SECRET: Final = b"the-secret-key-of-a-provider-0123456789"

@@ -7,28 +7,28 @@ import hmac
 import json
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
+from hypothesis import strategies as st
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import ClientConnection, connect
+
 import strict_frames
 import strict_proofs
+from chatkey_protocol.codes import Code
+from chatkey_server.identity.errors import MEANINGS
 from frame_properties import frame_texts
-from hypothesis import strategies as st
 from parameter_properties import queries
 from proof_properties import HONEST_HEADER, JKT, MINE, Parts, proof_parts, raw_signature, signed_proof, token_hash
 from properties import ACCEPTED, REFUSED, Property
-from served import ORIGIN, PROVIDER, SECRET, Answer, Served
+from served import ORIGIN, PROVIDER, SECONDS, SECRET, Answer, Served
 from shaken import b64, sometimes_shaken
 from strict_proofs import Demand
 from strict_tokens import is_thumbprint
 from token_properties import token_cases
-from websockets.exceptions import ConnectionClosed
-from websockets.sync.client import ClientConnection, connect
-
-from chatkey_protocol.codes import Code
-from chatkey_server.identity.errors import MEANINGS
 
 FORM: Final = b"application/x-www-form-urlencoded"
 FRAME_BYTES: Final = 64 * 1024
@@ -152,12 +152,12 @@ def properties(served: Served) -> tuple[Property, ...]:
         return ACCEPTED
 
     def check_connect(case: Connect) -> str:
-        with connect(served.socket_uri, proxy=None, open_timeout=5, close_timeout=1) as line:
-            nonce = json.loads(line.recv(timeout=5))["nonce"]
+        with connect(served.socket_uri, proxy=None, open_timeout=SECONDS, close_timeout=1) as line:
+            nonce = json.loads(line.recv(timeout=SECONDS))["nonce"]
             token = _token(case.token)
             proof = signed_proof(case.parts, token=token, nonce=nonce, uri=served.socket_uri)
             line.send(json.dumps({"type": "connect", "token": token, "proof": proof}))
-            frame = json.loads(line.recv(timeout=5))
+            frame = json.loads(line.recv(timeout=SECONDS))
             if frame["type"] == "error":
                 _check_refusal(line, frame)
         demand = Demand(token, JKT, nonce, served.socket_uri, time.time())
@@ -166,7 +166,7 @@ def properties(served: Served) -> tuple[Property, ...]:
         assert not faults or frame["code"] in faults, f"{frame}, but the faults are {sorted(faults)}"
         return ACCEPTED if frame["type"] == "ready" else frame["code"]
 
-    checks = check_call, check_start, check_frames, check_connect
+    checks: tuple[Callable[[Any], str], ...] = (check_call, check_start, check_frames, check_connect)
     inputs = calls, starts, st.lists(frame_texts, min_size=1, max_size=4), connects
     return tuple(
         Property(name, given, check, both=check in {check_frames, check_connect})
@@ -209,13 +209,13 @@ def _check_answer(answer: Answer, method: str) -> None:
 def _connected(served: Served) -> Iterator[ClientConnection]:
     """Connect as a member nobody else is."""
     token = _token("honest")
-    with connect(served.socket_uri, proxy=None, open_timeout=5, close_timeout=1) as line:
-        nonce = json.loads(line.recv(timeout=5))["nonce"]
+    with connect(served.socket_uri, proxy=None, open_timeout=SECONDS, close_timeout=1) as line:
+        nonce = json.loads(line.recv(timeout=SECONDS))["nonce"]
         claims = {"jti": "id-1", "iat": int(time.time()), "htm": "GET", "htu": served.socket_uri, "nonce": nonce}
         payload = json.dumps({**claims, "ath": token_hash(token)}).encode()
         proof = signed_proof(Parts(HONEST_HEADER, payload, raw_signature, MINE))
         line.send(json.dumps({"type": "connect", "token": token, "proof": proof}))
-        assert json.loads(line.recv(timeout=5))["type"] == "ready"
+        assert json.loads(line.recv(timeout=SECONDS))["type"] == "ready"
         yield line
 
 
@@ -224,7 +224,7 @@ def _answered(line: ClientConnection, text: str) -> bool:
     raw = text.encode("utf-8", "surrogateescape")
     line.send(raw, text=True)
     try:
-        frame = json.loads(line.recv(timeout=5))
+        frame = json.loads(line.recv(timeout=SECONDS))
     except ConnectionClosed as closed:
         assert closed.rcvd is not None
         assert closed.rcvd.code == 1007, closed
@@ -243,7 +243,7 @@ def _answered(line: ClientConnection, text: str) -> bool:
 def _check_refusal(line: ClientConnection, frame: dict[str, Any]) -> None:
     """Assert that a refusal closes the socket with the close code of its own code."""
     try:
-        more = line.recv(timeout=5)
+        more = line.recv(timeout=SECONDS)
     except ConnectionClosed as closed:
         assert closed.rcvd is not None
         assert (closed.rcvd.code, closed.rcvd.reason) == (MEANINGS[Code(frame["code"])].close, frame["code"])

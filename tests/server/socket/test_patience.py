@@ -44,6 +44,7 @@ class Pipe(asyncio.Transport):
         return default
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
+        assert not self.shut.is_set()
         self.written += bytes(data)
         self.answered.set()
 
@@ -60,7 +61,7 @@ class Pipe(asyncio.Transport):
         """Nothing comes by itself anyway."""
 
     def is_closing(self) -> bool:
-        return False
+        return self.aborted.is_set()
 
     def close(self) -> None:
         """Wait for the peer to take the rest, for ever."""
@@ -163,7 +164,20 @@ async def test_what_comes_after_the_close_frame_is_read_for_no_one() -> None:
     closing = bytes([0x88, 2 + len(Code.RATE_LIMITED)]) + Close.RATE_LIMITED.to_bytes(2) + Code.RATE_LIMITED.encode()
     assert pipe.written.endswith(b"\x8a\x00" * 3 + closing)
     assert pipe.shut.is_set()
+    protocol._others = Allowance(0, 0.0)  # as if time had passed: the rest of what came together is still handled
+    protocol.handle_ping()
+    assert pipe.written.endswith(closing)
     protocol.connection_lost(None)
+
+
+async def test_a_flood_after_the_close_frame_is_not_waited_for() -> None:
+    pipe = Pipe()
+    protocol = await opened(curt, limits(frames_per_second=1), pipe)
+    assert protocol.close_sent
+
+    protocol.data_received(PING * 3)
+
+    assert pipe.aborted.is_set()
 
 
 async def test_over_tls_where_one_side_cannot_close_alone_the_connection_is_closed_at_once() -> None:

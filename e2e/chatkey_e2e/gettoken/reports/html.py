@@ -52,7 +52,7 @@ def write(report: Report) -> str:
         style=Markup(style),  # noqa: S704 - a file of this package
         script=Markup(script),  # noqa: S704 - a file of this package
         policy=(
-            f"default-src 'none'; style-src {_source(style)}; script-src {_source(script)}; img-src data:; "
+            f"default-src 'none'; style-src {_source(style)}; script-src {_source(script)}; "
             "base-uri 'none'; form-action 'none'"
         ),
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import Final
 
 from chatkey_e2e.gettoken.exits import Exit, status
@@ -47,20 +49,31 @@ def headline(report: Report) -> str:
 
 def facts(report: Report) -> list[tuple[str, str]]:
     """Return what there is to know about a run besides its findings: target, times, clocks, versions, options."""
-    waited = f", {report.waited:.1f} s of it waiting" if report.waited >= 0.05 else ""
     return [
         ("target", report.target),
         ("started", report.started_at),
-        ("time", f"{plural(report.requests, 'request')} in {report.seconds:.1f} s{waited}"),
+        ("time", duration(report)),
         ("clock", _clock(report.skew)),
         *report.versions.items(),
         *report.options.items(),
     ]
 
 
+def duration(report: Report) -> str:
+    """Return how much was asked, and how long that took."""
+    waited = f", {report.waited:.1f} s of it waiting" if report.waited >= 0.05 else ""
+    return f"{plural(report.requests, 'request')} in {report.seconds:.1f} s{waited}"
+
+
 def counted(report: Report) -> list[tuple[Verdict, int]]:
-    """Return how many checks ended in each way, without those that none ended in."""
+    """Return how many checks ended in each way, without the ways in which none did."""
     return [(verdict, report.count(verdict)) for verdict in Verdict if report.count(verdict)]
+
+
+def told(outcomes: Sequence[Outcome]) -> str:
+    """Return how a group ended, in words."""
+    counts = Counter(outcome.verdict for outcome in outcomes)
+    return ", ".join(f"{counts[verdict]} {WORDS[verdict]}" for verdict in Verdict if counts[verdict])
 
 
 def options(report: Report) -> dict[str, list[str]]:

@@ -1,0 +1,134 @@
+"""Pages that open sign-ins without a widget, and popups that stay open to be looked at."""
+
+import re
+from html import unescape
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import httpx
+from playwright.sync_api import BrowserContext, Page, Response
+
+from chatkey_demo.stack.stack import Stack
+from chatkey_demo.stack.tls import trust
+from chatkey_e2e.business import Business
+
+EVIL = "https://evil.example"
+"""A site that has no business here."""
+
+FRAME = "(src) => { document.body.append(Object.assign(document.createElement('iframe'), { src })); }"
+
+LISTEN = """() => {
+  window.heard = [];
+  addEventListener("message", (event) => heard.push({ origin: event.origin, data: event.data }));
+}"""
+
+
+class Opener:
+    """A page at an origin of the test's choice that opens logins and hears what it is told."""
+
+    def __init__(self, page: Page, business: Business) -> None:
+        self.page = page
+        self._business = business
+
+    def at(self, origin: str) -> "Opener":
+        """Go to a page of this origin and listen there."""
+        self.page.goto(blank(self.page.context, f"{origin}/an-opener"))
+        self.page.evaluate(LISTEN)
+        return self
+
+    def start(self, social: str = "google", **query: str) -> Page:
+        """Open a login in a popup and wait for the consent page, or for what comes instead."""
+        with self.page.expect_popup() as popup:
+            self.page.evaluate("(url) => { window.open(url, '', 'popup'); }", self.address(social, **query))
+        popup.value.wait_for_load_state()
+        return popup.value
+
+    def address(self, social: str = "google", **query: str) -> str:
+        """Return the address that starts a login."""
+        asked = urlencode({"origin": self._business.origin, "nonce": "n-1", **query})
+        return f"{self._business.stack.service.browser_url}{self._business.oauth_start_path(social)}?{asked}"
+
+    def wait(self, count: int = 1) -> list[dict[str, object]]:
+        """Wait for so many messages and return them all."""
+        self.page.wait_for_function("(count) => window.heard.length >= count", arg=count)
+        return self.heard
+
+    @property
+    def heard(self) -> list[dict[str, object]]:
+        """Every message so far: its origin and data."""
+        messages: list[dict[str, object]] = self.page.evaluate("() => window.heard")
+        return messages
+
+    def token(self) -> str:
+        """Wait for the one message with an identity token, and return it."""
+        (message,) = self.wait()
+        data = message["data"]
+        assert isinstance(data, dict)
+        assert message["origin"] == self._business.stack.service.browser_url
+        assert {name: data[name] for name in data if name != "token"} == {
+            "type": "wf:oauth",
+            "providerId": self._business.provider.id,
+            "social": "google",
+            "nonce": "n-1",
+        }
+        return str(data["token"])
+
+
+def blank(context: BrowserContext, url: str) -> str:
+    """Let an address answer a blank page, in this context, and return it."""
+    body = "<!doctype html><title>A page</title><p>Nothing here."
+    context.route(url, lambda route: route.fulfill(content_type="text/html", body=body))
+    return url
+
+
+def keep_popups_open(context: BrowserContext) -> None:
+    """Let no page of this context close itself."""
+    context.add_init_script("window.close = () => {};")
+
+
+def approve(popup: Page, account: str = "rhea") -> None:
+    """Choose an account on the consent page and go on."""
+    popup.locator(f'input[type=radio][value="{account}"]').check()
+    popup.get_by_role("button", name="Continue").click()
+
+
+def approved(stack: Stack, start: str) -> str:
+    """Go through a login without a browser, and return the address of the callback that comes of it."""
+    consent = stack.get(start.removeprefix(stack.service.browser_url)).headers["location"]
+    consent = consent.replace(stack.provider.browser_url, stack.provider.local_url)
+    with httpx.Client(verify=trust(stack.ca), trust_env=False) as browser:
+        page = browser.get(consent)
+        (action,) = re.findall(r'<form method="post" action="([^"]*)"', page.text)
+        form = {"decision": "approve", "account": "rhea"}
+        answer = browser.post(page.url.join(unescape(action)), data=form)
+    return str(answer.headers["location"])
+
+
+def finish(popup: Page, account: str = "rhea") -> Response:
+    """Approve, and return the callback's answer; for a popup that stays open."""
+    with popup.expect_response(lambda response: urlsplit(response.url).path.endswith("/callback")) as answered:
+        approve(popup, account)
+    popup.wait_for_load_state()
+    return answered.value
+
+
+def errors_of(page: Page) -> list[str]:
+    """Return the list to which every error of the page's scripts will be added."""
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    return errors
+
+
+def go(page: Page, url: str) -> None:
+    """Let the page itself go there: where the browser is told to, a popup loses its opener."""
+    with page.expect_navigation():
+        page.evaluate("(url) => { location.href = url; }", url)
+
+
+def state_of(popup: Page) -> str:
+    """Return the state that a consent page was asked with."""
+    return parse_qs(urlsplit(popup.url).query)["state"][0]
+
+
+def callback(stack: Stack, social: str = "google", **query: str) -> str:
+    """Return the address of a callback with these parameters."""
+    return f"{stack.callback(social)}?{urlencode(query)}"

@@ -1,0 +1,304 @@
+"""The callback page's message: it reaches the page that may have it, and the widget believes no other.
+
+The ids `HTM-…` in the names of the tests are those of the rows of refusals.
+"""
+
+from urllib.parse import parse_qs, urlsplit
+
+import httpx
+import pytest
+from playwright.sync_api import expect
+
+from chatkey_demo.stack.stack import Stack
+from chatkey_demo.stack.tls import trust
+from chatkey_e2e.business import Business
+from chatkey_e2e.misbehaviour import Faults
+from chatkey_e2e.pages.consent import ConsentPage
+from chatkey_e2e.pages.shop import ShopPage
+from chatkey_e2e.pages.widget import WidgetPage
+from chatkey_e2e.plugin import Advance, MakeBusiness
+from chatkey_e2e.scenarios.openers import (
+    EVIL,
+    FRAME,
+    Opener,
+    approve,
+    blank,
+    callback,
+    go,
+    keep_popups_open,
+    state_of,
+)
+from chatkey_e2e.witness import Witness
+
+STATE_SECONDS = 600
+
+
+@pytest.fixture
+def business(make_business: MakeBusiness) -> Business:
+    """A business whose visitors may sign in with Google and GitHub."""
+    return make_business(get_token=False, service_keys=["google", "github"])
+
+
+# where its message goes
+
+
+@pytest.mark.contract("6/post-message", "5.7/verified-origin", "D-08/exact")
+def test_htm_021_the_message_goes_to_the_registered_origin_whatever_else_is_asked(
+    opener: Opener, business: Business
+) -> None:
+    """An opener of another origin hears nothing; parameters that would name a target are passed over."""
+    targets = {"targetOrigin": "*", "target_origin": EVIL, "redirect_uri": EVIL, "return_to": EVIL}
+    opener.at(EVIL)
+    popup = opener.start(**targets)
+    with popup.expect_event("close"):
+        approve(popup)
+    assert opener.heard == []
+
+    opener.at(business.origin)
+    approve(opener.start(**targets))
+
+    assert opener.token()
+
+
+@pytest.mark.contract("6/post-message", "5.7/verified-origin")
+def test_htm_022_an_opener_that_went_to_another_site_hears_nothing(opener: Opener, business: Business) -> None:
+    """While the popup was open its opener became somebody else: nothing is delivered to them."""
+    popup = opener.start()
+    opener.at(EVIL)
+
+    with popup.expect_event("close"):
+        approve(popup)
+
+    assert opener.heard == []
+    opener.at(business.origin)
+    approve(opener.start())
+    assert opener.token()
+
+
+@pytest.mark.contract("D-08/exact", "D-03/start-pages")
+def test_htm_023_a_loopback_page_under_another_name_is_told_why(
+    opener: Opener, business: Business, stack: Stack
+) -> None:
+    """`localhost` and `127.0.0.1` are two origins: the start says so, and the browser delivers nothing between them."""
+    registered, other = "https://127.0.0.1:8899", "https://localhost:8899"
+    stack.service_lab.change_provider(business.provider.id, domains=["127.0.0.1:8899"])
+    stack.service_lab.ask("POST", "/reset")
+
+    opener.at(other)
+    refused = opener.start(origin=other)
+    expect(refused.get_by_role("alert")).to_contain_text(f"'{other}' is not a registered domain of this chat.")
+    refused.close()
+    popup = opener.start(origin=registered)
+    with popup.expect_event("close"):
+        approve(popup)
+
+    assert opener.heard == []
+    opener.at(registered)
+    approve(opener.start(origin=registered))
+    assert opener.token()
+
+
+# the widget, which listens
+
+
+def forged(business: Business, stack: Stack, widget: WidgetPage, nonce: str, **claims: object) -> dict[str, object]:
+    """Return a message as the callback page sends it, with an identity token that the widget would take."""
+    honest = {"uid": "google:mallory", "name": "Mallory", "data": {"auth_provider": "google"}}
+    bound = {"type": "identity", "cnf": {"jkt": widget.jkt}}
+    token = business.mint(now=stack.service_lab.now(), **{**honest, **bound, **claims})
+    asked = {"type": "wf:oauth", "providerId": business.provider.id, "social": "google", "nonce": nonce}
+    return {**asked, "token": token}
+
+
+def nonce_of(witness: Witness, business: Business, social: str = "google") -> str:
+    """Return the nonce with which the widget started its last login."""
+    start = witness.asked(business.oauth_start_path(social))[-1]
+    return parse_qs(urlsplit(start.url).query)["nonce"][0]
+
+
+@pytest.mark.contract("D-09/accepted-once")
+def test_htm_029_a_message_of_another_origin_is_ignored(
+    shop: ShopPage, business: Business, stack: Stack, witness: Witness
+) -> None:
+    """The right shape, the right nonce and a good token, but from another site's frame or the page: ignored."""
+    widget = shop.open()
+    consent = widget.sign_in_with("google")
+    message = forged(business, stack, widget, nonce_of(witness, business))
+    with shop.page.expect_event("framenavigated") as navigated:
+        shop.page.evaluate(FRAME, blank(shop.page.context, f"{EVIL}/frame"))
+
+    navigated.value.evaluate("(message) => { parent.postMessage(message, '*'); }", message)
+    shop.page.evaluate("(message) => { postMessage(message, '*'); }", message)
+    consent.approve()
+    widget.wait_for("member")
+
+    assert widget.identity["name"] == "Rhea Quill"
+    assert widget.events("oauth:failed") == []
+
+
+@pytest.mark.contract("D-09/accepted-once")
+def test_htm_030_a_message_of_another_window_of_the_service_is_ignored(
+    shop: ShopPage, business: Business, stack: Stack, witness: Witness
+) -> None:
+    """The right origin is not enough: the message has to come from the popup that the widget opened."""
+    widget = shop.open()
+    consent = widget.sign_in_with("google")
+    message = forged(business, stack, widget, nonce_of(witness, business))
+    address = blank(shop.page.context, f"{stack.service.browser_url}/another-window")
+    with shop.page.expect_popup() as other:
+        shop.page.evaluate("(url) => { window.open(url, 'other', 'popup'); }", address)
+    other.value.wait_for_url(address)
+
+    other.value.evaluate("(message) => { opener.postMessage(message, '*'); }", message)
+    consent.approve()
+    widget.wait_for("member")
+
+    assert widget.identity["name"] == "Rhea Quill"
+    assert widget.events("oauth:failed") == []
+
+
+@pytest.mark.contract("D-09/accepted-once")
+def test_htm_032_a_second_message_of_the_popup_is_ignored(
+    shop: ShopPage, business: Business, stack: Stack, witness: Witness
+) -> None:
+    """Origin, window and nonce are right both times: the first message counts, the second never does."""
+    widget = shop.open()
+    popup = widget.sign_in_with("google").page
+    nonce = nonce_of(witness, business)
+    first, second = (forged(business, stack, widget, nonce, uid=f"google:{n}", name=f"Guest {n}") for n in (1, 2))
+    go(popup, blank(popup.context, f"{stack.service.browser_url}/played"))
+
+    with popup.expect_event("close"):
+        popup.evaluate("(messages) => { for (const m of messages) opener.postMessage(m, '*'); }", [first, second])
+    widget.wait_for("member")
+
+    assert widget.uid == "google:1"
+    assert len(widget.events("oauth:completed")) == 1
+
+
+@pytest.mark.contract("D-09/accepted-once")
+def test_htm_033_the_result_of_a_login_that_was_replaced_is_not_taken_for_the_other(
+    shop: ShopPage, stack: Stack
+) -> None:
+    """Google is clicked, then GitHub; Google's answer comes first, in the very same popup: it is not GitHub's."""
+    keep_popups_open(shop.page.context)
+    widget = shop.open()
+    of_google = state_of(widget.sign_in_with("google").page)
+    popup = widget.sign_in_with("github").page
+
+    go(popup, callback(stack, state=of_google, error="access_denied"))
+    expect(popup.get_by_role("alert")).to_contain_text("You did not let Google sign you in.")
+    with popup.expect_navigation():
+        popup.evaluate("() => history.back()")
+    ConsentPage(popup).approve()
+    widget.wait_for("member")
+
+    assert widget.uid.startswith("github:")
+    assert widget.events("oauth:failed") == []
+
+
+@pytest.mark.contract("5.7/ten-minutes", "D-12/always-chat")
+def test_htm_034_a_popup_that_was_open_for_ten_minutes_is_too_late(advance: Advance, shop: ShopPage) -> None:
+    """The state has expired: the widget is told, stays a visitor, and the next login works."""
+    widget = shop.open()
+    consent = widget.sign_in_with("google")
+
+    advance(STATE_SECONDS + 1)
+    consent.approve()
+    failed = widget.wait_for_event("oauth:failed")
+
+    assert failed == {"social": "google", "code": "state_expired"}
+    assert widget.identity["identity"] == "visitor"
+    widget.sign_in_with("google").approve()
+    widget.wait_for("member")
+
+
+@pytest.mark.contract("4.6/exchange", "D-12/always-chat")
+def test_htm_035_an_identity_token_that_is_refused_is_dropped(shop: ShopPage, business: Business, stack: Stack) -> None:
+    """The member token endpoint answers 401: the token is forgotten, the visitor chats on and is told."""
+    widget = shop.open()
+    visitor = widget.uid
+    stack.service_lab.arm(where=business.member_token_path, action="status", status=401)
+
+    widget.sign_in_with("google").approve()
+    widget.wait_for_event("token:dropped")
+    widget.wait_for("visitor")
+
+    assert widget.uid == visitor
+    assert widget.stored(business.storage_key) is None
+    expect(widget.panel.get_by_text("Signing in did not work. Please try again.")).to_be_visible()
+    widget.sign_in_with("google").approve()
+    widget.wait_for("member")
+
+
+@pytest.mark.contract("4.6/exchange")
+def test_htm_035_a_service_that_fails_at_the_exchange_is_asked_again(
+    shop: ShopPage, business: Business, stack: Stack, witness: Witness
+) -> None:
+    """A 500 says nothing about the token: it is kept and exchanged a little later; until then nobody is a member."""
+    widget = shop.open()
+    stack.service_lab.arm(where=business.member_token_path, action="status", status=500, times=2)
+
+    widget.sign_in_with("google").approve()
+    widget.wait_for("member")
+
+    assert len(witness.asked(business.member_token_path)) == 3
+    assert widget.events("token:dropped") == []
+
+
+# pages that cut the popup off
+
+
+@pytest.mark.contract("D-09/page", "D-12/always-chat")
+def test_htm_019_a_provider_that_cuts_the_popup_off_hangs_nobody(
+    shop: ShopPage, faults: Faults, stack: Stack, business: Business
+) -> None:
+    """With COOP on the consent page the popup has no opener: both windows say so, and the button works again."""
+    widget = shop.open()
+    faults.arm("coop-same-origin", provider="google")
+    consent = widget.sign_in_with("google")
+    failed = widget.wait_for_event("oauth:failed")
+
+    consent.approve()
+    expect(consent.page.get_by_role("alert")).to_contain_text("This window has lost the page that opened it")
+
+    assert failed["code"] in {"popup_lost", "popup_closed"}
+    assert widget.identity["identity"] == "visitor"
+    widget.sign_in_with("google").approve()
+    widget.wait_for("member")
+
+
+def with_coop(shop: ShopPage, stack: Stack, policy: str) -> None:
+    """Let the shop's page say this Cross-Origin-Opener-Policy."""
+    url = shop.business.url
+    answer = httpx.get(
+        url.replace(stack.site.browser_url, stack.site.local_url), verify=trust(stack.ca), trust_env=False
+    )
+    headers = {"content-type": answer.headers["content-type"], "cross-origin-opener-policy": policy}
+    shop.page.route(url, lambda route: route.fulfill(headers=headers, body=answer.text))
+    shop.page.context.grant_permissions(["local-network-access"])  # a page that was not loaded from here needs it
+
+
+@pytest.mark.contract("D-12/always-chat")
+@pytest.mark.parametrize(
+    ("policy", "works"), [("same-origin", False), ("same-origin-allow-popups", True)], ids=["alone", "with-popups"]
+)
+def test_htm_020_a_page_that_cuts_its_popups_off_is_told_which_header_to_change(
+    shop: ShopPage, stack: Stack, policy: str, works: bool
+) -> None:
+    """COOP `same-origin` on the shop's page breaks the login, with a diagnosis; `same-origin-allow-popups` does not."""
+    with_coop(shop, stack, policy)
+    widget = shop.open()
+    consent = widget.sign_in_with("google")
+
+    if works:
+        consent.approve()
+        widget.wait_for("member")
+        return
+    failed = widget.wait_for_event("oauth:failed")
+    (error,) = [error for error in widget.events("error") if error["code"] == failed["code"]]
+
+    assert widget.identity["identity"] == "visitor"
+    assert failed["code"] == "popup_lost"
+    assert "same-origin-allow-popups" in error["remediation"]
+    expect(widget.panel.get_by_text("This page lost sight of the sign-in window")).to_be_visible()

@@ -1,0 +1,57 @@
+"""Signing in with Apple: a form posted across sites, and a name that is told once."""
+
+import pytest
+
+from chatkey_demo.stack.stack import Stack
+from chatkey_e2e.business import Business
+from chatkey_e2e.plugin import MakeBusiness
+from chatkey_e2e.scenarios.visitors import Visitor
+from chatkey_protocol.names import OAUTH_CALLBACK_PATH
+
+
+@pytest.fixture
+def business(make_business: MakeBusiness) -> Business:
+    """A business with keys of its own at Apple: nobody has let it see their name before."""
+    return make_business(get_token=False, own_keys=["apple"])
+
+
+@pytest.mark.contract("4.5/get-and-post", "D-07/single-use")
+def test_the_way_back_is_a_form_posted_across_sites(visitor: Visitor, stack: Stack) -> None:
+    """From another site, with the code in the form instead of the address; no cookie is needed, and none is set."""
+    visitor.comes_in("apple")
+
+    (request,) = visitor.witness.asked(OAUTH_CALLBACK_PATH.format(social="apple"))
+    assert (request.method, request.url) == ("POST", stack.callback("apple"))
+    assert request.headers["origin"] == stack.provider.browser_url
+    assert "code=" in (request.post_data or "")
+    assert visitor.widget.page.context.cookies(stack.service.browser_url) == []
+
+
+@pytest.mark.contract("2.7/same-record")
+def test_the_name_is_told_the_first_time_and_kept(visitor: Visitor) -> None:
+    """As the person edited it; the second sign-in comes without a name, and the member still has theirs."""
+    consent = visitor.asks("apple")
+    consent.rename("Zaïda", "O'Brien-Šťastná")
+    consent.approve()
+    visitor.widget.wait_for("member")
+    first = visitor.widget.identity["name"]
+    visitor.widget.sign_out()
+
+    visitor.comes_in("apple")
+
+    (way_back, again) = visitor.witness.asked(OAUTH_CALLBACK_PATH.format(social="apple"))
+    told = ["user=" in (request.post_data or "") for request in (way_back, again)]
+    assert told == [True, False]
+    assert first == visitor.widget.identity["name"] == "Zaïda O'Brien-Šťastná"
+
+
+def test_whoever_hides_their_email_is_known_by_an_address_that_relays(visitor: Visitor) -> None:
+    """The member record has no other."""
+    consent = visitor.asks("apple")
+    consent.hide_email()
+    consent.approve()
+    visitor.widget.wait_for("member")
+
+    (record,) = visitor.members
+    assert str(record["email"]).endswith("@privaterelay.appleid.com")
+    assert record["name"] == "Rhea Quill"

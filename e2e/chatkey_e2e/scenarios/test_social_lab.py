@@ -1,0 +1,104 @@
+"""Misbehaviour on demand: for one browser and no other, chosen by hand, and seen in the timeline of the login."""
+
+from typing import Literal
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from playwright.sync_api import Locator, Page, ViewportSize
+
+from chatkey_demo.stack.stack import Stack
+from chatkey_e2e.business import Business
+from chatkey_e2e.pages.consent import ConsentPage
+from chatkey_e2e.pages.shop import ShopPage
+from chatkey_e2e.plugin import MakeBusiness, MakeContext, MakeFaults
+from chatkey_e2e.scenarios.visitors import FAILED, Visitor
+from chatkey_oauth.client import Scope
+from chatkey_protocol.names import OAUTH_CALLBACK_PATH
+
+PHONE = ViewportSize(width=390, height=844)
+
+WAY = ["authorize", "consent", "code", "token", "profile"]
+"""The steps of a login that goes well."""
+
+TABS = 60
+"""How many stops the keyboard may need to get across the consent page."""
+
+
+@pytest.fixture
+def business(make_business: MakeBusiness) -> Business:
+    """A business whose visitors may sign in with Google, through the business's own keys."""
+    return make_business(get_token=False, own_keys=["google"])
+
+
+@pytest.mark.contract("D-14/faults")
+def test_a_fault_of_one_browser_does_not_disturb_another(
+    business: Business, make_context: MakeContext, make_faults: MakeFaults, stack: Stack
+) -> None:
+    """Two people sign in at the same business and provider at the same time, and one of them cannot."""
+    contexts = make_context(), make_context()
+    unlucky, lucky = (ShopPage(context.new_page(), business).open() for context in contexts)
+    make_faults(contexts[0]).arm("bad-signature", provider="google", times=None)
+
+    popups = unlucky.sign_in_with("google"), lucky.sign_in_with("google")
+    popups[0].approve("Omar Haddad")
+    popups[1].approve("Nia Phone")
+
+    lucky.wait_for("member")
+    assert unlucky.wait_for_event("oauth:failed")["code"] == "oauth_failed"
+    assert unlucky.identity["identity"] == "visitor"
+    assert [record["name"] for record in stack.service_lab.members(business.provider.id)] == ["Nia Phone"]
+
+
+def test_a_fault_is_chosen_on_the_consent_page_by_keyboard(visitor: Visitor) -> None:
+    """The menu opens, its boxes are ticked and the page is sent without a pointer; it counts for this login only."""
+    consent = visitor.asks("google")
+    keyboard = consent.page.keyboard
+
+    tab_to(consent, consent.menu)
+    keyboard.press("Enter")
+    tab_to(consent, consent.fault("wrong-nonce"))
+    keyboard.press("Space")
+    tab_to(consent, consent.continue_button)
+    keyboard.press("Enter")
+
+    visitor.is_told("google", "oauth_failed", FAILED)
+    visitor.comes_in("google")
+
+
+def test_the_timeline_of_a_login_is_a_page(visitor: Visitor, stack: Stack) -> None:
+    """Every step with its verdicts, on a phone too, light and dark, and nothing that anybody could sign in with."""
+    visitor.comes_in("google")
+    (flow,) = stack.provider_lab.flows(Scope(client_id=visitor.business.own_keys["google"].client_id))
+    page = visitor.widget.page.context.new_page()
+    page.set_viewport_size(PHONE)
+
+    page.goto(stack.provider_lab.page_of(flow.id))
+
+    timeline = page.get_by_role("list", name="Timeline")
+    steps = timeline.get_by_role("heading").all_inner_texts()
+    way = page.get_by_role("list", name="How far it came").get_by_role("listitem").all_inner_texts()
+    assert [step.partition("+")[0].strip().lower() for step in steps] == WAY
+    assert [" ".join(leg.split()) for leg in way] == [f"✓ {leg} : went well" for leg in WAY]
+    assert "sent back as it came" in timeline.inner_text()
+    assert page.evaluate("() => document.documentElement.scrollWidth") == PHONE["width"]
+    assert background(page, "light") != background(page, "dark")
+    (way_back,) = visitor.witness.asked(OAUTH_CALLBACK_PATH.format(social="google"))
+    given = parse_qs(urlsplit(way_back.url).query)
+    assert [name for name in ("state", "code") if given[name][0] in page.content()] == []
+
+
+def background(page: Page, scheme: Literal["light", "dark"]) -> str:
+    """The page's ground for somebody who prefers it light, or dark."""
+    page.emulate_media(color_scheme=scheme)
+    page.screenshot(path=f"/tmp/e1/flow-{scheme}.png", full_page=True)
+    ground: str = page.evaluate("() => getComputedStyle(document.documentElement).backgroundColor")
+    return ground
+
+
+def tab_to(consent: ConsentPage, wanted: Locator) -> None:
+    """Press Tab until an element has the focus."""
+    for _ in range(TABS):
+        if wanted.evaluate("(element) => element === document.activeElement"):
+            return
+        consent.page.keyboard.press("Tab")
+    raise AssertionError(f"the keyboard does not reach {wanted}")

@@ -1,0 +1,57 @@
+"""The page of threats: every attack has a test, and every test that is named exists."""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "threats.md").read_text()
+REFUSALS = ROOT / "tests" / "refusals"
+ROW_ID = re.compile(r"(?:JWT|PRF|OAS|OAC|HTM|WSK|HTP)-\d{3}")
+TABLE_ROW = re.compile(r"^\| (?!attack |accident |---)(.+?) \| (.+?) \| (.+?) \|$", re.MULTILINE)
+
+THREATS = TABLE_ROW.findall(PAGE)
+
+
+@cache
+def functions_in(module: Path) -> set[str]:
+    return {
+        node.name
+        for node in ast.walk(ast.parse(module.read_text()))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_")
+    }
+
+
+@cache
+def rows() -> set[str]:
+    declined = tomllib.loads((REFUSALS / "declined.toml").read_text())["row"]
+    return set((REFUSALS / "ids.txt").read_text().split()) - {entry["id"] for entry in declined}
+
+
+def exists(name: str) -> bool:
+    """Tell whether a test is there: a row that was not declined, or a function at its place."""
+    if ROW_ID.fullmatch(name):
+        return name in rows()
+    path, _, function = name.partition("::")
+    return (ROOT / path).is_file() and function in functions_in(ROOT / path)
+
+
+@pytest.mark.parametrize(("attack", "answer", "tests"), THREATS, ids=[attack for attack, _, _ in THREATS])
+def test_every_attack_is_tried_by_tests_that_exist(attack: str, answer: str, tests: str) -> None:
+    named = re.findall(r"`([^`]+)`", tests)
+
+    assert named, attack
+    assert " ".join(f"`{name}`" for name in named) == tests
+    assert [name for name in named if not exists(name)] == []
+
+
+def test_every_line_of_the_tables_is_read() -> None:
+    lines = [line for line in PAGE.splitlines() if line.startswith("|")]
+
+    assert len(lines) - 2 * PAGE.count("\n## ") == len(THREATS) > 40

@@ -1,0 +1,55 @@
+"""Reports to be written: one of each kind, and one whose every text is hostile."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from chatkey_e2e.gettoken import checks
+from chatkey_e2e.gettoken.model import Evidence, Outcome, Report, Verdict
+
+HOSTILE: Final = '<script>alert(1)</script> "><img src=x onerror=alert(1)> ``` `x` |a| @team [b](javascript:x) \x07 ]]>'
+SEEN: Final = Evidence("an honest call", "curl -i http://shop.localhost/chat/token", "HTTP 200\n\n{}", 0.012)
+FOUND: Final[dict[str, dict[str, Any]]] = {
+    "claim.cnf": {"verdict": Verdict.FAIL, "message": "There is no claim cnf.", "hint": "Add it.", "evidence": (SEEN,)},
+    "claim.jkt-match": {"verdict": Verdict.BLOCKED, "blocked_by": "claim.cnf"},
+    "claim.avatar": {"verdict": Verdict.FAIL, "message": "avatar is relative.", "hint": "x", "known": "lab pictures"},
+    "resp.no-store": {"verdict": Verdict.WARN, "message": "There is no Cache-Control.", "hint": "Send no-store."},
+    "resp.cors": {"verdict": Verdict.ERROR, "message": "KeyError: 'x'", "hint": "This is a fault of chatkey."},
+    "anon.after-logout": {"verdict": Verdict.SKIP, "message": "it takes an address", "option": "--logout-url URL"},
+    "e2e.widget-member": {"verdict": Verdict.FAIL, "message": "No widget.", "hint": "x", "files": ("trace.zip",)},
+}
+
+
+def report(found: dict[str, dict[str, Any]] | None = None, **members: Any) -> Report:
+    """Return a report in which every check passed but those that are named."""
+
+    def outcome(check_id: str) -> Outcome:
+        return Outcome(checks.load_one(check_id), **{"verdict": Verdict.PASS, **(found or {}).get(check_id, {})})
+
+    about: dict[str, Any] = {
+        "target": "http://shop.localhost/chat/token",
+        "versions": {"chatkey": "1.2.3", "python": "3.11.0"},
+        "options": {"--provider-id": "prov_1"},
+        "started_at": "2026-01-02T03:04:05+00:00",
+        "seconds": 2.25,
+        "waited": 1.9,
+        "requests": 63,
+        "skew": -0.4,
+        "outcomes": tuple(map(outcome, checks.ORDER)),
+    }
+    return Report(**{**about, **members})
+
+
+def hostile() -> Report:
+    """Return a report with markup in everything that an endpoint or a file can have a say in."""
+    seen = Evidence(HOSTILE, f"curl {HOSTILE}", HOSTILE, 0.01)
+    told: dict[str, Any] = {"message": HOSTILE, "hint": HOSTILE, "evidence": (seen,), "files": (HOSTILE,)}
+    found = {
+        "claim.uid": {"verdict": Verdict.FAIL, **told},
+        "claim.pid": {"verdict": Verdict.WARN, **told},
+        "claim.type": {"verdict": Verdict.FAIL, "known": HOSTILE, **told},
+        "claim.nbf": {"verdict": Verdict.SKIP, "message": HOSTILE, "option": HOSTILE},
+        "claim.iat": {"verdict": Verdict.PASS, "message": HOSTILE},
+    }
+    about = {"target": f"http://x/{HOSTILE}", "options": {"--header": HOSTILE}, "stale": (HOSTILE,)}
+    return report(found, **about)

@@ -1,0 +1,97 @@
+"""What `chatkey check` says of an endpoint that is right, of one with a fault, and of one that is not there."""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from rich.console import Console
+
+MUTANTS: Final = Path(__file__).parents[1] / "tests" / "e2e" / "mutants"
+sys.path.insert(0, str(MUTANTS))
+
+import self_test  # noqa: E402
+from chatkey_e2e.gettoken import checks  # noqa: E402
+from chatkey_e2e.gettoken.calls import Calls  # noqa: E402
+from chatkey_e2e.gettoken.model import END_TO_END, Check, Evidence, Report  # noqa: E402
+from chatkey_e2e.gettoken.runner import run  # noqa: E402
+from chatkey_e2e.gettoken.target import Target  # noqa: E402
+from chatkey_e2e.gettoken.terminal import Terminal  # noqa: E402
+from mutant_backend import SECRET  # noqa: E402
+from mutant_server import Server  # noqa: E402
+
+SHOP: Final = "https://shop.localhost:8443"
+JKT: Final = "NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs"
+DATE: Final = "Thu, 01 Jan 2026 12:00:00 GMT"
+COLUMNS: Final = 100
+
+
+def sample(name: str) -> str:
+    """Return what a person's terminal shows. Raises `KeyError` for a name that is none."""
+    raw = io.StringIO()
+    console = Console(file=raw, force_terminal=True, width=COLUMNS, color_system=None, legacy_windows=False)
+    report = reports()[name]
+    screen = Terminal(console, total=0)
+    screen.replay(report)
+    lines = "".join(re.split(r"\x1b\[[\d;?]*[A-Za-z]|\r", raw.getvalue())).splitlines()
+    return "\n".join(line.rstrip() for line in lines).strip("\n")
+
+
+@cache
+def reports() -> dict[str, Report]:
+    """Return the three reports, with times, keys and addresses that are the same every time."""
+    asked = [check for check in checks.load() if check.group != END_TO_END]
+    with Server() as server:
+        return {
+            "clean": _settled(self_test.judge(server, "Everything", asked)),
+            "one fault": _settled(self_test.judge(server, "key-newline", asked)),
+            "unreachable": _settled(_nobody_there(asked)),
+        }
+
+
+def _nobody_there(asked: list[Check]) -> Report:
+    name = "shop.localhost"
+    with Calls(Target(f"http://{name}:1/chat/token", secret=SECRET, connect_to={name: "127.0.0.1"})) as calls:
+        return run(calls, checks=asked)
+
+
+def _settled(report: Report) -> Report:
+    """Return a report without what differs from run to run."""
+    outcomes = tuple(
+        replace(
+            outcome,
+            message=_same(outcome.message),
+            evidence=tuple(
+                Evidence(seen.label, _same(seen.curl), _same(seen.response), 0.012) for seen in outcome.evidence
+            ),
+        )
+        for outcome in report.outcomes
+    )
+    requests, seconds, waited = (63, 2.2, 1.9) if report.requests else (0, 0.0, 0.0)
+    return replace(
+        report,
+        target=f"{SHOP}/chat/token",
+        started_at="2026-01-01T12:00:00+00:00",
+        outcomes=outcomes,
+        requests=requests,
+        seconds=seconds,
+        waited=waited,
+        skew=0.0,
+    )
+
+
+def _same(text: str) -> str:
+    rules = (
+        (r"http://127\.0\.0\.1:\d+(/[\w-]+(?=/chat))?", SHOP),
+        (r"shop\.localhost:1\b", "shop.localhost:8443"),
+        (r"Date: .*", f"Date: {DATE}"),
+        (r'(?<="jkt": ")[^"]{43}(?=")', JKT),
+    )
+    for pattern, instead in rules:
+        text = re.sub(pattern, instead, text)
+    return text

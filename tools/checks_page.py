@@ -1,0 +1,66 @@
+"""Writes docs/checks.md from the checks themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Final
+
+from chatkey_e2e.gettoken import checks
+from chatkey_e2e.gettoken.model import Check, Severity
+from chatkey_e2e.gettoken.reports import summary
+
+INTRODUCTION: Final = """\
+What [`chatkey check`](integrators.md#check-your-endpoint) asks of a `getToken` endpoint, in the order in which one
+debugs. `chatkey check --explain ID` shows one of them in the terminal.
+
+**must**: without it, nobody gets in, or somebody who should not. **should** and **info**: it works, and should be
+better; a warning. An honest call is `POST {"jkt": …}` as the login, with `Content-Type: application/json` and the
+page's own `Origin`.
+"""
+LANGUAGES: Final = {"Python": "python", "Node.js": "js", "PHP": "php", "nginx": "nginx", "Vite": "js", "page": "js"}
+
+
+def page(note: str) -> str:
+    """Return docs/checks.md."""
+    return "".join(["# Checks\n\n", note, INTRODUCTION, *_contents(), *_groups()])
+
+
+def _contents() -> Iterator[str]:
+    yield "\n| group | checks |\n| --- | --- |\n"
+    for group, members in groupby(checks.load(), lambda check: check.group):
+        links = (f"[{check.id}](#{check.id.replace('.', '')})" for check in members)
+        yield f"| {group} | {', '.join(links)} |\n"
+
+
+def _groups() -> Iterator[str]:
+    for group, members in groupby(checks.load(), lambda check: check.group):
+        yield f"\n## {group}\n"
+        for check in members:
+            yield from _check(check)
+
+
+def _check(check: Check) -> Iterator[str]:
+    about = " · ".join(filter(None, (f"**{Severity(check.severity)}**", summary.source(check))))
+    yield f"\n### {check.id}\n\n{about}. {_prose(check.why)}\n\n"
+    yield f"- Sent: {_prose(check.sent)}\n- Passes: {_prose(check.passes)}\n"
+    if check.needs:
+        yield f"- Judged where these pass: {', '.join(f'`{name}`' for name in check.needs)}\n"
+    yield "\nMistakes that cause it:\n\n"
+    yield from (f"- {_prose(mistake)}\n" for mistake in check.mistakes)
+    yield f"\nWhat to change: {_prose(check.hint)}\n"
+    for language, code in check.mend.items():
+        yield f"\n```{LANGUAGES[language]}\n{code}\n```\n"
+
+
+def _prose(text: str) -> str:
+    """Return a text in which nothing but code between backticks is markup."""
+    parts = text.split("`")
+    parts[::2] = [_escaped(part) for part in parts[::2]]
+    return "`".join(parts)
+
+
+def _escaped(text: str) -> str:
+    for char in ("\\", "*", "_", "<", "[", "]", "|"):
+        text = text.replace(char, f"\\{char}")
+    return text
