@@ -8,6 +8,8 @@ test it names. It ends with `N killed, M survived`; a survivor is a failure, and
 
 from __future__ import annotations
 
+import compileall
+import gc
 import importlib.util
 import multiprocessing
 import os
@@ -20,6 +22,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -30,15 +33,30 @@ SERVER: Final = ROOT / "server"
 LIST: Final = ROOT / "tests" / "mutants" / "mutants.toml"
 LONGEST_SECONDS: Final = 120.0
 PRELOADED: Final = [
-    *("pytest", "pytest_asyncio.plugin", "hypothesis", "respx", "asyncpg", "httpx"),
-    *("cryptography.hazmat.primitives.asymmetric.ec", "joserfc.jwk", "jwt", "litestar.openapi.plugins", "piccolo.apps"),
-    *(
-        "piccolo.engine.sqlite",
-        "piccolo.engine.postgres",
-        "piccolo_admin.endpoints",
-        "structlog",
-        "websockets.sync.client",
-    ),
+    "_hypothesis_pytestplugin",
+    "anyio.pytest_plugin",
+    "asyncpg",
+    "black",
+    "cryptography.fernet",
+    "httpx",
+    "hypothesis",
+    "jinja2",
+    "joserfc.jwk",
+    "jwt",
+    "litestar.channels",
+    "litestar.middleware.session.client_side",
+    "litestar.openapi.plugins",
+    "litestar.plugins.pydantic",
+    "piccolo.apps.migrations.tables",
+    "piccolo.engine.postgres",
+    "piccolo.engine.sqlite",
+    "piccolo_admin.endpoints",
+    "pytest",
+    "pytest_asyncio.plugin",
+    "respx.plugin",
+    "structlog",
+    "uvicorn",
+    "websockets.sync.client",
 ]
 """What most tests import: loaded once, in the process that the others are forked from."""
 
@@ -96,13 +114,16 @@ def mutants() -> list[Mutant]:
 def main(word: str) -> None:
     """Break the server in one line at a time, and see that its test notices."""
     chosen = [mutant for mutant in mutants() if word in mutant.file or word in mutant.name]
+    if not chosen:
+        raise click.BadParameter(f"there is no mutant with {word!r} in file or name")
     if "forkserver" in multiprocessing.get_all_start_methods():
         multiprocessing.set_start_method("forkserver")
         multiprocessing.set_forkserver_preload(PRELOADED)
-    _check_unbroken(sorted({mutant.killed_by for mutant in chosen}))
-    with ThreadPoolExecutor(max_workers=os.cpu_count()) as workers:
+    with _copy(SERVER) as unbroken, ThreadPoolExecutor(max_workers=os.cpu_count()) as workers:
+        compileall.compile_dir(unbroken, quiet=1)
+        _check_unbroken(unbroken, sorted({mutant.killed_by for mutant in chosen}))
         verdicts = []
-        for verdict in workers.map(_judge, chosen):
+        for verdict in workers.map(partial(_judge, unbroken), chosen):
             _show(verdict)
             verdicts.append(verdict)
     killed = sum(verdict.outcome == "killed" for verdict in verdicts)
@@ -110,24 +131,23 @@ def main(word: str) -> None:
     sys.exit(killed != len(verdicts))
 
 
-def _check_unbroken(tests: Sequence[str]) -> None:
+def _check_unbroken(unbroken: Path, tests: Sequence[str]) -> None:
     """A test that fails anyway kills nothing."""
-    with _copy() as folder:
-        code, output = _run(folder, tests)
+    code, output = _run(unbroken.parent, tests)
     if code != RAN:
         raise click.ClickException(f"Without any mutant the tests fail:\n{output}")
 
 
-def _judge(mutant: Mutant) -> Verdict:
+def _judge(unbroken: Path, mutant: Mutant) -> Verdict:
     started = time.monotonic()
-    with _copy() as folder:
-        path = folder / mutant.file
+    with _copy(unbroken) as server:
+        path = server.parent / mutant.file
         try:
             path.write_text(mutant.of(path.read_text()))
         except MutantError as gone:
             return Verdict(mutant, "UNFIT", 0, str(gone))
         Path(importlib.util.cache_from_source(str(path))).unlink(missing_ok=True)
-        code, output = _run(folder, [mutant.killed_by])
+        code, output = _run(server.parent, [mutant.killed_by])
     outcome = {RAN: "SURVIVED", RAN + 1: "killed", None: "HUNG"}.get(code, "UNTESTED")
     return Verdict(mutant, outcome, time.monotonic() - started, output)
 
@@ -141,14 +161,14 @@ def _show(verdict: Verdict) -> None:
 
 
 @contextmanager
-def _copy() -> Iterator[Path]:
-    """Copy what may be mutated; the built assets, which are large, are only pointed to."""
+def _copy(server: Path) -> Iterator[Path]:
+    """Copy the server's folder; the built assets, which are large, are only pointed to."""
     with tempfile.TemporaryDirectory(prefix="chatkey-mutant-") as name:
-        folder = Path(name)
-        shutil.copytree(SERVER, folder / "server", ignore=shutil.ignore_patterns("built"))
+        copy = Path(name) / "server"
+        shutil.copytree(server, copy, ignore=shutil.ignore_patterns("built"))
         built = Path("chatkey_server", "assets", "built")
-        (folder / "server" / built).symlink_to(_installed() / built, target_is_directory=True)
-        yield folder
+        (copy / built).symlink_to(_installed() / built, target_is_directory=True)
+        yield copy
 
 
 def _installed() -> Path:
@@ -185,9 +205,9 @@ def _pytest(folder: Path, tests: Sequence[str], log: Path) -> None:
     sys.dont_write_bytecode = True
     import pytest  # noqa: PLC0415 - in the child, which is forked before it
 
-    options = ("-x", "-q", "--no-header", "--tb=short", "-p", "no:cacheprovider", f"--basetemp={folder / 'tmp'}")
-    preloaded = ("-W", "ignore::pytest.PytestAssertRewriteWarning")
-    code = pytest.main([*options, *preloaded, *tests])
+    gc.freeze()  # what was preloaded is nobody's garbage
+    options = ("-x", "-q", "--no-header", "--tb=short", "--assert=plain", "-p", "no:cacheprovider")
+    code = pytest.main([*options, f"--basetemp={folder / 'tmp'}", *tests])
     server = sys.modules.get("chatkey_server")
     if server is None or not str(server.__file__).startswith(copy):
         sys.stderr.write(f"the tests did not run the copy in {copy}\n")

@@ -235,7 +235,7 @@ def make_context(
         marks.mark(context)
         if chatkey_options.trace != "off":
             full = chatkey_options.trace == "on"  # what is in the page costs a third of a scenario's time
-            context.tracing.start(name=request.node.name, screenshots=full, snapshots=full, sources=True)
+            context.tracing.start(name=_folder_name(request.node.nodeid), screenshots=full, snapshots=full, sources=True)
         contexts.append(context)
         return context
 
@@ -379,4 +379,5 @@ def _screenshots(context: BrowserContext, folder: Path, number: int) -> None:
 
 
 def _folder_name(node_id: str) -> str:
-    return re.sub(r"[^\w.-]+", "-", node_id.rpartition("/")[2]).strip("-")[:120]
+    path, _, test = node_id.partition("::")
+    return re.sub(r"[^\w.-]+", "-", f"{Path(path).name}-{test}").strip("-")[:120]

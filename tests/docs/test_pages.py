@@ -270,7 +270,7 @@ def test_every_command_line_names_a_command_and_options_that_exist(page: Path) -
             case ["python", script, *_] if script.endswith(".py"):
                 assert (ROOT / script).exists(), words
             case _:
-                assert words[0] in {"export", "pip", "pipx", "uvx", "python", "nox", "cd", "curl"}, words
+                assert words[0] in {"export", "pip", "pipx", "uvx", "python", "nox", "pytest", "cd", "curl"}, words
 
 
 def test_every_session_of_nox_is_documented() -> None:

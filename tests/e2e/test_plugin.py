@@ -2,7 +2,7 @@
 
 import pytest
 
-import chatkey_e2e.plugin  # noqa: F401  (loaded here, so that no inner run has to)
+from chatkey_e2e import plugin  # loaded here, so that no inner run has to
 
 pytest_plugins = ["pytester"]
 
@@ -256,3 +256,9 @@ def test_a_fake_that_has_ended_does_not_hide_the_failure(harness: pytest.Pyteste
 
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*assert 1 == 2", "*The fake provider does not tell: refused*"])
+
+
+def test_a_results_folder_is_one_folder_whatever_the_parameters_are() -> None:
+    name = plugin._folder_name("scenarios/test_popup.py::test_start[/v1/o?a=b]")
+
+    assert name == "test_popup.py-test_start-v1-o-a-b"

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from chatkey_e2e.gettoken.browser import Visit
 from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.exchange import origin
 from chatkey_e2e.gettoken.live import Service
 from chatkey_e2e.gettoken.target import is_loopback
 
@@ -55,18 +56,21 @@ def _told(calls: Calls, visit: Visit) -> tuple[str, str] | None:
         if event["name"] == "error":
             detail = event["detail"]
             said = f"The widget reports {detail['code']}: {detail['message']}"
-            return said, _cross_origin(visit) or detail["remediation"]
+            return said, _led_away(calls, visit) or detail["remediation"]
         if event["name"] == "token:none":
             return _nobody(calls, visit)
     return None
 
 
-def _cross_origin(visit: Visit) -> str:
-    """Recognise a call that left the origin on its way, which the widget is told nothing about."""
-    if not any("CORS" in complaint for complaint in visit.complaints):
+def _led_away(calls: Calls, visit: Visit) -> str:
+    """Recognise a call that was sent on to another origin, of which the widget is told nothing."""
+    last = visit.token_calls[-1] if visit.token_calls else None
+    while last is not None and last.redirected_to is not None:
+        last = last.redirected_to
+    if last is None or origin(last.url) == calls.target.origin:
         return ""
     return (
-        "The call was sent on to another origin, where the browser may not read the answer: answer it where it came to."
+        f"The call was sent on to {origin(last.url)}, where the browser may read nothing: answer it where it came to."
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 from itertools import groupby
 from shutil import get_terminal_size
+from textwrap import fill
 from typing import Final
 
 import click
@@ -61,8 +62,13 @@ def _lines(check: Check) -> Iterator[str]:
 
 def _wrapped(text: str, *, first: int = 2, rest: int | None = None) -> str:
     width = min(get_terminal_size().columns, WIDEST)
-    return click.wrap_text(
-        text, width, initial_indent=" " * first, subsequent_indent=" " * (first if rest is None else rest)
+    return fill(
+        text,
+        width,
+        initial_indent=" " * first,
+        subsequent_indent=" " * (first if rest is None else rest),
+        break_on_hyphens=False,  # of an id or an option, half is worth nothing
+        break_long_words=False,
     )
 
 

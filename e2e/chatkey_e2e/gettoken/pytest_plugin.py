@@ -60,15 +60,18 @@ class Endpoint(pytest.Collector):
         names = [*checks.ORDER, *([KNOWN] if self.config.getoption(_dest(KNOWN)) else [])]
         yield from (CheckItem.from_parent(self, name=name, endpoint=self) for name in names)
 
+    def names(self) -> list[str]:
+        """Return the names of the tests that were not deselected."""
+        return [item.name for item in self.session.items if isinstance(item, CheckItem)]
+
     def report(self) -> Report:
         """Return what was found."""
         from chatkey_e2e.gettoken.calls import Calls  # noqa: PLC0415
         from chatkey_e2e.gettoken.runner import Selection, run  # noqa: PLC0415
 
         if self.found is None:
-            wanted = Selection(only=[item.name for item in self.session.items if isinstance(item, CheckItem)])
             with Calls(self.run.target) as calls:
-                self.found = run(calls, known=self.run.known, selection=wanted)
+                self.found = run(calls, known=self.run.known, selection=Selection(only=self.names()))
         return self.found
 
 
@@ -96,6 +99,8 @@ class CheckItem(pytest.Item):
                 raise CheckFailedError(_told(outcome))
             case "warn":
                 self.add_report_section("call", "warning", _told(outcome))
+            case "blocked" if outcome.blocked_by not in self.endpoint.names():
+                raise CheckFailedError(f"{outcome.blocked_by} stands in the way, and was not selected: run it, too.")
             case "skip" | "blocked":
                 from chatkey_e2e.gettoken.reports import summary  # noqa: PLC0415
 

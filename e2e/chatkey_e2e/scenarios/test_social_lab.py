@@ -90,7 +90,6 @@ def test_the_timeline_of_a_login_is_a_page(visitor: Visitor, stack: Stack) -> No
 def background(page: Page, scheme: Literal["light", "dark"]) -> str:
     """The page's ground for somebody who prefers it light, or dark."""
     page.emulate_media(color_scheme=scheme)
-    page.screenshot(path=f"/tmp/e1/flow-{scheme}.png", full_page=True)
     ground: str = page.evaluate("() => getComputedStyle(document.documentElement).backgroundColor")
     return ground
 

@@ -211,7 +211,7 @@ def test_a_way_back_with_the_state_of_somebody_elses_sign_in(
 def test_a_popup_that_its_first_page_cuts_off(
     visitor: Visitor, faults: Faults, context: BrowserContext, policy: str, where: str
 ) -> None:
-    """F164: told at once; whoever approves all the same reads that the chat does not know of it."""
+    """F165: told at once; whoever approves all the same reads that the chat does not know of it."""
     faults.arm(f"coop-{policy}", provider="google", page=where)
     context.clock.pause_at(time.time() + 1)
 
@@ -227,7 +227,7 @@ def test_a_popup_that_its_first_page_cuts_off(
 
 
 def test_a_popup_that_the_way_back_cuts_off(visitor: Visitor, faults: Faults) -> None:
-    """F164: to the page it looks closed; the service knows the member by now, and takes the next sign-in for theirs."""
+    """F165: to the page it looks closed; the service knows the member by now, and takes the next sign-in for theirs."""
     faults.arm("coop-same-origin", provider="google", page="return")
 
     consent = visitor.asks("google")

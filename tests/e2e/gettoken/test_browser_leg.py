@@ -230,7 +230,7 @@ def test_a_call_that_is_sent_to_another_origin_is_told(visit: Any) -> None:
     failed = failure(visit(site)[0])
 
     assert "The widget reports gettoken_failed: " in failed.message
-    assert failed.hint.startswith("The call was sent on to another origin, where the browser may not read the answer")
+    assert failed.hint.startswith("The call was sent on to http://localhost:9, where the browser may read nothing")
 
 
 def test_somebody_elses_token_for_browsers_is_told(visit: Any) -> None:

@@ -17,6 +17,7 @@ import pytest
 
 from chatkey_demo.stack.applications import Application
 from chatkey_demo.stack.lab import SocialKeys
+from chatkey_oauth.client import FaultNotHit, Scope
 
 if TYPE_CHECKING:
     from tests.refusals.conftest import Json, Service, Shop
@@ -112,8 +113,8 @@ class SignIn:
     def arrive(self, given: Any, *, at: str | None = None, method: str = "GET") -> Popup:
         """Bring these parameters to the callback: in the query, or posted as a form."""
         where = {"params": given} if method == "GET" else {"data": given}
-        path = at if at is None else f"/v1/public/oauth/{at}/callback"
-        return Popup(self._service.http.request(method, path or self.callback, **where))
+        path = f"/v1/public/oauth/{at or self.social}/callback"
+        return Popup(self._service.http.request(method, path, **where))
 
     def finish(self, account: str = "rhea") -> Popup:
         """Go all the way as an honest person does."""
@@ -191,8 +192,6 @@ def sign_in(service: Service, shop: Shop, at_provider: httpx.Client) -> MakeSign
 @pytest.fixture
 def misbehave(provider: FakeOAuth) -> Iterator[Misbehave]:
     """Arm faults of the social provider; one that was never met fails the test."""
-    from chatkey_oauth.client import FaultNotHit, Scope  # noqa: PLC0415
-
     armed: list[Rule] = []
 
     def arm(fault: str, social: str, *, times: int | None = 1, **options: Any) -> Rule:

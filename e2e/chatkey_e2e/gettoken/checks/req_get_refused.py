@@ -17,7 +17,7 @@ from chatkey_e2e.gettoken.model import BAD_REQUESTS, Finding, Severity, check
     hint="Route POST only.",
     mistakes=("the route is for every method",),
     mend={
-        "Python": '@app.post("/chat/token")',
+        "Python": '@app.post("/chat/token")\ndef chat_token(): ...',
         "Node.js": 'app.post("/chat/token", express.json(), chatToken);',
         "PHP": "if ($_SERVER['REQUEST_METHOD'] !== 'POST') { http_response_code(405); exit; }",
     },

@@ -23,7 +23,7 @@ from chatkey_e2e.gettoken.model import ANSWERS, Blocked, Finding, Severity, chec
         "a limit of calls lets nobody in",
     ),
     mend={
-        "Python": '@app.post("/chat/token")',
+        "Python": '@app.post("/chat/token")\ndef chat_token(): ...',
         "Node.js": 'app.post("/chat/token", express.json(), chatToken);',
         "PHP": "$body = json_decode(file_get_contents('php://input'), true);",
     },
