@@ -235,7 +235,8 @@ def make_context(
         marks.mark(context)
         if chatkey_options.trace != "off":
             full = chatkey_options.trace == "on"  # what is in the page costs a third of a scenario's time
-            context.tracing.start(name=_folder_name(request.node.nodeid), screenshots=full, snapshots=full, sources=True)
+            name = _folder_name(request.node.nodeid)
+            context.tracing.start(name=name, screenshots=full, snapshots=full, sources=True)
         contexts.append(context)
         return context
 

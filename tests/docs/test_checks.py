@@ -24,7 +24,7 @@ def blocks(language: str) -> list[str]:
     return [match["text"] for match in BLOCK.finditer(INTEGRATORS) if match["language"] == language]
 
 
-def pipelines() -> list[dict[str, Any]]:
+def pipelines() -> list[dict[Any, Any]]:
     return [yaml.safe_load(text) for text in blocks("yaml")]
 
 

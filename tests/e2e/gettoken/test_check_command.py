@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import subprocess
 import sys
@@ -161,6 +162,27 @@ def test_the_report_can_go_to_a_file(invoke: Run, url: str, tmp_path: Path) -> N
 
     assert result.exit_code == 0
     assert "jwt.signature" in file.read_text()
+
+
+def test_a_form_goes_to_standard_output_and_nothing_else_does(invoke: Run, endpoints: Server, clock: Clock) -> None:
+    result = invoke(broken_url(endpoints, clock, "key-newline"), *GIVEN, "--format", "json")
+
+    assert result.exit_code == 1
+    assert json.loads(result.stdout)["cause"] == "jwt.signature"
+    assert result.stderr == ""
+
+
+def test_a_form_that_goes_to_a_file_leaves_the_findings_to_the_log(
+    invoke: Run, endpoints: Server, clock: Clock, tmp_path: Path
+) -> None:
+    file = tmp_path / "report.html"
+
+    result = invoke(broken_url(endpoints, clock, "key-newline"), *GIVEN, "--format", "html", "--output", str(file))
+
+    assert result.exit_code == 1
+    assert "<h1>1 check failed</h1>" in file.read_text()
+    assert result.stdout == ""
+    assert "jwt.signature" in result.stderr
 
 
 def test_help_does_not_wait_for_what_only_a_run_needs() -> None:

@@ -14,6 +14,7 @@ from click.testing import CliRunner, Result
 
 from chatkey_e2e.gettoken import checks, explain
 from chatkey_e2e.gettoken.cli import check
+from chatkey_e2e.gettoken.model import Check
 
 ALL = checks.load()
 LANGUAGES = {"Python", "Node.js", "PHP", "nginx", "Vite", "page"}
@@ -78,7 +79,7 @@ def test_an_unknown_id_ends_with_4_and_says_which_was_perhaps_meant(check_id: st
 
 @pytest.mark.parametrize("about", ALL, ids=lambda about: about.id)
 def test_a_check_names_the_mistakes_that_cause_a_failure_and_lines_in_languages_that_are_known(
-    about: checks.Check,
+    about: Check,
 ) -> None:
     assert about.mistakes
     assert not [mistake for mistake in about.mistakes if mistake.endswith(".") or mistake != mistake.strip()]
