@@ -20,7 +20,7 @@ from typing import Final
 import click
 from hypothesis.errors import HypothesisWarning
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "server" / "properties"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "server" / "properties" / "kit"))
 
 import wire_properties
 from all_properties import IN_PROCESS

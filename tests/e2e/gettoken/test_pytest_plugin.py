@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 from xml.etree import ElementTree as ET
 
@@ -179,6 +181,12 @@ def test_the_options_are_those_of_the_command() -> None:
 
     ours = {*pytest_plugin.VALUES, *pytest_plugin.LISTS, *pytest_plugin.FLAGS}
     assert ours == (names - NOT_IN_PYTEST - {"socket"}) | {"url", "no-socket"}
+
+
+def test_naming_the_plugin_with_p_is_the_same_as_finding_it_by_itself() -> None:
+    project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]
+
+    assert project["entry-points"]["pytest11"] == {PLUGIN: PLUGIN}
 
 
 def test_pytest_loads_next_to_nothing_where_there_is_no_address() -> None:

@@ -1,4 +1,4 @@
-"""The properties lie beside their tests, where the fuzz session finds them too."""
+"""The properties lie in `kit`, where the fuzz session finds them too."""
 
 import sys
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parent / "kit"))
 
 from served import Served, serving
 

@@ -17,23 +17,22 @@ NAME: Final = "chatkey check"
 UNWRITABLE: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML 1.0 has no way to write, not even escaped."""
 KNOWN: Final = "known failures"
+SKIPPED: Final = frozenset({Verdict.SKIP, Verdict.BLOCKED})
 
 
 def write(report: Report) -> str:
     """Return the report as JUnit XML."""
-    skipped = sum(
-        outcome.verdict in {Verdict.SKIP, Verdict.BLOCKED} or bool(outcome.known) for outcome in report.outcomes
-    )
-    totals = {
+    about = {
+        "name": NAME,
         "tests": str(len(report.outcomes) + len(report.stale)),
         "failures": str(sum(outcome.counts for outcome in report.outcomes) + len(report.stale)),
         "errors": str(report.count(Verdict.ERROR)),
-        "skipped": str(skipped),
         "time": f"{report.seconds:.3f}",
-        "timestamp": report.started_at.partition("+")[0],
     }
-    root = Element("testsuites", {"name": NAME, **totals})
-    suite = SubElement(root, "testsuite", {"name": NAME, **totals})
+    skipped = sum(outcome.verdict in SKIPPED or bool(outcome.known) for outcome in report.outcomes)
+    root = Element("testsuites", about)
+    suite = SubElement(root, "testsuite", about)
+    suite.attrib |= {"skipped": str(skipped), "timestamp": report.started_at.partition("+")[0]}
     properties = SubElement(suite, "properties")
     for name, value in summary.facts(report):
         _add(properties, "property", {"name": name, "value": value})

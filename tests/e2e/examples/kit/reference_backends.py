@@ -22,7 +22,7 @@ from chatkey_e2e.gettoken import options, watch
 from chatkey_e2e.gettoken.target import Target
 from chatkey_e2e.gettoken.wire import HttpWire
 
-EXAMPLES: Final = Path(__file__).parents[3] / "docs" / "integrators" / "examples"
+EXAMPLES: Final = Path(__file__).parents[4] / "docs" / "integrators" / "examples"
 SECTION: Final = re.compile(
     r"^## (?P<name>.+)\n\n\[[^\]]+\]\((?P<file>[^)]+)\)(?:(?!^## ).*\n)*?```sh\n(?P<line>.+)\n", re.MULTILINE
 )
