@@ -22,7 +22,7 @@ BENCHES = ("boot", "tokens", "connect", "fake-oauth")
 nox.needs_version = ">=2025.2.9"
 nox.options.default_venv_backend = "uv"
 nox.options.reuse_existing_virtualenvs = True
-nox.options.sessions = ["lint", "typing", "tests", "e2e", "build", "docs"]
+nox.options.sessions = ["lint", "typing", "tests", "mutants", "e2e", "build", "docs"]
 
 
 @nox.session

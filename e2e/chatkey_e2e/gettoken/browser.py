@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
@@ -25,12 +25,15 @@ if TYPE_CHECKING:
     from chatkey_e2e.gettoken.calls import Calls
 
 STEP_SECONDS: Final = 20.0
-UNTIL: Final = """([identity, event, after]) => {
+UNTIL: Final = """([identity, events, after]) => {
   const { told = [], blocked = [] } = window.chatkeyCheck ?? {};
   const since = told.slice(after).map(({ name }) => name);
-  const there = window.Service?.identity?.identity === identity && (!event || since.includes(event));
+  const there = window.Service?.identity?.identity === identity &&
+    events.every((names) => names.some((name) => since.includes(name)));
   return there || blocked.length > 0 || since.includes("error") || since.includes("token:none");
 }"""
+RENEWED: Final = (("token:received",), ("token:refreshed", "socket:ready"))
+"""After a jump in time the socket may be lost: then there is a new one, as after a sleep."""
 STATE: Final = """() => ({
   told: window.chatkeyCheck?.told ?? [],
   blocked: window.chatkeyCheck?.blocked ?? [],
@@ -76,10 +79,10 @@ class Visit:
         self._show(lambda: self.page.reload(wait_until="commit"))
 
     def renew(self, seconds: float) -> None:
-        """Move the page's clock, and wait until the widget has used another token or something is wrong."""
+        """Move the page's clock, and wait until the widget has another token and a socket, or something is wrong."""
         self._after = len(self.state["told"])
         self._context.clock.fast_forward(int(seconds * 1000))
-        self._wait_for("member", "token:refreshed")
+        self._wait_for("member", RENEWED)
 
     def log_out(self) -> None:
         """Log the widget out, and wait for the visitor."""
@@ -192,9 +195,9 @@ class Visit:
             raise Unusable(f"The browser cannot show {self.address}: {error.message.splitlines()[0]}.") from error
         self._wait_for("member")
 
-    def _wait_for(self, identity: str, event: str | None = None) -> None:
+    def _wait_for(self, identity: str, events: Sequence[Sequence[str]] = ()) -> None:
         try:
-            self.page.wait_for_function(UNTIL, arg=[identity, event, self._after], timeout=STEP_SECONDS * 1000)
+            self.page.wait_for_function(UNTIL, arg=[identity, events, self._after], timeout=STEP_SECONDS * 1000)
         except PlaywrightTimeout:
             self.complaints.append(f"nothing happened for {STEP_SECONDS:g} s")
 

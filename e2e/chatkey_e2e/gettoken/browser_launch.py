@@ -8,6 +8,7 @@ import os
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack
+from urllib.parse import urlsplit
 
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
@@ -22,9 +23,9 @@ def launched(target: Target, wire: HttpWire, ending: ExitStack, *, headed: bool 
     """Start a browser, which ends with `ending`. Raises `OptionError` where there is none."""
     playwright = ending.enter_context(sync_playwright())
     found = _found(playwright)
-    spki = _public_key(target, wire) if target.ca and target.url.startswith("https:") else None
+    trusted = ",".join(sorted(_public_keys(target, wire))) or None
     arguments = (*browsers.ONE_COMPILER, *_addresses(target))
-    browser = browsers.launch(playwright, found, headed=headed, trusted_spki=spki, args=arguments)
+    browser = browsers.launch(playwright, found, headed=headed, trusted_spki=trusted, args=arguments)
     ending.callback(browser.close)
     return browser
 
@@ -42,12 +43,19 @@ def _addresses(target: Target) -> Iterator[str]:
         yield "--host-resolver-rules=" + ",".join(f"MAP {host} {to}" for host, to in target.connect_to.items())
 
 
-def _public_key(target: Target, wire: HttpWire) -> str:
-    """Return the hash of the public key that the endpoint shows, and that the checker has verified (--ca)."""
-    address = (wire.reach(target.url), target.port)
+def _public_keys(target: Target, wire: HttpWire) -> set[str]:
+    """Return the hashes of the public keys that endpoint and service show, and that the checker verifies (--ca)."""
+    if target.ca is None:
+        return set()
+    service = target.live.service_url if target.live else None
+    return {_public_key(wire, url) for url in (target.url, service) if url and url.startswith("https:")}
+
+
+def _public_key(wire: HttpWire, url: str) -> str:
+    parts = urlsplit(url)
     with (
-        socket.create_connection(address, CONNECT_SECONDS) as raw,
-        wire.tls.wrap_socket(raw, server_hostname=target.host) as line,
+        socket.create_connection((wire.reach(url), parts.port or 443), CONNECT_SECONDS) as raw,
+        wire.tls.wrap_socket(raw, server_hostname=parts.hostname) as line,
     ):
         certificate = x509.load_der_x509_certificate(line.getpeercert(binary_form=True) or b"")
     public = certificate.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)

@@ -47,7 +47,7 @@ class PlannedVisit:
         self._calls = calls
         self._identity = "member"
         self.token_calls: list[Exchange] = []
-        self.events = [{"name": "token:refreshed", "detail": {}}]
+        self.events = [{"name": "token:received", "detail": {}}]
         self._load()
         self._call()
 

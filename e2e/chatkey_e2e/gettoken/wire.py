@@ -7,6 +7,7 @@ import ssl
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from typing import TYPE_CHECKING, Final, Protocol
 from urllib.parse import urlsplit, urlunsplit
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     import httpx
 
 CONNECT_SECONDS: Final = 5.0
+LARGEST: Final = 16 * 1024 * 1024
+"""How much of a body is read: the bundle of a page may be large, what goes on for ever is not."""
 LOOPBACK: Final = ("127.0.0.1", "::1")
 
 
@@ -143,9 +146,10 @@ class HttpWire:
         import httpx  # noqa: PLC0415
 
         try:
+            ends = time.monotonic() + self._target.timeout
             answer = transport.handle_request(self._http_request(request))
-            body = answer.read()
-            answer.close()
+            with closing(answer):
+                body = _body(answer, ends)
         except httpx.TimeoutException:
             return Broken.TIMEOUT
         except (httpx.NetworkError, Unreachable):
@@ -199,6 +203,20 @@ class HttpWire:
         except OSError as error:
             raise Unreachable(f"the name {host} does not resolve: {error.strerror or error}") from error
         return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+def _body(answer: httpx.Response, ends: float) -> bytes:
+    """Return a body, or its beginning where it is too large. Raises `httpx.ReadTimeout` after `ends`, monotonic."""
+    import httpx  # noqa: PLC0415
+
+    body = bytearray()
+    for chunk in answer.iter_bytes():
+        body += chunk
+        if len(body) > LARGEST:
+            break
+        if time.monotonic() > ends:
+            raise httpx.ReadTimeout("the body does not end")
+    return bytes(body[:LARGEST])
 
 
 def _place(url: str) -> tuple[str, int]:

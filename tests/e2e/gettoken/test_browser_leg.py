@@ -98,7 +98,7 @@ def visit(
             base = endpoints.add(f"site-{id(site)}", site.handle)
             if "login" in given and given["login"].fields:
                 given["login"] = replace(given["login"], url=f"{base}/login")
-            members = {
+            members: dict[str, Any] = {
                 "login": Login((("Cookie", f"sid={SESSIONS['ada']}"),)),
                 "page_url": f"{base}/page" if page else None,
                 "live": LiveOptions(browser=True, results=tmp_path / "kept"),

@@ -50,7 +50,7 @@ def at(target: Target, service: str | None, **changes: Any) -> Target:
     return replace(target, live=LiveOptions(service), **changes)
 
 
-@pytest.mark.contract("5.5/bound-at-socket", "2.4/cnf.jkt")
+@pytest.mark.contract("5.5/proof-matches", "2.4/cnf.jkt")
 def test_the_reference_server_is_started_for_a_run_and_ended_with_it(make_calls: Any, target: Target) -> None:
     """With a secret there is a service of that provider, which accepts the token with its key and with no other."""
     calls = make_calls(at(target, None))

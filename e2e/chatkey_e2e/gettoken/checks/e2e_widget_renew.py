@@ -18,7 +18,7 @@ BEFORE_THE_END = 30.0
     severity=Severity.MUST,
     section="3",
     sent="the clock of the page, moved to 30 seconds before the end of the token",
-    passes="another call of the endpoint, and its token is used on the socket that is open",
+    passes="another call of the endpoint, with another token; still the member",
     hint="The widget asks again before the end: answer it like the first time.",
     mistakes=(
         "the endpoint refuses a second call in the same session",
@@ -35,7 +35,7 @@ def widget_renew(calls: Calls) -> Finding:
     if not isinstance(end, int | float):
         return visit.failed("The widget keeps no token with an end.")
     visit.renew(end - BEFORE_THE_END - time.time())
-    renewed = any(event["name"] == "token:refreshed" for event in visit.events)
+    renewed = any(event["name"] == "token:received" for event in visit.events)
     if not renewed or (visit.state["identity"] or {}).get("identity") != "member":
         return visit.trouble("Near the end of its token the widget is not given another.")
     if len(visit.token_calls) == before:
