@@ -24,7 +24,7 @@ def launched(target: Target, wire: HttpWire, ending: ExitStack, *, headed: bool 
     playwright = ending.enter_context(sync_playwright())
     found = _found(playwright)
     trusted = ",".join(sorted(_public_keys(target, wire))) or None
-    arguments = (*browsers.ONE_COMPILER, *_addresses(target))
+    arguments = (*browsers.ONE_COMPILER, *addresses(target))
     browser = browsers.launch(playwright, found, headed=headed, trusted_spki=trusted, args=arguments)
     ending.callback(browser.close)
     return browser
@@ -37,10 +37,11 @@ def _found(playwright: Playwright) -> browsers.Found:
         raise OptionError(str(error)) from error
 
 
-def _addresses(target: Target) -> Iterator[str]:
-    """`localhost` and names below it are this machine for every browser."""
+def addresses(target: Target) -> Iterator[str]:
+    """Yield the argument that makes a browser find hosts where the checker does (--connect-to)."""
     if target.connect_to:
-        yield "--host-resolver-rules=" + ",".join(f"MAP {host} {to}" for host, to in target.connect_to.items())
+        rules = (f"MAP {host} {f'[{to}]' if ':' in to else to}" for host, to in target.connect_to.items())
+        yield f"--host-resolver-rules={','.join(rules)}"
 
 
 def _public_keys(target: Target, wire: HttpWire) -> set[str]:

@@ -1,7 +1,9 @@
 """The reference backends are clean: what integrators copy makes none of the mistakes that the checker knows."""
 
 import json
-from collections.abc import Callable
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any
@@ -9,35 +11,50 @@ from typing import Any
 import pytest
 
 from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.live_options import LiveOptions
 from chatkey_e2e.gettoken.model import Report, Verdict
 from chatkey_e2e.gettoken.runner import run
-from reference_backends import EXAMPLES, Backend, examples
+from chatkey_e2e.gettoken.target import Target
+from reference_backends import EXAMPLES, PROVIDER, SECRETS, Backend, examples
 
 NAMES = ["FastAPI", "Flask", "Django", "Litestar", "Express", "PHP"]
 LINES = 60
-KNOWN: dict[str, Any] = {"provider_id": "prov_example", "secret_env": "CHAT_SECRET_KEY"}
+KNOWN: dict[str, Any] = {"provider_id": PROVIDER, "secret_env": "CHAT_SECRET_KEY"}
 SECOND: dict[str, Any] = {"login_fields_b": ("user=bo",), "login_field_envs_b": ("password=LOGIN_PASSWORD",)}
 GIVEN: dict[str, dict[str, Any]] = {
     "two logins": {**KNOWN, **SECOND},
     "one login": KNOWN,
-    "no secret": {"provider_id": "prov_example"},
+    "no secret": {"provider_id": PROVIDER},
 }
-"""What the checker is given: everything, a secret and one login, or a login alone."""
-NO_SOCKET = {"e2e.socket-accepts", "e2e.socket-refuses-other-key"}
-NO_BROWSER = {"e2e.widget-member", "e2e.widget-reload", "e2e.widget-renew", "e2e.widget-logout"}
+"""What the checker is given: everything, a secret and one login, or one login alone."""
+NO_PAGE = {"page.no-secret", "e2e.widget-member", "e2e.widget-reload", "e2e.widget-renew", "e2e.widget-logout"}
 LEFT_OUT = {
-    "two logins": {"page.no-secret"},
-    "one login": {"page.no-secret", "claim.uid-distinct"},
-    "no secret": {"page.no-secret", "claim.uid-distinct", "jwt.signature", "resp.no-secret", "secret.strength"},
+    "two logins": NO_PAGE,
+    "one login": {*NO_PAGE, "claim.uid-distinct"},
+    "no secret": {*NO_PAGE, "claim.uid-distinct", "jwt.signature", "resp.no-secret", "secret.strength"},
 }
 """The checks that cannot be judged with that."""
 
+Reports = Callable[[str], dict[str, Report]]
 each_backend = pytest.mark.parametrize("name", NAMES)
 
 
 @pytest.fixture(scope="module")
-def reports(start: Callable[[str], Backend]) -> Any:
+def service() -> Iterator[str]:
+    """The address of a chat service with the backends' provider."""
+    target = Target("http://127.0.0.1:1/", PROVIDER, SECRETS["CHAT_SECRET_KEY"], live=LiveOptions())
+    with Calls(target) as calls:
+        yield calls.live.service.url
+
+
+@pytest.fixture(scope="module")
+def reports(start: Callable[[str], Backend], service: str) -> Reports:
     """Check a backend with everything that may be given, at once: each run waits two seconds for time to pass."""
+
+    def report(backend: Backend, given: dict[str, Any]) -> Report:
+        logout = f"{backend.origin}/logout"
+        with Calls(backend.target(logout_url=logout, socket=True, service_url=service, **given)) as calls:
+            return run(calls)
 
     @cache
     def reports_of(name: str) -> dict[str, Report]:
@@ -46,12 +63,6 @@ def reports(start: Callable[[str], Backend]) -> Any:
             return dict(zip(GIVEN, pool.map(lambda given: report(backend, given), GIVEN.values()), strict=True))
 
     return reports_of
-
-
-def report(backend: Backend, given: dict[str, Any]) -> Report:
-    """Check a backend that logs out, too."""
-    with Calls(backend.target(logout_url=f"{backend.origin}/logout", **given)) as calls:
-        return run(calls)
 
 
 def test_the_readme_has_every_backend() -> None:
@@ -70,7 +81,7 @@ def test_a_backend_fits_on_a_screen(name: str) -> None:
 @each_backend
 @pytest.mark.parametrize("given", GIVEN)
 @pytest.mark.contract("4.7/request", "4.7/response", "2.4/claims")
-def test_a_backend_passes_every_check_without_a_warning(reports: Any, name: str, given: str) -> None:
+def test_a_backend_passes_every_check_without_a_warning(reports: Reports, name: str, given: str) -> None:
     """What can be judged passes, and what is left out is what had to be."""
     outcomes = reports(name)[given].outcomes
 
@@ -78,6 +89,22 @@ def test_a_backend_passes_every_check_without_a_warning(reports: Any, name: str,
     skipped = {outcome.check.id for outcome in outcomes if outcome.verdict is Verdict.SKIP}
     assert findings == []
     assert skipped == LEFT_OUT[given]
+
+
+@pytest.mark.contract("3/get-token", "3/renewal", "3/logout")
+def test_a_backend_passes_the_command_with_a_real_widget(start: Callable[[str], Backend]) -> None:
+    """The whole of it, as an integrator runs it: every check, a socket and a browser."""
+    backend = start("FastAPI")
+    command = [sys.executable, "-m", "chatkey_server", "check", f"{backend.origin}/chat/token", "--browser"]
+    command += ["--provider-id", PROVIDER, "--secret-env", "CHAT_SECRET_KEY", "--verbose", "--strict"]
+    command += ["--login-url", f"{backend.origin}/login", "--login-field", "user=ada"]
+    command += ["--login-field-env", "password=LOGIN_PASSWORD"]
+
+    done = subprocess.run(command, env=dict(backend.environ), capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert all(f"✓ e2e.widget-{step}" in done.stdout for step in ("member", "reload", "renew", "logout"))
+    assert not any(secret in done.stdout for secret in SECRETS.values())
 
 
 def test_the_copies_for_npm_are_pinned() -> None:

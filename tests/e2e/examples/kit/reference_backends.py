@@ -26,6 +26,8 @@ EXAMPLES: Final = Path(__file__).parents[4] / "docs" / "integrators" / "examples
 SECTION: Final = re.compile(
     r"^## (?P<name>.+)\n\n\[[^\]]+\]\((?P<file>[^)]+)\)(?:(?!^## ).*\n)*?```sh\n(?P<line>.+)\n", re.MULTILINE
 )
+PROVIDER: Final = "prov_example"
+SECRETS: Final = {name: secrets.token_urlsafe(32) for name in ("CHAT_SECRET_KEY", "SESSION_KEY", "LOGIN_PASSWORD")}
 INSTALL: Final = re.compile(r"cd (?P<folder>\w+) && npm ci && ")
 OFFLINE: Final = re.compile(r"ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ENETUNREACH|ETIMEDOUT")
 LOOKS: Final = 200
@@ -98,8 +100,7 @@ def running(example: Example, *, log: Path, cache: Path) -> Iterator[Backend]:
 
 def _environment() -> dict[str, str]:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    made = {name: secrets.token_urlsafe(32) for name in ("CHAT_SECRET_KEY", "SESSION_KEY", "LOGIN_PASSWORD")}
-    return {**os.environ, **made, "CHAT_PROVIDER_ID": "prov_example", "PATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+    return {**os.environ, **SECRETS, "CHAT_PROVIDER_ID": PROVIDER, "PATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 def _program(name: str, environ: Mapping[str, str]) -> str:

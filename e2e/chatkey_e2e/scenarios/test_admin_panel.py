@@ -1,0 +1,52 @@
+"""Member Login in the admin panel: keys of a business's own, refused with the reason, then used."""
+
+import secrets
+
+import pytest
+from playwright.sync_api import expect
+
+from chatkey_demo.stack.stack import Stack
+from chatkey_e2e.business import Business
+from chatkey_e2e.pages.admin import AdminPage
+from chatkey_e2e.pages.shop import ShopPage
+from chatkey_e2e.plugin import MakeContext
+from chatkey_e2e.witness import Witness
+
+
+@pytest.fixture
+def admin(stack: Stack, make_context: MakeContext, witness: Witness) -> AdminPage:
+    """An administrator who has signed in."""
+    username, password = f"admin-{secrets.token_hex(4)}", secrets.token_urlsafe(12)
+    witness.secrets.add(password)
+    stack.service_lab.add_administrator(username, password)
+    admin = AdminPage(make_context().new_page(), stack.service.browser_url)
+    admin.sign_in(username, password)
+    return admin
+
+
+@pytest.mark.contract("D-19/one-set-of-rules", "D-19/write-only")
+def test_own_keys_without_a_secret_are_refused_and_with_it_the_shop_offers_the_login(
+    admin: AdminPage, business: Business, witness: Witness, shop: ShopPage
+) -> None:
+    """The refusal stands beside the form, which keeps what was typed; the secret is never shown again."""
+    secret = secrets.token_urlsafe(16)
+    witness.secrets.add(secret)
+    business.stack.service_lab.change_provider(business.provider.id, name=business.slug)
+    admin.add("social_logins")
+    admin.choose_business(business.slug)
+    admin.choose("social", "google")
+    admin.choose("key_source", "own")
+    admin.fill("client_id", "shop-at-google")
+
+    admin.save()
+
+    expect(admin.page.get_by_text("client_secret").first).to_be_visible()
+    expect(admin.field("client_id")).to_have_value("shop-at-google")
+
+    admin.fill("client_secret", secret)
+    admin.save()
+
+    expect(admin.page.get_by_text("Successfully", exact=False)).to_be_visible()
+    admin.show("social_logins")
+    expect(admin.page.get_by_role("cell", name="shop-at-google")).to_be_visible()
+    assert shop.open().offered_socials() == ["google"]

@@ -1,0 +1,103 @@
+"""How the end of a run is asked for, planned, and where its browser looks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chatkey_e2e.gettoken.browser_launch import addresses
+from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.live_options import LiveOptions
+from chatkey_e2e.gettoken.live_plan import PlannedLive
+from chatkey_e2e.gettoken.options import Given, target
+from chatkey_e2e.gettoken.plan import PlanClock, PlanWire
+from chatkey_e2e.gettoken.runner import run
+from chatkey_e2e.gettoken.target import OptionError, Target
+
+URL = "https://shop.localhost/chat/token"
+
+
+def planned(given: Target) -> Counter[str]:
+    """Return the labels of what a run would send."""
+    clock = PlanClock()
+    wire = PlanWire(given, now=clock.now)
+    with Calls(given, wire=wire, now=clock.now, sleep=clock.sleep) as calls:
+        calls.live = PlannedLive(calls)
+        report = run(calls)
+        assert "_starting" not in vars(calls.live)
+        assert "browser" not in vars(calls.live)
+    assert {outcome.verdict for outcome in report.outcomes} <= {"pass", "skip"}
+    return Counter(request.label for request in wire.sent)
+
+
+def test_the_end_of_a_run_is_read_from_the_options() -> None:
+    given = Given(url=URL, socket=True, service_url="https://chat.localhost/", browser=True, results=Path("kept"))
+
+    assert target(given).live == LiveOptions("https://chat.localhost", browser=True, results=Path("kept"))
+
+
+def test_a_login_by_hand_means_a_browser() -> None:
+    assert target(Given(url=URL, socket=True, browser_login=True)).live == LiveOptions(browser=True, by_hand=True)
+
+
+def test_without_a_socket_there_is_no_end() -> None:
+    assert target(Given(url=URL)).live is None
+
+
+@pytest.mark.parametrize(
+    "given", [{"browser": True}, {"browser_login": True}, {"service_url": "https://chat.localhost"}]
+)
+def test_what_needs_a_socket_is_refused_without_one(given: Any) -> None:
+    with pytest.raises(OptionError, match=r"^--no-socket leaves out all that --service-url and --browser are for"):
+        target(Given(url=URL, **given))
+
+
+@pytest.mark.parametrize(
+    "given", [{"login": ("Cookie: sid=1",)}, {"login_url": "https://shop.localhost/login", "login_fields": ("a=b",)}]
+)
+def test_a_login_by_hand_is_the_only_first_login(given: Any) -> None:
+    with pytest.raises(
+        OptionError, match=r"^--browser-login is the first login: leave --login and --login-field out\.$"
+    ):
+        target(Given(url=URL, socket=True, browser_login=True, **given))
+
+
+def test_a_second_login_may_stand_beside_a_login_by_hand() -> None:
+    given = Given(url=URL, socket=True, browser_login=True, login_b=("Cookie: sid=2",))
+
+    assert target(given).login_b is not None
+
+
+@pytest.mark.parametrize("address", ["https://chat.localhost/v1", "chat.localhost"])
+def test_the_address_of_a_service_is_an_origin(address: str) -> None:
+    with pytest.raises(OptionError, match=r"^--service-url must be an "):
+        target(Given(url=URL, socket=True, service_url=address))
+
+
+def test_a_service_elsewhere_makes_the_run_leave_this_machine() -> None:
+    """It is sent tokens, so it needs the same leave as an endpoint."""
+    assert not target(Given(url=URL, socket=True, service_url="https://chat.example")).local
+    assert target(Given(url=URL, socket=True, service_url="https://chat.localhost")).local
+
+
+def test_the_plan_of_the_end_holds_its_calls_and_starts_nothing(target: Target) -> None:
+    without = planned(target)
+    with_socket = planned(replace(target, live=LiveOptions()))
+    page = target.origin + "/page"
+    with_browser = planned(replace(target, live=LiveOptions(browser=True), page_url=page))
+
+    assert with_socket - without == Counter({"the call for a key made here": 1})
+    assert with_browser - with_socket == Counter(
+        {"the page, for the browser": 2, "the widget's call, in the browser": 2, "the page with the widget": 1}
+    )
+
+
+def test_the_browser_finds_hosts_where_the_checker_finds_them() -> None:
+    given = Target(URL, connect_to={"shop.localhost": "127.0.0.1", "chat.example": "::1"})
+
+    assert list(addresses(given)) == ["--host-resolver-rules=MAP shop.localhost 127.0.0.1,MAP chat.example [::1]"]
+    assert list(addresses(Target(URL))) == []
