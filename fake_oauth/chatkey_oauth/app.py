@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, cast
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 LAB: Final = "lab"
 BODY_BYTES: Final = 64 * 1024
+WELL_KNOWN: Final = re.compile(r"/\.well-known/([a-z-]+)/([a-z]+)(/.*)?")
 
 
 class App:
@@ -117,10 +119,10 @@ class App:
 
     def answer(self, call: Call) -> Answer:
         """Hand a request to its provider, and write it down while the lab is on."""
-        name, _, rest = call.path.removeprefix("/").partition("/")
+        name, path = provider_path(call.path)
         if name not in NAMES:
             return self._front(call)
-        call.path = f"/{rest}"
+        call.path = path
         answer = self.provider(name).respond(call)
         if self.settings.lab:
             self.log.add(name, call, answer)
@@ -141,6 +143,15 @@ def create_app(settings: Settings | None = None, clock: Clock | None = None) -> 
 def first_segment(path: str) -> str:
     """The part of a path between its first two slashes."""
     return path.removeprefix("/").partition("/")[0]
+
+
+def provider_path(path: str) -> tuple[str, str]:
+    """Whose path this is, and what it is there; metadata may be asked for before the issuer's path (RFC 8414 3.1)."""
+    if found := WELL_KNOWN.fullmatch(path):
+        document, name, rest = found.groups("")
+        return name, f"/.well-known/{document}{rest}"
+    name, _, rest = path.removeprefix("/").partition("/")
+    return name, f"/{rest}"
 
 
 def call_of(scope: Scope, body: bytes) -> Call:

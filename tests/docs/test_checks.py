@@ -80,8 +80,8 @@ def test_a_command_line_is_one_that_the_command_understands(line: str) -> None:
     assert context.params["login"] or context.params["login_url"]
 
 
-def test_there_are_lines_for_a_person_and_for_each_pipeline() -> None:
-    assert len(copied()) == 3
+def test_there_are_lines_for_a_person_for_a_browser_and_for_each_pipeline() -> None:
+    assert len(copied()) == 4
 
 
 def test_what_a_pipeline_writes_is_what_it_picks_up() -> None:

@@ -101,6 +101,14 @@ def test_a_profile_has_only_the_fields_asked_for(facebook: Visitor, content: Con
     }
 
 
+def test_who_has_no_picture_has_that_of_a_silhouette(facebook: Visitor, content: Content) -> None:
+    profile = content(facebook.profile(facebook.login("noname")["access_token"], fields="picture"))
+
+    picture = profile["picture"]["data"]
+    assert picture["is_silhouette"] is True
+    assert facebook.get(picture["url"].removeprefix("https://id.example/facebook")).status == 200
+
+
 @pytest.mark.parametrize(
     ("field", "size"), [("picture.width(256).height(128)", (256, 128)), ("picture.type(large)", (200, 200))]
 )

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 EVERY = pytest.mark.parametrize("name", NAMES)
 BEHIND_THE_TOKEN = {
-    *("authorization", "check_token", "debug_token", "emails", "introspect", "me", "token_info", "user", "userinfo"),
-    *("userinfo_v2",),
+    *("authorization", "check_token", "debug_token", "emails", "introspect", "me", "people_me", "token_info", "user"),
+    *("userinfo", "userinfo_v2"),
 }
 """The methods of all providers that answer from behind an access token or tell about one."""
 

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from chatkey_oauth.engine.clients import Client
+from chatkey_oauth.engine.http import Call
 from chatkey_oauth.engine.pkce import s256
 
 if TYPE_CHECKING:
     from tests.oauth.conftest import Visitor
 
+    from chatkey_oauth.app import App
     from chatkey_oauth.engine.http import Answer
 
     Content = Callable[[Answer], Any]
@@ -133,6 +135,32 @@ def test_metadata_is_at_both_of_its_places_and_not_at_the_root(github: Visitor, 
     assert first["issuer"] == "https://id.example/github/login/oauth"
     assert first["code_challenge_methods_supported"] == ["S256"]
     assert github.get("/.well-known/openid-configuration").status == 404
+
+
+@pytest.mark.parametrize("issuer", ["https://github.com", "https://github.com/login/oauth"])
+def test_the_real_issuer_may_be_given_with_its_path_or_without(
+    make_fake: Callable[..., App], content: Content, issuer: str
+) -> None:
+    fake = make_fake(issuers={"github": issuer})
+
+    metadata = content(fake.answer(Call("GET", "/github/login/oauth/.well-known/openid-configuration")))
+
+    assert metadata["issuer"] == "https://github.com/login/oauth"
+
+
+@pytest.mark.parametrize(
+    ("inserted", "own"),
+    [
+        ("oauth-authorization-server/github/login/oauth", "github/.well-known/oauth-authorization-server/login/oauth"),
+        ("oauth-authorization-server/gitlab", "gitlab/.well-known/oauth-authorization-server"),
+        ("openid-configuration/google", "google/.well-known/openid-configuration"),
+    ],
+)
+def test_metadata_is_also_where_rfc_8414_puts_it_for_an_issuer_with_a_path(fake: App, inserted: str, own: str) -> None:
+    before, below = (fake.answer(Call("GET", path)) for path in (f"/.well-known/{inserted}", f"/{own}"))
+
+    assert (before.status, before.body) == (200, below.body)
+    assert fake.answer(Call("GET", "/.well-known/openid-configuration/nobody")).status == 404
 
 
 def test_a_user_has_a_number_a_login_and_perhaps_a_name(github: Visitor, content: Content) -> None:

@@ -166,6 +166,24 @@ def test_an_expired_token_says_so(gitlab: Visitor, content: Content, clock: Cloc
     )
 
 
+def test_userinfo_refuses_with_doorkeepers_header_and_the_api_without(gitlab: Visitor, clock: Clock) -> None:
+    revoked, expired = gitlab.login()["access_token"], gitlab.login()["access_token"]
+    gitlab.post("/oauth/revoke", {"client_id": "ours", "client_secret": "ours-secret", "token": revoked})
+    clock.advance(7200)
+
+    said = {
+        token: dict(gitlab.profile(token, "/oauth/userinfo").headers)["www-authenticate"]
+        for token in ("nonsense", revoked, expired)
+    }
+
+    assert said == {
+        "nonsense": 'Bearer realm="Doorkeeper", error="invalid_token", error_description="The access token is invalid"',
+        revoked: 'Bearer realm="Doorkeeper", error="invalid_token", error_description="The access token was revoked"',
+        expired: 'Bearer realm="Doorkeeper", error="invalid_token", error_description="The access token expired"',
+    }
+    assert "www-authenticate" not in dict(gitlab.profile("nonsense").headers)
+
+
 def test_the_api_has_a_number_and_openid_the_same_as_text(gitlab: Visitor, content: Content) -> None:
     token = gitlab.login()["access_token"]
 

@@ -157,6 +157,84 @@ def test_userinfo_answers_the_scopes_that_were_granted(google: Visitor, content:
     assert set(content(google.profile(token))) == {"sub"}
 
 
+def test_openid_comes_with_the_address_though_nobody_asked_for_it(google: Visitor) -> None:
+    mail, name = google.login(scope="email"), google.login(scope="profile")
+
+    assert mail["scope"].split() == ["https://www.googleapis.com/auth/userinfo.email", "openid"]
+    assert "id_token" in mail
+    assert name["scope"] == "https://www.googleapis.com/auth/userinfo.profile"
+    assert "id_token" not in name
+
+
+def test_what_was_granted_before_is_included_when_asked_for(google: Visitor) -> None:
+    google.login(scope="openid email")
+
+    alone = google.login(scope="openid")
+    together = google.login(scope="openid", include_granted_scopes="true")
+    stranger = google.login("omar", scope="openid", include_granted_scopes="true")
+
+    assert alone["scope"] == "openid"
+    assert together["scope"] == "openid https://www.googleapis.com/auth/userinfo.email"
+    assert stranger["scope"] == "openid"
+
+
+def test_the_people_api_has_the_fields_asked_for(google: Visitor, content: Content) -> None:
+    token = google.login("unverified")["access_token"]
+
+    person = content(google.profile(token, "/v1/people/me", personFields="names,photos,emailAddresses,birthdays"))
+
+    subject = google.subject(token)
+    assert person.pop("etag")
+    assert person == {
+        "resourceName": f"people/{subject}",
+        "names": [
+            {
+                "metadata": {"primary": True, "source": {"type": "PROFILE", "id": subject}},
+                "displayName": "Uli Unsure",
+                "familyName": "Unsure",
+                "givenName": "Uli",
+            }
+        ],
+        "photos": [
+            {
+                "metadata": {"primary": True, "source": {"type": "PROFILE", "id": subject}},
+                "url": "https://id.example/google/avatars/unverified.svg",
+            }
+        ],
+        "emailAddresses": [
+            {
+                "metadata": {"primary": True, "source": {"type": "ACCOUNT", "id": subject}},
+                "value": "uli@example.org",
+            }
+        ],
+    }
+
+
+def test_the_people_api_leaves_out_what_there_is_not(google: Visitor, content: Content) -> None:
+    token = google.login("nobody")["access_token"]
+
+    person = content(google.profile(token, "/v1/people/me", personFields="names,photos,emailAddresses"))
+
+    assert set(person) == {"resourceName", "etag"}
+
+
+def test_the_people_api_wants_to_know_the_fields(google: Visitor, content: Content) -> None:
+    token = google.login()["access_token"]
+
+    answer = google.profile(token, "/v1/people/me")
+
+    error = content(answer)["error"]
+    assert (answer.status, error["code"], error["status"]) == (400, 400, "INVALID_ARGUMENT")
+    assert error["message"].startswith("personFields mask is required.")
+
+
+def test_the_people_api_refuses_a_bad_token_as_the_older_userinfo_does(google: Visitor, content: Content) -> None:
+    people, older = (google.profile("nonsense", path) for path in ("/v1/people/me", "/userinfo/v2/me"))
+
+    assert (people.status, content(people)["error"]["status"]) == (401, "UNAUTHENTICATED")
+    assert (people.status, people.body) == (older.status, older.body)
+
+
 @pytest.mark.parametrize(("path", "member"), [("/v1/userinfo", "error_description"), ("/oauth2/v2/userinfo", "error")])
 def test_userinfo_refuses_an_expired_token(
     google: Visitor, content: Content, clock: Clock, path: str, member: str

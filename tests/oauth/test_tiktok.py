@@ -95,6 +95,25 @@ def test_the_callback_tells_the_granted_scopes(tiktok: Visitor, parameters: Para
     assert tiktok.callback(scope=EVERY_SCOPE)["scopes"] == EVERY_SCOPE
 
 
+def test_the_basic_profile_is_granted_with_every_scope(tiktok: Visitor, content: Content) -> None:
+    token = tiktok.login(scope="user.info.profile")
+
+    user = content(tiktok.profile(token["access_token"], fields="open_id,username"))["data"]["user"]
+
+    assert token["scope"] == "user.info.basic,user.info.profile"
+    assert (user["open_id"], user["username"]) == (token["open_id"], "rquill")
+
+
+def test_the_basic_profile_may_have_to_be_asked_for(tiktok: Visitor, content: Content) -> None:
+    tiktok.fake.world.switches.set("tiktok.basic-always", on=False)
+    token = tiktok.login(scope="user.info.profile")
+
+    answer = tiktok.profile(token["access_token"], fields="open_id,username")
+
+    assert token["scope"] == "user.info.profile"
+    assert (answer.status, content(answer)["error"]["code"]) == (401, "scope_not_authorized")
+
+
 def test_the_code_has_to_be_decoded_once(tiktok: Visitor, content: Content) -> None:
     location = dict(tiktok.decide().headers)["location"]
     code = tiktok.callback()["code"]

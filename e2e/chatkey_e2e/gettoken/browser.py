@@ -30,7 +30,8 @@ UNTIL: Final = """([identity, events, after]) => {
   const since = told.slice(after).map(({ name }) => name);
   const there = window.Service?.identity?.identity === identity &&
     events.every((names) => names.some((name) => since.includes(name)));
-  return there || blocked.length > 0 || since.includes("error") || since.includes("token:none");
+  const missing = document.readyState === "complete" && !window.Service;
+  return there || missing || blocked.length > 0 || since.includes("error") || since.includes("token:none");
 }"""
 RENEWED: Final = (("token:received",), ("token:refreshed", "socket:ready"))
 """After a jump in time the socket may be lost: then there is a new one, as after a sleep."""
@@ -110,6 +111,10 @@ class Visit:
         told: list[dict[str, Any]] = self.state["told"][self._after :]
         return told
 
+    def told(self, name: str) -> list[dict[str, Any]]:
+        """Return the details of the events of one name since the last step."""
+        return [event["detail"] for event in self.events if event["name"] == name]
+
     @property
     def stored(self) -> str | None:
         """The token that the widget keeps for the next page."""
@@ -127,6 +132,12 @@ class Visit:
     def exchanges(self) -> list[Exchange]:
         """The page's calls of the endpoint, to be shown like the checker's own."""
         return [_exchange(request, is_over=request in self._finished) for request in self.token_calls]
+
+    @property
+    def by_worker(self) -> bool:
+        """Whether the last call of the endpoint was answered by a service worker of the page."""
+        answer = self.token_calls[-1].response() if self._finished.intersection(self.token_calls[-1:]) else None
+        return answer is not None and answer.from_service_worker
 
     def keep(self) -> tuple[str, ...]:
         """Keep a screenshot and the trace, without secrets, and return their paths; once in a visit."""

@@ -12,15 +12,15 @@ from chatkey_e2e.gettoken.exchange import origin
 from chatkey_e2e.gettoken.live import Service
 from chatkey_e2e.gettoken.target import is_loopback
 
-WORKER: Final = " A service worker answers for this page: let it leave the endpoint and the widget's files alone."
+WORKER: Final = "Let the service worker leave the endpoint and the widget's files alone."
 POLICY_DOC: Final = "docs/integrators.md has the strictest policy that works."
 
 
 def cause(calls: Calls, visit: Visit) -> tuple[str, str]:
     """Return what happened instead, and what to do."""
     state = visit.state
-    message, hint = _blocked(calls, state) or _told(calls, visit) or _silence(visit)
-    return message, f"{hint}{WORKER}" if state["worker"] else hint
+    message, hint = _blocked(calls, state) or _by_worker(visit) or _told(calls, visit) or _silence(visit)
+    return message, f"{hint} {WORKER}" if state["worker"] and hint != WORKER else hint
 
 
 def _blocked(calls: Calls, state: Mapping[str, Any]) -> tuple[str, str] | None:
@@ -49,6 +49,12 @@ def _stand_in(service: Service, what: str) -> str:
     if not service.own or urlsplit(service.url).netloc not in what:
         return ""
     return " Write your own service's address there: this one is of the server that stands in for it."
+
+
+def _by_worker(visit: Visit) -> tuple[str, str] | None:
+    if not visit.by_worker:
+        return None
+    return "A service worker of the page answered in place of the endpoint.", WORKER
 
 
 def _told(calls: Calls, visit: Visit) -> tuple[str, str] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
@@ -90,7 +91,8 @@ class Calls(Caller):
     @cached_property
     def second(self) -> Exchange:
         """The honest call from another browser."""
-        return self.ask("the same from another browser (another jkt)", self.member)
+        jkt = f"-{self.new_jkt()[1:]}"  # one in thirty-two begins so, and some patterns refuse it
+        return self.ask("the same from another browser (another jkt)", self.member, jkt=jkt)
 
     @cached_property
     def anonymous(self) -> Exchange:
@@ -185,6 +187,21 @@ class Calls(Caller):
     def uid(self) -> object:
         """Who the honest call says it is."""
         return self.claims.get("uid")
+
+    def told_by(self, exchange: Exchange) -> Calls:
+        """Return these calls as if `exchange` were the honest one."""
+        seen = copy(self)
+        for name in ("compact", "header", "claims"):
+            seen.__dict__.pop(name, None)
+        seen.__dict__["first"] = exchange
+        return seen
+
+    def after(self, seconds: float) -> Exchange:
+        """Make an honest call from another browser, so many seconds after the first."""
+        missing = self.first.answered_at + seconds - self._now()
+        if missing > 0:
+            self.wait(missing, "times may be rounded")
+        return self.ask(f"{seconds:g} s after the first, another jkt", self.member)
 
     def _let_time_pass(self) -> None:
         self.live.warm_up()

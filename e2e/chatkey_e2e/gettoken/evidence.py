@@ -50,15 +50,11 @@ def response(exchange: Exchange, masks: Masks) -> str:
         return f"{exchange.broken or 'nothing'} ({exchange.seconds:.1f} s)"
     lines = [f"HTTP {answer.status}"]
     if exchange.hops:
-        lines.append(f"(after a redirect to {', '.join(exchange.hops)})")
+        lines.append(f"(after a redirect to {masks.masked(', '.join(exchange.hops))})")
     head = "\n".join([*lines, header_lines(masks.header(header) for header in answer.headers)]).rstrip()
-    body = masks.masked(_printable(_cut(exchange.text, BODY_SHOWN)))
+    body = masks.masked(_cut(exchange.text, BODY_SHOWN))
     return f"{head}\n\n{body}".rstrip()
 
 
 def _cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else f"{text[:limit]}… ({len(text):,} characters)"
-
-
-def _printable(text: str) -> str:
-    return "".join(char if char.isprintable() or char in "\n\t" else f"\\x{ord(char):02x}" for char in text)

@@ -97,7 +97,10 @@ class Exchange:
     def location(self) -> str:
         """Where a redirect leads, absolute."""
         target = (self.response.get("location") if self.response else None) or ""
-        return urljoin(self.request.url, target)
+        try:
+            return urljoin(self.request.url, target)
+        except ValueError:  # no address at all
+            return target
 
     @property
     def answered_at(self) -> float:
@@ -160,11 +163,14 @@ class Exchange:
 
 
 def origin(url: str) -> str:
-    """Return the serialised origin of an address, as a browser writes it."""
-    parts = urlsplit(url)
+    """Return the serialised origin of an address, as a browser writes it; `null` for what is none."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        return "null"
     host = (parts.hostname or "").lower()
     shown = f"[{host}]" if ":" in host else host
-    port = parts.port
     tail = "" if port is None or port == DEFAULT_PORTS.get(parts.scheme) else f":{port}"
     return f"{parts.scheme}://{shown}{tail}"
 

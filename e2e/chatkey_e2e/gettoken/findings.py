@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from chatkey_e2e.gettoken.exchange import Exchange
-from chatkey_e2e.gettoken.model import Finding, Verdict
+from dataclasses import replace
+from functools import wraps
+from typing import TYPE_CHECKING, Final
 
+from chatkey_e2e.gettoken.exchange import Exchange
+from chatkey_e2e.gettoken.model import Blocked, Finding, Judge, Verdict
+
+if TYPE_CHECKING:
+    from chatkey_e2e.gettoken.calls import Calls
+
+WORKERS: Final = "Do all workers, or instances, have the same settings and clock?"
 ENOUGH = 1.95
 """Below two of a unit, the smaller one says more."""
 
@@ -22,6 +30,26 @@ def failed(message: str, *about: Exchange, hint: str | None = None) -> Finding:
 def warned(message: str, *about: Exchange, hint: str | None = None) -> Finding:
     """The endpoint works, and should do this better."""
     return Finding(Verdict.WARN, message, hint, about)
+
+
+def also_second(judge: Judge) -> Judge:
+    """Judge the second honest call, too, where the first one passes: what answers may be several workers."""
+
+    @wraps(judge)
+    def judged(calls: Calls) -> Finding:
+        found = judge(calls)
+        if found.verdict is not Verdict.PASS or not calls.second.minted:
+            return found
+        try:
+            again = judge(calls.told_by(calls.second))
+        except Blocked:
+            return found
+        if again.verdict is Verdict.PASS:
+            return found
+        message = f"The first call is answered as it should be, the second is not. {again.message}"
+        return replace(again, message=message, hint=f"{WORKERS} {again.hint or ''}".rstrip())
+
+    return judged
 
 
 def plural(count: int, noun: str) -> str:

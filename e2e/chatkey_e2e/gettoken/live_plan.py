@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from chatkey_e2e.gettoken.exchange import Exchange
 from chatkey_e2e.gettoken.live import Live, Service
 
 if TYPE_CHECKING:
@@ -46,8 +45,7 @@ class PlannedVisit:
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
         self._identity = "member"
-        self.token_calls: list[Exchange] = []
-        self.events = [{"name": "token:received", "detail": {}}]
+        self._event = "token:requested"
         self._load()
         self._call()
 
@@ -59,14 +57,20 @@ class PlannedVisit:
     @property
     def stored(self) -> str | None:
         """The token, while there is a member."""
-        return self.token_calls[-1].token if self._identity == "member" else None
+        return self._last.token if self._identity == "member" else None
+
+    def told(self, name: str) -> list[dict[str, Any]]:
+        """Say what the widget tells of the last step."""
+        return [{}] if name == self._event else []
 
     def reload(self) -> None:
         """Fetch the page again."""
+        self._event = ""
         self._load()
 
     def renew(self, seconds: float) -> None:  # noqa: ARG002 - no clock runs here
         """Call the endpoint again."""
+        self._event = "token:received"
         self._call()
 
     def log_out(self) -> None:
@@ -79,4 +83,4 @@ class PlannedVisit:
             self._calls.fetch("the page, for the browser", page, self._calls.member)
 
     def _call(self) -> None:
-        self.token_calls.append(self._calls.ask("the widget's call, in the browser", self._calls.member))
+        self._last = self._calls.ask("the widget's call, in the browser", self._calls.member)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import base64
 import re
 from typing import Final
-from urllib.parse import quote
 
 from chatkey_e2e.gettoken.exchange import Header
+from chatkey_e2e.gettoken.leaks import forms
 
 HIDDEN: Final = "•••"
 JWT: Final = re.compile(r"ey[A-Za-z0-9_+/=-]{8,}\.[A-Za-z0-9_+/=-]{8,}(?:\.[A-Za-z0-9_+/=-]*)*")
@@ -34,17 +34,17 @@ class Masks:
         self._headers.add(name.lower())
 
     def masked(self, text: str) -> str:
-        """Return a text without anything secret."""
+        """Return a text without anything secret, and without characters that a terminal obeys."""
         text = JWT.sub(lambda token: f"{token[0][:8]}…(token of {len(token[0])} characters)", text)
         for value in sorted(self._values, key=len, reverse=True):
             text = text.replace(value, HIDDEN)
-        return text
+        return "".join(char if char.isprintable() or char in "\n\t" else f"\\x{ord(char):02x}" for char in text)
 
     def header(self, header: Header) -> Header:
         """Return a header fit to be shown; of a cookie that is set, the attributes stay."""
         name, value = header
         if name.lower() == "set-cookie":
-            return name, COOKIE_VALUE.sub(rf"\1={HIDDEN}", value)
+            return name, self.masked(COOKIE_VALUE.sub(rf"\1={HIDDEN}", value))
         if name.lower() in self._headers:
             return name, HIDDEN
         return name, self.masked(value)
@@ -52,10 +52,5 @@ class Masks:
 
 def _forms(value: str) -> set[str]:
     raw = value.encode()
-    return {
-        value,
-        quote(value, safe=""),
-        raw.hex(),
-        base64.b64encode(raw).decode().rstrip("="),
-        base64.urlsafe_b64encode(raw).decode().rstrip("="),
-    }
+    whole = (encode(raw).decode().rstrip("=") for encode in (base64.b64encode, base64.urlsafe_b64encode))
+    return {*(form for _, form in forms(value)), *whole}

@@ -73,7 +73,9 @@ class Run:
         return Exit.CLEAN
 
     def once(self) -> Exit:
-        """Check, report, and return the exit status."""
+        """Check, report, and return the exit status. Raises `OptionError` where the report cannot be written."""
+        if self.output is not None and not self.output.parent.is_dir():
+            raise OptionError(f"--output {self.output}: there is no folder {self.output.parent}.")
         console = Console() if self.form == reports.TERMINAL and self.output is None else Console(stderr=True)
         screen = Terminal(console, total=len(checks.ORDER), verbose=self.verbose)
         quiet = self.form != reports.TERMINAL and self.output is None and not console.is_terminal

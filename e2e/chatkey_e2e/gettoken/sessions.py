@@ -84,12 +84,12 @@ class Session:
 
     def forged(self, signed: re.Pattern[str]) -> Session:
         """Return this session with the signature of every value replaced; it is the second group of `signed`."""
+        return self.replaced(lambda value: signed.sub(lambda found: f"{found[1]}.{_random(found[2])}", value))
 
-        def replaced(value: str) -> str:
-            return signed.sub(lambda found: f"{found[1]}.{_random(found[2])}", value)
-
-        made = Session("a forged session", tuple((name, replaced(value)) for name, value in self._headers))
-        made.cookies = {name: replaced(value) for name, value in self.cookies.items()}
+    def replaced(self, change: Callable[[str], str]) -> Session:
+        """Return a session with every value of this one changed."""
+        made = Session("a forged session", tuple((name, change(value)) for name, value in self._headers))
+        made.cookies = {name: change(value) for name, value in self.cookies.items()}
         return made
 
     def filled(self, value: str) -> str:

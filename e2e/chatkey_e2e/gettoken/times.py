@@ -18,6 +18,8 @@ LEEWAY: Final = 60
 """How far ahead of the clock a time may be."""
 STALE: Final = 5 * MINUTE
 """A token older than this was not made for the call."""
+ROUNDED: Final = (30, 20, 15, 10, 5)
+"""Seconds to which people round times."""
 ZONE: Final = 15 * MINUTE
 SMALLEST_ZONE: Final = 30 * MINUTE
 LARGEST_ZONE: Final = 14 * HOUR
@@ -64,10 +66,14 @@ def zone_like(ahead: float) -> bool:
 def stands_still(calls: Calls, name: str) -> bool:
     """Tell whether a time is the same in a token that was asked for seconds later, for another browser.
 
-    Times rounded to the minute stand still for a while, and are not judged.
+    Times rounded to the minute stand still for a while, and are not judged; those that may be rounded to less are
+    asked for again.
     """
     first, later = seconds(calls.claims, name), seconds(calls.later.claims, name)
-    return first is not None and first == later and first % MINUTE != 0
+    if first is None or first != later or first % MINUTE == 0:
+        return False
+    grid = next((size for size in ROUNDED if first % size == 0), 0)
+    return not grid or seconds(calls.after(grid + 1).claims, name) == first
 
 
 def not_seconds(value: int, what: str) -> str:

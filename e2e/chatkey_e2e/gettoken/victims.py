@@ -12,7 +12,21 @@ from chatkey_e2e.gettoken.findings import failed, passed
 from chatkey_e2e.gettoken.model import Finding
 from chatkey_e2e.gettoken.sessions import Session
 
-ID_NAMES: Final = ("uid", "user_id", "userId", "user", "sub", "id", "username", "login", "account")
+ID_NAMES: Final = (
+    "uid",
+    "user_id",
+    "userId",
+    "user",
+    "sub",
+    "id",
+    "username",
+    "login",
+    "account",
+    "customer_id",
+    "customerId",
+    "member_id",
+    "external_id",
+)
 
 
 class Victim(NamedTuple):
@@ -44,7 +58,7 @@ def believed(calls: Calls, where: str, ask: Ask) -> Finding:
         if session is calls.member and answer.uid != calls.uid:
             changed = f"uid became {reading.shown(answer.uid)} instead of {reading.shown(calls.uid)}"
             return failed(f"{changed} when the {where} named somebody.", answer)
-        if session is calls.member and answer.claims.get("email") == victim.email:
+        if session is calls.member and answer.claims.get("email") == victim.email != calls.claims.get("email"):
             return failed(f"The claim email is the one that the {where} named.", answer)
     return passed()
 

@@ -433,8 +433,12 @@ class Provider:
         raise NotImplementedError
 
     def picture(self, person: Person) -> str | None:
-        """The address of a person's avatar, which the fake serves itself."""
-        return f"{self.addresses.browser}/avatars/{person.id}.svg" if person.picture else None
+        """The address of a person's avatar, which the fake serves itself; None for who has no picture."""
+        return self.portrait(person) if person.picture else None
+
+    def portrait(self, person: Person) -> str:
+        """The address of an avatar for anybody, as of providers that draw one for who has no picture."""
+        return f"{self.addresses.browser}/avatars/{person.id}.svg"
 
     def avatar(self, call: Call) -> Answer:
         """A person's avatar."""

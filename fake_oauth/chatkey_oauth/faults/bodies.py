@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from chatkey_oauth.engine.http import Answer
 
-SUBJECTS: Final = ("sub", "id", "user_id", "open_id")
+SUBJECTS: Final = ("sub", "id", "user_id", "open_id", "resourceName")
 """What the providers call a person's id, in the order in which it is looked for."""
 
 ENVELOPES: Final = ("data", "user")

@@ -202,9 +202,10 @@ class Imitated(Provider):
         if refusal := self._proof_refused(call, issued):
             return refusal
         profile = self.profile(issued)
+        silhouette = not self.person(issued.grant).picture
         asked = dict(FIELD.findall(call.query.get("fields", "id,name")))
         if "picture" in asked:
-            profile["picture"] = picture_of(profile["picture"], asked["picture"])
+            profile["picture"] = picture_of(profile["picture"], asked["picture"], silhouette=silhouette)
         return graph_json(
             {name: profile[name] for name in asked if profile.get(name) is not None}, headers=self.graph_headers(call)
         )
@@ -241,7 +242,7 @@ class Imitated(Provider):
             "first_name": person.given_name,
             "last_name": person.family_name,
             "email": mail,
-            "picture": self.picture(person),
+            "picture": self.portrait(person),
         }
 
     def id_claims(self, issued: Issued) -> dict[str, Any]:
@@ -313,12 +314,11 @@ class Imitated(Provider):
         return self.number(person, 17, client_id)
 
 
-def picture_of(url: str | None, options: str) -> dict[str, Any]:
-    """The picture object, in the size asked for."""
+def picture_of(url: str, options: str, *, silhouette: bool) -> dict[str, Any]:
+    """The picture object, in the size asked for; a silhouette is a picture too."""
     size = {name: int(pixels) for name, pixels in SIZE.findall(options)}
     width = size.get("width", 200 if "large" in options else 50)
-    picture = {"height": size.get("height", width), "is_silhouette": url is None, "width": width}
-    return {"data": picture | ({"url": url} if url else {})}
+    return {"data": {"height": size.get("height", width), "is_silhouette": silhouette, "width": width, "url": url}}
 
 
 def graph_json(data: Any, status: int = 200, headers: Headers = ()) -> Answer:

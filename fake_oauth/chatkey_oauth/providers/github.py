@@ -45,6 +45,7 @@ NO_USER_AGENT = (
     "Check https://developer.github.com for other possible causes."
 )
 MISMATCH = "The redirect_uri MUST match the registered callback URL for this application."
+ISSUER_PATH = "/login/oauth"
 MAIL_SCOPES = ("user:email", "user")
 ACCEPTED = "user, user:email"
 NOT_FOUND = {"message": "Not Found", "documentation_url": f"{DOCS}/rest", "status": "404"}
@@ -112,8 +113,8 @@ class Imitated(Provider):
 
     @property
     def issuer(self) -> str:
-        """The issuer has a path of its own."""
-        return f"{self.addresses.issuer}/login/oauth"
+        """The issuer has a path of its own, which whoever sets the issuer may write or leave out."""
+        return f"{self.addresses.issuer.removesuffix(ISSUER_PATH)}{ISSUER_PATH}"
 
     def metadata(self, call: Call) -> Answer:
         """The authorization server's metadata."""
@@ -255,8 +256,8 @@ class Imitated(Provider):
 
     def profile(self, person: Person) -> dict[str, Any]:
         """The authenticated user's profile."""
-        avatar = f"{self.addresses.browser}/avatars/{person.id}.svg"
-        return github_api.user(int(self.subject(person, "")), person, self.addresses, avatar, self.now)
+        number = int(self.subject(person, ""))
+        return github_api.user(number, person, self.addresses, self.portrait(person), self.now)
 
     def emails(self, call: Call) -> Answer:
         """The person's addresses."""

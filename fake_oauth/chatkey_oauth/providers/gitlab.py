@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from chatkey_oauth.engine.http import NO_STORE, Answer, Call, Handler, Headers, json_answer
 from chatkey_oauth.engine.people import fingerprint
 from chatkey_oauth.engine.provider import Provider, say
@@ -14,6 +16,7 @@ from chatkey_oauth.engine.refusals import (
     BearerRefused,
     Problem,
     Reason,
+    Refusal,
     ShownToPerson,
     TokenRefused,
     Words,
@@ -34,7 +37,10 @@ BAD_GRANT = (
     "The provided authorization grant is invalid, expired, revoked, does not match the redirection URI used in the "
     "authorization request, or was issued to another client."
 )
+USERINFO = "/oauth/userinfo"
 ID_CLAIMS = ("sub", "sub_legacy", "email", "email_verified")
+DOORKEEPER = {Problem.EXPIRED: "expired", Problem.REVOKED: "was revoked"}
+"""What is wrong with an access token, where it is not simply invalid."""
 GROUPS = "https://gitlab.org/claims/groups"
 
 
@@ -90,7 +96,7 @@ class Imitated(Provider):
             "POST /oauth/token": self.token,
             "POST /oauth/revoke": self.revoke,
             "POST /oauth/introspect": self.introspect,
-            "GET POST /oauth/userinfo": self.userinfo,
+            f"GET POST {USERINFO}": self.userinfo,
             "GET /oauth/discovery/keys": self.jwks,
             "GET /oauth/token/info": self.token_info,
             "GET /api/v4/user": self.user,
@@ -106,7 +112,7 @@ class Imitated(Provider):
                 "token_endpoint": f"{server}/oauth/token",
                 "revocation_endpoint": f"{server}/oauth/revoke",
                 "introspection_endpoint": f"{server}/oauth/introspect",
-                "userinfo_endpoint": f"{server}/oauth/userinfo",
+                "userinfo_endpoint": f"{server}{USERINFO}",
                 "jwks_uri": f"{server}/oauth/discovery/keys",
                 "scopes_supported": list(self.scopes),
                 "response_types_supported": ["code"],
@@ -242,6 +248,15 @@ class Imitated(Provider):
     def userinfo(self, call: Call) -> Answer:
         """The claims, for tokens with the scope `openid`."""
         return json_answer(self.claims(self.bearer(call, "openid").grant))
+
+    def refused(self, call: Call, refusal: Refusal) -> Answer:
+        """With Doorkeeper's header for a bad token at the userinfo endpoint, which is not of the API."""
+        answer = super().refused(call, refusal)
+        if call.path != USERINFO or not isinstance(refusal, BearerRefused) or refusal.problem is Problem.SCOPE:
+            return answer
+        said = f"The access token {DOORKEEPER.get(refusal.problem, 'is invalid')}"
+        challenge = f'Bearer realm="Doorkeeper", error="invalid_token", error_description="{said}"'
+        return msgspec.structs.replace(answer, headers=(*answer.headers, ("www-authenticate", challenge)))
 
     def user(self, call: Call) -> Answer:
         """The API's user; `id` is a number, `confirmed_at` says whether the address is confirmed."""

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from chatkey_oauth.engine.authorize import split_scopes
 from chatkey_oauth.engine.http import Answer, Call, Handler, Headers, json_answer
 from chatkey_oauth.engine.provider import Provider, say
 from chatkey_oauth.engine.refusals import (
@@ -14,10 +15,12 @@ from chatkey_oauth.engine.refusals import (
     VERIFIER_REASONS,
     BearerRefused,
     Reason,
+    Refusal,
     ShownToPerson,
     Words,
 )
 from chatkey_oauth.engine.switches import Switch
+from chatkey_oauth.providers import google_people
 
 if TYPE_CHECKING:
     from chatkey_oauth.engine.authorize import AuthorizationRequest
@@ -31,11 +34,12 @@ SCOPE_URLS = {
 SCOPE_NAMES = {url: name for name, url in SCOPE_URLS.items()}
 """Both spellings may be asked for, and open the same."""
 WORDS = {"openid": "Who you are at Google", "profile": "Your name and picture", "email": "Your e-mail address"}
+OPENID_USERINFO = ("/v1/userinfo", "/oauth2/v3/userinfo")
 URL_SAFE = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
 
 class Imitated(Provider):
-    """accounts.google.com, oauth2.googleapis.com, www.googleapis.com and openidconnect.googleapis.com."""
+    """accounts.google.com and oauth2, www, openidconnect and people below googleapis.com."""
 
     name = "google"
     label = "Google"
@@ -80,6 +84,8 @@ class Imitated(Provider):
             "GET POST /oauth2/v3/userinfo": self.userinfo,
             "GET POST /oauth2/v2/userinfo": self.userinfo_v2,
             "GET POST /oauth2/v1/userinfo": self.userinfo_v2,
+            "GET /userinfo/v2/me": self.userinfo_v2,
+            "GET /v1/people/me": self.people_me,
             "GET /oauth2/v3/certs": self.jwks,
             "GET /oauth2/v1/certs": self.certificates,
             "POST /revoke": self.revoke,
@@ -163,6 +169,13 @@ class Imitated(Provider):
         """Only offline access brings a refresh token, and only on the first consent or a forced one."""
         return request.query.get("access_type") == "offline" and (first or forced(request))
 
+    def granted_scopes(self, request: AuthorizationRequest, person: Person, scopes: tuple[str, ...]) -> tuple[str, ...]:
+        """`openid` comes with the address unasked, and `include_granted_scopes` brings what was allowed before."""
+        before = self.grants.consented(request.client.client_id, person.id)
+        if before and request.query.get("include_granted_scopes") == "true":
+            scopes = (*scopes, *sorted(before.allowed))
+        return tuple(dict.fromkeys((*scopes, *(["openid"] if "email" in short(scopes) else []))))
+
     def token_body(self, issued: Issued) -> dict[str, Any]:
         """Scopes are expanded in the answer."""
         scope = " ".join(dict.fromkeys(SCOPE_URLS.get(scope, scope) for scope in issued.grant.scopes))
@@ -196,14 +209,21 @@ class Imitated(Provider):
 
     def userinfo_v2(self, call: Call) -> Answer:
         """The claims as they were spelt before: `id` and `verified_email`."""
-        try:
-            claims = self.claims(self.bearer(call).grant)
-        except BearerRefused:
-            message = "Request is missing required authentication credential. Expected OAuth 2 access token."
-            error = {"code": 401, "message": message, "status": "UNAUTHENTICATED"}
-            return json_answer({"error": error}, 401, self.challenge())
+        claims = self.claims(self.bearer(call).grant)
         older = {"sub": "id", "email_verified": "verified_email"}
         return json_answer({older.get(name, name): value for name, value in claims.items()})
+
+    def people_me(self, call: Call) -> Answer:
+        """The person as the People API has it, with the `personFields` asked for."""
+        claims = self.claims(self.bearer(call).grant)
+        return google_people.answer(claims, split_scopes(call.query.get("personFields", "")))
+
+    def refused(self, call: Call, refusal: Refusal) -> Answer:
+        """A bad token in the words of Google's APIs, except at the userinfo endpoint of OpenID Connect."""
+        if not isinstance(refusal, BearerRefused) or call.path in OPENID_USERINFO:
+            return super().refused(call, refusal)
+        message = "Request is missing required authentication credential. Expected OAuth 2 access token."
+        return google_people.refusal(401, message, "UNAUTHENTICATED", self.challenge())
 
     def challenge(self) -> Headers:
         """The header that goes with 401 (RFC 6750 3)."""

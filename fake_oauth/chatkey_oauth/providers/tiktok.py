@@ -73,6 +73,7 @@ class Imitated(Provider):
         Switch("token-errors-400", False, "Errors of the token endpoint have status 400 instead of 200."),
         Switch("older-lifetimes", False, "Access tokens live 24 hours instead of 2, refresh tokens 365 days, not 180."),
         Switch("web-base64url", True, "Web applications may send a challenge in base64url, not only in hexadecimal."),
+        Switch("basic-always", True, "`user.info.basic` is granted with every approval, whether asked for or not."),
         Switch("err-code", False, "The callback of a refusal carries `errCode` and `error_type` too."),
     )
 
@@ -130,6 +131,11 @@ class Imitated(Provider):
         """What was granted of what was asked for."""
         return {"scopes": self.scope_separator.join(grant.scopes)}
 
+    def granted_scopes(self, request: AuthorizationRequest, person: Person, scopes: tuple[str, ...]) -> tuple[str, ...]:
+        """The basic profile with every other scope, because Login Kit adds it to all applications."""
+        del request, person
+        return tuple(dict.fromkeys(("user.info.basic", *scopes))) if self.on("basic-always") else scopes
+
     # Token endpoint
 
     def lives(self) -> Lives:
@@ -184,7 +190,7 @@ class Imitated(Provider):
     def profile(self, grant: Grant) -> dict[str, Any]:
         """Every field there is. No e-mail; `is_verified` means a badge."""
         person = self.person(grant)
-        picture = self.picture(person) or f"{self.addresses.browser}/avatars/{person.id}.svg"
+        picture = self.portrait(person)
         return {
             "open_id": self.subject(person, grant.client_id),
             "union_id": self.uuid(f"union {person.id}"),

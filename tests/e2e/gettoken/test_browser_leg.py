@@ -253,6 +253,29 @@ def test_somebody_elses_token_for_browsers_is_told(visit: Any) -> None:
     assert failed.message == 'The widget became the member "u-7", not "u-1001".'
 
 
+WORKER = """
+self.addEventListener("install", () => self.skipWaiting());
+self.addEventListener("activate", (event) => event.waitUntil(self.clients.claim()));
+self.addEventListener("fetch", (event) => {
+  if (event.request.url.endsWith("/chat/token")) event.respondWith(Response.json({ token: null }));
+});
+"""
+
+
+def test_a_service_worker_that_answers_for_the_endpoint_is_told(visit: Any) -> None:
+    class Worker(Site):
+        async def handle(self, request: Request) -> Answer:
+            if request.path == "/worker.js":
+                return Answer(200, [("Content-Type", "text/javascript")], WORKER.encode())
+            return await super().handle(request)
+
+    report, _ = visit(Worker(html='<script>navigator.serviceWorker.register("worker.js")</script>'), page=True)
+
+    failed = failure(report)
+    assert failed.message.endswith("A service worker of the page answered in place of the endpoint.")
+    assert failed.hint == "Let the service worker leave the endpoint and the widget's files alone."
+
+
 def test_a_page_that_empties_the_storage_asks_again(visit: Any) -> None:
     report, _ = visit(Site(html="<script>localStorage.clear()</script>"), page=True)
 

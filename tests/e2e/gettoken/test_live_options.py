@@ -9,14 +9,17 @@ from typing import Any
 
 import pytest
 
+from chatkey_e2e.gettoken import browser_login
 from chatkey_e2e.gettoken.browser_launch import addresses
 from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.known import Known
 from chatkey_e2e.gettoken.live_options import LiveOptions
 from chatkey_e2e.gettoken.live_plan import PlannedLive
 from chatkey_e2e.gettoken.options import Given, target
 from chatkey_e2e.gettoken.plan import PlanClock, PlanWire
-from chatkey_e2e.gettoken.runner import run
-from chatkey_e2e.gettoken.target import OptionError, Target
+from chatkey_e2e.gettoken.runner import Selection, run
+from chatkey_e2e.gettoken.runs import Run
+from chatkey_e2e.gettoken.target import Login, OptionError, Target
 
 URL = "https://shop.localhost/chat/token"
 
@@ -94,6 +97,18 @@ def test_the_plan_of_the_end_holds_its_calls_and_starts_nothing(target: Target) 
     assert with_browser - with_socket == Counter(
         {"the page, for the browser": 2, "the widget's call, in the browser": 2, "the page with the widget": 1}
     )
+
+
+def test_a_login_by_hand_comes_before_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where it was asked for, and nowhere else."""
+    monkeypatch.setattr(browser_login, "logged_in", lambda given: replace(given, login=Login((("Cookie", "sid=9"),))))
+    by_hand = Target(URL, live=LiveOptions(browser=True, by_hand=True))
+
+    asked = Run(by_hand, Known(), Selection()).with_login_by_hand()
+    not_asked = Run(Target(URL, live=LiveOptions(browser=True)), Known(), Selection()).with_login_by_hand()
+
+    assert asked.target.login == Login((("Cookie", "sid=9"),))
+    assert not_asked.target.login is None
 
 
 def test_the_browser_finds_hosts_where_the_checker_finds_them() -> None:

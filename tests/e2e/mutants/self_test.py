@@ -13,6 +13,7 @@ import broken_people
 import broken_requests
 import broken_times
 import broken_tokens
+import broken_workers
 import unusual_answers
 import unusual_sessions
 import unusual_tokens
@@ -31,6 +32,7 @@ MODULES: Final = (
     broken_requests,
     broken_times,
     broken_tokens,
+    broken_workers,
     unusual_answers,
     unusual_sessions,
     unusual_tokens,

@@ -13,7 +13,7 @@ from mutant_backend import (
     register,
     with_claims,
 )
-from mutant_server import Answer
+from mutant_server import Answer, Request
 
 unusual = register(UNUSUAL)
 
@@ -143,3 +143,45 @@ class BrokenClockProxy(Backend):
     def dated(self, answer: Answer) -> Answer:
         answer.date = 0.0
         return answer
+
+
+class Rounded(Backend):
+    """Rounds its times down to so many seconds."""
+
+    to = 5
+
+    def claims(self, person: Claims, jkt: Any) -> Claims:
+        rounded = int(self.clock.now()) // self.to * self.to
+        return {**super().claims(person, jkt), "iat": rounded, "exp": rounded + 3600}
+
+
+@unusual("RoundedFive")
+class RoundedFive(Rounded):
+    pass
+
+
+@unusual("RoundedTen")
+class RoundedTen(Rounded):
+    to = 10
+
+
+@unusual("RoundedHalfMinute")
+class RoundedHalfMinute(Rounded):
+    to = 30
+
+
+with_claims(UNUSUAL, "BracedUid", lambda claims: {**claims, "uid": f"{{5f0c6a2e-8a2b-4b60-{claims['uid']}}}"})
+with_claims(UNUSUAL, "AngledUid", lambda claims: {**claims, "uid": f"<{claims['uid']}>"})
+with_claims(UNUSUAL, "EmptyEmail", lambda claims: {**claims, "email": ""})
+with_claims(UNUSUAL, "Passes", lambda c: {**c, "season_pass": "gold", "pin_code": "560001", "card_last4": "4242"})
+with_claims(UNUSUAL, "RightToLeft", lambda claims: {**claims, "name": "\u200fرنو\u200f"})
+with_claims(UNUSUAL, "SignedAvatar", lambda c: {**c, "avatar": "https://cdn.example/a?X-Amz-Security-Token=IQoJb3J"})
+
+
+@unusual("Trims")
+class Trims(Backend):
+    """Takes white space off the jkt before it looks at it."""
+
+    def jkt(self, request: Request, body: Any) -> Any:
+        sent = super().jkt(request, body)
+        return sent.strip() if isinstance(sent, str) else sent

@@ -303,6 +303,30 @@ def test_allauth_verifies_with_the_certificates_of_google(library: At) -> None:
     assert claims["email"] == "rhea@example.com"
 
 
+def test_httpx_oauth_asks_the_people_api_for_the_address(library: At) -> None:
+    """It asks for no `openid`, and takes `resourceName` for the id."""
+    google = library("google")
+    scope = "https://www.googleapis.com/auth/userinfo.profile https://www.googleapis.com/auth/userinfo.email"
+    token = google.redeem(google.approve(scope=scope).params["code"]).json()["access_token"]
+
+    person = google.get("/v1/people/me", token, params={"personFields": "emailAddresses"}).json()
+
+    (address,) = person["emailAddresses"]
+    assert person["resourceName"].startswith("people/")
+    assert (address["value"], address["metadata"]["primary"]) == ("rhea@example.com", True)
+
+
+def test_better_auth_asks_tiktok_for_the_profile_and_reads_the_basic_one_too(library: At) -> None:
+    tiktok = library("tiktok")
+    token = tiktok.redeem(tiktok.approve(scope="user.info.profile").params["code"]).json()["access_token"]
+
+    fields = "open_id,avatar_large_url,display_name,username"
+    answer = tiktok.get("/v2/user/info/", token, params={"fields": fields})
+
+    assert answer.status_code == 200
+    assert answer.json()["data"]["user"]["display_name"] == "Rhea Quill"
+
+
 def test_auth_js_sends_tiktok_both_names_of_the_client(library: At) -> None:
     client = library("tiktok")
 

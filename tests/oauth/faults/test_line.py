@@ -30,9 +30,7 @@ class Running:
 
     def __init__(self) -> None:
         self.fake = create_app(Settings(lab=True))
-        config = uvicorn.Config(
-            self.fake, http=Cuttable, ws="none", log_level="warning", access_log=False, timeout_graceful_shutdown=3
-        )
+        config = uvicorn.Config(self.fake, http=Cuttable, ws="none", log_config=None, timeout_graceful_shutdown=3)
         self._socket = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._socket.getsockname()[1]
         ready = threading.Event()

@@ -10,6 +10,7 @@ from chatkey_e2e.gettoken.findings import failed, passed
 from chatkey_e2e.gettoken.model import NOBODY, Finding, Severity, Skipped, check
 
 SIGNED = re.compile(r"(ey[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)")
+NONE = b'{"alg":"none","typ":"JWT"}'
 
 
 @check(
@@ -17,7 +18,8 @@ SIGNED = re.compile(r"(ey[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)")
     group=NOBODY,
     severity=Severity.MUST,
     section="4.7",
-    sent="the call with a made-up value in every cookie of the login; of a JWT, also with another signature",
+    sent="the call with a made-up value in every cookie of the login; and an empty one; of a JWT, also with "
+    "another signature, and with none",
     passes="no token, and no crash",
     hint="Look the session up: that there is a cookie says nothing.",
     mistakes=(
@@ -44,6 +46,9 @@ def garbage_session(calls: Calls) -> Finding:
     if answer.redirected:
         hint = "A session that has ended looks like this: treat it as nobody, without a redirect."
         return failed(f"A made-up session is sent to {answer.location} ({answer.status}).", answer, hint=hint)
+    empty = calls.ask("an empty session", calls.member.replaced(lambda _: ""))
+    if empty.minted:
+        return failed(f"An empty cookie gets a token for {reading.shown(empty.uid)}.", empty)
     return _forged(calls) or passed()
 
 
@@ -54,6 +59,15 @@ def _forged(calls: Calls) -> Finding | None:
         return None
     answer = calls.ask("the session's JWT with another signature", signed.forged(SIGNED))
     if not answer.minted:
+        answer = calls.ask(
+            "the session's JWT with alg none", signed.replaced(lambda value: SIGNED.sub(_unsigned, value))
+        )
+    if not answer.minted:
         return None
     hint = "Verify the session's signature: its payload can be written by anybody."
     return failed("A session with a wrong signature is believed.", answer, hint=hint)
+
+
+def _unsigned(found: re.Match[str]) -> str:
+    """Return a JWT with the header of one that is not signed."""
+    return f"{reading.encoded(NONE)}.{found[1].partition('.')[2]}."

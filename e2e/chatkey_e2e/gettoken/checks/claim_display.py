@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 from chatkey_e2e.gettoken import reading
@@ -10,6 +11,9 @@ from chatkey_e2e.gettoken.findings import passed, warned
 from chatkey_e2e.gettoken.model import LEAKS, Finding, Severity, check
 
 MOST = 255
+OVERRIDES = "\u202d\u202e"
+"""They turn the text that follows around."""
+UNSET = re.compile(r"(?:undefined|null|None)(?: (?:undefined|null|None))*")
 
 
 @check(
@@ -47,6 +51,6 @@ def _wrong(value: object) -> str:
         return f"is {reading.described(value)}, not a string"
     if len(value) > MOST:
         return f"has {len(value)} characters; {MOST} are shown"
-    if any(unicodedata.category(char) in {"Cc", "Cs"} for char in value):
+    if any(unicodedata.category(char) in {"Cc", "Cs"} or char in OVERRIDES for char in value):
         return f"has a control character in it: {reading.shown(value)}"
-    return f"is {reading.shown(value)}: a value that was not there" if value in {"undefined", "null", "None"} else ""
+    return f"is {reading.shown(value)}: a value that was not there" if UNSET.fullmatch(value) else ""

@@ -37,5 +37,9 @@ def jkt_follows(calls: Calls) -> Finding:
         return failed("The token of the first call came back: it is cached by user, whatever the jkt.", answer)
     if not answer.minted:
         hint = "A person may use two browsers: give each call a token."
+        if answer.status in {400, 422}:
+            hint = "This jkt begins with `-`, as one in thirty-two does: accept [A-Za-z0-9_-]{43}, all of it."
+        elif answer.succeeded and answer.member is None:
+            hint = f"{hint} Sessions in a worker's memory are not known to the next worker."
         return failed(f"The second call got no token (status {answer.status or answer.broken}).", answer, hint=hint)
     return failed(f"cnf.jkt is {reading.shown(answer.jkt)}, you were sent {sent}.", answer)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chatkey_e2e.gettoken.calls import Calls
-from chatkey_e2e.gettoken.findings import duration, failed, passed, warned
+from chatkey_e2e.gettoken.findings import also_second, duration, failed, passed, warned
 from chatkey_e2e.gettoken.model import LIFETIME, Finding, Severity, check
 from chatkey_e2e.gettoken.times import (
     LEEWAY,
@@ -44,6 +44,7 @@ SLACK = 5
     },
     needs=("claim.exp-absolute",),
 )
+@also_second
 def lifetime(calls: Calls) -> Finding:
     """Shorter ones are asked for again and again; longer ones are good for whoever copies them."""
     span = left(calls, calls.first)

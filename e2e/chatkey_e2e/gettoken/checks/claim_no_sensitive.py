@@ -17,14 +17,12 @@ WORDS = frozenset(
         "pwd",
         "passphrase",
         "passcode",
-        "pass",
         "secret",
         "salt",
         "cvv",
         "cvc",
         "iban",
         "ssn",
-        "pin",
     }
 )
 PAIRS = frozenset(
@@ -37,6 +35,11 @@ PAIRS = frozenset(
         ("secret", "key"),
         ("access", "token"),
         ("refresh", "token"),
+        ("remember", "token"),
+        ("reset", "token"),
+        ("password", "token"),
+        ("signing", "key"),
+        ("encryption", "key"),
         ("session", "id"),
         ("session", "token"),
         ("card", "number"),
@@ -45,7 +48,9 @@ PAIRS = frozenset(
         ("tax", "id"),
     }
 )
-JOINED = frozenset({*("".join(pair) for pair in PAIRS), "apikey", "privatekey", "creditcard", "cardnumber"})
+JOINED = frozenset(
+    {*("".join(pair) for pair in PAIRS), "pass", "pin", "userpass", "apikey", "privatekey", "creditcard", "cardnumber"}
+)
 ABOUT = frozenset({"at", "changed", "set", "expires", "expired", "required", "enabled", "reset", "age", "count", "has"})
 """Words that make a name say something about a password instead of holding one."""
 VALUES = (
@@ -53,7 +58,11 @@ VALUES = (
     (re.compile(r"(?:pbkdf2|bcrypt|argon2|scrypt)(?:_sha\d+)?[$:]|\{S?SHA\}"), "a password hash"),
     (re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY"), "a private key"),
     (re.compile(r"(?<!\d)(?:\d{4}[ -]){3}\d{4}(?!\d)"), "the number of a card"),
-    (re.compile(r"(?:sk|rk)_live_\w{10,}|gh[pousr]_\w{20,}|AKIA[0-9A-Z]{16}"), "an API key"),
+    (
+        re.compile(r"(?:sk|rk)_live_\w{10,}|gh[pousr]_\w{20,}|AKIA[0-9A-Z]{16}|AIza[\w-]{35}|xox[abprs]-[\w-]{10,}"),
+        "an API key",
+    ),
+    (re.compile(r"^eyJ[\w-]+\.[\w-]+\.[\w-]*$", re.ASCII), "a token"),
 )
 OURS = frozenset({"cnf"})
 
@@ -76,6 +85,9 @@ OURS = frozenset({"cnf"})
 def no_sensitive(calls: Calls) -> Finding:
     """The token lies in the browser's storage, where every script of the page can read it."""
     for path, value in _leaves(calls.claims):
+        if value in calls.member.secrets:
+            hint = "Whoever reads the token could take the session over: leave it out, and let uid be the person's id."
+            return failed(f"The claim {path!r} holds the session that was sent.", calls.first, hint=hint)
         what = _sensitive(path.rpartition(".")[2], value)
         if what:
             return failed(f"The claim {path!r} {what}.", calls.first)
@@ -90,7 +102,8 @@ def _leaves(claims: dict[str, object], path: str = "") -> Iterator[tuple[str, ob
         if isinstance(value, dict):
             yield from _leaves(value, f"{here}.")
         elif isinstance(value, list):
-            yield from ((here, item) for item in value)
+            for item in value:
+                yield from _leaves(item, f"{here}.") if isinstance(item, dict) else [(here, item)]
         else:
             yield here, value
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chatkey_e2e.gettoken import reading
 from chatkey_e2e.gettoken.calls import Calls
-from chatkey_e2e.gettoken.findings import failed, passed
+from chatkey_e2e.gettoken.findings import also_second, failed, passed
 from chatkey_e2e.gettoken.model import PERSON, Finding, Severity, Skipped, check
 
 
@@ -28,6 +28,7 @@ from chatkey_e2e.gettoken.model import PERSON, Finding, Severity, Skipped, check
     },
     needs=("jwt.payload",),
 )
+@also_second
 def pid(calls: Calls) -> Finding:
     """The provider id says whose secret verifies the token."""
     wanted, got = calls.target.provider_id, calls.claims.get("pid")

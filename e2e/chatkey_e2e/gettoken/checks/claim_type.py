@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chatkey_e2e.gettoken import reading
 from chatkey_e2e.gettoken.calls import Calls
-from chatkey_e2e.gettoken.findings import failed, passed
+from chatkey_e2e.gettoken.findings import also_second, failed, passed
 from chatkey_e2e.gettoken.model import PERSON, Finding, Severity, check
 
 
@@ -28,6 +28,7 @@ from chatkey_e2e.gettoken.model import PERSON, Finding, Severity, check
     },
     needs=("jwt.payload",),
 )
+@also_second
 def type_(calls: Calls) -> Finding:
     """The kinds of token are told apart by it; each is refused where another belongs."""
     claims = calls.claims

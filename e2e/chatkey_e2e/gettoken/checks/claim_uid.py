@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from chatkey_e2e.gettoken import reading
 from chatkey_e2e.gettoken.calls import Calls
 from chatkey_e2e.gettoken.findings import failed, passed
@@ -14,6 +16,12 @@ NOBODY = frozenset(
         *("0", "-1", "guest", "anonymous", "anonymoususer"),
     }
 )
+WHOLE = re.compile(
+    r"\{.*:.*\}|\[object \w+\]|#?<[\w.]+[ :].*>|(?:ObjectId|Symbol|UUID)\(.*\)|b'.*'|b\".*\"|\w+ object \(.+\)"
+    r"|(?:async )?function\b.*|\(.*\) ?=>.*",
+    re.DOTALL,
+)
+"""How languages write an object, a function or bytes as text."""
 ALIKE = frozenset({"sub", "user_id", "userid", "user", "id", "uuid"})
 STABLE = "Set uid to your own stable id of the user, as a string: String(user.id)."
 
@@ -60,6 +68,6 @@ def _wrong(calls: Calls) -> str:
         return f"uid has white space around it: {reading.shown(value)}."
     if any(char < " " or char == "\x7f" for char in value):
         return f"uid has a control character in it: {reading.shown(value)}."
-    if value.startswith(("{", "<", "[object")):
+    if WHOLE.fullmatch(value):
         return f"uid is a whole object turned into text: {reading.shown(value)}."
     return f"uid has {len(value)} characters; the socket accepts {MOST}." if len(value) > MOST else ""

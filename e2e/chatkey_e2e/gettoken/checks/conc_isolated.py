@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import hmac
 from collections.abc import Iterator
 
 from chatkey_e2e.gettoken import reading
 from chatkey_e2e.gettoken.calls import PARALLEL, Calls
 from chatkey_e2e.gettoken.exchange import Exchange
-from chatkey_e2e.gettoken.findings import failed, passed, plural
+from chatkey_e2e.gettoken.findings import WORKERS, duration, failed, passed, plural
 from chatkey_e2e.gettoken.model import BOUND, Finding, Severity, check
+from chatkey_e2e.gettoken.times import STALE, left
 
 BUSY = frozenset({429, 503})
 
@@ -64,6 +66,36 @@ def _mixed(calls: Calls) -> Iterator[tuple[Exchange, str]]:
         sent = calls.jkt_of(exchange)
         if exchange.jkt != sent:
             yield exchange, f"A call with the jkt {sent} got a token for {reading.shown(exchange.jkt)}."
-        if exchange.uid != own and exchange.uid in others:
+        stable = session is calls.member and calls.second.uid == own
+        if exchange.uid != own and (exchange.uid in others or stable):
             who = f"the person {reading.shown(own)}" if own else "a visitor"
             yield exchange, f"A call of {who} got a token for {reading.shown(exchange.uid)}."
+        odd = "" if _odd(calls, calls.first, calls.second) else _odd(calls, calls.alone(session), exchange)
+        if odd:
+            yield exchange, f"Of {PARALLEL} calls at once, one got a token {odd}. {WORKERS}"
+
+
+def _odd(calls: Calls, alone: Exchange, exchange: Exchange) -> str:
+    """Say how a token differs from the one that the same caller gets alone, as that of a worker set up otherwise."""
+    if not alone.minted:
+        return ""
+    for name in ("pid", "type"):
+        got = exchange.claims.get(name)
+        if got != alone.claims.get(name):
+            return f"whose {name} is {reading.shown(got)}"
+    apart = left(calls, exchange) - left(calls, alone)
+    if abs(apart) > STALE:
+        return f"that ends {duration(apart)} {'later' if apart > 0 else 'earlier'} than the others"
+    if _signature_fits(calls, alone) and not _signature_fits(calls, exchange):
+        return "whose signature does not verify"
+    return ""
+
+
+def _signature_fits(calls: Calls, exchange: Exchange) -> bool:
+    if calls.target.secret is None or exchange.token is None:
+        return True
+    try:
+        compact = reading.compact(exchange.token)
+    except reading.Unreadable:
+        return False
+    return hmac.compare_digest(compact.signature, reading.hs256(calls.target.secret.encode(), compact.signed))

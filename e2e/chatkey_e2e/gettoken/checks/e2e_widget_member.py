@@ -45,7 +45,8 @@ def widget_member(calls: Calls) -> Finding:
     if identity["uid"] != calls.uid:
         who = f"{reading.shown(identity['uid'])}, not {reading.shown(calls.uid)}"
         return visit.failed(f"The widget became the member {who}.")
-    if len(visit.token_calls) != 1:
-        return visit.failed(f"The page called the endpoint {len(visit.token_calls)} times.")
+    asked = visit.told("token:requested")
+    if len(asked) != 1:
+        return visit.failed(f"The widget called the endpoint {len(asked)} times.")
     page = "your page" if address else "an empty page of your origin; --page-url takes one of yours"
     return passed(f"member {reading.shown(identity['uid'])} on {page}")

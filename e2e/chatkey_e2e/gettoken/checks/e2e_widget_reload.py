@@ -26,15 +26,13 @@ from chatkey_e2e.gettoken.model import END_TO_END, Finding, Phase, Severity, che
 def widget_reload(calls: Calls) -> Finding:
     """A token is for an hour, not for a page: whoever clicks through your site costs you one call."""
     visit = calls.live.visit
-    before = len(visit.token_calls)
     try:
         visit.reload()
     except Unusable as error:
         return failed(str(error), *error.about)
     if (visit.state["identity"] or {}).get("identity") != "member":
         return visit.trouble("After a reload the widget is not the member.")
-    if len(visit.token_calls) > before:
-        told = (event["detail"] for event in visit.events if event["name"] == "token:unusable")
-        why = next((f" The widget found its token unusable: {detail['message']}" for detail in told), "")
+    if visit.told("token:requested"):
+        why = "".join(f" The token kept was unusable: {told['message']}" for told in visit.told("token:unusable"))
         return visit.failed(f"After a reload the endpoint was called again.{why}")
     return passed()

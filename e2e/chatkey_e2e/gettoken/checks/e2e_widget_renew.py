@@ -30,14 +30,10 @@ BEFORE_THE_END = 30.0
 def widget_renew(calls: Calls) -> Finding:
     """Who chats for more than an hour stays who he is."""
     visit = calls.live.visit
-    before = len(visit.token_calls)
     end = reading.lenient_claims(visit.stored or "").get("exp")
     if not isinstance(end, int | float):
         return visit.failed("The widget keeps no token with an end.")
     visit.renew(end - BEFORE_THE_END - time.time())
-    renewed = any(event["name"] == "token:received" for event in visit.events)
-    if not renewed or (visit.state["identity"] or {}).get("identity") != "member":
+    if not visit.told("token:received") or (visit.state["identity"] or {}).get("identity") != "member":
         return visit.trouble("Near the end of its token the widget is not given another.")
-    if len(visit.token_calls) == before:
-        return visit.failed("Near the end of the token the endpoint was not called.")
     return passed()

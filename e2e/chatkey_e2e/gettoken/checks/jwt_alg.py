@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chatkey_e2e.gettoken import reading
 from chatkey_e2e.gettoken.calls import Calls
-from chatkey_e2e.gettoken.findings import failed, passed
+from chatkey_e2e.gettoken.findings import also_second, failed, passed
 from chatkey_e2e.gettoken.model import ANSWERS, Blocked, Finding, Severity, check
 
 
@@ -28,6 +28,7 @@ from chatkey_e2e.gettoken.model import ANSWERS, Blocked, Finding, Severity, chec
     },
     needs=("jwt.compact",),
 )
+@also_second
 def alg(calls: Calls) -> Finding:
     """A verifier that let the token choose its algorithm could be talked into any."""
     try:

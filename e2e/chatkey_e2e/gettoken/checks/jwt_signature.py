@@ -6,7 +6,7 @@ import hmac
 
 from chatkey_e2e.gettoken import reading
 from chatkey_e2e.gettoken.calls import Calls
-from chatkey_e2e.gettoken.findings import failed, passed
+from chatkey_e2e.gettoken.findings import also_second, failed, passed
 from chatkey_e2e.gettoken.mistakes import signatures
 from chatkey_e2e.gettoken.model import ANSWERS, Finding, Severity, Skipped, check
 
@@ -34,6 +34,7 @@ from chatkey_e2e.gettoken.model import ANSWERS, Finding, Severity, Skipped, chec
     },
     needs=("jwt.alg",),
 )
+@also_second
 def signature(calls: Calls) -> Finding:
     """Whoever can sign with the secret can be anybody; whoever cannot is nobody."""
     secret, compact = calls.target.secret, calls.compact

@@ -27,5 +27,6 @@ def resolves(calls: Calls) -> Finding:
     try:
         address = calls.wire.reach(target.url)
     except Unreachable as error:
-        return failed(f"Nothing is listening on {target.host}:{target.port} ({error}).")
+        host = f"[{target.host}]" if ":" in target.host else target.host
+        return failed(f"Nothing is listening on {host}:{target.port} ({error}).")
     return passed(f"{target.host} is {address}")

@@ -6,7 +6,8 @@ from chatkey_e2e.gettoken.calls import Calls
 from chatkey_e2e.gettoken.findings import passed, warned
 from chatkey_e2e.gettoken.model import BAD_REQUESTS, Finding, Severity, check
 
-SIMPLE = ("text/plain", "application/x-www-form-urlencoded")
+FORM = "application/x-www-form-urlencoded"
+SIMPLE = ("text/plain", FORM, "multipart/form-data", None)
 
 
 @check(
@@ -14,7 +15,7 @@ SIMPLE = ("text/plain", "application/x-www-form-urlencoded")
     group=BAD_REQUESTS,
     severity=Severity.SHOULD,
     section="4.7",
-    sent="the same JSON as text/plain, and as a form",
+    sent="the same JSON as text/plain, as a form and without a Content-Type, and a real form with the field jkt",
     passes="no token",
     hint="Require application/json: a page of another site cannot send that without a CORS preflight.",
     mistakes=("the body is parsed whatever it says it is: force=True, or type: () => true",),
@@ -28,7 +29,12 @@ SIMPLE = ("text/plain", "application/x-www-form-urlencoded")
 def content_type(calls: Calls) -> Finding:
     """Forms and plain text may be sent from any page, with your visitor's cookies."""
     for kind in SIMPLE:
-        answer = calls.ask(f"the JSON as {kind}", calls.member, content_type=kind)
+        said = kind or "nothing of its type"
+        answer = calls.ask(f"the JSON as {said}", calls.member, content_type=kind)
         if answer.minted:
-            return warned(f"A body that says {kind} gets a token.", answer)
+            return warned(f"A body that says {said} gets a token.", answer)
+    form = f"jkt={calls.new_jkt()}".encode()
+    answer = calls.ask("a real form", calls.member, raw=form, content_type=FORM)
+    if answer.minted:
+        return warned("A form with the field jkt gets a token.", answer)
     return passed()

@@ -14,7 +14,7 @@ from chatkey_e2e.gettoken.model import BAD_REQUESTS, Finding, Severity, check
     group=BAD_REQUESTS,
     severity=Severity.SHOULD,
     section="RFC 7638",
-    sent="jkt with 42 and 44 characters, with `=`, `+`, a space, and a letter that is not ASCII",
+    sent="jkt with 42 and 44 characters, with `=`, `+`, a space, a newline, and a letter that is not ASCII",
     passes="no token",
     hint="Accept ^[A-Za-z0-9_-]{43}$ only, and ASCII only: \\w and \\d may mean more.",
     mistakes=(
@@ -32,7 +32,8 @@ def jkt_format(calls: Calls) -> Finding:
     """What is not a thumbprint is text that a stranger chose, in a token that you sign."""
     for what, jkt in _malformed(calls.new_jkt()).items():
         answer = calls.ask(f"a jkt {what}", calls.member, jkt=jkt)
-        if answer.minted:
+        trimmed = answer.jkt == jkt.strip() != jkt
+        if answer.minted and not trimmed:
             return warned(f"A jkt {what} gets a token.", answer)
     return passed()
 
@@ -43,6 +44,8 @@ def _malformed(jkt: str) -> Mapping[str, str]:
         "with 44 characters": f"{jkt}A",
         "padded with `=`": f"{jkt}=",
         "with a `+`": f"{jkt[:20]}+{jkt[21:]}",
+        "with a newline behind it": f"{jkt}\n",
+        "with a line before it": f"x\n{jkt}",
         "with a space": f"{jkt[:20]} {jkt[21:]}",
         "with a letter that is not ASCII": f"{jkt[:20]}é{jkt[21:]}",
     }

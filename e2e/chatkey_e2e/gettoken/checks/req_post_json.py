@@ -7,6 +7,8 @@ from chatkey_e2e.gettoken.exchange import Exchange
 from chatkey_e2e.gettoken.findings import failed, passed
 from chatkey_e2e.gettoken.model import ANSWERS, Blocked, Finding, Severity, check
 
+CSRF = ("csrf", "xsrf", "authenticitytoken", "authenticity token", "antiforgery", "cross-site")
+
 
 @check(
     "req.post-json",
@@ -44,7 +46,7 @@ def post_json(calls: Calls) -> Finding:
 def _hint(answer: Exchange) -> str:
     body = answer.text.lower()
     match answer.status:
-        case 400 | 403 | 419 if "csrf" in body or answer.status == 419:
+        case 400 | 401 | 403 | 419 | 422 if answer.status == 419 or any(word in body for word in CSRF):
             return "Your CSRF protection blocks the call: pass its header with --header, or exempt this route from it."
         case 400 | 422:
             return (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chatkey_e2e.gettoken.calls import Calls
-from chatkey_e2e.gettoken.findings import passed, warned
+from chatkey_e2e.gettoken.findings import also_second, passed, warned
 from chatkey_e2e.gettoken.model import LEAKS, Finding, Severity, check
 
 
@@ -22,9 +22,10 @@ from chatkey_e2e.gettoken.model import LEAKS, Finding, Severity, check
     },
     needs=("jwt.compact",),
 )
+@also_second
 def no_store(calls: Calls) -> Finding:
     """A token is one person's."""
     said = ", ".join(calls.first.response.all("cache-control")) if calls.first.response else ""
-    if "no-store" in said.lower():
+    if "no-store" in {directive.strip() for directive in said.lower().split(",")}:
         return passed()
     return warned(f"Cache-Control is {said!r}." if said else "There is no Cache-Control.", calls.first)

@@ -32,6 +32,12 @@ DEFAULTS: Final = (
     "CHAT_SECRET",
     "CHAT_SECRET_KEY",
     "SECRET_KEY",
+    "${CHAT_SECRET}",
+    "$CHAT_SECRET",
+    "%CHAT_SECRET%",
+    "process.env.CHAT_SECRET",
+    "your-secret",
+    "a-string-secret-at-least-256-bits-long",
     "password",
     "test",
 )
@@ -101,6 +107,11 @@ def public_keys(provider_id: str | None) -> Iterator[Key]:
         yield Key(f"the word {word!r}", word.encode(), READ_AGAIN)
     for name in DEFAULTS:
         yield Key(f"the placeholder {name!r}", name.encode(), READ_AGAIN)
+    yield Key(
+        "asterisks, which a settings class shows instead of a secret",
+        b"*" * 10,
+        "Ask for the value itself, such as get_secret_value().",
+    )
     if provider_id:
         yield Key("the provider id", provider_id.encode(), "The provider id is public: sign with secret_key.")
 
@@ -129,6 +140,19 @@ def _around(secret: str) -> Iterator[tuple[str, str]]:
     yield "and a byte order mark before it", f"\ufeff{secret}"
     yield "written as Python's bytes", f"b'{secret}'"
     yield "and an equals sign before it", f"={secret}"
+    yield "and a newline before it", f"\n{secret}"
+    yield "and a tab before it", f"\t{secret}"
+    yield "and a tab behind it", f"{secret}\t"
+    yield "and a non-breaking space behind it", f"{secret}\u00a0"
+    yield "and a zero-width space before it", f"\u200b{secret}"
+    yield "and a zero-width space behind it", f"{secret}\u200b"
+    yield "in brackets and quotes, as a list", f"['{secret}']"
+    yield "in brackets and quotes, as a list", f'["{secret}"]'
+    yield "wrapped in Optional[…]", f"Optional[{secret}]"
+    for name in ("CHAT_SECRET", "CHAT_SECRET_KEY", "SECRET_KEY", "secret_key", "secret"):
+        yield f"and its name before it, {name}=", f"{name}={secret}"
+        yield f"inside of a JSON object, {{{name!r}: …}}", json.dumps({name: secret})
+        yield f"inside of a JSON object, {{{name!r}: …}}", json.dumps({name: secret}, separators=(",", ":"))
     if bare != secret:
         yield "without the white space around it", bare
     if bare.strip("\"'") != bare:
@@ -148,6 +172,8 @@ def _changed(secret: str) -> Iterator[tuple[str, str]]:
     yield "encoded as base64url", base64.urlsafe_b64encode(raw).decode()
     yield "encoded as base64url without padding", reading.encoded(raw)
     yield "encoded as base64 twice", base64.b64encode(padded.encode()).decode()
+    yield "and a newline behind it, encoded as base64", base64.b64encode(raw + b"\n").decode()
+    yield "with dashes of another kind", secret.replace("-", "\u2013")
     yield "encoded as hex", raw.hex()
     yield "encoded as hex in capitals", raw.hex().upper()
     yield "URL-encoded", once
@@ -160,6 +186,11 @@ def _changed(secret: str) -> Iterator[tuple[str, str]]:
     yield "with - and _ made + and /", secret.translate(str.maketrans("-_", "+/"))
     yield "with + and / made - and _", secret.translate(str.maketrans("+/", "-_"))
     yield "hashed with SHA-256, as hex", hashlib.sha256(raw).hexdigest()
+    yield "hashed with SHA-512, as hex", hashlib.sha512(raw).hexdigest()
+    yield "hashed with SHA-1, as hex", hashlib.sha1(raw, usedforsecurity=False).hexdigest()
+    yield "hashed with SHA-256, as base64", base64.b64encode(hashlib.sha256(raw).digest()).decode()
+    yield "twice in a row", secret * 2
+    yield "written as a list of bytes", f"[{' '.join(map(str, raw))}]"
     yield "hashed with MD5, as hex", hashlib.md5(raw, usedforsecurity=False).hexdigest()
     yield "without what follows its first $", secret.partition("$")[0]
     yield "without what follows its first #", secret.partition("#")[0]
