@@ -165,14 +165,22 @@ class FirstNotDash(Pattern):
 
 # uid, and what is nobody's business
 
-for name, uid in {
+UIDS = {
     "uid-object-id": "ObjectId('507f1f77')",
     "uid-django-repr": "User object (1001)",
     "uid-ruby-repr": "#<User:0x00007f>",
     "uid-bytes-repr": "b'u-1001'",
     "uid-function": "function () { return id }",
-}.items():
-    with_claims(BROKEN, name, lambda claims, uid=uid: {**claims, "uid": uid})  # pyright: ignore[reportUnknownLambdaType]
+}
+
+
+def with_uid(name: str, uid: str) -> None:
+    """Keep a backend with that uid for whoever has logged in."""
+    with_claims(BROKEN, name, lambda claims: {**claims, "uid": uid})
+
+
+for name, uid in UIDS.items():
+    with_uid(name, uid)
 
 
 @broken("session-in-claims")
@@ -262,23 +270,29 @@ class Empty500(Crashes):
     body = b""
 
 
-for name, trace in {
+TRACES = {
     "trace-go": b"panic: EOF\n\ngoroutine 18 [running]:\nmain.handler(0xc0)\n\t/src/main.go:31 +0x1d",
     "trace-ruby": b"JSON::ParserError\napp/controllers/chat_controller.rb:7:in `create'",
     "trace-dotnet": b"System.Text.Json.JsonException\r\n   at Shop.Token(String x) in C:\\src\\Program.cs:line 12",
     "trace-laravel": compact({"message": "Syntax error", "trace": [{"file": "/var/www/x.php", "line": 5}]}),
     "trace-in-json": compact({"stack": "SyntaxError\n    at parse (/app/node_modules/body-parser/json.js:92:19)"}),
-}.items():
+}
+
+
+def tells(name: str, trace: bytes) -> None:
+    """Keep a backend that answers JSON that breaks off with its stack."""
 
     class Tells(Backend):
-        trace = trace
-
         async def endpoint(self, request: Request) -> Answer:
             if request.method == "POST" and self.parsed(request) is None:
-                return Answer(400, [("Content-Type", "text/plain")], self.trace)
+                return Answer(400, [("Content-Type", "text/plain")], trace)
             return await super().endpoint(request)
 
     broken(name)(Tells)
+
+
+for name, trace in TRACES.items():
+    tells(name, trace)
 
 
 @broken("customer-id-believed")

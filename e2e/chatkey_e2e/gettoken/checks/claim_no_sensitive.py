@@ -85,7 +85,7 @@ OURS = frozenset({"cnf"})
 def no_sensitive(calls: Calls) -> Finding:
     """The token lies in the browser's storage, where every script of the page can read it."""
     for path, value in _leaves(calls.claims):
-        if value in calls.member.secrets:
+        if isinstance(value, str) and value in calls.member.secrets:
             hint = "Whoever reads the token could take the session over: leave it out, and let uid be the person's id."
             return failed(f"The claim {path!r} holds the session that was sent.", calls.first, hint=hint)
         what = _sensitive(path.rpartition(".")[2], value)
