@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import parse_qsl, urlencode
 
@@ -51,7 +51,7 @@ class Call:
     @cached_property
     def query(self) -> dict[str, str]:
         """The parameters of the address."""
-        return dict(pairs(self.query_string))
+        return dict(query_pairs(self.query_string))
 
     @cached_property
     def form_pairs(self) -> list[tuple[str, str]]:
@@ -116,6 +116,12 @@ async def send_head(send: Send, answer: Answer) -> None:
 def pairs(text: str) -> list[tuple[str, str]]:
     """Parse form-encoded text without losing blank values or bytes."""
     return parse_qsl(text, keep_blank_values=True, errors="surrogateescape") if text else []
+
+
+@lru_cache(maxsize=64)
+def query_pairs(text: str) -> tuple[tuple[str, str], ...]:
+    """Parse a query, which comes twice in a login: the consent form brings that of the request along."""
+    return tuple(pairs(text))
 
 
 def encode(params: Mapping[str, str]) -> str:
