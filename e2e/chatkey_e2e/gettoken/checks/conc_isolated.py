@@ -66,7 +66,7 @@ def _mixed(calls: Calls) -> Iterator[tuple[Exchange, str]]:
         sent = calls.jkt_of(exchange)
         if exchange.jkt != sent:
             yield exchange, f"A call with the jkt {sent} got a token for {reading.shown(exchange.jkt)}."
-        stable = session is not calls.nobody and calls.second.uid == calls.uid
+        stable = session is calls.member and calls.second.uid == calls.uid
         if exchange.uid != own and (exchange.uid in others or stable):
             who = f"the person {reading.shown(own)}" if own else "a visitor"
             yield exchange, f"A call of {who} got a token for {reading.shown(exchange.uid)}."
