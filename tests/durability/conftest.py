@@ -291,6 +291,7 @@ class Person:
         before: Json = {}
         while True:
             page = await socket.ask({"type": "history", "id": "h", **before})
+            assert page["type"] == "history", page
             messages = page["messages"] + messages
             if not page["more"] or messages[0]["seq"] <= above + 1:
                 return [message for message in messages if message["seq"] > above]
@@ -325,8 +326,11 @@ class Socket:
         return frame
 
     async def answer(self) -> Json:
-        """Return the next frame that is not about what the same person wrote in another tab."""
-        while (frame := await self.next())["type"] == "message":
+        """Return the next frame that is not about what the same person wrote in another tab.
+
+        What announces a restart is followed by the close, which raises.
+        """
+        while (frame := await self.next())["type"] == "message" or _announces_a_restart(frame):
             pass
         return frame
 
@@ -334,6 +338,10 @@ class Socket:
         """Send a frame and return its answer."""
         await self.say(frame)
         return await self.answer()
+
+
+def _announces_a_restart(frame: Json) -> bool:
+    return frame["type"] == "error" and frame["code"] == "restarting"
 
 
 class Tab:
@@ -385,8 +393,6 @@ class Tab:
 
     async def _ack(self, socket: Socket) -> None:
         frame = await socket.answer()
-        if frame["type"] == "error" and "id" not in frame and frame["retryable"]:
-            frame = await socket.answer()  # raises, because the close follows
         assert frame["type"] == "ack", frame
         self.person.keep(frame)
         del self.waiting[frame["id"]]

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from chatkey_e2e.gettoken.calls import Calls
 
 STEP_SECONDS: Final = 20.0
+END_MS: Final = 2_000
+"""How long the news of a call's end may be on its way here."""
 UNTIL: Final = """([identity, events, after]) => {
   const { told = [], blocked = [] } = window.chatkeyCheck ?? {};
   const since = told.slice(after).map(({ name }) => name);
@@ -132,6 +134,17 @@ class Visit:
     def exchanges(self) -> list[Exchange]:
         """The page's calls of the endpoint, to be shown like the checker's own."""
         return [_exchange(request, is_over=request in self._finished) for request in self.token_calls]
+
+    @property
+    def led_to(self) -> str:
+        """The address to which the last call of the endpoint was sent on, or its own."""
+        last = self.token_calls[-1]
+        while last.redirected_to is not None:
+            last = last.redirected_to
+        if last not in self._finished and not last.failure:
+            with suppress(PlaywrightTimeout):  # the widget may hear of the end of a call before we do
+                self.page.wait_for_event("requestfinished", lambda ended: ended == last, timeout=END_MS)
+        return _exchange(last, is_over=last in self._finished).location
 
     @property
     def by_worker(self) -> bool:

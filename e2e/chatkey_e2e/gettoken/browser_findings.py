@@ -70,14 +70,10 @@ def _told(calls: Calls, visit: Visit) -> tuple[str, str] | None:
 
 def _led_away(calls: Calls, visit: Visit) -> str:
     """Recognise a call that was sent on to another origin, of which the widget is told nothing."""
-    last = visit.token_calls[-1] if visit.token_calls else None
-    while last is not None and last.redirected_to is not None:
-        last = last.redirected_to
-    if last is None or origin(last.url) == calls.target.origin:
+    led_to = origin(visit.led_to) if visit.token_calls else calls.target.origin
+    if led_to == calls.target.origin:
         return ""
-    return (
-        f"The call was sent on to {origin(last.url)}, where the browser may read nothing: answer it where it came to."
-    )
+    return f"The call was sent on to {led_to}, where the browser may read nothing: answer it where it came to."
 
 
 def _nobody(calls: Calls, visit: Visit) -> tuple[str, str]:
