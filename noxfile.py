@@ -17,12 +17,15 @@ import nox
 ROOT = Path(__file__).parent
 COMPONENTS = ("server", "widget_sim", "fake_oauth", "e2e", "demo")
 TYPED = (*COMPONENTS, "tests", "benchmarks", "tools", "noxfile.py", "hatch_build.py")
-BENCHES = ("boot", "tokens", "connect", "fake-oauth")
+BENCHES = ("boot", "tokens", "connect", "fake-oauth", "suite")
+
+WITHOUT_WIDGET = ("test_admin_panel.py", "test_check.py", "test_demo.py", "test_social_lab.py")
+"""Scenarios of other pages than the widget's: one browser is enough for them."""
 
 nox.needs_version = ">=2025.2.9"
 nox.options.default_venv_backend = "uv"
 nox.options.reuse_existing_virtualenvs = True
-nox.options.sessions = ["lint", "typing", "tests", "mutants", "e2e", "build", "docs"]
+nox.options.sessions = ["lint", "typing", "tests", "mutants", "e2e", "firefox", "build", "docs"]
 
 
 @nox.session
@@ -46,7 +49,7 @@ def tests(session: nox.Session) -> None:
     """Our own tests, without a browser; on SQLite and on PostgreSQL."""
     _install(session, "dev")
     _install_project(session)
-    session.run("pytest", *(session.posargs or ["tests"]))
+    session.run("pytest", *(session.posargs or ["--numprocesses=auto", "--dist=loadscope", "tests"]))
 
 
 @nox.session
@@ -55,6 +58,18 @@ def e2e(session: nox.Session) -> None:
     _install(session, "dev")
     _install_project(session)
     session.run("chatkey", "e2e", *session.posargs)
+
+
+@nox.session
+def firefox(session: nox.Session) -> None:
+    """The widget's browser scenarios in Firefox too, where there is one or can be; arguments go to `chatkey e2e`."""
+    _install(session, "dev")
+    _install_project(session)
+    said = str(session.run("python", "tools/find_browser.py", "firefox", silent=True)).splitlines()
+    if not said[-1].startswith("found"):
+        session.skip("the scenarios in Firefox are left out: " + " ".join(said))
+    widgets = f"not ({' or '.join(WITHOUT_WIDGET)})"
+    session.run("chatkey", "e2e", "--browser", "firefox", "-k", widgets, *session.posargs)
 
 
 @nox.session
@@ -67,7 +82,7 @@ def fuzz(session: nox.Session) -> None:
 
 @nox.session
 def mutants(session: nox.Session) -> None:
-    """Break the server in one line at a time; its tests must notice: `nox -s mutants -- oauth` for some of them."""
+    """Break server and widget in one line at a time; tests must notice: `nox -s mutants -- oauth` for some of them."""
     _install(session, "dev")
     _install_project(session)
     session.run("python", "tools/mutants.py", *session.posargs)
@@ -106,7 +121,7 @@ def demo(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Benchmarks, as ratios within one run: `nox -s bench -- boot`, `tokens`, `connect` or `fake-oauth`; or all."""
+    """Benchmarks: `nox -s bench -- boot`, `tokens`, `connect`, `fake-oauth` or `suite`; or all."""
     _install(session, "dev")
     _install_project(session)
     for name in session.posargs or BENCHES:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final, is_typeddict
 
 import check_samples
+import declarations
 import examples
 
 from chatkey_demo.site import pages
@@ -68,7 +69,7 @@ def _shop(name: str) -> str:
         snippet = pages.snippet("prov_1f2e3d4c5b6a7988", SDK, get_token=True)
         absolute = snippet.replace('fetch("chat/token"', 'fetch("/chat/token"')  # the demo's shops live below a path
         return f"```html\n{absolute}\n```\n"
-    policy = pages._policy("…", examples.BASE_URL, SDK).replace("; ", ";\n")  # noqa: SLF001 - shown, not used
+    policy = pages._policy("strict", "…", examples.BASE_URL, SDK).replace("; ", ";\n")  # noqa: SLF001 - shown, not used
     return f"```text\n{policy}\n```\n"
 
 
@@ -193,6 +194,20 @@ def _rings() -> Iterator[tuple[str, ...]]:
     yield "bytes of a request's body", f"{BODY_BYTES:,}"
 
 
+def _events() -> Iterator[tuple[str, ...]]:
+    yield "event", "detail", ""
+    yield "---", "---", "---"
+    for event in declarations.events():
+        yield f"`{event.name}`", ", ".join(f"`{member}`" for member in event.members), event.text
+
+
+def _handle() -> Iterator[tuple[str, ...]]:
+    yield "member", ""
+    yield "---", "---"
+    for name, text in declarations.handle().items():
+        yield f"`{name}`", text
+
+
 TABLES: Final[dict[str, Callable[[], Iterator[tuple[str, ...]]]]] = {
     "frames": _frames,
     "fixtures": _fixtures,
@@ -203,6 +218,8 @@ TABLES: Final[dict[str, Callable[[], Iterator[tuple[str, ...]]]]] = {
     "fake switches": _switches,
     "fake lifetimes": _lives,
     "fake rings": _rings,
+    "events": _events,
+    "handle": _handle,
 }
 KINDS: Final[dict[str, Callable[[str], str]]] = {
     "example": _example,

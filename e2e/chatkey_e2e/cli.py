@@ -1,5 +1,6 @@
 """The command `chatkey e2e`: runs the scenarios through pytest."""
 
+import signal
 import sys
 from pathlib import Path
 
@@ -12,7 +13,11 @@ SCENARIOS = Path(__file__).parent / "scenarios"
 @click.option("-k", "expression", metavar="NAME", help="Run the scenarios whose name matches, as pytest's -k.")
 @click.option("--list", "only_list", is_flag=True, help="Name the scenarios and run none.")
 @click.option("--headed", is_flag=True, help="Show the browser.")
-@click.option("--browser", metavar="PATH", help="Browser to drive; otherwise CHATKEY_BROWSER or the first one found.")
+@click.option(
+    "--browser",
+    metavar="KIND|PATH",
+    help="chromium, firefox, webkit, or a path; otherwise CHATKEY_BROWSER or the first Chromium found.",
+)
 @click.option("--trace", is_flag=True, help="Keep a trace of every scenario, not only of failed ones.")
 @click.option("--results", metavar="FOLDER", help="Where traces and screenshots go.  [default: e2e-results]")
 @click.argument("pytest_args", nargs=-1, type=click.UNPROCESSED)
@@ -32,6 +37,7 @@ def e2e(
     """
     import pytest  # noqa: PLC0415  (`chatkey --help` need not wait for it)
 
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a cancelled pipeline leaves no server and no browser
     args = ["-c", str(SCENARIOS / "pytest.ini"), "--rootdir", str(SCENARIOS), str(SCENARIOS)]
     args += ["-k", expression] if expression else []
     args += ["--collect-only", "-q"] if only_list else []

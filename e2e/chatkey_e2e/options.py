@@ -1,5 +1,6 @@
 """The harness's command-line options, and where it writes what it keeps."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -18,12 +19,13 @@ class Options:
     headed: bool
     trace: Tracing
     results: Path
+    timings: Path | None
 
 
 def add(parser: pytest.Parser) -> None:
     """Declare the options."""
     group = parser.getgroup("chatkey", "chatkey: real browsers against a real stack")
-    group.addoption("--chatkey-browser", metavar="PATH", help="browser to drive, as CHATKEY_BROWSER")
+    group.addoption("--chatkey-browser", metavar="KIND|PATH", help="browser to drive, as CHATKEY_BROWSER")
     group.addoption("--chatkey-headed", action="store_true", help="show the browser")
     group.addoption(
         "--chatkey-trace",
@@ -32,14 +34,17 @@ def add(parser: pytest.Parser) -> None:
         help="when to keep a Playwright trace (default: %(default)s, of the steps; `on` adds pages and network)",
     )
     group.addoption("--chatkey-results", metavar="FOLDER", default=RESULTS, help="default: %(default)s")
+    group.addoption("--chatkey-timings", metavar="FILE", help="write there how long everything took")
 
 
 def read(config: pytest.Config) -> Options:
     """Return the options of this run."""
     chosen = config.option
+    folder = config.invocation_params.dir
     return Options(
-        browser=chosen.chatkey_browser,
+        browser=chosen.chatkey_browser or os.environ.get("CHATKEY_BROWSER") or None,
         headed=chosen.chatkey_headed,
         trace=chosen.chatkey_trace,
-        results=config.invocation_params.dir / chosen.chatkey_results,
+        results=folder / chosen.chatkey_results,
+        timings=folder / chosen.chatkey_timings if chosen.chatkey_timings else None,
     )

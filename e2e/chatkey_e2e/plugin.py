@@ -18,7 +18,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, Playwright, expec
 from chatkey_demo import browsers
 from chatkey_demo.stack.process import ProcessError
 from chatkey_demo.stack.stack import Flavour, Stack, running
-from chatkey_e2e import options
+from chatkey_e2e import drivers, options
 from chatkey_e2e.business import Business, close_business, open_business
 from chatkey_e2e.freshness import StaleError, refresh
 from chatkey_e2e.misbehaviour import Faults, Marks, missed
@@ -26,6 +26,7 @@ from chatkey_e2e.pages.agent import AgentPage
 from chatkey_e2e.pages.shop import ShopPage
 from chatkey_e2e.pages.widget import WidgetPage
 from chatkey_e2e.redaction import redact, redact_zip
+from chatkey_e2e.timings import Timings
 from chatkey_e2e.wire import Peer, peer
 from chatkey_e2e.witness import Witness
 from chatkey_oauth.client import LabError
@@ -46,6 +47,7 @@ found_key = pytest.StashKey[browsers.Found]()
 witness_key = pytest.StashKey[Witness]()
 marks_key = pytest.StashKey[Marks]()
 faults_key = pytest.StashKey[list[Faults]]()
+timings_key = pytest.StashKey[Timings]()
 
 NOT_STARTED = 3
 """Exit status when there is nothing to test with: no browser, or a server that does not start."""
@@ -63,8 +65,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the marker that ties a test to sentences of the contract."""
+    """Declare the markers (which sentences of the contract a test shows, which browsers can run it); keep the time."""
     config.addinivalue_line("markers", "contract(*ids): the entries of docs/contract.toml that this test shows")
+    config.addinivalue_line("markers", drivers.MARKER)
+    if file := options.read(config).timings:
+        config.stash[timings_key] = Timings(file)
+        config.pluginmanager.register(config.stash[timings_key])
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what the driver of the chosen browser cannot do."""
+    drivers.leave_out(items, browsers.kind_of(options.read(config).browser or ""))
 
 
 @pytest.hookimpl(wrapper=True)
@@ -98,6 +109,8 @@ def pytest_runtest_makereport(
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Say which browser was driven, and where to look after a failure."""
+    for line in drivers.counted(terminalreporter.stats.get("skipped", [])):
+        terminalreporter.write_line(f"chatkey: {line}")
     if found_key in config.stash:
         terminalreporter.write_line(f"chatkey: drove {config.stash[found_key]}")
         if terminalreporter.stats.keys() & {"failed", "error"}:
@@ -115,8 +128,10 @@ def chatkey_options(pytestconfig: pytest.Config) -> options.Options:
 
 
 @pytest.fixture(scope="session")
-def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+def stack(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     """The service, the fake provider and the site, over TLS on three sites."""
+    if any("found_browser" in getattr(item, "fixturenames", ()) for item in request.session.items):
+        request.getfixturevalue("found_browser")  # before the servers: a missing browser is told at once
     with ExitStack() as ending:
         try:
             refresh()
@@ -140,7 +155,7 @@ def found_browser(
     pytestconfig: pytest.Config, playwright: Playwright, chatkey_options: options.Options
 ) -> browsers.Found:
     """Which browser there is to drive."""
-    environ = {**os.environ, **({"CHATKEY_BROWSER": chatkey_options.browser} if chatkey_options.browser else {})}
+    environ = {**os.environ, "CHATKEY_BROWSER": chatkey_options.browser or ""}
     try:
         found = browsers.find(browsers.machine(playwright, environ))
     except browsers.NoBrowserError as error:
@@ -233,6 +248,8 @@ def make_context(
         context.set_default_timeout(STEP_MS)
         witness.watch(context)
         marks.mark(context)
+        if timings_key in request.config.stash:
+            request.config.stash[timings_key].watch(context)
         if chatkey_options.trace != "off":
             full = chatkey_options.trace == "on"  # what is in the page costs a third of a scenario's time
             name = _folder_name(request.node.nodeid)

@@ -1,10 +1,12 @@
 """A socket peer without a browser, with a key of its own: what somebody with a stolen token or proof would use."""
 
+import asyncio
 import base64
 import hashlib
 import json
 import secrets
 import socket
+import ssl
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,9 +16,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import jwt
+from anyio.from_thread import BlockingPortal, start_blocking_portal
 from cryptography.hazmat.primitives.asymmetric import ec
+from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
-from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin, Subprotocol
 
 from chatkey_demo.stack.tls import trust
@@ -68,9 +71,10 @@ class Outcome:
 class Peer:
     """One open socket. The service speaks first: `hello`, or a refusal."""
 
-    def __init__(self, connection: ClientConnection, uri: str) -> None:
+    def __init__(self, connection: ClientConnection, uri: str, portal: BlockingPortal) -> None:
         self._connection = connection
         self._uri = uri
+        self._portal = portal
 
     def connect_with(self, token: str, key: Key) -> Outcome:
         """Await `hello`, and send an honest proof by `key` for `token`."""
@@ -88,12 +92,16 @@ class Peer:
 
     def send(self, frame: dict[str, Any]) -> None:
         """Send one frame."""
-        self._connection.send(json.dumps(frame))
+        self._portal.call(self._connection.send, json.dumps(frame))
 
     def receive(self) -> dict[str, Any]:
         """Return the next frame."""
-        frame: dict[str, Any] = json.loads(self._connection.recv(timeout=ANSWER_SECONDS))
+        frame: dict[str, Any] = json.loads(self._portal.call(self._next))
         return frame
+
+    async def _next(self) -> str | bytes:
+        async with asyncio.timeout(ANSWER_SECONDS):
+            return await self._connection.recv()
 
     def outcome(self) -> Outcome:
         """Return the answer, and the close code if a refusal was followed by a close."""
@@ -101,7 +109,7 @@ class Peer:
         if frame["type"] != "error":
             return Outcome(frame, None)
         try:
-            self._connection.recv(timeout=ANSWER_SECONDS)
+            self._portal.call(self._next)
         except ConnectionClosed as closed:
             return Outcome(frame, closed.rcvd.code if closed.rcvd else None)
         raise AssertionError(f"the socket stayed open after {frame}")
@@ -111,15 +119,27 @@ class Peer:
 def peer(socket_uri: str, *, origin: str | None, ca: Path | None, local_host: str = "127.0.0.1") -> Iterator[Peer]:
     """Open a socket to `socket_uri` as `origin`, on this machine whatever the name resolves to."""
     raw = socket.create_connection((local_host, urlsplit(socket_uri).port or 443), timeout=ANSWER_SECONDS)
-    with connect(
+    with opened(socket_uri, raw, origin=origin, tls=trust(ca) if socket_uri.startswith("wss:") else None) as peer:
+        yield peer
+
+
+@contextmanager
+def opened(socket_uri: str, raw: socket.socket, *, origin: str | None, tls: ssl.SSLContext | None) -> Iterator[Peer]:
+    """Open a socket over a connection that is there already.
+
+    It lives on an event loop in a thread of its own: a client that blocks would read and write TLS from two threads at
+    once, which OpenSSL does not bear; now and then an answer is lost.
+    """
+    opening = connect(
         socket_uri,
         sock=raw,
-        ssl=trust(ca) if socket_uri.startswith("wss:") else None,
+        ssl=tls,
         origin=Origin(origin) if origin else None,
         subprotocols=[Subprotocol(SUBPROTOCOL)],
         proxy=None,
-    ) as connection:
-        yield Peer(connection, socket_uri)
+    )
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(opening) as connection:
+        yield Peer(connection, socket_uri, portal)
 
 
 def _coordinate(number: int) -> str:

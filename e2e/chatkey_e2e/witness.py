@@ -1,15 +1,15 @@
 """Watches one browser context and the servers, and finds every secret that is where it must not be."""
 
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import jwt
-from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request, WebSocket
+from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request
 
 from chatkey_demo.stack.stack import Stack
+from chatkey_e2e.sockets import Sent, Socket, watch_sockets
 from chatkey_protocol.frames import Kind
 from chatkey_protocol.storage_keys import MEMBER_TOKEN_PREFIX
 
@@ -17,10 +17,17 @@ PAGE_CONTENTS = """() => {
   const trees = [document];
   for (let i = 0; i < trees.length; i += 1)
     for (const element of trees[i].querySelectorAll("*")) if (element.shadowRoot) trees.push(element.shadowRoot);
+  const kept = (name) => {
+    try {
+      return { ...window[name] };
+    } catch {
+      return {}; // denied to scripts, so there is nothing a script could find
+    }
+  };
   return {
-    localStorage: { ...localStorage },
+    localStorage: kept("localStorage"),
     elsewhere: {
-      sessionStorage: JSON.stringify({ ...sessionStorage }),
+      sessionStorage: JSON.stringify(kept("sessionStorage")),
       cookie: document.cookie,
       text: trees.map((tree) => (tree.documentElement ?? tree).textContent).join("\\n"),
       attributes: trees.flatMap((tree) => [...tree.querySelectorAll("*")])
@@ -36,14 +43,6 @@ EXCHANGE = "the query of the member token endpoint"
 CACHE = "the cached member token"
 
 
-@dataclass(frozen=True, slots=True)
-class Sent:
-    """One frame that a page sent on a socket."""
-
-    uri: str
-    frame: dict[str, Any]
-
-
 @dataclass  # without slots: Playwright notes its wrappers on the owner of a listener
 class Witness:
     """Everything a context asked for, sent and said, since `watch`."""
@@ -51,7 +50,7 @@ class Witness:
     stack: Stack
     secrets: set[str] = field(default_factory=set[str], repr=False)
     requests: list[Request] = field(default_factory=list[Request])
-    sockets: list[WebSocket] = field(default_factory=list[WebSocket])
+    sockets: list[Socket] = field(default_factory=list[Socket])
     sent: list[Sent] = field(default_factory=list[Sent])
     said: list[str] = field(default_factory=list[str])
     _marks: dict[str, int] = field(default_factory=dict[str, int])
@@ -63,20 +62,13 @@ class Witness:
         """Record what the context's pages do from now on."""
         context.on("request", self._note_request)
         context.on("console", self._note_console)
-        context.on("page", self._watch_page)
+        watch_sockets(context, self.sockets.append, self.sent.append)
 
     def _note_request(self, request: Request) -> None:
         self.requests.append(request)
 
     def _note_console(self, message: ConsoleMessage) -> None:
         self.said.append(message.text)
-
-    def _watch_page(self, page: Page) -> None:
-        page.on("websocket", self._watch_socket)
-
-    def _watch_socket(self, socket: WebSocket) -> None:
-        self.sockets.append(socket)
-        socket.on("framesent", lambda payload: self.sent.append(Sent(socket.url, json.loads(payload))))
 
     def frames(self, kind: Kind) -> list[dict[str, Any]]:
         """Return the frames of one kind that were sent, oldest first."""

@@ -55,6 +55,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checkout:
     for package in ("chatkey_protocol", "chatkey_widget", "chatkey_build"):
         made.write(f"widget_sim/{package}/__init__.py", f'"""{package}."""\n')
     made.write("widget_sim/page/sdk.js", "// sdk")
+    made.write("widget_sim/page/sdk.d.ts", "// types")
     made.write("widget_sim/pyodide/package-lock.json", json.dumps(LOCK))
     made.write("widget_sim/pyodide/snapshot.mjs", "// snapshot")
     for name in PYODIDE_FILES:

@@ -3,9 +3,10 @@
 import { readFileSync } from "node:fs";
 import vm from "node:vm";
 
-const SOURCE = readFileSync(new URL("../../widget_sim/page/sdk.js", import.meta.url), "utf8");
+const SOURCE = readFileSync(process.env.SDK ?? new URL("../../widget_sim/page/sdk.js", import.meta.url), "utf8");
 
 export const SERVED = {
+  version: "1.0",
   baseUrl: "https://chat.example",
   pyodide: "https://cdn.example/pyodide-1/",
   snapshot: "https://cdn.example/widget-1.snapshot",
@@ -30,10 +31,12 @@ export class Page {
   timers = []; // what waits for time to pass
   seeded = 0;
   missing = new Set(); // addresses that cannot be loaded
+  destroyed = []; // which of the Python widget's functions were let go
 
   constructor({ secure = true, wasm = true, prerendering = false, window = {} } = {}) {
     this.document = Object.assign(new EventTarget(), {
       prerendering,
+      body: {},
       createElement: () => ({}),
       head: { append: (link) => this.preload(link) },
     });
@@ -45,6 +48,7 @@ export class Page {
       isSecureContext: secure,
       location: { origin: "http://shop.example" },
       document: this.document,
+      navigator: { languages: ["en"], onLine: true, userAgent: "Test" },
       console: { warn: say, error: say },
       performance,
       reportError: (error) => this.reported.push(error),
@@ -54,7 +58,7 @@ export class Page {
       clearTimeout: (id) => delete this.timers[id - 1],
       CustomEvent,
       URL,
-      ...(wasm ? {} : { WebAssembly: { Module: refuseToCompile } }),
+      WebAssembly: { Module: wasm ? WebAssembly.Module : refuseToCompile, compileStreaming: async (response) => response },
       ...window,
     });
     this.window.window = vm.runInContext("globalThis", this.window);
@@ -79,10 +83,11 @@ export class Page {
 
   preload(link) {
     this.requests.push(link.href);
+    queueMicrotask(() => link.onload());
   }
 
-  async fetch(url, { method = "GET" } = {}) {
-    this.requests.push(method === "GET" ? url : `${method} ${url}`);
+  async fetch(url) {
+    this.requests.push(url);
     if (this.missing.has(url)) return { ok: false, status: 404 };
     return { ok: true, arrayBuffer: async () => Uint8Array.of(1, 2, 3).buffer };
   }
@@ -98,7 +103,8 @@ export class Page {
     return this.missing.has(`${SERVED.pyodide}pyodide.asm.wasm`) ? new Promise(() => {}) : {};
   }
 
-  async loadPyodide({ indexURL, _loadSnapshot, createPyodideModule }) {
+  async loadPyodide({ indexURL, jsglobals, _loadSnapshot, createPyodideModule }) {
+    this.globals = jsglobals; // what Python finds in `js`
     if (createPyodideModule) await createPyodideModule({ preRun: [() => {}] });
     else await this.importFile(`${indexURL}pyodide.asm.mjs`);
     this.started.push(_loadSnapshot ? "snapshot" : "sources");
@@ -113,9 +119,13 @@ export class Page {
 
   startWidget(entry, host) {
     this.hosts.push({ entry, ...host });
-    const method = (name) => (...values) => void this.calls.push([name, ...values]);
+    const method = (name) => {
+      const call = (...values) => void this.calls.push([name, ...values]);
+      return Object.assign(call, { destroy: () => this.destroyed.push(name) });
+    };
     const names = ["logout", "refreshIdentity", "shutdown", "open", "close"];
-    return { ...Object.fromEntries(names.map((name) => [name, method(name)])), debug: () => ({ jkt: "thumbprint" }) };
+    const debug = Object.assign(() => ({ jkt: "thumbprint" }), { destroy: () => this.destroyed.push("debug") });
+    return { ...Object.fromEntries(names.map((name) => [name, method(name)])), debug };
   }
 }
 

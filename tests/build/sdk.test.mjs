@@ -129,16 +129,19 @@ test("a listener is called by name with (detail, name), and off takes it off", a
   const page = new Page();
   const handle = page.load();
   const heard = [];
+  const kept = [];
   const listener = (...values) => heard.push(values);
   page.window.initService(CONFIG);
   await settled();
 
+  handle.on("token:used", ({ kind }) => kept.push(kind));
   assert.equal(handle.on("token:used", listener), handle);
   page.hosts[0].emit("token:used", { kind: "visitor" });
   assert.equal(handle.off("token:used", listener), handle);
   page.hosts[0].emit("token:used", { kind: "member" });
 
   assert.deepEqual(heard, [[{ kind: "visitor" }, "token:used"]]);
+  assert.deepEqual(kept, ["visitor", "member"]);
 });
 
 test("a listener that throws is the page's error and stops nobody else", async () => {
@@ -159,7 +162,7 @@ test("a listener that throws is the page's error and stops nobody else", async (
   assert.deepEqual(page.reported, [thrown]);
 });
 
-test("initService again returns the same handle and starts nothing", async () => {
+test("F070: initService again returns the same handle and starts nothing", async () => {
   const page = new Page();
   page.load();
 
@@ -173,7 +176,7 @@ test("initService again returns the same handle and starts nothing", async () =>
   assert.match(page.console[0], /again/);
 });
 
-test("initService for another provider is already_initialized, and the first widget stays", async () => {
+test("F070: initService for another provider is already_initialized, and the first widget stays", async () => {
   const page = new Page();
   page.load();
 
@@ -186,7 +189,7 @@ test("initService for another provider is already_initialized, and the first wid
   assert.deepEqual(page.hosts.map((host) => host.config), [CONFIG]);
 });
 
-test("a second script on the page is inert", async () => {
+test("F071: a second script on the page is inert", async () => {
   const page = new Page({ window: { ServiceConfig: CONFIG } });
   const first = page.load();
   const requests = page.requests.length;
@@ -214,7 +217,7 @@ test("an insecure page is refused with insecure_context, and nothing at all is l
   assert.deepEqual(page.hosts, []);
 });
 
-test("a page whose policy blocks WebAssembly is told csp_blocked at once, and nothing is loaded", async () => {
+test("F075: a page whose policy blocks WebAssembly is told csp_blocked at once, and nothing is loaded", async () => {
   const page = new Page({ wasm: false });
   const handle = page.load();
 
@@ -226,7 +229,7 @@ test("a page whose policy blocks WebAssembly is told csp_blocked at once, and no
   assert.deepEqual(page.requests, []);
 });
 
-test("a file that the page's policy blocks is csp_blocked, with the directive and the source to add", async () => {
+test("F076: a file that the page's policy blocks is csp_blocked, with the directive and the source to add", async () => {
   const page = new Page();
   const handle = page.load();
   page.window.initService(CONFIG);
@@ -238,7 +241,7 @@ test("a file that the page's policy blocks is csp_blocked, with the directive an
   assert.equal(page.events[0][1].remediation, "Add https://cdn.example to its connect-src.");
 });
 
-test("what else the policy blocks or only reports does not concern the widget", async () => {
+test("F077: what else the policy blocks or only reports does not concern the widget", async () => {
   const page = new Page();
   page.load();
   page.window.initService(CONFIG);
@@ -251,7 +254,7 @@ test("what else the policy blocks or only reports does not concern the widget", 
   assert.deepEqual(page.codes, []);
 });
 
-test("without a snapshot the widget starts from its sources, and says so", async () => {
+test("F078: without a snapshot the widget starts from its sources, and says so", async () => {
   const page = new Page();
   page.missing.add(SERVED.snapshot);
   page.load();
@@ -267,7 +270,7 @@ test("without a snapshot the widget starts from its sources, and says so", async
   assert.equal(page.window.Service.debug().boot.from, "sources");
 });
 
-test("without Pyodide's loader it is boot_failed, and the file is named", async () => {
+test("F078: without Pyodide's loader it is boot_failed, and the file is named", async () => {
   const page = new Page();
   page.missing.add(`${SERVED.pyodide}pyodide.mjs`);
   const handle = page.load();
@@ -280,7 +283,7 @@ test("without Pyodide's loader it is boot_failed, and the file is named", async 
   assert.equal(handle.debug().boot.state, "failed");
 });
 
-test("without Pyodide's runtime it is boot_failed, and the file is named", async () => {
+test("F078: without Pyodide's runtime it is boot_failed, and the file is named", async () => {
   const page = new Page();
   page.missing.add(`${SERVED.pyodide}pyodide.asm.mjs`);
   const handle = page.load();
@@ -291,36 +294,63 @@ test("without Pyodide's runtime it is boot_failed, and the file is named", async
   assert.match(page.events.at(-1)[1].message, /pyodide\.asm\.mjs/);
 });
 
-test("without Pyodide's WebAssembly it is boot_failed after three seconds, and the file is named", async () => {
+test("F078: a WebAssembly that came and was not taken is looked at after two seconds, and boot_failed names it", async () => {
   const page = new Page();
   page.missing.add(`${SERVED.pyodide}pyodide.asm.wasm`);
   const handle = page.load();
   page.window.initService(CONFIG);
   await settled();
 
-  page.pass(3000);
+  page.pass(2000);
   await assert.rejects(handle.ready, { code: "boot_failed" });
 
   assert.match(page.events.at(-1)[1].message, /pyodide\.asm\.wasm answered 404/);
   assert.deepEqual(page.started, []);
 });
 
-test("a WebAssembly that is only slow is waited for", async () => {
+test("F078: a WebAssembly that is spoilt is boot_failed, in the browser's words", async () => {
   const page = new Page();
-  const line = Promise.withResolvers();
-  page.instantiate = () => line.promise;
+  page.instantiate = () => new Promise(() => {});
+  page.window.WebAssembly.compileStreaming = async () => {
+    throw new Error("expected magic word");
+  };
+  const handle = page.load();
+  page.window.initService(CONFIG);
+  await settled();
+
+  page.pass(2000);
+  await assert.rejects(handle.ready, { code: "boot_failed" });
+
+  assert.match(page.events.at(-1)[1].message, /expected magic word/);
+});
+
+test("F078: a WebAssembly that the browser takes slowly is waited for", async () => {
+  const page = new Page();
+  const compiler = Promise.withResolvers();
+  page.instantiate = () => compiler.promise;
   page.load();
   page.window.initService(CONFIG);
   await settled();
 
-  page.pass(3000);
+  page.pass(2000);
   await settled();
-  line.resolve({});
+  compiler.resolve({});
   await settled();
 
-  assert.ok(page.requests.includes(`HEAD ${SERVED.pyodide}pyodide.asm.wasm`));
   assert.deepEqual(page.codes, []);
   assert.equal(page.hosts.length, 1);
+});
+
+test("F078: a WebAssembly that comes slowly is not asked for again", async () => {
+  const page = new Page();
+  page.preload = (link) => page.requests.push(link.href);
+  page.instantiate = () => new Promise(() => {});
+  page.load();
+
+  page.window.initService(CONFIG);
+  await settled();
+
+  assert.deepEqual(page.timers.map((timer) => timer.milliseconds), [30000]);
 });
 
 test("what is asked of a widget that started leaves no timer behind", async () => {
@@ -339,10 +369,33 @@ test("a call on a page without a widget is rejected with the reason", async () =
 
   page.window.initService(CONFIG);
 
-  await assert.rejects(handle.logout(), { code: "insecure_context" });
+  await assert.rejects(handle.open(), { code: "insecure_context" });
 });
 
-test("a start that takes long is reported, and goes on", async () => {
+test("a logout before Python runs deletes the cached token at once, and is told to the widget when it runs", async () => {
+  const removed = [];
+  const page = new Page({ window: { localStorage: { removeItem: (key) => removed.push(key) } } });
+  const handle = page.load();
+
+  page.window.initService(CONFIG);
+  await handle.logout();
+  const atOnce = [...removed, page.calls.length];
+  await settled();
+
+  assert.deepEqual(atOnce, ["wf_member_token_shop", 0]);
+  assert.deepEqual(page.calls, [["logout"]]);
+});
+
+test("a page whose widget cannot start may log out all the same", async () => {
+  const page = new Page({ secure: false });
+  const handle = page.load();
+
+  page.window.initService(CONFIG);
+
+  await handle.logout();
+});
+
+test("F078: a start that takes long is reported, and goes on", async () => {
   const page = new Page();
   const handle = page.load();
   const load = page.loadPyodide.bind(page);
@@ -362,7 +415,7 @@ test("a start that takes long is reported, and goes on", async () => {
   assert.equal(handle.debug().boot.state, "running");
 });
 
-test("a page rendered ahead of its visit starts no widget until somebody looks at it", async () => {
+test("F083: a page rendered ahead of its visit starts no widget until somebody looks at it", async () => {
   const page = new Page({ prerendering: true });
   page.load();
   page.window.initService(CONFIG);
@@ -375,7 +428,21 @@ test("a page rendered ahead of its visit starts no widget until somebody looks a
   assert.equal(page.hosts.length, 1);
 });
 
-test("after shutdown another widget may be started, in the same Python", async () => {
+test("a page whose body is not there yet starts no widget until it is", async () => {
+  const page = new Page();
+  page.document.body = null;
+  page.load();
+  page.window.initService(CONFIG);
+  await settled();
+  assert.deepEqual(page.hosts, []);
+
+  page.document.dispatchEvent(new Event("DOMContentLoaded"));
+  await settled();
+
+  assert.equal(page.hosts.length, 1);
+});
+
+test("F073: after shutdown another widget may be started, in the same Python", async () => {
   const page = new Page();
   const handle = page.load();
   page.window.initService(CONFIG);
@@ -386,6 +453,7 @@ test("after shutdown another widget may be started, in the same Python", async (
   await settled();
 
   assert.deepEqual(page.calls, [["shutdown"]]);
+  assert.deepEqual(page.destroyed, ["logout", "refreshIdentity", "shutdown", "open", "close", "debug"]);
   assert.deepEqual(page.hosts.map((host) => host.config.providerId), ["shop", "other"]);
   assert.equal(page.started.length, 1);
 });
@@ -404,13 +472,56 @@ test("a widget that was shut down while it was starting never starts, nor speaks
   assert.deepEqual(page.events, []);
 });
 
+test("F073: a widget that was shut down is not heard any more", async () => {
+  const page = new Page();
+  const handle = page.load();
+  page.window.initService(CONFIG);
+  await settled();
+
+  handle.shutdown();
+  page.hosts[0].emit("identity:changed", { identity: "member" });
+
+  assert.deepEqual(page.events, []);
+  assert.equal(handle.identity, null);
+});
+
+test("F073: a widget that is shut down out of the first it tells is ended all the same", async () => {
+  const page = new Page();
+  const start = page.startWidget.bind(page);
+  page.startWidget = (entry, host) => {
+    host.emit("error", { code: "config_invalid" });
+    return start(entry, host);
+  };
+  const handle = page.load();
+  handle.on("error", () => handle.shutdown());
+
+  page.window.initService(CONFIG);
+  await settled();
+
+  assert.deepEqual(page.calls, [["shutdown"]]);
+  assert.equal(page.destroyed.length, 6);
+});
+
+test("F078: a slow start that the page gave up is not told any more", async () => {
+  const page = new Page();
+  page.loadPyodide = () => new Promise(() => {});
+  const handle = page.load();
+  page.window.initService(CONFIG);
+  await settled();
+
+  handle.shutdown();
+  page.pass(30000);
+
+  assert.deepEqual(page.codes, []);
+});
+
 test("a failed start may be tried again after shutdown", async () => {
   const page = new Page();
   page.missing.add(`${SERVED.pyodide}pyodide.asm.wasm`);
   const handle = page.load();
   page.window.initService(CONFIG);
   await settled();
-  page.pass(3000);
+  page.pass(2000);
   await assert.rejects(handle.ready, { code: "boot_failed" });
 
   page.missing.clear();
@@ -420,6 +531,62 @@ test("a failed start may be tried again after shutdown", async () => {
 
   assert.equal(page.started.at(-1), "snapshot");
   assert.equal(page.hosts.length, 1);
+});
+
+test("what an array named Service holds is called with the handle, in order, at once", () => {
+  const calls = [];
+  const queue = [(service) => calls.push(service), () => calls.push("second")];
+  const page = new Page({ window: { Service: queue, ServiceConfig: CONFIG } });
+
+  const handle = page.load();
+  handle.push((service) => calls.push(service));
+
+  assert.deepEqual(calls, [handle, "second", handle]);
+  assert.deepEqual(page.hosts, []);
+});
+
+test("a listener that came by the queue hears everything", async () => {
+  const heard = [];
+  const queue = [(service) => service.on("*", (detail, name) => heard.push(name))];
+  const page = new Page({ secure: false, window: { Service: queue, ServiceConfig: CONFIG } });
+
+  page.load();
+  await settled();
+
+  assert.deepEqual(heard, ["error"]);
+});
+
+test("what is wrong in the queue is the page's own mistake, and stops nothing", () => {
+  const calls = [];
+  const fails = () => {
+    throw new Error("the page's own");
+  };
+  const page = new Page({ window: { Service: ["no function", fails, () => calls.push("called")] } });
+
+  page.load();
+
+  assert.deepEqual(page.reported.map(String), ["TypeError: callback is not a function", "Error: the page's own"]);
+  assert.deepEqual(calls, ["called"]);
+});
+
+test("whatever else is named Service is replaced", () => {
+  const page = new Page({ window: { Service: { logout: "the page's" } } });
+
+  assert.equal(typeof page.load().logout, "function");
+});
+
+test("debug names the version and the browser, and why there is no widget", async () => {
+  const page = new Page({ secure: false });
+  const handle = page.load();
+
+  page.window.initService(CONFIG);
+  await settled();
+
+  const { version, browser, boot } = handle.debug();
+  assert.equal(version, "1.0");
+  assert.equal(browser.userAgent, "Test");
+  assert.equal(browser.origin, "http://shop.example");
+  assert.equal(boot.error.code, "insecure_context");
 });
 
 test("debug tells how Python started, and what the widget tells", async () => {
@@ -435,15 +602,37 @@ test("debug tells how Python started, and what the widget tells", async () => {
   assert.equal(typeof handle.debug().boot.milliseconds, "number");
 });
 
-test("the browser's own fetch is used even if the page replaces it later", async () => {
+test("F079: the browser's own is used even if the page replaces it later, by Python too", async () => {
   const page = new Page();
   page.load();
-  page.window.fetch = () => assert.fail("the page's fetch was called");
+  const { window } = page.window;
+  const { JSON: json, Promise: promise } = window;
+  const { parse } = json;
+  const replacement = () => assert.fail("the page's own was called");
+  Object.assign(window, { fetch: replacement, setTimeout: replacement, Promise: class {} });
+  json.parse = replacement;
 
   page.window.initService(CONFIG);
   await settled();
 
   assert.equal(page.hosts.length, 1);
+  assert.equal(page.globals.JSON.parse, parse);
+  assert.equal(page.globals.Promise, promise);
+  assert.equal(page.globals.document, page.document);
+  assert.equal((await page.globals.fetch("https://chat.example/")).ok, true);
+});
+
+test("F079: what the page replaced is named when the start fails, and in debug", async () => {
+  const broken = () => {
+    throw new Error("out of order");
+  };
+  const page = new Page({ window: { setTimeout: broken, ServiceConfig: CONFIG } });
+
+  const handle = page.load();
+  await assert.rejects(handle.ready, { code: "boot_failed" });
+
+  assert.match(page.dom[0][1].message, /out of order \(The page has replaced .*setTimeout.*: load sdk\.js before/);
+  assert.ok(handle.debug().boot.replaced.includes("setTimeout"));
 });
 
 function violation(members) {

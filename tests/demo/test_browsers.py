@@ -7,9 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from chatkey_demo.browsers import Found, Machine, NoBrowserError, Profile, find, launch_options
+from chatkey_demo.browsers import Found, Kind, Machine, NoBrowserError, Profile, find, kind_of, launch_options
 
 PLAYWRIGHTS = Path("/playwright/chrome")
+OWN: dict[Kind, Path] = {
+    "chromium": PLAYWRIGHTS,
+    "firefox": Path("/playwright/firefox"),
+    "webkit": Path("/playwright/webkit"),
+}
 NOW = 1_790_000_000.0
 
 
@@ -30,7 +35,7 @@ def bare(tmp_path: Path) -> Machine:
     """A machine without any browser, on which nothing can be installed."""
     return Machine(
         environ={"XDG_CACHE_HOME": str(tmp_path)},
-        own_executable=PLAYWRIGHTS,
+        own=OWN,
         which=lambda name: None,
         is_file=lambda path: False,
         run=Commands(succeed=False),
@@ -88,7 +93,7 @@ def test_a_failed_installation_leads_to_the_systems_and_is_not_tried_again_for_a
     expected = Found("chromium", "/usr/bin/google-chrome", "installed on this machine")
 
     first = find(machine)
-    os.utime(tmp_path / "chatkey" / "playwright-install-failed", (NOW, NOW))
+    os.utime(tmp_path / "chatkey" / "playwright-install-chromium-failed", (NOW, NOW))
     second = find(replace(machine, now=lambda: NOW + 86_000))
     tries_in_a_day = len(commands.ran)
     third = find(replace(machine, now=lambda: NOW + 87_000))
@@ -125,6 +130,21 @@ def test_the_ca_is_trusted_by_key_and_no_other_error_is_ignored() -> None:
     assert "--ignore-certificate-errors" not in args
 
 
+def test_debians_chromium_without_windows_is_started_where_nobody_looks(bare: Machine) -> None:
+    found = find(replace(bare, which=knows(chromium="/bin/chromium", chromium_headless_shell="/bin/shell")))
+
+    assert launch_options(found)["executable_path"] == "/bin/shell"
+    assert launch_options(found, headed=True)["executable_path"] == "/bin/chromium"
+    assert launch_options(found, profile=Profile.REALISTIC)["executable_path"] == "/bin/chromium"
+    assert str(found) == "/bin/chromium, /bin/shell (installed on this machine)"
+
+
+def test_another_browser_is_not_mixed_with_debians(bare: Machine) -> None:
+    found = find(replace(bare, which=knows(google_chrome="/bin/chrome", chromium_headless_shell="/bin/shell")))
+
+    assert launch_options(found)["executable_path"] == "/bin/chrome"
+
+
 def test_the_realistic_profile_takes_playwrights_conveniences_away() -> None:
     found = Found("chromium", None, "")
 
@@ -134,7 +154,108 @@ def test_the_realistic_profile_takes_playwrights_conveniences_away() -> None:
     assert "ignore_default_args" not in launch_options(found)
 
 
-def test_firefox_is_driven_through_its_own_protocol() -> None:
+def test_a_firefox_of_the_system_is_driven_through_webdriver_bidi() -> None:
     options = launch_options(Found("firefox", "/usr/bin/firefox-esr", ""))
 
-    assert options == {"headless": True, "executable_path": "/usr/bin/firefox-esr", "channel": "moz-firefox"}
+    assert (options["executable_path"], options["channel"]) == ("/usr/bin/firefox-esr", "moz-firefox")
+
+
+@pytest.mark.parametrize("kind", ["firefox", "webkit"])
+def test_builds_of_playwright_are_driven_by_its_own_protocol(kind: Kind) -> None:
+    options = launch_options(Found(kind, None, ""))
+
+    assert (options["executable_path"], options.get("channel")) == (None, None)
+
+
+def test_a_firefox_shows_no_animations_unless_it_is_a_realistic_one() -> None:
+    found = Found("firefox", None, "")
+
+    assert launch_options(found)["firefox_user_prefs"] == {"ui.prefersReducedMotion": 1}
+    assert "ui.prefersReducedMotion" not in launch_options(found, profile=Profile.REALISTIC)["firefox_user_prefs"]
+
+
+def test_a_realistic_firefox_has_its_popup_blocker_and_slow_timers_back() -> None:
+    prefs = launch_options(Found("firefox", None, ""), profile=Profile.REALISTIC)["firefox_user_prefs"]
+
+    assert prefs["dom.disable_open_during_load"] is True
+    assert prefs["dom.min_background_timeout_value"] == 1000
+
+
+# kinds
+
+
+@pytest.mark.parametrize(
+    ("wanted", "kind"),
+    [
+        ("", "chromium"),
+        ("webkit", "webkit"),
+        ("firefox-esr", "firefox"),
+        ("/Applications/Firefox.app/Contents/MacOS/firefox", "firefox"),
+        ("/opt/firefox/chrome", "chromium"),
+    ],
+)
+def test_what_is_wanted_says_which_kind(wanted: str, kind: Kind) -> None:
+    assert kind_of(wanted) == kind
+
+
+def test_the_name_of_a_kind_takes_playwrights_own_first(bare: Machine) -> None:
+    machine = replace(
+        bare,
+        environ={"CHATKEY_BROWSER": "firefox"},
+        is_file=has(str(OWN["firefox"]), str(PLAYWRIGHTS)),
+        which=knows(firefox="/usr/bin/firefox"),
+    )
+
+    assert find(machine) == Found("firefox", None, "installed by Playwright")
+
+
+def test_the_path_of_playwrights_own_is_driven_as_such(bare: Machine) -> None:
+    own = str(OWN["firefox"])
+    machine = replace(bare, environ={"CHATKEY_BROWSER": own}, is_file=has(own))
+
+    assert find(machine) == Found("firefox", None, "CHATKEY_BROWSER")
+
+
+@pytest.mark.parametrize(
+    ("names", "path"),
+    [
+        ({"firefox": "/usr/bin/firefox", "firefox_esr": "/usr/bin/firefox-esr"}, "/usr/bin/firefox-esr"),
+        ({"firefox": "/usr/bin/firefox"}, "/usr/bin/firefox"),
+    ],
+)
+def test_a_firefox_of_the_system_is_found(bare: Machine, names: dict[str, str], path: str) -> None:
+    environ = {**bare.environ, "CHATKEY_BROWSER": "firefox"}
+    machine = replace(bare, environ=environ, which=knows(**names, chromium="/usr/bin/chromium"))
+
+    assert find(machine) == Found("firefox", path, "installed on this machine")
+
+
+def test_root_on_debian_gets_the_package_of_firefox(bare: Machine) -> None:
+    commands = Commands(succeed=True)
+
+    def which(name: str) -> str | None:
+        installed = "--no-install-recommends firefox-esr" in commands.ran
+        return {"apt-get": "/usr/bin/apt-get", "firefox-esr": "/usr/bin/firefox-esr" if installed else None}.get(name)
+
+    environ = {**bare.environ, "CHATKEY_BROWSER": "firefox"}
+
+    found = find(replace(bare, environ=environ, run=commands, which=which, is_root=True))
+
+    assert found == Found("firefox", "/usr/bin/firefox-esr", "Debian's package, just installed")
+
+
+def test_without_a_firefox_the_message_says_what_to_do_about_it(bare: Machine) -> None:
+    machine = replace(bare, environ={**bare.environ, "CHATKEY_BROWSER": "firefox"}, which=knows(chromium="/chromium"))
+
+    with pytest.raises(NoBrowserError, match=r"No Firefox .* CHATKEY_BROWSER=/path/to/firefox, .* install firefox"):
+        find(machine)
+
+
+def test_webkit_is_playwrights_own_or_none_even_for_root(bare: Machine) -> None:
+    commands = Commands(succeed=False)
+    environ = {**bare.environ, "CHATKEY_BROWSER": "webkit"}
+
+    with pytest.raises(NoBrowserError, match=r"Only Playwright's own build .* not a Safari: .* install webkit"):
+        find(replace(bare, environ=environ, run=commands, which=lambda name: f"/usr/bin/{name}", is_root=True))
+
+    assert commands.ran == ["install webkit"]

@@ -40,5 +40,5 @@ def test_it_speaks_to_the_hubs_exact_origin_and_listens_to_no_other(client: Clie
     script = client.get("/static/spy.js").text
 
     assert script.count("postMessage(") == 1
-    assert "debug: debug() }, hub)" in script
+    assert "debug: { ...debug(), ...shown } }, hub)" in script
     assert "origin === hub && source === parent" in script

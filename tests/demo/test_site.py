@@ -48,7 +48,7 @@ def test_the_page_has_the_configuration_and_loads_the_script_asynchronously(clie
     page = client.get("/alder/").text
 
     assert 'providerId: "prov_1"' in page
-    assert '<script async src="https://chat.localhost:7002/assets/sdk.js"></script>' in page
+    assert '<script async src="https://chat.localhost:7002/assets/sdk.js"' in page
     assert page.index("ServiceConfig") < page.index("sdk.js")
     assert SECRET not in page
 
@@ -72,7 +72,7 @@ def test_a_shop_without_custom_login_offers_neither_gettoken_nor_sign_in(client:
     assert 'action="login"' not in page
 
 
-def test_the_strict_policy_names_the_nonce_of_every_inline_script(client: Client) -> None:
+def test_the_strict_policy_names_the_nonce_of_every_script(client: Client) -> None:
     open_shop(client)
 
     answer = client.get("/alder/?csp=strict")
@@ -80,7 +80,7 @@ def test_the_strict_policy_names_the_nonce_of_every_inline_script(client: Client
     policy = answer.headers["content-security-policy"]
     nonce = re.search(r"'nonce-([^']+)'", policy)
     assert nonce
-    assert len(re.findall(rf'<script nonce="{re.escape(nonce[1])}"', answer.text)) == 2
+    assert len(re.findall(rf'<script [^>]*nonce="{re.escape(nonce[1])}"', answer.text)) == 3
     assert "unsafe-inline" not in policy
     assert "connect-src 'self' https://chat.localhost:7002 wss://chat.localhost:7002" in policy
 

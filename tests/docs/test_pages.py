@@ -8,9 +8,10 @@ import tomllib
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 import click
+import codes_page
 import contract
 import generate_docs
 import pytest
@@ -22,7 +23,7 @@ from chatkey_oauth.settings import Settings as FakeSettings
 from chatkey_protocol.codes import Code
 from chatkey_server.app import create_app
 from chatkey_server.settings import SETTINGS, Settings
-from chatkey_widget.errors import MEANINGS
+from chatkey_widget.errors import MEANINGS, Phase
 
 ROOT = Path(__file__).parents[2]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
@@ -155,7 +156,22 @@ def test_every_code_is_documented() -> None:
     listed = set(re.findall(r"^\| `(\w+)`", text_of("codes.md"), re.MULTILINE))
 
     assert listed == set(Code) | set(MEANINGS) | start_codes()
-    assert set(generate_docs.START_CODES) == start_codes()
+    assert set(codes_page.START_CODES) == start_codes()
+
+
+def test_of_every_code_the_page_says_whose_it_is_where_it_arises_why_and_what_to_do() -> None:
+    listed = text_of("codes.md").partition("## ")[0]
+    rows = [line.strip("| ").split(" | ") for line in listed.splitlines() if line.startswith("| `")]
+    told = {code: notice for code, _, _, _, _, _, *notice in rows}
+
+    assert [code.strip("`") for code, *_ in rows] == sorted(set(Code) | set(MEANINGS) | start_codes())
+    for code, of, phase, cause, remedy, again, *_ in rows:
+        assert set(of.split(", ")) <= {"script", "widget", "server"}, code
+        assert phase in get_args(Phase), code
+        assert cause.endswith((".", "!")), code
+        assert remedy, code
+        assert again.split(" |")[0] in {"yes", "no"}, code
+    assert told["`popup_closed`"] == ["The sign-in window was closed."]
 
 
 def test_the_common_mistakes_are_named_by_codes_that_exist() -> None:
@@ -178,7 +194,7 @@ def test_every_event_of_the_widget_is_documented_and_no_other() -> None:
 def test_every_member_of_the_handle_is_documented() -> None:
     script = (ROOT / "widget_sim" / "page" / "sdk.js").read_text()
     handle = script.partition("const handle = Object.freeze({")[2].partition("\n  });")[0]
-    members = set(re.findall(r"^    (?:get )?(\w+)(?=\(|: \()", handle, re.MULTILINE))
+    members = set(re.findall(r"^    (?:get |async )?(\w+)(?=\(|: \()", handle, re.MULTILINE))
     section = text_of("integrators.md").partition("## The handle")[2].partition("## ")[0]
     rows = re.findall(r"^\| (`.+?) \|", section, re.MULTILINE)
 

@@ -341,7 +341,7 @@ class Socket:
 
 
 def _announces_a_restart(frame: Json) -> bool:
-    return frame["type"] == "error" and frame["code"] == "restarting"
+    return (frame["type"], frame.get("code")) == ("error", "restarting")
 
 
 class Tab:

@@ -19,6 +19,7 @@ WHERE = ["-c", str(SCENARIOS / "pytest.ini"), "--rootdir", str(SCENARIOS), str(S
         (["-k", "logout"], ["-k", "logout"]),
         (["--list"], ["--collect-only", "-q"]),
         (["--headed"], ["--chatkey-headed"]),
+        (["--browser", "firefox"], ["--chatkey-browser", "firefox"]),
         (["--browser", "/usr/bin/chromium"], ["--chatkey-browser", "/usr/bin/chromium"]),
         (["--trace"], ["--chatkey-trace", "on"]),
         (["--results", "kept"], ["--chatkey-results", "kept"]),
@@ -41,6 +42,26 @@ def test_what_is_asked_for_reaches_pytest_whose_status_is_returned(
 
     assert calls == [[*WHERE, *passed_on]]
     assert result.exit_code == 5
+
+
+ASKED_TO_END = """
+import os, pathlib, signal
+
+def pytest_collection_finish(): os.kill(os.getpid(), signal.SIGTERM)
+
+def pytest_unconfigure(): pathlib.Path("ended in order").touch()
+"""
+
+
+def test_a_run_that_is_asked_to_end_ends_what_it_has_started(tmp_path: Path) -> None:
+    (tmp_path / "asked_to_end.py").write_text(ASKED_TO_END)
+    run = "from chatkey_e2e.cli import e2e; e2e()"
+    command = [sys.executable, "-c", run, "-k", "cleared_key", "-p", "asked_to_end"]
+
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    assert done.returncode == pytest.ExitCode.INTERRUPTED
+    assert (tmp_path / "ended in order").exists()
 
 
 def test_it_runs_anywhere_and_says_in_a_sentence_what_to_do_without_a_browser(tmp_path: Path) -> None:

@@ -57,6 +57,12 @@ class Context:
     def on(self, name, listener):
         pass
 
+    def expose_binding(self, name, listener):
+        pass
+
+    def add_init_script(self, script):
+        pass
+
     def set_default_timeout(self, milliseconds):
         pass
 

@@ -1,14 +1,16 @@
 """The secret-leak check finds a token wherever the contract does not put it, and nowhere else."""
 
+import json
 from dataclasses import dataclass, field
 from typing import Any, cast
 
 import jwt
 import pytest
-from playwright.sync_api import BrowserContext, Request, WebSocket
+from playwright.sync_api import BrowserContext, Request
 
 from chatkey_demo.stack.stack import Stack
-from chatkey_e2e.witness import Sent, Witness
+from chatkey_e2e.sockets import Sent, Socket
+from chatkey_e2e.witness import Witness
 
 SECRET = "the-provider's-secret-key-of-32-bytes"
 URI = "wss://chat.localhost/v1/socket"
@@ -29,11 +31,6 @@ IDENTITY = token(type="identity", uid="google:1")
 class FakeRequest:
     url: str
     headers: dict[str, str] = field(default_factory=dict)
-
-
-@dataclass
-class FakeSocket:
-    url: str
 
 
 @dataclass
@@ -77,7 +74,7 @@ class FakeStack:
 def make_witness(written: str = "") -> Witness:
     """A witness of sockets opened with each kind of token."""
     witness = Witness(cast("Stack", FakeStack([FakeServer(FakeProcess(written=written))])), {SECRET})
-    witness.sent += [Sent(URI, {"type": "connect", "token": token}) for token in (VISITOR, CUSTOM, SOCIAL)]
+    witness.sent += [Sent(URI, json.dumps({"type": "connect", "token": token})) for token in (VISITOR, CUSTOM, SOCIAL)]
     witness.requests.append(cast("Request", FakeRequest(f"{EXCHANGE}?auth={IDENTITY}&jkt=x")))
     return witness
 
@@ -134,7 +131,7 @@ def test_a_token_elsewhere_in_the_page_is_a_leak(place: str) -> None:
 def test_a_token_in_an_address_is_a_leak() -> None:
     witness = make_witness()
     witness.requests.append(cast("Request", FakeRequest(f"https://shop.localhost/?t={IDENTITY}")))
-    witness.sockets.append(cast("WebSocket", FakeSocket(f"{URI}?token={VISITOR}")))
+    witness.sockets.append(Socket(f"{URI}?token={VISITOR}"))
 
     assert sorted(leaks(witness)) == [
         "a token of type 'identity' in the address https://shop.localhost/",

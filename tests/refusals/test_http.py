@@ -472,6 +472,7 @@ def test_50_visitor_tokens_at_once_are_all_good(service: Service, shop: Shop) ->
 @pytest.mark.row("HTP-048")
 @pytest.mark.parametrize("hour", ["an ordinary minute", "midnight"])
 def test_a_visitor_token_lives_to_the_end_of_the_minute_after_its_own(service: Service, shop: Shop, hour: str) -> None:
+    """F064: to the second, and not a day later, when the key of its minute is the same."""
     span = 86_400 if hour == "midnight" else 60
     service.advance((span - 5 - service.now()) % span)  # five seconds before the minute, or the UTC day, ends
     token = shop.visitor_token()

@@ -150,6 +150,7 @@ def case(row: str, code: str, **claims: Any) -> Any:
 def test_a_proof_with_one_wrong_claim_is_refused_for_that(
     service: Service, shop: Shop, make: Maker, claims: Json, code: str
 ) -> None:
+    """F127, F128: `htu` of another place, and a proof without `ath`, among others."""
     assert connect(service, shop, make).granted
     ended = connect(service, shop, make, **at_port(claims, service))
 
@@ -170,6 +171,7 @@ def test_a_proof_with_one_wrong_claim_is_refused_for_that(
 def test_a_proof_that_is_only_unusual_is_accepted(
     service: Service, shop: Shop, make: Maker, header: Json, claims: Json
 ) -> None:
+    """F127: `htu` is compared without query, fragment and case of scheme and host."""
     assert connect(service, shop, make, header=header, **at_port(claims, service)).granted
 
 
@@ -183,6 +185,7 @@ def test_a_proof_that_is_only_unusual_is_accepted(
     ],
 )
 def test_iat_only_measures_how_far_the_clock_is_off(service: Service, shop: Shop, make: Maker, seconds: int) -> None:
+    """F133: an hour off, with this connection's nonce, is accepted, and logged."""
     assert connect(service, shop, make, iat=int(service.now()) + seconds).granted
 
     assert abs(service.heard("socket.ready")["facts"]["skew"] - seconds) <= 2
@@ -221,6 +224,16 @@ def test_the_tokens_hash_in_another_spelling_is_refused_and_named(
     assert ended.refusal == ("proof_ath", FORBIDDEN)
     assert cause in ended.last["cause"]
     assert service.heard("socket.refused")["facts"]["cause"] == ended.last["cause"]
+
+
+def test_the_hash_of_another_token_is_refused(service: Service, shop: Shop) -> None:
+    """F128: a proof goes with one token, though both are bound to its key."""
+    token, another = shop.token(), shop.token(uid="another")
+    with service.socket() as one, service.socket() as other:
+        assert one.connect(token, one.prove(shop.key, token)).granted
+        ended = other.connect(token, other.prove(shop.key, another))
+
+    assert ended.refusal == ("proof_ath", FORBIDDEN)
 
 
 @pytest.mark.row("PRF-093")
@@ -298,12 +311,14 @@ def test_the_nonce_in_another_spelling_is_refused(service: Service, shop: Shop, 
 
 @pytest.mark.row("PRF-062")
 def test_a_proof_opens_one_socket_and_a_jti_is_not_remembered(service: Service, shop: Shop) -> None:
+    """F125: said again on another socket, it is refused; the first stays."""
     token = shop.token()
     with service.socket() as first, service.socket() as second, service.socket() as third:
         proof = first.prove(shop.key, token, jti="the-same")
         assert first.connect(token, proof).granted
 
         assert second.connect(token, proof).refusal == ("proof_nonce", NONCE)
+        assert first.ask({"type": "ping"})["type"] == "pong"
         signed_again = third.prove(shop.key, token, jti="the-same", iat=int(service.now()) + 1)
         assert third.connect(token, signed_again).granted  # over this connection's own nonce: no replay
 
@@ -336,6 +351,7 @@ def test_a_jti_in_somebody_elses_bad_proof_is_not_taken_from_its_owner(
 
 @pytest.mark.row("PRF-083")
 def test_a_stale_nonce_is_gone_with_its_connection_and_the_next_has_a_fresh_one(service: Service, shop: Shop) -> None:
+    """F126: there is no second challenge in a connection."""
     with service.socket() as slow:
         service.advance(10)
         assert slow.end().refusal == ("auth_timeout", 4408)
@@ -377,6 +393,7 @@ def test_an_honest_user_connects_after_twenty_rejected_proofs(
 def test_a_token_with_the_key_of_somebody_else_is_refused(
     service: Service, shop: Shop, key: BrowserKey, row: str
 ) -> None:
+    """F123: the thief's key is not in it; its owner still connects."""
     stolen = shop.token(uid="alice")
 
     assert service.try_token(stolen, key).refusal == ("proof_key_mismatch", FORBIDDEN)

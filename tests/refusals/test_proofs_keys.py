@@ -74,6 +74,8 @@ def honest_claims(peer: Peer, make: Maker, shop: Shop, token: str) -> Json:
 )
 @pytest.mark.parametrize("signed", [True, False], ids=["signed", "unsigned"])
 def test_only_es256_is_an_algorithm(service: Service, shop: Shop, make: Maker, algorithm: object, signed: bool) -> None:
+    """F129: not `none`, not in other letters."""
+
     def proof(peer: Peer, token: str) -> str:
         alg = make.removed if algorithm is GONE else algorithm
         made = peer.prove(shop.key, token, header={"alg": alg})
@@ -116,6 +118,8 @@ def test_a_symmetric_key_in_the_header_proves_nothing(service: Service, shop: Sh
 def test_a_mac_with_the_public_key_proves_nothing(
     service: Service, shop: Shop, make: Maker, serialised: Callable[[BrowserKey, Maker], bytes], algorithm: str
 ) -> None:
+    """F129: nor HS256 with the public key as the secret."""
+
     def proof(peer: Peer, token: str) -> str:
         header = {"typ": "wf-proof+jwt", "alg": algorithm, "jwk": shop.key.jwk}
         return make.jws(header, honest_claims(peer, make, shop, token), serialised(shop.key, make))
@@ -142,6 +146,7 @@ RSA = rsa.generate_private_key(65537, 2048)
 def test_a_valid_signature_by_another_algorithm_is_refused(
     service: Service, shop: Shop, make: Maker, algorithm: str, private: Any
 ) -> None:
+    """F129: nor a true signature of another kind."""
     public: Json = jwt.get_algorithm_by_name(algorithm).to_jwk(private.public_key(), as_dict=True)
 
     def proof(peer: Peer, token: str) -> str:
@@ -230,6 +235,7 @@ def bad(row: str, member: str, **changes: Any) -> Any:
 def test_what_is_not_one_public_p256_key_is_refused(
     service: Service, shop: Shop, make: Maker, changes: Json, member: str
 ) -> None:
+    """F130: a private member, coordinates off the curve, another curve."""
     members = {name: make.removed if value is GONE else value for name, value in changes.items()}
 
     assert with_header(service, shop, {"jwk": make.merged(shop.key.jwk, {})}).granted
@@ -260,6 +266,7 @@ def test_a_proof_without_its_key_is_refused(
 
 @pytest.mark.row("PRF-015")
 def test_a_private_key_in_the_header_is_refused_and_stays_out_of_answer_and_log(service: Service, shop: Shop) -> None:
+    """F130: it is not repeated."""
     d = number(shop.key.private.private_numbers().private_value)
 
     ended = with_header(service, shop, {"jwk": {**shop.key.jwk, "d": d}})
@@ -350,6 +357,7 @@ def test_a_member_named_twice_in_the_key_is_refused(
 def test_a_jws_that_does_not_say_it_is_a_proof_is_refused(
     service: Service, shop: Shop, make: Maker, typ: object
 ) -> None:
+    """F132: `typ` is exactly that of a proof."""
     assert with_header(service, shop, {"typ": "wf-proof+jwt"}).granted
     ended = with_header(service, shop, {"typ": make.removed if typ is GONE else typ})
 
@@ -388,6 +396,7 @@ def to_der(raw: bytes) -> bytes:
 def test_a_signature_that_is_not_this_keys_raw_r_and_s_is_refused(
     service: Service, shop: Shop, make: Maker, change: Callable[[bytes], bytes], cause: str | None
 ) -> None:
+    """F131: DER is refused and named."""
     assert with_signature(service, shop, make, lambda raw: raw).granted
     ended = with_signature(service, shop, make, change)
 

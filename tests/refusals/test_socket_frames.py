@@ -161,6 +161,7 @@ BAD_TEXT = (b"\xff\xfe", b"\xed\xa0\x80", b"\xc0\xaf", b"\xf4\x90\x80\x80", b"\x
 def test_what_breaks_the_protocol_ends_the_connection(
     service: Service, shop: Shop, sent: bytes, close: int | tuple[int, int]
 ) -> None:
+    """F141: with the standard's own code, and without a word."""
     with ready(service, shop) as wire:
         assert wire.say({"type": "ping"})["type"] == "pong"
         wire.send(sent)

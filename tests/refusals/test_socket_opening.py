@@ -49,6 +49,7 @@ def test_a_page_without_a_secure_origin_of_its_own_is_refused(service: Service, 
 def test_a_provider_that_keeps_to_its_pages_refuses_foreign_ones(
     service: Service, own_pages_only: Shop, origin: str | None
 ) -> None:
+    """F135: the socket is accepted first, so that the page hears why."""
     shop = own_pages_only
     token = shop.token()
 
@@ -128,8 +129,10 @@ def test_a_token_among_the_subprotocols_is_not_echoed(service: Service, shop: Sh
 
 @pytest.mark.row("WSK-021")
 def test_a_silent_peer_is_closed_when_its_time_is_over(service: Service, shop: Shop) -> None:
+    """F120: after ten seconds without `connect`."""
     with service.socket() as silent:
-        service.advance(silent.hello["auth_timeout"])
+        assert silent.hello["auth_timeout"] == 10
+        service.advance(10)
 
         assert silent.end().refusal == ("auth_timeout", 4408)
     assert service.try_token(shop.token(), shop.key).granted
@@ -139,6 +142,7 @@ def test_a_silent_peer_is_closed_when_its_time_is_over(service: Service, shop: S
 def test_a_second_connect_ends_the_connection_and_changes_nothing(
     service: Service, shop: Shop, key: BrowserKey, row: str
 ) -> None:
+    """F122, F126: a connection has one nonce and one identity."""
     mine = shop.token(uid="ann")
     second = mine if row == "WSK-024" else shop.token(uid="bob", cnf={"jkt": key.jkt})
     with service.socket() as peer, service.socket() as bob:
@@ -170,6 +174,7 @@ def test_a_second_connect_ends_the_connection_and_changes_nothing(
 def test_a_frame_before_connect_is_refused_and_never_somebodys(
     service: Service, shop: Shop, frame: dict[str, Any]
 ) -> None:
+    """F121: nothing of it is done."""
     token = shop.token(uid=f"early-{frame['type']}")
     with service.socket() as early:
         early.say(frame)
@@ -217,6 +222,7 @@ def test_members_that_are_not_known_are_passed_over(service: Service, shop: Shop
 def test_a_connect_frame_that_is_no_strict_json_is_refused(
     service: Service, shop: Shop, damaged: Any, close: int
 ) -> None:
+    """F141: the reason is the code, and nothing of the server's own shows."""
     token = shop.token()
     with service.socket() as honest, service.socket() as faulty:
         honest_frame, frame = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -52,6 +53,7 @@ def with_member(text: str) -> Spoil:
     ],
 )
 def test_a_payload_is_one_strict_json_object(door: Door, make: Maker, spoil: Spoil) -> None:
+    """F111: a name that stands twice would have two readers see two values."""
     payload = make.dumps(door.claims())
 
     door.accept(door.shop.sign(payload))
@@ -97,6 +99,7 @@ def test_white_space_around_json_is_json(door: Door, make: Maker, spaced: Spoil)
 @pytest.mark.row("JWT-095", "JWT-137", "JWT-140")
 @pytest.mark.contract("D-20/passed-over")
 def test_claims_of_other_peoples_are_passed_over(door: Door, row: str) -> None:
+    """F111: claims that are not known are ignored."""
     claims: Json = {
         "JWT-095": {"__proto__": {"uid": "root"}, "constructor": {"prototype": {}}, "toString": "x"},
         "JWT-137": {"sub": 7, "jti": 7, "iss": ["https://issuer.example"]},
@@ -117,6 +120,7 @@ def test_nobody_becomes_an_agent_by_a_claim(service: Service, shop: Shop) -> Non
 @pytest.mark.contract("D-20/passed-over")
 @pytest.mark.parametrize("aud", ["somebody-else", ["a", "b"], 7])
 def test_an_audience_is_passed_over(door: Door, aud: object) -> None:
+    """F111: the contract gives `aud` no meaning."""
     door.accept(door.shop.sign(door.claims(aud=aud)))
 
 
@@ -150,6 +154,7 @@ def each(row: str, claim: str, **values: object) -> list[Any]:
 def test_a_claim_is_there_and_has_its_type_and_bounds(
     door: Door, make: Maker, changes: dict[str, Any], member: str
 ) -> None:
+    """F058, F105, F107: the member is named, whatever is wrong with it."""
     changes = {name: make.removed if value is MISSING else value for name, value in changes.items()}
 
     door.accept(door.shop.sign(door.claims()))
@@ -164,6 +169,7 @@ def test_a_claim_is_there_and_has_its_type_and_bounds(
     [pytest.param("1e10", id="JWT-104-exponent"), pytest.param("1900000000.0", id="JWT-104-fraction")],
 )
 def test_a_time_is_written_as_an_integer(door: Door, make: Maker, literal: str) -> None:
+    """F058: a fraction is refused as well; there is no mode that would let it pass."""
     payload = make.dumps(door.claims(exp=0)).replace(b'"exp":0', b'"exp":' + literal.encode())
 
     door.accept(door.shop.sign(door.claims()))
@@ -174,6 +180,7 @@ def test_a_time_is_written_as_an_integer(door: Door, make: Maker, literal: str) 
 
 @pytest.mark.row("JWT-108")
 def test_milliseconds_are_told_from_seconds(door: Door) -> None:
+    """F057: the cause is named."""
     told = door.refuse(door.shop.sign(door.claims(exp=door.shop.now * 1000)), "token_claims")
 
     assert (told["member"], told["cause"]) == ("exp", "exp looks like milliseconds; write seconds")
@@ -190,6 +197,7 @@ def test_a_name_is_text_whatever_it_looks_like(service: Service, shop: Shop) -> 
 
 @pytest.mark.row("JWT-123")
 def test_a_uid_of_255_characters_is_accepted_and_one_of_10_kb_is_not(service: Service, shop: Shop) -> None:
+    """F105: a `uid` has its bound."""
     assert service.try_token(shop.token(uid="u" * 255), shop.key).granted
     assert service.try_token(shop.token(uid="u" * 10_000), shop.key).refusal == ("token_too_large", 4401)
 
@@ -228,6 +236,7 @@ def test_a_lifetime_is_told_from_a_time(door: Door) -> None:
 
 @pytest.mark.row("JWT-111")
 def test_a_custom_token_lives_two_hours_at_most(socket_door: SocketDoor) -> None:
+    """F059: a day is too long for a token that anybody could copy."""
     now = socket_door.shop.now
 
     socket_door.accept(socket_door.shop.token(iat=now, exp=now + 7200))
@@ -239,9 +248,22 @@ def test_a_custom_token_lives_two_hours_at_most(socket_door: SocketDoor) -> None
 @pytest.mark.row("JWT-114")
 @pytest.mark.parametrize("ahead", [2, 30, 59])
 def test_a_clock_that_is_a_little_ahead_is_honest(door: Door, ahead: int) -> None:
+    """F054: up to a minute."""
     now = door.shop.now
 
     door.accept(door.shop.sign(door.claims(iat=now + ahead, nbf=now + ahead)))
+
+
+@pytest.mark.row("JWT-115")
+def test_a_clock_that_is_ten_minutes_ahead_is_told_by_how_much(door: Door) -> None:
+    """F054: the message has the difference, and says whose clock it is."""
+    now = door.shop.now
+
+    told = door.refuse(door.shop.sign(door.claims(iat=now + 600, nbf=now + 600, exp=now + 1800)), "token_not_yet_valid")
+
+    ahead = re.search(r"iat lies (\d+) s ahead of this server's clock; set the clock that made it", told["message"])
+    assert ahead is not None
+    assert 595 <= int(ahead[1]) <= 600
 
 
 # which business
@@ -249,6 +271,7 @@ def test_a_clock_that_is_a_little_ahead_is_honest(door: Door, ahead: int) -> Non
 
 @pytest.mark.row("JWT-120")
 def test_a_token_for_another_business_is_refused(service: Service, door: Door) -> None:
+    """F045: the widget does not send it; the server would refuse it."""
     other = service.shop()
     forged = door.shop.sign(door.claims(pid=other.id))
 
@@ -296,6 +319,7 @@ def says(service: Service, shop: Shop, uid: str, body: str | None = None) -> lis
     ids=["nfc-nfd", "case", "homoglyph", "space"],
 )
 def test_uids_that_look_alike_are_two_people(service: Service, one: str, other: str) -> None:
+    """F105: compared byte by byte, and never evened out."""
     shop = service.shop()
 
     says(service, shop, one, "mine")
@@ -323,11 +347,13 @@ def test_a_member_called_like_a_visitor_does_not_see_the_visitors_conversation(s
         pytest.param("agent", id="JWT-128-agent"),
         pytest.param("admin", id="JWT-128-admin"),
         pytest.param("User", id="JWT-128-case"),
+        pytest.param("USER", id="JWT-128-capitals"),
         pytest.param("user ", id="JWT-128-space"),
         pytest.param("", id="JWT-128-empty"),
     ],
 )
 def test_a_token_of_an_unknown_kind_is_refused(door: Door, type_: str) -> None:
+    """F107: letter case counts."""
     door.accept(door.shop.sign(door.claims()))
 
     assert door.refuse(door.shop.sign(door.claims(type=type_)), "token_type")["member"] == "type"
@@ -337,6 +363,7 @@ def test_a_token_of_an_unknown_kind_is_refused(door: Door, type_: str) -> None:
 def test_the_kind_visitor_is_signed_with_the_minute_and_never_with_the_secret(
     socket_door: SocketDoor, make: Maker
 ) -> None:
+    """F107: nobody signs a visitor's token but the service."""
     shop = socket_door.shop
 
     socket_door.refuse(shop.token(type="visitor"), "token_signature")
@@ -362,12 +389,14 @@ def test_the_kind_visitor_is_signed_with_the_minute_and_never_with_the_secret(
         pytest.param({"cnf": {"jkt": ["{jkt}"]}}, id="JWT-131-array"),
         pytest.param({"cnf": {"jkt": 7}}, id="JWT-131-number"),
         pytest.param({"cnf": {"jkt": "{jkt}="}}, id="JWT-131-padded"),
+        pytest.param({"cnf": {"jkt": "abc"}}, id="JWT-131-short"),
         pytest.param({"cnf": {"cnf": {"jkt": "{jkt}"}}}, id="JWT-132-nested"),
         pytest.param({"cnf": MISSING, "jkt": "{jkt}"}, id="JWT-132-top-level"),
         pytest.param({"cnf": MISSING, "cnf.jkt": "{jkt}"}, id="JWT-132-dotted-name"),
     ],
 )
 def test_a_member_without_a_bound_key_is_refused(socket_door: SocketDoor, make: Maker, changes: dict[str, Any]) -> None:
+    """F104: missing, empty, flat, or of another form: 4403."""
     jkt = socket_door.shop.key.jkt
 
     socket_door.accept(socket_door.shop.token())

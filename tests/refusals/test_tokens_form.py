@@ -92,6 +92,7 @@ def polyglot(token: str) -> str:
 def test_a_text_that_is_not_three_base64url_segments_is_malformed(
     door: Door, damage: Damage, cause: str | None
 ) -> None:
+    """F111: white space and padding are refused at both doors, and the mistake is named."""
     honest = door.shop.sign(door.claims())
 
     door.accept(honest)
@@ -244,6 +245,7 @@ def test_a_header_without_alg_is_refused(door: Door) -> None:
 @pytest.mark.parametrize("alg", ["RS256", "ES256", "PS256", "EdDSA", "HS384", "HS512"])
 @pytest.mark.parametrize("whose", ["attacker", "shop"])
 def test_another_algorithm_is_refused_whatever_the_mac_is_made_with(door: Door, alg: str, whose: str) -> None:
+    """F101: also where the provider's own secret was used."""
     key = door.shop.secret if whose == "shop" else b"-----BEGIN PUBLIC KEY-----\nMFkw\n-----END PUBLIC KEY-----\n"
 
     door.refuse(door.shop.sign(door.claims(), header={**HEADER, "alg": alg}, key=key), "token_alg")
@@ -272,6 +274,7 @@ def test_a_kid_that_names_another_business_does_not_choose_its_secret(door: Door
 @pytest.mark.row("JWT-042")
 @pytest.mark.parametrize("kid", [7, None, "key-1"])
 def test_a_kid_of_any_type_is_passed_over(door: Door, kid: object) -> None:
+    """F111: a claim or header that is not known says nothing."""
     door.accept(door.shop.sign(door.claims(), header={**HEADER, "kid": kid}))
 
 
@@ -354,6 +357,7 @@ def test_a_shortened_mac_is_refused(door: Door, make: Maker, length: int) -> Non
 
 @pytest.mark.row("JWT-073")
 def test_the_mac_of_another_business_is_refused(door: Door, service: Service) -> None:
+    """F102: each provider's tokens are judged by its own secret."""
     other = service.shop()
 
     door.accept(door.shop.sign(door.claims()))
@@ -384,6 +388,7 @@ def test_a_mac_made_with_what_is_no_secret_is_refused_and_the_mistake_named(
 
 @pytest.mark.row("JWT-075")
 def test_a_mac_made_with_the_decoded_secret_is_refused_and_the_mistake_named(service: Service) -> None:
+    """F103: `getToken` of an integrator whose code decodes what it was given."""
     raw = bytes(range(100, 148))
     shop = service.shop(secret_key=base64.b64encode(raw).decode())
 

@@ -21,6 +21,7 @@ def error_of(answer: httpx.Response) -> tuple[int, str]:
 
 @pytest.mark.row("JWT-150")
 def test_an_identity_token_opens_no_socket(socket_door: SocketDoor, auth_door: AuthDoor) -> None:
+    """F108: although it is signed with the same secret and bound to the same key."""
     identity_token = auth_door.shop.identity_token()
 
     auth_door.accept(identity_token)
@@ -31,6 +32,7 @@ def test_an_identity_token_opens_no_socket(socket_door: SocketDoor, auth_door: A
 
 @pytest.mark.row("JWT-151")
 def test_a_custom_token_cannot_be_bound_anew(socket_door: SocketDoor, key: BrowserKey) -> None:
+    """F109: with a key of the thief's, as little as with its own."""
     shop = socket_door.shop
     stolen = shop.token()
 
@@ -166,6 +168,7 @@ def test_an_unbound_identity_token_is_a_bearer_token_and_a_bound_one_is_not(
 
 @pytest.mark.row("JWT-164")
 def test_an_identity_token_ends_with_the_secret_it_was_made_with(service: Service) -> None:
+    """F113: after a rotation without an overlap."""
     shop = service.shop()
     token = shop.identity_token()
     assert shop.exchange(token).status_code == 200

@@ -7,6 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from random import Random
 from typing import TypeVar
 
 import pytest
@@ -17,6 +18,7 @@ from chatkey_widget import effects, events
 from chatkey_widget.context import Settings
 from chatkey_widget.keys import PublicKey
 from chatkey_widget.machine import Machine
+from chatkey_widget.server_time import ServerTime
 from chatkey_widget.view import View
 
 NOW = 1_800_000_000.0
@@ -60,6 +62,17 @@ class FixedChance:
         return self.value
 
 
+class SeededChance(FixedChance):
+    """Tokens in order, and fractions as chance would have them, the same for every run of a seed."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__()
+        self._random = Random(seed)
+
+    def fraction(self) -> float:
+        return self._random.random()
+
+
 @dataclass
 class Driver:
     """Feeds the machine, plays the service and the page, and remembers all effects."""
@@ -68,6 +81,7 @@ class Driver:
     now: float = NOW
     server_ahead: float = 0.0
     cached: str | None = None
+    degraded: str | None = None
     page: Page = lambda call: events.GetTokenReturned(call.ref, None)
     verdict: Verdict = lambda _: None
     answers_tokens: bool = True
@@ -78,9 +92,10 @@ class Driver:
     stored: str | None = None
     socket: int | None = None
     chance: FixedChance = field(default_factory=FixedChance)
+    page_time: ServerTime = field(default_factory=ServerTime)
 
     def __post_init__(self) -> None:
-        self.machine = Machine(self.settings, self.chance)
+        self.machine = Machine(self.settings, self.chance, self.page_time)
         self.stored = self.cached
 
     # the test's words
@@ -196,7 +211,7 @@ class Driver:
     def _answers(self, effect: effects.Effect) -> list[events.Event]:
         match effect:
             case effects.PrepareKey():
-                return [events.KeyReady(KEY, self.stored)]
+                return [events.KeyReady(KEY, self.stored, self.degraded)]
             case effects.LoadConfiguration():
                 return [events.ConfigurationLoaded(self._configuration())]
             case effects.LoadVisitorToken(ref, uid) if self.answers_tokens:
@@ -217,7 +232,9 @@ class Driver:
         match effect:
             case effects.StoreToken(token):
                 self.stored = token
-            case effects.DropToken():
+            case effects.DropToken(token) if token == self.stored:
+                self.stored = None
+            case effects.AnnounceLogout():
                 self.stored = None
             case effects.SetTimer(name, seconds):
                 self.timers[name] = self.now + seconds

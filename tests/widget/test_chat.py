@@ -8,10 +8,11 @@ import pytest
 
 from chatkey_protocol.frames import Kind
 from chatkey_widget import effects, events
+from chatkey_widget.chat import MESSAGE_CHARS
 from chatkey_widget.errors import Fault
 
 if TYPE_CHECKING:
-    from tests.widget.conftest import Driver
+    from tests.widget.conftest import Driver, MakeWidget
 
 
 def entry(seq: int, body: str, sender: str = "customer", **more: object) -> dict[str, object]:
@@ -85,6 +86,38 @@ def test_a_message_written_offline_is_sent_when_the_connection_is_back(visitor: 
     assert [frame["body"] for frame in visitor.frames(Kind.MESSAGE)] == ["later"]
 
 
+def test_a_message_longer_than_the_limit_is_cut_off(visitor: Driver) -> None:
+    """The composer takes no more; whatever else writes is held to the same."""
+    visitor.feed(events.MessageWritten("x" * (MESSAGE_CHARS + 1)))
+
+    assert visitor.frames(Kind.MESSAGE)[0]["body"] == "x" * MESSAGE_CHARS
+
+
+@pytest.mark.contract("D-10/messages")
+def test_a_message_whose_acknowledgement_was_lost_is_found_in_the_history(anyone: Driver) -> None:
+    """It stands there once, as sent."""
+    anyone.feed(events.MessageWritten("Hello"))
+    sent = anyone.frames(Kind.MESSAGE)[0]
+    anyone.close(1006)
+    anyone.advance(2)
+
+    stored = entry(1, "Hello") | {"id": sent["id"]}
+    anyone.frame(type="history", id=anyone.frames(Kind.HISTORY)[-1]["id"], messages=[stored], more=False)
+
+    assert bodies(anyone) == [("Hello", "sent")]
+
+
+def test_a_refused_message_says_nothing_about_the_connection(visitor: Driver) -> None:
+    """The socket that ends a moment later ended for a reason of its own."""
+    visitor.feed(events.MessageWritten("Hello"))
+    sent = visitor.frames(Kind.MESSAGE)[0]
+
+    visitor.frame(type="error", id=sent["id"], code="too_large", message="At most 2.", retryable=False)
+    visitor.close(1006)
+
+    assert visitor.emitted("socket:closed") == [{"code": 1006, "reason": None}]
+
+
 def test_a_message_that_the_server_refuses_is_marked(visitor: Driver) -> None:
     """The person sees which one, and why in plain words; it is not sent again."""
     visitor.feed(events.MessageWritten("x" * 4000))
@@ -115,7 +148,7 @@ def test_the_history_is_shown_in_the_servers_order(anyone: Driver) -> None:
 def test_older_messages_are_asked_for_before_the_oldest(visitor: Driver) -> None:
     """Paging backwards until there is no more."""
     ask = visitor.frames(Kind.HISTORY)[-1]
-    visitor.frame(type="history", id=ask["id"], messages=[entry(7, "seven")], more=True)
+    visitor.frame(type="history", id=ask["id"], messages=[entry(7, "seven"), entry(8, "eight")], more=True)
 
     visitor.feed(events.OlderAsked())
     older = visitor.frames(Kind.HISTORY)[-1]
@@ -123,7 +156,7 @@ def test_older_messages_are_asked_for_before_the_oldest(visitor: Driver) -> None
     visitor.feed(events.OlderAsked())
 
     assert older["before"] == 7
-    assert [body for body, _ in bodies(visitor)] == ["six", "seven"]
+    assert [body for body, _ in bodies(visitor)] == ["six", "seven", "eight"]
     assert visitor.frames(Kind.HISTORY)[-1] == older
 
 
@@ -192,6 +225,46 @@ def test_a_call_that_is_refused_is_over(visitor: Driver) -> None:
     assert visitor.view.call == "none"
 
 
+def test_a_message_that_is_refused_ends_no_call(visitor: Driver) -> None:
+    """The error names the message by its id."""
+    visitor.feed(events.CallAsked("start"), events.MessageWritten("Hello"))
+    sent = visitor.frames(Kind.MESSAGE)[0]
+
+    visitor.frame(type="error", id=sent["id"], code="too_large", message="At most 2.", retryable=False)
+
+    assert visitor.view.call == "calling"
+
+
+def test_the_end_of_a_call_does_not_end_the_next_one(visitor: Driver) -> None:
+    """Whoever calls again at once is still calling when the end of the first one would leave the screen."""
+    visitor.frame(type="call", call_id="c1", state="ended")
+
+    visitor.feed(events.CallAsked("start"))
+    visitor.advance(10)
+
+    assert visitor.view.call == "calling"
+
+
+def test_a_search_that_is_refused_found_nothing(visitor: Driver) -> None:
+    """Nobody waits for ever."""
+    visitor.feed(events.SearchAsked("tea"))
+    asked = visitor.frames(Kind.SEARCH)[0]
+
+    visitor.frame(type="error", id=asked["id"], code="rate_limited", message="Ask less often.", retryable=True)
+
+    assert visitor.view.found == ()
+
+
+def test_nothing_is_shown_before_the_server_has_accepted_the_person(make_widget: MakeWidget) -> None:
+    """What comes before `ready` is for nobody in particular."""
+    widget = make_widget(answers_frames=False).start()
+    ref = widget.last(effects.OpenSocket).ref
+
+    widget.feed(events.FrameReceived(ref, {"type": "message", **entry(1, "whose?", "agent")}))
+
+    assert widget.view.lines == ()
+
+
 def test_nothing_is_sent_while_there_is_no_connection(visitor: Driver) -> None:
     """Search, call and paging need the server now, not later."""
     visitor.close(1006)
@@ -207,6 +280,7 @@ def test_nothing_is_sent_while_there_is_no_connection(visitor: Driver) -> None:
     "frame",
     [
         {"type": "message", "id": "m", "seq": "1", "sender": "agent", "body": "b", "sent_at": 1},
+        {"type": "message", "id": "m", "seq": True, "sender": "agent", "body": "b", "sent_at": 1},
         {"type": "message", "seq": 1},
         {"type": "ack", "id": 5},
         {"type": "call", "call_id": "c", "state": "lost"},
@@ -219,6 +293,14 @@ def test_a_chat_frame_that_cannot_be_read_is_named(visitor: Driver, frame: dict[
     assert visitor.errors() == [Fault.FRAME_UNREADABLE]
     visitor.advance(2)
     assert visitor.view.link == "online"
+
+
+def test_a_history_that_cannot_be_read_is_named(visitor: Driver) -> None:
+    """It is an answer to this very question, but no list of messages."""
+    visitor.frame(type="history", id=visitor.frames(Kind.HISTORY)[-1]["id"], messages=["one"], more=False)
+
+    assert visitor.errors() == [Fault.FRAME_UNREADABLE]
+    assert "'messages'" in str(visitor.emitted("error")[0]["message"])
 
 
 def test_frames_of_kinds_to_come_are_passed_over(visitor: Driver) -> None:

@@ -43,13 +43,16 @@ def test_a_token_makes_a_member_and_is_used_unchanged_and_cached(member: Driver)
 
 @pytest.mark.contract("3/get-token-null", "4.8/get-token-argument")
 def test_null_leaves_the_visitor_and_is_not_asked_again(make_widget: MakeWidget) -> None:
-    """F030: no error, no second call, for as long as the page stays."""
+    """F030, WDG-006: no error, no second call, until the page says that its user may have changed."""
     widget = make_widget(custom_login=True).start()
 
     widget.advance(4000)
+    on_its_own = calls(widget)
+    widget.feed(events.RefreshAsked())
 
+    assert on_its_own == [("load", 1)]
+    assert calls(widget) == [("load", 1), ("refresh", 1)]
     assert widget.identity == VISITOR
-    assert calls(widget) == [("load", 1)]
     assert widget.errors() == []
 
 
@@ -61,6 +64,8 @@ def test_null_leaves_the_visitor_and_is_not_asked_again(make_widget: MakeWidget)
         pytest.param(events.Unusable("an object with a member 'token'"), Fault.TOKEN_WRONG_TYPE, id="F032"),
         pytest.param("", Fault.TOKEN_EMPTY, id="F033-empty"),
         pytest.param("null", Fault.TOKEN_MALFORMED, id="F033-null"),
+        pytest.param("undefined", Fault.TOKEN_MALFORMED, id="F033-undefined"),
+        pytest.param("[object Object]", Fault.TOKEN_MALFORMED, id="F033-object"),
         pytest.param('{"token":"x"}', Fault.TOKEN_MALFORMED, id="F034"),
         pytest.param(jwt(pid=PID, uid="a", type="user", cnf={"jkt": KEY.jkt}), Fault.TOKEN_CLAIMS, id="F058"),
         pytest.param(jwt(pid="b", uid="a", type="user", exp=NOW + 60), Fault.TOKEN_CLAIMS, id="F045"),
@@ -71,7 +76,7 @@ def test_null_leaves_the_visitor_and_is_not_asked_again(make_widget: MakeWidget)
 def test_a_useless_answer_is_named_and_leaves_the_visitor(
     make_widget: MakeWidget, value: str | events.Unusable, code: Fault
 ) -> None:
-    """One error, one call, no token stored or sent, the visitor chats."""
+    """WDG-006: one error, one call, no token stored or sent, the visitor chats."""
     widget = make_widget(custom_login=True, page=lambda call: events.GetTokenReturned(call.ref, value)).start()
 
     widget.advance(600)
@@ -83,7 +88,7 @@ def test_a_useless_answer_is_named_and_leaves_the_visitor(
 
 
 def test_an_identity_token_is_no_answer_of_get_token(make_widget: MakeWidget) -> None:
-    """The token kinds are told apart by `type` (D-05)."""
+    """F108 in the page: the token kinds are told apart by `type` (D-05)."""
     widget = make_widget(custom_login=True)
     widget.page = lambda call: events.GetTokenReturned(call.ref, widget.identity_token())
 
@@ -139,6 +144,20 @@ def test_a_throw_is_tried_again_with_backoff(make_widget: MakeWidget) -> None:
     assert sockets(widget) == 1
 
 
+def test_the_waits_are_scattered_by_chance(make_widget: MakeWidget) -> None:
+    """F037: a crowd of pages does not come back to the backend in one moment, nor at once."""
+    widget = make_widget(custom_login=True, page=lambda call: events.GetTokenFailed(call.ref, "500"))
+    widget.chance.value = 0.0
+
+    widget.start()
+    shortest = widget.timers["getToken"] - widget.now
+    widget.chance.value = 0.5
+    widget.advance(shortest)
+    second = widget.timers["getToken"] - widget.now
+
+    assert (shortest, second) == (0.5, 1.5)
+
+
 def test_recovering_after_throws_makes_the_member(make_widget: MakeWidget) -> None:
     """As soon as the backend is well again."""
     widget = make_widget(custom_login=True, page=lambda call: events.GetTokenFailed(call.ref, "500")).start()
@@ -151,7 +170,7 @@ def test_recovering_after_throws_makes_the_member(make_widget: MakeWidget) -> No
 
 @pytest.mark.contract("D-12/get-token-bounds")
 def test_a_late_answer_is_ignored(make_widget: MakeWidget) -> None:
-    """F038, F039: after the time-out the visitor stays, whatever still comes."""
+    """F038, F039, WDG-006: after the time-out the visitor stays, whatever still comes."""
     widget = make_widget(custom_login=True, page=lambda _: None).start()
     ref = widget.last(effects.CallGetToken).ref
 
@@ -162,18 +181,58 @@ def test_a_late_answer_is_ignored(make_widget: MakeWidget) -> None:
 
 
 @pytest.mark.contract("D-12/tabs")
-def test_only_one_call_is_in_flight(make_widget: MakeWidget) -> None:
-    """F042: whatever else would ask meanwhile waits for the answer that is coming."""
+def test_only_one_call_is_in_flight(member: Driver) -> None:
+    """F042, WDG-008: whatever else would ask meanwhile waits for the answer that is coming."""
+    member.page = lambda _: None
+    member.feed(events.RefreshAsked())
+
+    member.frame(type="reauth", deadline=member.server_now + 30)
+    member.advance(300)
+
+    assert calls(member) == [("load", 1), ("refresh", 1)]
+
+
+@pytest.mark.contract("D-12/get-token-bounds")
+def test_the_answer_of_a_call_that_was_replaced_is_ignored(make_widget: MakeWidget) -> None:
+    """F196: the page said meanwhile that its user may have changed; only the newer call's answer counts."""
     widget = make_widget(custom_login=True, page=lambda _: None).start()
+    replaced = widget.last(effects.CallGetToken).ref
+    widget.feed(events.RefreshAsked())
 
-    widget.advance(300)
+    widget.feed(events.GetTokenReturned(replaced, widget.custom(uid="bob")))
+    meanwhile = widget.identity
+    widget.feed(events.GetTokenReturned(widget.last(effects.CallGetToken).ref, widget.custom()))
 
-    assert len(calls(widget)) == 1
+    assert (meanwhile, widget.identity) == (VISITOR, ADA)
+
+
+def test_a_late_failure_is_ignored(make_widget: MakeWidget) -> None:
+    """Once the page has answered, its call cannot fail any more."""
+    widget = make_widget(custom_login=True, page=lambda _: None).start()
+    ref = widget.last(effects.CallGetToken).ref
+
+    widget.feed(events.GetTokenReturned(ref, widget.custom()))
+    widget.feed(events.GetTokenTimedOut(ref), events.GetTokenFailed(ref, "late"))
+
+    assert widget.errors() == []
+    assert widget.identity == ADA
+
+
+def test_a_retry_that_was_planned_is_not_made_besides_another_call(member: Driver) -> None:
+    """F042: what the retry was planned for has come another way meanwhile."""
+    member.page = lambda call: events.GetTokenFailed(call.ref, "503")
+    member.frame(type="reauth", deadline=member.server_now + 30)
+    member.page = lambda call: events.GetTokenReturned(call.ref, member.custom())
+
+    member.frame(type="reauth", deadline=member.server_now + 30)
+    member.advance(10)
+
+    assert calls(member) == [("load", 1), ("renew", 1), ("renew", 2)]
 
 
 @pytest.mark.contract("3/reuse-across-loads", "2.8/exp-before-reuse", "D-12/visitor-beside", "4.2/not-for-members")
 def test_a_cached_token_connects_the_member_directly(make_widget: MakeWidget) -> None:
-    """No visitor token, no getToken, one socket."""
+    """WDG-009: no visitor token, no getToken, one socket."""
     widget = make_widget(custom_login=True)
     widget.stored = widget.custom()
 
@@ -185,6 +244,19 @@ def test_a_cached_token_connects_the_member_directly(make_widget: MakeWidget) ->
     assert sockets(widget) == 1
 
 
+def test_a_cached_member_waits_for_the_sockets_address(make_widget: MakeWidget) -> None:
+    """The key may be ready before the configuration, which tells where to connect."""
+    widget = make_widget(custom_login=True)
+    widget.machine.handle(events.Started(secure=True), widget.now)
+    widget.feed(events.KeyReady(KEY, widget.custom()))
+    before = sockets(widget)
+
+    widget.feed(events.ConfigurationLoaded({"socket_uri": "wss://chat.test/v1/socket"}))
+
+    assert (before, sockets(widget)) == (0, 1)
+    assert widget.identity == ADA
+
+
 @pytest.mark.contract("D-06/dropped-before-connect", "2.8/exp-before-reuse")
 @pytest.mark.parametrize(
     "cached",
@@ -193,6 +265,7 @@ def test_a_cached_token_connects_the_member_directly(make_widget: MakeWidget) ->
         pytest.param({"exp": int(NOW) + 5}, id="WDG-002"),
         pytest.param({"exp": "soon"}, id="WDG-003-exp"),
         pytest.param({"exp": int(NOW) * 1000}, id="WDG-003-ms"),
+        pytest.param({"exp": ...}, id="WDG-003-missing"),
         pytest.param({"cnf": {"jkt": OTHER_JKT}}, id="WDG-005"),
         pytest.param({"pid": "prov_2"}, id="F020"),
         pytest.param({"type": "visitor"}, id="type"),
@@ -217,10 +290,11 @@ def test_a_cached_token_that_will_not_do_is_dropped_before_anything_connects(
 
 @pytest.mark.parametrize("garbage", ["{", "null", "", "x" * 1_000_000])
 def test_garbage_in_the_cache_is_dropped(make_widget: MakeWidget, garbage: str) -> None:
-    """F017: then everything goes its normal way."""
+    """F017, WDG-003: then everything goes its normal way."""
     widget = make_widget(custom_login=True, cached=garbage).start()
 
     assert widget.stored is None
+    assert calls(widget) == [("load", 1)]
     assert widget.identity == VISITOR
     assert widget.errors() == []
 
@@ -345,10 +419,16 @@ def test_a_reauth_asks_the_page_at_once(member: Driver) -> None:
 @pytest.mark.contract("D-12/no-hammering")
 @pytest.mark.parametrize(
     ("code", "close"),
-    [("token_signature", Close.TOKEN), ("proof_key_mismatch", Close.FORBIDDEN), ("token_provider", Close.TOKEN)],
+    [
+        ("token_signature", Close.TOKEN),
+        ("proof_key_mismatch", Close.FORBIDDEN),
+        ("token_provider", Close.TOKEN),
+        pytest.param("token_not_yet_valid", Close.TOKEN, id="F054"),
+        pytest.param("token_claims", Close.TOKEN, id="F059"),
+    ],
 )
 def test_a_member_refused_for_ever_costs_two_calls(make_widget: MakeWidget, code: str, close: Close) -> None:
-    """F138, WDG-007: two tokens, then a visitor who chats, and not a call more."""
+    """F138, F044, WDG-007: two tokens, then a visitor who chats, and not a call more."""
     widget = make_widget(custom_login=True, verdict=lambda c: (code, close) if c["type"] == "user" else None)
     widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom())
     widget.start()
@@ -378,12 +458,17 @@ def test_everyone_refused_for_ever_costs_four_sockets(make_widget: MakeWidget) -
 
 def test_a_rotated_secret_is_survived_without_becoming_a_visitor(member: Driver) -> None:
     """F112, F113: refused once, asked once, a member again; the page never hears of a visitor in between."""
-    told = len(member.emitted("identity:changed"))
+    told, opened, old = len(member.emitted("identity:changed")), sockets(member), member.stored
+    member.advance(1)
     member.frame(type="error", code="token_signature", message="No.", retryable=False)
 
     member.close(Close.TOKEN)
+    member.advance(600)
 
-    assert calls(member)[-1] == ("rejected", 1)
+    assert calls(member) == [("load", 1), ("rejected", 1)]
+    assert member.stored not in {old, None}
+    assert member.all(effects.DropToken) == []  # other tabs would take it for a logout
+    assert sockets(member) == opened + 1
     assert member.identity == ADA
     assert len(member.emitted("identity:changed")) == told
 
@@ -399,9 +484,10 @@ def test_waking_after_the_token_ended_renews_before_connecting(member: Driver) -
     assert order.count("OpenSocket") == 1
     assert order.count("CallGetToken") == 1
     assert member.identity == ADA
+    assert member.errors() == []
 
 
-@pytest.mark.parametrize("code", [1006, Close.RESTART])
+@pytest.mark.parametrize("code", [1006, Close.RESTART, Close.NONCE])
 def test_reconnecting_does_not_call_get_token(member: Driver, code: int) -> None:
     """F094: the token in hand is still good."""
     for _ in range(5):
@@ -452,4 +538,37 @@ def test_renewal_by_another_tab_keeps_the_socket(member: Driver) -> None:
     member.feed(events.StoredTokenChanged(member.custom()))
 
     assert len(member.frames(Kind.REFRESH)) == 1
+    assert sockets(member) == opened
+
+
+def test_a_member_without_a_name_goes_by_the_uid(make_widget: MakeWidget) -> None:
+    """`name` is the integrator's to give or to leave out."""
+    widget = make_widget(custom_login=True)
+    widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom(name=...))
+
+    widget.start()
+
+    assert (widget.view.person.member, widget.view.person.name) == (True, "ada")
+
+
+def test_a_member_sees_no_sign_in_page(make_widget: MakeWidget) -> None:
+    """It was open when the page's own login came."""
+    widget = make_widget(custom_login=True).start()
+    widget.feed(events.PageChosen("sign-in"))
+    widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom())
+
+    widget.feed(events.RefreshAsked())
+
+    assert widget.view.page == "chat"
+
+
+@pytest.mark.contract("4.1/edge-cache")
+def test_a_newer_configuration_opens_no_other_socket(member: Driver) -> None:
+    """It is asked for while the panel is open; the connection is none of its business."""
+    opened = sockets(member)
+    member.advance(100)
+
+    member.feed(events.PanelToggled(open=True))
+
+    assert member.counts()["LoadConfiguration"] == 2
     assert sockets(member) == opened

@@ -142,3 +142,13 @@ def test_a_visitor_who_logs_out_stays_connected(visitor: Driver) -> None:
 
     assert visitor.counts()["OpenSocket"] == 1
     assert visitor.all(effects.CloseSocket) == []
+
+
+def test_a_retry_that_was_planned_ends_with_the_logout(make_widget: MakeWidget) -> None:
+    """F191: `getToken` failed and was to be called again; nobody is logged in behind the person's back."""
+    widget = make_widget(custom_login=True, page=lambda call: events.GetTokenFailed(call.ref, "500")).start()
+
+    widget.feed(events.LogoutAsked())
+    widget.advance(300)
+
+    assert widget.counts()["CallGetToken"] == 1

@@ -15,8 +15,18 @@ from tests.widget.conftest import KEY, NOW, PID, Driver, FixedChance, claims_of,
 from chatkey_widget import events, runtime
 from chatkey_widget.context import Settings
 from chatkey_widget.errors import Fault
+from chatkey_widget.login import LOCK_SECONDS
 from chatkey_widget.machine import Machine
-from chatkey_widget.ports import Answer, HostFailed, KeyUnavailable, Ports, Prepared, Unreachable, WireListener
+from chatkey_widget.ports import (
+    Answer,
+    HostFailed,
+    KeyUnavailable,
+    PopupListener,
+    Ports,
+    Prepared,
+    Unreachable,
+    WireListener,
+)
 from chatkey_widget.runtime import Runtime
 
 if TYPE_CHECKING:
@@ -36,12 +46,15 @@ class World:
     refuse: Exception | None = None
     stored: str | None = None
     other_tab: str | None = None
+    degraded: str | None = None
+    write_refused: str | None = None
     answer: Answer | None = None
     asked: list[str] = field(default_factory=list)
     told: list[tuple[str, Mapping[str, object]]] = field(default_factory=list)
     sent: list[dict[str, object]] = field(default_factory=list)
     closed: list[int] = field(default_factory=list)
     held: list[str] = field(default_factory=list)
+    patience: float | None = None
     popup_opens: bool = True
     listener: WireListener | None = None
     removed: int = 0
@@ -73,7 +86,7 @@ class World:
     async def prepare(self) -> Prepared:
         if self.refuse is not None:
             raise self.refuse
-        return Prepared(KEY)
+        return Prepared(KEY, self.degraded)
 
     async def sign(self, data: bytes) -> bytes:
         return bytes(64)
@@ -81,18 +94,26 @@ class World:
     def read(self) -> str | None:
         return self.stored
 
-    def write(self, token: str) -> None:
-        self.stored = token
-
-    def drop(self) -> None:
+    def keep_in_memory(self) -> None:
         self.stored = None
+        self.asked.append("in memory")
+
+    def write(self, token: str) -> str | None:
+        self.stored = token
+        return self.write_refused
+
+    def drop(self, token: str) -> None:
+        if self.stored == token:
+            self.stored = None
 
     def announce_logout(self) -> None:
+        self.stored = None
         self.asked.append("announce")
 
     @asynccontextmanager
-    async def hold(self, name: str) -> AsyncIterator[None]:
+    async def hold(self, name: str, patience: float | None = None) -> AsyncIterator[None]:
         self.held.append(name)
+        self.patience = patience
         self.stored = self.stored or self.other_tab
         yield
         self.held.append("released")
@@ -176,7 +197,7 @@ class Popups:
     world: World
     opened: list[str] = field(default_factory=list)
 
-    def open(self, url: str, closed: Callable[[], None]) -> bool:
+    def open(self, url: str, listener: PopupListener) -> bool:
         self.world.asked.append("popup")
         return self.world.popup_opens
 
@@ -191,8 +212,9 @@ def run(world: World) -> Runtime:
 
 
 @pytest.fixture
-def world() -> World:
-    """A world whose page has no user."""
+def world(monkeypatch: pytest.MonkeyPatch) -> World:
+    """A world whose page has no user, and whose other tabs see at once what is stored."""
+    monkeypatch.setattr(runtime, "SPREAD_SECONDS", 0.0)
     return World()
 
 
@@ -223,6 +245,7 @@ async def test_get_token_is_called_under_the_browsers_lock_and_stored_before_it_
     stored_at_release.append(world.stored)
 
     assert world.held == [f"wf_get_token:{PID}", "released"]
+    assert world.patience == 2 * LOCK_SECONDS
     assert stored_at_release == [TOKEN]
     driven.feed(events.ShutdownAsked())
 
@@ -232,7 +255,7 @@ async def test_a_token_that_another_tab_stored_spares_the_call(world: World) -> 
     world.other_tab = TOKEN
     driven = run(world)
 
-    await world.until(lambda: "token:adopted" in world.names() and "ready" in world.names())
+    await world.until(lambda: "released" in world.held and "ready" in world.names())
 
     assert "token:adopted" in world.names()
     assert "getToken load" not in world.asked
@@ -267,11 +290,25 @@ async def test_a_refresh_asks_the_page_whatever_another_tab_stored(world: World)
     driven.feed(events.ShutdownAsked())
 
 
+@pytest.mark.contract("D-12/tabs")
+async def test_two_that_ask_at_once_make_one_call(world: World) -> None:
+    """WDG-008: two components of the page say in one moment that the user may have changed; the page is asked once."""
+    driven = run(world)
+    await world.until(lambda: "ready" in world.names() and "released" in world.held)
+
+    driven.feed(events.RefreshAsked())
+    driven.feed(events.RefreshAsked())
+    await world.until(lambda: world.held.count("released") == 2)
+
+    assert world.asked.count("getToken refresh") == 1
+    driven.feed(events.ShutdownAsked())
+
+
 @pytest.mark.contract("D-12/get-token-bounds")
 async def test_a_get_token_that_never_settles_times_out_and_is_cancelled(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """F038: the page's promise is let go of, which fires its signal."""
+    """F038, WDG-006: the page's promise is let go of, which fires its signal."""
     monkeypatch.setattr(runtime, "GET_TOKEN_SECONDS", 0.0)
     never = asyncio.get_running_loop().create_future()
     world.page = lambda: never
@@ -291,7 +328,6 @@ async def test_an_aborted_get_token_is_cancelled(world: World) -> None:
     await world.until(lambda: "getToken load" in world.asked and "ready" in world.names())
 
     driven.feed(events.LogoutAsked())
-    await asyncio.wait([never])
 
     assert never.cancelled()
     assert "announce" in world.asked
@@ -299,7 +335,7 @@ async def test_an_aborted_get_token_is_cancelled(world: World) -> None:
 
 
 async def test_a_get_token_that_throws_is_told_with_its_reason(world: World) -> None:
-    """F036, F037."""
+    """F036, F037, WDG-006: whether it threw or its promise was rejected."""
     world.page = lambda: HostFailed("Error: 500")
     driven = run(world)
 
@@ -320,7 +356,7 @@ async def test_a_get_token_that_throws_is_told_with_its_reason(world: World) -> 
     ],
 )
 async def test_what_goes_wrong_with_the_key_is_told(world: World, refuse: Exception, code: Fault) -> None:
-    """A fault of the widget's own is told to the page too, besides its traceback in the console."""
+    """A fault of the widget's own is told to the page and by `debug()` too, besides its traceback in the console."""
     shown: list[dict[str, object]] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: shown.append(context))
     world.refuse = refuse
@@ -329,6 +365,7 @@ async def test_what_goes_wrong_with_the_key_is_told(world: World, refuse: Except
     await world.until(world.errors)
 
     assert world.errors() == [code]
+    assert driven.machine.debug()["troubles"][0]["detail"]["code"] == code  # type: ignore[index]
     assert len(shown) == (code is Fault.WIDGET_FAILED)
     driven.feed(events.ShutdownAsked())
 
@@ -341,6 +378,8 @@ async def test_what_goes_wrong_with_the_key_is_told(world: World, refuse: Except
         (Answer(200, {"data": {"auth_token": 5}}), 200, None),
         (Answer(502, "<html>"), 502, None),
         (Answer(500, {"error": {"code": 5}}), 500, None),
+        (Answer(500, {"data": {"auth_token": TOKEN, "socket_uri": URI}}), 500, None),
+        (Answer(429, {"error": {"code": "rate_limited", "message": "No."}}, retry_after=7.0), 429, "rate_limited"),
     ],
 )
 async def test_an_answer_without_a_token_is_a_failure(
@@ -357,10 +396,11 @@ async def test_an_answer_without_a_token_is_a_failure(
 
     token, configuration = fed
     assert isinstance(token, events.TokenFailed)
-    assert (token.ref, token.status, token.code) == (7, status, code)
+    assert (token.ref, token.status, token.code, token.retry_after) == (7, status, code, answer.retry_after)
     if answer.status != 200 or answer.body is None:
         assert isinstance(configuration, events.ConfigurationFailed)
         assert (configuration.status, configuration.code) == (status, code)
+        assert configuration.retry_after == answer.retry_after
 
 
 async def test_a_service_that_does_not_answer_is_unreachable(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -377,26 +417,74 @@ async def test_a_service_that_does_not_answer_is_unreachable(world: World, monke
     assert fed == [events.ConfigurationFailed(0, message=message), events.TokenFailed(1, 0, message=message)]
 
 
+async def test_a_service_that_answers_too_late_is_unreachable(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F086, F087: a request that hangs is given up, and told with the seconds it was given."""
+    never = asyncio.get_running_loop().create_future()
+    fed: list[events.Event] = []
+    driven = Runtime(Machine(SETTINGS, FixedChance()), SETTINGS, world.ports())
+    monkeypatch.setattr(world, "get", lambda _: never)
+    monkeypatch.setattr(driven, "feed", fed.append)
+    monkeypatch.setattr(runtime, "HTTP_SECONDS", 0.0)
+
+    await driven._load_configuration()
+
+    message = f"https://chat.test/v1/public/provider/{PID} did not answer within 0 s."
+    assert fed == [events.ConfigurationFailed(0, message=message)]
+    assert never.cancelled()
+
+
+@pytest.mark.parametrize("text", [None, "", "null", "[]", "{", "[" * 100_000, '{"a":' * 100_000, "9" * 5000])
+async def test_what_the_server_sends_that_is_no_object_is_fed_as_such(
+    world: World, text: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F141: binary, broken, endlessly nested: nothing is thrown into the page."""
+    fed: list[events.Event] = []
+    driven = Runtime(Machine(SETTINGS, FixedChance()), SETTINGS, world.ports())
+    monkeypatch.setattr(driven, "feed", fed.append)
+    driven._open_wire(1, URI)
+    assert world.listener is not None
+
+    world.listener.received(text)
+
+    assert fed == [events.FrameReceived(1, None)]
+
+
+async def test_a_socket_that_cannot_be_opened_is_tried_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page's policy may forbid it: the browser says so by throwing."""
+
+    def refuse(uri: str, listener: WireListener) -> World:
+        raise Unreachable(uri)
+
+    fed: list[events.Event] = []
+    driven = Runtime(Machine(SETTINGS, FixedChance()), SETTINGS, world.ports())
+    monkeypatch.setattr(driven, "feed", fed.append)
+    monkeypatch.setattr(world, "open", refuse)
+
+    driven._open_wire(1, URI)
+
+    assert fed == [events.SocketClosed(1, 1006)]
+
+
 async def test_events_that_effects_cause_keep_their_order(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """A listener that calls back into the handle does not get between the effects of one event."""
     driven = run(world)
     await world.until(lambda: "ready" in world.names())
-    emit = world.emit
+    emit, more = world.emit, ["two"]
 
     def meddling(name: str, detail: Mapping[str, object]) -> None:
         emit(name, detail)
-        if name == "message:sent":
-            driven.feed(events.PanelToggled(open=True))
+        if name == "message:sent" and more:
+            driven.feed(events.MessageWritten(more.pop()))
 
     monkeypatch.setattr(world, "emit", meddling)
     driven.feed(events.MessageWritten("one"))
 
-    assert world.sent[-1]["body"] == "one"
+    assert [frame["body"] for frame in world.sent if frame["type"] == "message"] == ["one", "two"]
     driven.feed(events.ShutdownAsked())
 
 
 async def test_a_blocked_popup_is_known_within_the_click(world: World) -> None:
-    """`feed` returns only after the browser was asked."""
+    """F161: `feed` returns only after the browser was asked."""
     driven = run(world)
     await world.until(lambda: "ready" in world.names())
     world.popup_opens = False
@@ -427,8 +515,26 @@ async def test_shutdown_ends_everything_it_started(world: World) -> None:
     assert never.cancelled()
 
 
+async def test_shutdown_ends_what_the_service_has_not_answered(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F073: a request under way is let go of."""
+    never = asyncio.get_running_loop().create_future()
+
+    def ask(url: str) -> asyncio.Future[Answer]:
+        world.asked.append(url)
+        world.news.set()
+        return never
+
+    monkeypatch.setattr(world, "get", ask)
+    driven = run(world)
+    await world.until(lambda: world.asked)
+
+    driven.feed(events.ShutdownAsked())
+
+    assert never.cancelled()
+
+
 async def test_a_timer_never_exceeds_what_browsers_can_wait(world: World) -> None:
-    """Browsers fire timers beyond 2^31 ms at once."""
+    """Browsers fire timers beyond 2^31 ms at once; a day is the longest."""
     driven = Runtime(Machine(SETTINGS, FixedChance()), SETTINGS, world.ports())
     loop = asyncio.get_running_loop()
 

@@ -34,6 +34,7 @@ def test_a_configuration_is_read() -> None:
     [
         {},
         {"livechat": None, "service": 5, "ui": [], "auth": "x"},
+        {"ui": {"colour": "#123456;}"}},
         {"ui": {"colour": "red;}", "position": "top", "locale": 5}, "auth": {"oauth_providers": {"google": True}}},
     ],
 )
@@ -83,12 +84,18 @@ def test_every_error_says_where_it_arises_and_what_to_do(fault: Fault) -> None:
     assert error.remediation.endswith((".", "}."))
 
 
+def test_every_error_has_a_code_of_its_own() -> None:
+    """Whoever looks one up finds one meaning."""
+    assert len(Fault) == len(Fault.__members__)
+
+
 def test_a_code_of_the_server_is_passed_on() -> None:
     """Known or not."""
     known = WidgetError(Code.TOKEN_SIGNATURE, "The signature does not verify.")
     unknown = WidgetError("brand_new", "What is this?", phase="oauth")
 
     assert (known.code, known.phase, known.retryable) == ("token_signature", "getToken", False)
+    assert WidgetError(Code.TOKEN_SIGNATURE, "Refused.", phase="socket").phase == "socket"
     assert "secret_key" in known.remediation
     assert (unknown.code, unknown.phase) == ("brand_new", "oauth")
     assert str(unknown) == "brand_new: What is this?"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
@@ -14,8 +16,12 @@ from chatkey_widget import effects, events
 from chatkey_widget.errors import Fault
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tests.widget.conftest import Driver, MakeWidget
 
+WIDGET = Path(__file__).parents[2] / "widget_sim" / "chatkey_widget"
+SDK = WIDGET.parent / "page" / "sdk.js"
 VISITOR = ("visitor", KEY.uid)
 GRACE = ("member", "google:42")
 
@@ -26,6 +32,15 @@ def click(widget: Driver, social: str = "google") -> dict[str, object]:
     query = parse_qs(urlsplit(widget.last(effects.OpenPopup).url).query)
     token = widget.identity_token(uid=f"{social}:42")
     return {"type": "wf:oauth", "providerId": PID, "social": social, "nonce": query["nonce"][0], "token": token}
+
+
+def texts_of(module: Path) -> Iterator[str]:
+    """Yield every text of a module that is no docstring."""
+    tree = ast.parse(module.read_text())
+    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
+            yield node.value
 
 
 def post(widget: Driver, message: object, *, origin: str = "https://chat.test", from_popup: bool = True) -> None:
@@ -67,6 +82,14 @@ def test_the_popup_opens_the_start_endpoint_within_the_click(visitor: Driver) ->
     assert query["origin"] == ["https://shop.test"]
     assert query["jkt"] == [KEY.jkt]
     assert len(query["nonce"][0]) > 0
+
+
+def test_no_window_is_opened_without_its_opener() -> None:
+    """F162: with `noopener`, `window.open` returns nothing, and the callback page finds nobody to tell."""
+    said = [text for module in WIDGET.rglob("*.py") for text in texts_of(module)] + [SDK.read_text()]
+
+    assert [text for text in said if "popup,width=" in text]
+    assert [text for text in said if "noopener" in text or "noreferrer" in text] == []
 
 
 @pytest.mark.contract("2.2/oauth-providers")
@@ -114,6 +137,8 @@ def test_a_reload_is_the_member_at_once(make_widget: MakeWidget) -> None:
     widget.start()
 
     assert widget.identity == GRACE
+    assert widget.last(effects.ExchangeIdentityToken).token == widget.stored
+    assert widget.last(effects.SendConnect).token != widget.stored
     assert widget.all(effects.LoadVisitorToken) == []
     assert widget.all(effects.CallGetToken) == []
 
@@ -169,6 +194,21 @@ def test_a_message_counts_once(grace: Driver) -> None:
     assert grace.identity == VISITOR
 
 
+def test_a_double_click_is_one_click(visitor: Driver) -> None:
+    """F170: the second would open a window that browsers block; later it is a second try."""
+    message = click(visitor)
+    visitor.advance(0.5)
+
+    visitor.feed(events.SocialClicked("google"))
+
+    assert visitor.counts()["OpenPopup"] == 1
+    visitor.advance(1)
+    visitor.feed(events.SocialClicked("google"))
+    assert visitor.counts()["OpenPopup"] == 2
+    post(visitor, message)
+    assert visitor.identity == VISITOR
+
+
 def test_the_second_click_replaces_the_first(visitor: Driver) -> None:
     """F170: one flow at a time, and exactly one result."""
     first = click(visitor, "google")
@@ -188,7 +228,7 @@ def test_the_second_click_replaces_the_first(visitor: Driver) -> None:
         pytest.param({"cnf": {"jkt": OTHER_JKT}}, id="other-key"),
         pytest.param({"cnf": ...}, id="unbound"),
         pytest.param({"pid": "prov_2"}, id="other-provider"),
-        pytest.param({"type": "user"}, id="socket-token"),
+        pytest.param({"type": "user"}, id="F109-socket-token"),
         pytest.param({"exp": ...}, id="no-exp"),
     ],
 )
@@ -230,28 +270,88 @@ def test_an_error_of_the_callback_is_said_in_plain_words(visitor: Driver, error:
     assert visitor.identity == VISITOR
 
 
+@pytest.mark.contract("D-12/always-chat")
 def test_a_blocked_popup_is_said(visitor: Driver) -> None:
-    """F160: and the next click takes the sentence away."""
+    """F160: with an offer to open it, which the next click takes away with the sentence."""
     click(visitor)
 
     visitor.feed(events.PopupBlocked(visitor.last(effects.OpenPopup).ref))
 
     assert visitor.errors() == [Fault.POPUP_BLOCKED]
     assert "blocked" in str(visitor.view.notice)
-    click(visitor)
+    assert visitor.view.blocked == "google"
+    assert visitor.identity == VISITOR
+    click(visitor, "github")
     assert visitor.view.notice is None
+    assert visitor.view.blocked is None
 
 
-@pytest.mark.parametrize(("after", "code"), [(5.0, Fault.POPUP_CLOSED), (0.3, Fault.POPUP_LOST)])
-def test_a_popup_that_is_gone_is_said(visitor: Driver, after: float, code: Fault) -> None:
-    """F163, F164: closed by the person, or cut off by the browser as soon as it opened."""
+def test_the_offer_to_open_a_blocked_popup_stays_no_longer_than_its_sentence(visitor: Driver) -> None:
+    """F160: whether the person has read it, or there is other news."""
+    for news in (events.NoticeDismissed(), events.ConfigurationFailed(403, "provider_off", "Switched off.")):
+        click(visitor)
+        visitor.feed(events.PopupBlocked(visitor.last(effects.OpenPopup).ref))
+
+        visitor.feed(news)
+
+        assert visitor.view.blocked is None
+
+
+@pytest.mark.contract("D-09/lost", "D-12/always-chat")
+@pytest.mark.parametrize(
+    ("reached", "blank", "code"),
+    [
+        pytest.param(True, False, Fault.POPUP_CLOSED, id="F163"),
+        pytest.param(False, True, Fault.POPUP_CLOSED, id="F163-blank"),
+        pytest.param(False, False, Fault.POPUP_LOST, id="F164"),
+    ],
+)
+@pytest.mark.parametrize("after", [0.3, 60.0])
+def test_a_popup_that_is_gone_is_said(
+    visitor: Driver, after: float, code: Fault, *, reached: bool, blank: bool
+) -> None:
+    """Closed by the person, or cut off by the browser as its first page came: however fast or slow that was."""
     click(visitor)
+    ref = visitor.last(effects.OpenPopup).ref
     visitor.advance(after)
 
-    visitor.feed(events.PopupClosed(visitor.last(effects.OpenPopup).ref))
+    visitor.feed(*[events.PopupReached(ref)] * reached, events.PopupClosed(ref, blank))
 
     assert visitor.errors() == [code]
+    assert visitor.emitted("oauth:failed") == [{"social": "google", "code": code}]
     assert visitor.view.signing_in is None
+    assert visitor.identity == VISITOR
+    post(visitor, click(visitor))
+    assert visitor.identity == GRACE
+
+
+def test_a_popup_that_was_replaced_says_nothing_of_the_one_that_is_open(visitor: Driver) -> None:
+    """F170: that the first one was seen at its provider does not make the second one seen."""
+    click(visitor, "google")
+    first = visitor.last(effects.OpenPopup).ref
+    visitor.feed(events.PopupReached(first))
+    click(visitor, "github")
+
+    visitor.feed(events.PopupReached(first), events.PopupClosed(first))
+
+    assert visitor.errors() == []
+    assert visitor.view.signing_in == "github"
+    visitor.feed(events.PopupClosed(visitor.last(effects.OpenPopup).ref))
+    assert visitor.errors() == [Fault.POPUP_LOST]
+
+
+def test_a_popup_that_stays_open_is_waited_for(visitor: Driver) -> None:
+    """F172: nothing is told for as long as it is open, the button works meanwhile, and its message still counts."""
+    message = click(visitor)
+    visitor.feed(events.PopupReached(visitor.last(effects.OpenPopup).ref))
+
+    visitor.advance(550)
+
+    assert visitor.errors() == []
+    assert visitor.view.signing_in == "google"
+    assert visitor.view.appearance.socials == ("google", "github")
+    post(visitor, message)
+    assert visitor.identity == GRACE
 
 
 def test_the_popup_closing_after_its_message_is_no_error(grace: Driver) -> None:
@@ -356,3 +456,48 @@ def test_a_custom_uid_that_looks_social_is_not_the_social_member(make_widget: Ma
 
     assert widget.counts()["OpenSocket"] == opened + 1
     assert widget.frames(Kind.REFRESH) == []
+
+
+@pytest.mark.contract("D-12/latest-act")
+def test_a_member_who_signs_in_is_not_renewed_as_before(member: Driver) -> None:
+    """F197: the renewal that was planned for the page's user would end the social login."""
+    post(member, click(member))
+
+    member.advance(3600)
+
+    assert member.counts()["CallGetToken"] == 1
+    assert member.identity == GRACE
+
+
+def test_a_member_who_signs_in_again_keeps_the_conversation(grace: Driver) -> None:
+    """In another tab, for instance: it is the same person."""
+    grace.feed(events.MessageWritten("of grace"))
+
+    grace.feed(events.StoredTokenChanged(grace.identity_token(jti=2)))
+
+    assert grace.last(effects.ExchangeIdentityToken).token == grace.identity_token(jti=2)
+    assert [line.body for line in grace.view.lines] == ["of grace"]
+
+
+def test_what_only_the_pages_author_can_mend_takes_no_sentence_off_the_screen(make_widget: MakeWidget) -> None:
+    """`getToken` fails while the person reads why no window opened."""
+    widget = make_widget(custom_login=True, page=lambda call: events.GetTokenFailed(call.ref, "500")).start()
+    click(widget)
+    widget.feed(events.PopupBlocked(widget.last(effects.OpenPopup).ref))
+
+    widget.advance(1)
+
+    assert widget.errors()[-1] == Fault.GETTOKEN_FAILED
+    assert "blocked" in str(widget.view.notice)
+
+
+def test_a_click_before_the_key_is_ready_opens_nothing(make_widget: MakeWidget) -> None:
+    """The configuration may come first, and with it the buttons."""
+    widget = make_widget()
+    widget.machine.handle(events.Started(secure=True), widget.now)
+    widget.feed(events.ConfigurationLoaded({"auth": {"oauth_providers": ["google"]}}))
+
+    widget.feed(events.SocialClicked("google"))
+
+    assert widget.view.appearance.socials == ("google",)
+    assert widget.all(effects.OpenPopup) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 
 import pytest
 from tests.widget.conftest import KEY, OTHER_JKT, PID, jwt
@@ -39,6 +40,15 @@ def test_a_social_token_has_its_avatar_and_provider_in_data() -> None:
     assert (claims.avatar, claims.auth_provider) == ("https://x.test/a.png", "github")
 
 
+@pytest.mark.contract("2.4/display")
+def test_names_are_read_in_any_script() -> None:
+    """They are UTF-8 in base64url, whose own two characters are both in this token."""
+    token = raw(json.dumps(CLAIMS | {"name": "Zoë ≥ 愛 ???>>>???"}, ensure_ascii=False).encode())
+    assert {"-", "_"} <= set(token)
+
+    assert tokens.read(token).name == "Zoë ≥ 愛 ???>>>???"
+
+
 @pytest.mark.parametrize(
     ("token", "code", "told"),
     [
@@ -53,7 +63,7 @@ def test_a_social_token_has_its_avatar_and_provider_in_data() -> None:
         pytest.param(f"Bearer {jwt(**CLAIMS)}", Fault.TOKEN_MALFORMED, "Bearer", id="bearer"),
         pytest.param(f"{jwt(**CLAIMS)}=", Fault.TOKEN_MALFORMED, "padding", id="padding"),
         pytest.param("a.b", Fault.TOKEN_MALFORMED, "2 parts", id="two-parts"),
-        pytest.param("a.b.c.d", Fault.TOKEN_MALFORMED, "4 parts", id="four-parts"),
+        pytest.param(f"{jwt(**CLAIMS)}.d", Fault.TOKEN_MALFORMED, "4 parts", id="four-parts"),
         pytest.param("..", Fault.TOKEN_MALFORMED, "3 parts", id="empty-parts"),
         pytest.param("a.b.ç", Fault.TOKEN_MALFORMED, "3 parts", id="not-ascii"),
         pytest.param("a.b.c", Fault.TOKEN_MALFORMED, "base64url of a JSON", id="not-json"),

@@ -13,7 +13,9 @@ from chatkey_protocol.names import PROOF_TYP
 from chatkey_widget.keys import PublicKey, base64url
 from chatkey_widget.proof import access_token_hash, build, compact
 
-VECTORS: dict[str, Any] = json.loads((Path(__file__).parents[1] / "vectors" / "published.json").read_text())
+FOLDER = Path(__file__).parents[1] / "vectors"
+VECTORS: dict[str, Any] = json.loads((FOLDER / "published.json").read_text())
+SHORT: dict[str, Any] = json.loads((FOLDER / "short_coordinates.json").read_text())
 
 
 def octets(text: str) -> bytes:
@@ -29,6 +31,15 @@ def test_the_thumbprint_is_the_published_one(section: str) -> None:
 
     assert key.jkt == vector["jkt"]
     assert key.uid == f"v_{vector['jkt']}"
+
+
+@pytest.mark.contract("D-04/jkt")
+@pytest.mark.parametrize("multiple", SHORT)
+def test_a_coordinate_that_begins_with_zeros_keeps_them(multiple: str) -> None:
+    """F022: small multiples of the generator, whatever else their JWK says; the server reads the same file."""
+    vector = SHORT[multiple]
+
+    assert PublicKey(vector["jwk"]["x"], vector["jwk"]["y"]).jkt == vector["jkt"]
 
 
 def test_rfc_7638_3_2_hashes_exactly_the_required_members_in_order() -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 def test_the_first_open_connects_as_the_visitor_of_the_key(visitor: Driver) -> None:
     """Nothing is asked of anyone: the key makes the uid, the uid gets a token, the token opens the socket."""
     assert visitor.last(effects.LoadVisitorToken).uid == KEY.uid
+    assert visitor.all(effects.CallGetToken) == []
     assert visitor.identity == ("visitor", KEY.uid)
     assert visitor.emitted("ready") == [{"identity": "visitor", "uid": KEY.uid}]
     assert visitor.view.link == "online"
@@ -74,7 +75,7 @@ def test_a_key_in_memory_only_is_told_and_used(make_widget: MakeWidget) -> None:
     widget.machine.handle(events.Started(secure=True), widget.now)
     widget.feed(events.KeyReady(KEY, degraded="SecurityError", lost="corrupt"))
 
-    assert widget.emitted("storage:degraded") == [{"reason": "SecurityError"}]
+    assert widget.emitted("storage:degraded") == [{"what": "key", "reason": "SecurityError"}]
     assert widget.emitted("key:lost") == [{"reason": "corrupt"}]
     assert widget.identity == ("visitor", KEY.uid)
 
@@ -108,7 +109,7 @@ def test_a_lost_socket_is_reopened_with_a_fresh_token(visitor: Driver, code: int
     visitor.close(code)
 
     links = [visitor.view.link]
-    visitor.advance(1)
+    visitor.advance(10)
 
     assert [*links, visitor.view.link] == ["offline", "online"]
     assert visitor.counts()["LoadVisitorToken"] == 2
@@ -156,6 +157,7 @@ def test_a_silent_server_is_left_after_10_seconds(make_widget: MakeWidget, stage
 
     assert widget.last(effects.CloseSocket).ref == ref
     assert widget.emitted("socket:lost") == [{"why": "timeout"}]
+    assert widget.errors() == []
 
 
 def test_a_mute_socket_is_replaced(visitor: Driver) -> None:
@@ -243,6 +245,7 @@ def test_a_token_endpoint_that_fails_is_asked_again(
     widget.advance(0.01)
 
     assert widget.identity == ("visitor", KEY.uid)
+    assert widget.errors() == []
 
 
 def test_a_refresh_that_fails_keeps_the_socket(visitor: Driver) -> None:
@@ -369,7 +372,7 @@ def test_answers_that_nobody_awaits_are_ignored(visitor: Driver) -> None:
 
     visitor.feed(
         events.TokenLoaded(1, "a.b.c", "wss://evil.test"),
-        events.FrameReceived(1, {"type": "error", "code": "x", "message": "y"}),
+        events.FrameReceived(1, {"type": "message", "id": "m", "seq": 1, "sender": "agent", "body": "b", "sent_at": 1}),
         events.SocketClosed(1, Close.TOKEN),
         events.SocketOpened(1),
     )
@@ -408,15 +411,79 @@ def test_shutdown_leaves_nothing_behind(visitor: Driver) -> None:
     assert visitor.done[after:] == []
 
 
-def test_debug_shows_the_state_and_no_token(member: Driver) -> None:
-    """The bundle is safe to paste into a ticket: claims and proof in the clear, no token, nothing signed."""
-    debug = member.machine.debug()
+def test_the_page_hears_once_that_the_widget_is_ready(visitor: Driver) -> None:
+    """However often the socket comes back."""
+    visitor.close(1006)
+    visitor.advance(2)
 
-    assert (debug["identity"], debug["uid"], debug["jkt"]) == ("member", "ada", KEY.jkt)
-    assert debug["visitor_uid"] == KEY.uid
-    claims = debug["claims"]
-    assert isinstance(claims, dict)
-    assert claims["name"] == "Ada Lovelace"
-    assert member.stored is not None
-    assert member.stored not in repr(debug)
-    assert member.stored.split(".")[1] not in repr(debug)
+    assert len(visitor.emitted("socket:ready")) == 2
+    assert len(visitor.emitted("ready")) == 1
+
+
+def test_a_refusal_long_ago_is_forgotten(visitor: Driver) -> None:
+    """F138: only refusals in a row make the widget give up."""
+    for _ in range(3):
+        visitor.close(Close.TOKEN)
+        visitor.advance(120)
+
+    assert visitor.view.link == "online"
+    assert visitor.errors() == []
+
+
+def test_a_token_that_ended_is_no_refusal(visitor: Driver) -> None:
+    """However often in a row: the next one may be good."""
+    for _ in range(3):
+        visitor.close(Close.TOKEN_EXPIRED)
+        visitor.advance(10)
+
+    assert visitor.view.link == "online"
+    assert visitor.errors() == []
+
+
+def test_a_refresh_revives_a_widget_that_was_stopped(make_widget: MakeWidget) -> None:
+    """The page says that something changed, so it is tried again."""
+    widget = make_widget(verdict=lambda _: ("token_signature", Close.TOKEN)).start()
+    widget.advance(300)
+    stopped = widget.view.link
+    widget.verdict = lambda _: None
+
+    widget.feed(events.RefreshAsked())
+
+    assert (stopped, widget.view.link) == ("stopped", "online")
+
+
+@pytest.mark.parametrize(("retry_after", "waits"), [(None, 0.5), (7.0, 7.0)])
+def test_a_configuration_is_not_asked_for_again_too_soon(
+    make_widget: MakeWidget, retry_after: float | None, waits: float
+) -> None:
+    """F086: after half a second at the earliest, and not before `Retry-After` has passed."""
+    widget = make_widget()
+    widget.chance.value = 0.0
+
+    widget.feed(events.ConfigurationFailed(503, retry_after=retry_after))
+
+    assert widget.timers["configuration"] - widget.now == waits
+
+
+@pytest.mark.contract("4.9/one-time")
+def test_a_proof_has_an_id_of_its_own(visitor: Driver) -> None:
+    """Made by chance for every proof, and by nobody else."""
+    visitor.close(1006)
+    visitor.advance(2)
+
+    proofs = [proof["claims"] for proof in visitor.emitted("socket:proof")]
+    ids = [str(claims["jti"]) for claims in proofs if isinstance(claims, dict)]
+    assert len(set(ids)) == 2
+    assert all(each.startswith("chance-") for each in ids)
+
+
+@pytest.mark.contract("4.9/proof")
+def test_a_server_that_accepts_before_the_proof_is_not_believed(make_widget: MakeWidget) -> None:
+    """It cannot know yet who this is."""
+    widget = make_widget(answers_frames=False).start()
+    ready = {"type": "ready", "identity": "visitor", "uid": KEY.uid, "expires_at": widget.server_now + 60}
+
+    widget.feed(events.FrameReceived(widget.last(effects.OpenSocket).ref, ready | {"server_time": widget.server_now}))
+
+    assert widget.emitted("ready") == []
+    assert widget.view.link == "connecting"

@@ -15,6 +15,7 @@ from chatkey_build.node import install_pyodide, make_snapshot, pinned_version
 
 PYODIDE_FILES = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
 SDK = "sdk.js"
+TYPES = "sdk.d.ts"
 MANIFEST = "manifest.json"
 
 
@@ -54,8 +55,9 @@ def build(root: Path) -> Built:
             snapshot, archive = known.snapshot, known.sources
         else:
             snapshot, archive = _place_widget(folder, widget_sim, folder / pyodide, Path(room))
-    shutil.copyfile(widget_sim / "page" / SDK, folder / SDK)
-    _prune(folder, keep=(pyodide, snapshot, archive, SDK))
+    for name in (SDK, TYPES):
+        shutil.copyfile(widget_sim / "page" / name, folder / name)
+    _prune(folder, keep=(pyodide, snapshot, archive, SDK, TYPES))
     made = Built(
         source=source,
         widget=widget,

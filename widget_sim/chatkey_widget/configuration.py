@@ -4,9 +4,11 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
+from chatkey_protocol.names import ANNOUNCED_SOCIALS, AVAILABLE_SOCIALS
 from chatkey_widget.view import Appearance
 
 _COLOUR: Final = re.compile(r"#[0-9a-fA-F]{6}")
+_SOCIALS: Final = frozenset({*AVAILABLE_SOCIALS, *ANNOUNCED_SOCIALS})
 
 
 def appearance(data: Mapping[str, object]) -> Appearance:
@@ -22,7 +24,7 @@ def appearance(data: Mapping[str, object]) -> Appearance:
         locale=_text(ui, "locale", standard.locale),
         can_chat=livechat.get("enabled") is not False,
         can_call=service.get("enabled") is True,
-        socials=_texts(auth, "oauth_providers"),
+        socials=tuple(name for name in _texts(auth, "oauth_providers") if name in _SOCIALS),
     )
 
 

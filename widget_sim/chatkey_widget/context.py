@@ -8,13 +8,15 @@ from typing import Final, Protocol
 from chatkey_widget.effects import CancelTimer, Effect, Emit, SetTimer
 from chatkey_widget.errors import Phase, WidgetError
 from chatkey_widget.keys import PublicKey
+from chatkey_widget.server_time import ServerTime
+from chatkey_widget.texts import Notice
 
 JOURNAL_LENGTH: Final = 200
-SKEW_WORTH_TELLING: Final = 60.0
-"""Seconds by which the page's clock may differ from the server's before the page is told."""
-
-_ROUNDING: Final = 2.0
-"""Differences this small come from whole seconds and the way over the network."""
+TROUBLES_LENGTH: Final = 20
+TROUBLES: Final = frozenset({"error", "warning", "key:lost", "storage:degraded"})
+"""Events that are remembered for longer than the others: they tell why something is not as it should be."""
+OVERDUE_SECONDS: Final = 75.0
+"""A timer that is so late was held up by more than a hidden tab, where timers come once a minute."""
 
 
 class Chance(Protocol):
@@ -31,13 +33,20 @@ class Chance(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the page said: the service's address and origin, the provider, and whether there is a `getToken`."""
+    """What the page said: the service's address and origin, the provider, whether there is a `getToken`, the language.
+
+    `locale` is the page's own choice, `languages` are what the browser's user reads, best first; `popups` tells whether
+    the page can open windows at all.
+    """
 
     base_url: str
     service_origin: str
     page_origin: str
     provider_id: str
     custom_login: bool = False
+    locale: str = ""
+    languages: tuple[str, ...] = ()
+    popups: bool = True
 
 
 @dataclass(slots=True)
@@ -48,20 +57,21 @@ class Context:
     chance: Chance
     now: float = 0.0
     key: PublicKey | None = None
-    offset: float | None = None
+    key_in_memory: bool = False
+    time: ServerTime = field(default_factory=ServerTime)
     effects: list[Effect] = field(default_factory=list)
     journal: deque[dict[str, object]] = field(default_factory=lambda: deque(maxlen=JOURNAL_LENGTH))
+    troubles: deque[dict[str, object]] = field(default_factory=lambda: deque(maxlen=TROUBLES_LENGTH))
     counters: Counter[str] = field(default_factory=Counter)
     timers: dict[str, float] = field(default_factory=dict)
-    notice: str | None = None
+    notice: Notice | None = None
     notice_phase: Phase | None = None
     _refs: int = 0
-    _skew_told: bool = False
 
     @property
     def server_now(self) -> float:
         """The server's time, as far as it is known."""
-        return self.now + (self.offset or 0.0)
+        return self.time.at(self.now)
 
     @property
     def connection_key(self) -> PublicKey:
@@ -70,13 +80,17 @@ class Context:
             raise WidgetError("widget_failed", "The connection key was needed before it was ready.")
         return self.key
 
+    def go_on(self, now: float) -> None:
+        """Go on at the page's time `now`. After sleep, or when its clock was set, the server's time is in doubt."""
+        self.now = now
+        if any(now - due > OVERDUE_SECONDS for due in self.timers.values()):
+            self.time.in_doubt = True
+
     def learn_time(self, server_time: float) -> None:
         """Take over the server's time; tokens are judged in it. A large difference is told once."""
-        difference = server_time - self.now
-        self.offset = 0.0 if abs(difference) <= _ROUNDING else difference
-        if abs(difference) > SKEW_WORTH_TELLING and not self._skew_told:
-            self._skew_told = True
-            self.emit("warning", code="clock_skew", seconds=round(-difference))
+        skew = self.time.learn(server_time, self.now)
+        if skew is not None:
+            self.emit("warning", code="clock_skew", seconds=round(skew))
 
     def new_ref(self) -> int:
         """Return a number for an effect whose answer must be recognised."""
@@ -89,9 +103,16 @@ class Context:
 
     def emit(self, name: str, /, **detail: object) -> None:
         """Tell the page, and note it in the journal."""
-        self.counters[name] += 1
-        self.journal.append({"at": self.now, "name": name, "detail": detail})
+        self.note(name, detail)
         self.do(Emit(name, detail))
+
+    def note(self, name: str, detail: Mapping[str, object]) -> None:
+        """Write an event into the journal, for `debug()`."""
+        self.counters[name] += 1
+        entry: dict[str, object] = {"at": self.now, "name": name, "detail": detail}
+        self.journal.append(entry)
+        if name in TROUBLES:
+            self.troubles.append(entry)
 
     def report(self, error: WidgetError) -> None:
         """Tell the page of an error, and the person if it concerns them."""
@@ -103,6 +124,11 @@ class Context:
         """Start a timer, or start it again."""
         self.timers[name] = self.now + seconds
         self.do(SetTimer(name, seconds))
+
+    def hasten(self, name: str) -> None:
+        """Let a timer that runs fire within a second, scattered by chance."""
+        if name in self.timers:
+            self.set_timer(name, min(self.timers[name] - self.now, self.chance.fraction()))
 
     def cancel_timer(self, name: str) -> None:
         """Stop a timer if it runs."""

@@ -39,13 +39,17 @@ class ExchangeIdentityToken:
 
 @dataclass(frozen=True, slots=True)
 class CallGetToken:
-    """Call the page's `getToken`, one flight per browser; `cached` is the token this tab already knows."""
+    """Call the page's `getToken`, one flight per browser; `cached` is the token this tab already knows.
+
+    After `patience` seconds it is no longer waited for a tab that holds the lock: it is frozen.
+    """
 
     ref: int
     jkt: str
     reason: Reason
     attempt: int
     cached: str | None = field(default=None, repr=False)
+    patience: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +68,14 @@ class StoreToken:
 
 @dataclass(frozen=True, slots=True)
 class DropToken:
-    """Delete the cached token."""
+    """Delete this token from the cache, unless another tab has put another in its place."""
+
+    token: str = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class AnnounceLogout:
-    """Tell the other tabs."""
+    """Delete whatever token is cached, and tell the other tabs."""
 
 
 @dataclass(frozen=True, slots=True)

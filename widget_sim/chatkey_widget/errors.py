@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Final, Literal
 
 from chatkey_protocol.codes import Code
+from chatkey_widget.texts.words import Notice
 
 Phase = Literal["start", "key", "configuration", "token", "getToken", "socket", "oauth", "chat"]
 
@@ -33,6 +34,7 @@ class Fault(StrEnum):
     FRAME_UNREADABLE = "frame_unreadable"
     MESSAGE_REFUSED = "message_refused"
     POPUP_BLOCKED = "popup_blocked"
+    POPUP_UNSUPPORTED = "popup_unsupported"
     POPUP_CLOSED = "popup_closed"
     POPUP_LOST = "popup_lost"
     OAUTH_FAILED = "oauth_failed"
@@ -46,17 +48,16 @@ class Meaning:
     phase: Phase
     remediation: str
     retryable: bool = False
-    said: str | None = None
+    said: Notice | None = None
 
 
-_SIGN_IN_AGAIN: Final = "Signing in did not work. Please try again."
 _GETTOKEN: Final = "Return from getToken the token of your backend's answer as it is (data.token), or null."
 
 MEANINGS: Final[dict[str, Meaning]] = {
     Fault.INSECURE_CONTEXT: Meaning(
         "start",
         "Serve the page over https, or from localhost: browsers give keys to secure pages only.",
-        said="Chat needs a secure (https) page.",
+        said="needs_https",
     ),
     Fault.CONFIG_INVALID: Meaning(
         "start", "Set ServiceConfig to {providerId: '…', getToken: async ({jkt}) => …}; getToken may be left out."
@@ -64,7 +65,7 @@ MEANINGS: Final[dict[str, Meaning]] = {
     Fault.KEY_UNAVAILABLE: Meaning(
         "key",
         "The page has no crypto.subtle. Check what overrides it, or try a current browser.",
-        said="Chat is not available in this browser.",
+        said="old_browser",
     ),
     Fault.CONFIGURATION_UNREACHABLE: Meaning(
         "configuration",
@@ -75,7 +76,7 @@ MEANINGS: Final[dict[str, Meaning]] = {
         "token",
         "Check that the service's address is reachable and allowed by the page's connect-src.",
         retryable=True,
-        said="We cannot reach the chat right now. Trying again…",
+        said="unreachable",
     ),
     Fault.TOKEN_WRONG_TYPE: Meaning("getToken", _GETTOKEN),
     Fault.TOKEN_EMPTY: Meaning("getToken", "Return null, not an empty text, when nobody is logged in."),
@@ -97,63 +98,70 @@ MEANINGS: Final[dict[str, Meaning]] = {
         "socket",
         "Check that wss: to the service is allowed by connect-src and passed on by proxies.",
         retryable=True,
-        said="The connection was lost. Reconnecting…",
+        said="connection_lost",
     ),
     Fault.SOCKET_REFUSED: Meaning(
-        "socket", "Look up the server's code; reload the page once it is put right.", said="Chat is not available."
+        "socket", "Look up the server's code; reload the page once it is put right.", said="not_available"
     ),
     Fault.FRAME_UNREADABLE: Meaning(
         "socket", "Report this: server and widget disagree on the protocol.", retryable=True
     ),
-    Fault.MESSAGE_REFUSED: Meaning("chat", "Shorten or change the message.", said="Your message was not accepted."),
+    Fault.MESSAGE_REFUSED: Meaning("chat", "Shorten or change the message.", said="message_refused"),
     Fault.POPUP_BLOCKED: Meaning(
         "oauth",
-        "Let the person press the button again; ask to allow pop-ups for the page.",
+        "Let the person press the button in the notice, or allow pop-ups for the page; see what replaces window.open.",
         retryable=True,
-        said="Your browser blocked the sign-in window. Allow pop-ups for this page and press the button again.",
+        said="popup_blocked",
+    ),
+    Fault.POPUP_UNSUPPORTED: Meaning(
+        "oauth",
+        "Nothing to do: an app's built-in browser opens no windows; the person may open the page in a browser.",
+        said="open_in_browser",
     ),
     Fault.POPUP_CLOSED: Meaning(
-        "oauth", "Nothing to do: the person may press the button again.", True, "The sign-in window was closed."
+        "oauth",
+        "Nothing to do: the person may press the button again. If nobody closed it, a page of the provider cut it off.",
+        retryable=True,
+        said="popup_closed",
     ),
     Fault.POPUP_LOST: Meaning(
         "oauth",
-        "Serve the page with Cross-Origin-Opener-Policy: same-origin-allow-popups, or without that header.",
-        said="This page lost sight of the sign-in window, so signing in cannot finish here.",
+        "Serve the page with Cross-Origin-Opener-Policy: same-origin-allow-popups, or without that header; a page that "
+        "needs same-origin cannot have social login. If yours has no such header, the social provider's page has it.",
+        said="popup_lost",
     ),
-    Fault.OAUTH_FAILED: Meaning("oauth", "Look at the server's log for the stage that failed.", True, _SIGN_IN_AGAIN),
+    Fault.OAUTH_FAILED: Meaning("oauth", "Look at the server's log for the stage that failed.", True, "sign_in_again"),
     Fault.WIDGET_FAILED: Meaning("start", "Report this with the handle's debug(): the widget itself is at fault."),
     Code.PROVIDER_UNKNOWN: Meaning(
-        "configuration", "Check providerId: the service knows no such provider.", said="Chat is not available here."
+        "configuration", "Check providerId: the service knows no such provider.", said="not_available_here"
     ),
-    Code.PROVIDER_OFF: Meaning(
-        "socket", "Switch the provider on in the admin panel.", said="Chat is switched off at the moment."
-    ),
+    Code.PROVIDER_OFF: Meaning("socket", "Switch the provider on in the admin panel.", said="switched_off"),
     Code.ORIGIN_NOT_ALLOWED: Meaning(
         "socket",
         "Add the page's host to the registered domains of the provider.",
-        said="Chat is not available here.",
+        said="not_available_here",
     ),
-    Code.INSECURE_ORIGIN: Meaning("socket", "Serve the page over https.", said="Chat needs a secure (https) page."),
+    Code.INSECURE_ORIGIN: Meaning("socket", "Serve the page over https.", said="needs_https"),
     Code.TOKEN_SIGNATURE: Meaning("getToken", "Sign with the provider's current secret_key, HS256, the text as it is."),
     Code.TOKEN_ALG: Meaning("getToken", "Sign with HS256."),
     Code.TOKEN_TYPE: Meaning("getToken", "Set the claim type to 'user'."),
     Code.TOKEN_PROVIDER: Meaning("getToken", "Set the claim pid to the provider id of this widget."),
     Code.TOKEN_NOT_YET_VALID: Meaning("getToken", "Set the clock of your backend: its token begins in the future."),
     Code.PROOF_BINDING_MISSING: Meaning("getToken", "Put the jkt of getToken's argument into cnf.jkt of the token."),
-    Code.RATE_LIMITED: Meaning("socket", "Ask less often.", retryable=True, said="That was a bit fast. Please wait."),
+    Code.RATE_LIMITED: Meaning("socket", "Ask less often.", retryable=True, said="too_fast"),
     Code.TOO_MANY_SOCKETS: Meaning(
         "socket",
         "Close other pages with this chat, or raise the service's limit of sockets.",
         retryable=True,
-        said="The chat is open in too many windows. Please close one.",
+        said="too_many_windows",
     ),
-    Code.OAUTH_DENIED: Meaning("oauth", "Nothing to do: the person declined.", True, "Signing in was cancelled."),
+    Code.OAUTH_DENIED: Meaning("oauth", "Nothing to do: the person declined.", True, "sign_in_cancelled"),
     Code.SOCIAL_DISABLED: Meaning(
         "oauth",
         "Enable the social provider in the admin panel (Member Login).",
-        said="This way of signing in is not available any more.",
+        said="sign_in_gone",
     ),
-    Code.STATE_EXPIRED: Meaning("oauth", "Start again: a sign-in may take ten minutes.", True, _SIGN_IN_AGAIN),
+    Code.STATE_EXPIRED: Meaning("oauth", "Start again: a sign-in may take ten minutes.", True, "sign_in_again"),
 }
 
 
@@ -184,7 +192,8 @@ class WidgetError(Exception):
         self.phase: Phase = phase or meaning.phase
         self.remediation = remediation or meaning.remediation
         self.retryable = meaning.retryable if retryable is None else retryable
-        self.said = meaning.said or (_SIGN_IN_AGAIN if phase == "oauth" else None)  # who clicked is told
+        who_clicked: Notice | None = "sign_in_again" if phase == "oauth" else None
+        self.said: Notice | None = meaning.said or who_clicked
 
     def __str__(self) -> str:
         return f"{self.code}: {self.message}"

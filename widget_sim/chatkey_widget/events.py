@@ -39,6 +39,13 @@ class KeyFailed:
 
 
 @dataclass(frozen=True, slots=True)
+class TokenNotStored:
+    """The browser refused to cache the member's token, by this error: it is in memory only."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class ConfigurationLoaded:
     """The `data` of the configuration endpoint (contract 2.2)."""
 
@@ -159,7 +166,9 @@ class Woken:
 
 @dataclass(frozen=True, slots=True)
 class RefreshAsked:
-    """The page's user may have changed: ask `getToken` again."""
+    """The page's user may have changed: ask `getToken` again. With `force` whoever is here now leaves before."""
+
+    force: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,10 +198,18 @@ class PopupBlocked:
 
 
 @dataclass(frozen=True, slots=True)
-class PopupClosed:
-    """The popup is gone, as far as the page can see."""
+class PopupReached:
+    """Another site's page is in the popup, and the page can still see the popup."""
 
     ref: int
+
+
+@dataclass(frozen=True, slots=True)
+class PopupClosed:
+    """The popup is gone, as far as the page can see; `blank`: before any page had come."""
+
+    ref: int
+    blank: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,6 +270,7 @@ Event = (
     Started
     | KeyReady
     | KeyFailed
+    | TokenNotStored
     | ConfigurationLoaded
     | ConfigurationFailed
     | TokenLoaded
@@ -272,6 +290,7 @@ Event = (
     | ShutdownAsked
     | SocialClicked
     | PopupBlocked
+    | PopupReached
     | PopupClosed
     | PopupMessage
     | PanelToggled

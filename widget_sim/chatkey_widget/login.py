@@ -16,6 +16,12 @@ MARGIN_SECONDS: Final = 60.0
 LEAST_SECONDS: Final = 10.0
 """Tokens are not renewed more often than this, and a cached one must last at least as long."""
 
+LOCK_SECONDS: Final = 12.0
+"""A tab that asks `getToken` is done within 10 seconds, unless it is frozen: from then on, other tabs do not wait.
+
+Twice as long at most, so that the tabs which waited do not ask all at once.
+"""
+
 TOKENS_BORNE: Final = 2
 """Tokens in a row that may turn out useless before `getToken` is left alone."""
 
@@ -59,6 +65,7 @@ class Login:
     def ask_afresh(self, cached: str | None) -> bool:
         """Call `getToken` because the page says that its user may have changed; what was under way is dropped."""
         self.cancel()
+        self._useless = 0
         return self.ask("refresh", cached)
 
     def again(self, cached: str | None) -> None:
@@ -70,9 +77,14 @@ class Login:
         if self._flight is not None:
             self._ctx.do(AbortGetToken(self._flight))
         self._flight = None
-        self._failures = self._useless = 0
+        self._failures = 0
         for name in ("getToken", "renew"):
             self._ctx.cancel_timer(name)
+
+    def spared(self) -> None:
+        """Another tab brought a token, so none is asked for here; but what the page wants to know, it is told."""
+        if self._flight is None or self._reason != "refresh":
+            self.cancel()
 
     def settled(self) -> None:
         """The member has been connected for a while: earlier useless tokens are forgotten."""
@@ -118,7 +130,8 @@ class Login:
         self._reason = reason
         attempt = self._failures + 1
         self._ctx.emit("token:requested", reason=reason, attempt=attempt)
-        self._ctx.do(CallGetToken(self._flight, self._ctx.connection_key.jkt, reason, attempt, cached))
+        patience = LOCK_SECONDS * (1 + self._ctx.chance.fraction())
+        self._ctx.do(CallGetToken(self._flight, self._ctx.connection_key.jkt, reason, attempt, cached, patience))
 
 
 def read_member(token: str, ctx: Context) -> Member:

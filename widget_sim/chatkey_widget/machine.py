@@ -4,25 +4,24 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from chatkey_widget import configuration, events, tokens
+from chatkey_widget import configuration, events, inspection, texts, tokens
 from chatkey_widget.backoff import full_jitter
+from chatkey_widget.cache import Cache
 from chatkey_widget.chat import Chat
 from chatkey_widget.context import Chance, Context, Settings
 from chatkey_widget.effects import (
-    AnnounceLogout,
-    DropToken,
     Effect,
     LoadConfiguration,
     PrepareKey,
     Reason,
     Show,
-    StoreToken,
     TearDown,
 )
 from chatkey_widget.errors import Fault, Phase, WidgetError
 from chatkey_widget.frames import UnreadableFrame
-from chatkey_widget.login import LEAST_SECONDS, Login, read_member
+from chatkey_widget.login import Login
 from chatkey_widget.principal import Custom, Member, Principal, Social, Visitor, identity, person, same_person
+from chatkey_widget.server_time import ServerTime
 from chatkey_widget.session import TERMINAL, Established, Outcome, Reauth, Refused, Session, Stage
 from chatkey_widget.social import SocialFlow
 from chatkey_widget.view import Appearance, Link, Page, View
@@ -40,8 +39,8 @@ _LINKS: Final[Mapping[Stage, Link]] = {
 class Machine:
     """One widget on one page, without the page: feed it events, do its effects."""
 
-    def __init__(self, settings: Settings, chance: Chance) -> None:
-        self._ctx = Context(settings, chance)
+    def __init__(self, settings: Settings, chance: Chance, time: ServerTime | None = None) -> None:
+        self._ctx = Context(settings, chance, time=time or ServerTime())
         self._session = Session(self._ctx)
         self._login = Login(self._ctx)
         self._flow = SocialFlow(self._ctx)
@@ -49,7 +48,7 @@ class Machine:
         self._appearance: Appearance | None = None
         self._configured_at = 0.0
         self._configuration_failures = 0
-        self._cached: str | None = None
+        self._cache = Cache(self._ctx)
         self._held: Member | None = None
         self._told: tuple[str, str] | None = None
         self._open = False
@@ -62,32 +61,23 @@ class Machine:
         """Take one event at the page's time `now` (seconds since the epoch); return what is to be done, in order."""
         if self._over:
             return []
-        self._ctx.now = now
+        self._ctx.go_on(now)
         self._dispatch(event)
         self._show()
         return self._ctx.take_effects()
 
     def debug(self) -> dict[str, object]:
-        """Return the state for people who look inside: no token, no proof, nothing secret."""
-        ctx, session = self._ctx, self._session
+        """Return the state for people who look inside, safe to be pasted into a ticket."""
         return {
-            "provider_id": ctx.settings.provider_id,
-            "stage": session.stage.value,
-            "identity": identity(session.principal) if session.principal else None,
-            "uid": session.principal.uid if session.principal else None,
-            "visitor_uid": ctx.key.uid if ctx.key else None,
-            "jkt": ctx.key.jkt if ctx.key else None,
-            "claims": session.claims,
-            "proof": None
-            if session.last_proof is None
-            else {"header": session.last_proof.header, "claims": session.last_proof.claims},
-            "cached_token": self._cached is not None,
+            **inspection.of(self._ctx, self._session),
+            "cached_token": self._cache.token is not None,
             "signing_in": self._flow.social,
-            "clock_offset": ctx.offset,
-            "timers": ctx.seconds_left(),
-            "counters": dict(ctx.counters),
-            "events": list(ctx.journal),
+            "panel": {"open": self._open, "page": self._page, "locale": self._shown.locale},
         }
+
+    def note(self, error: WidgetError) -> None:
+        """Remember an error that was told to the page by somebody else, for `debug()`."""
+        self._ctx.note("error", error.detail())
 
     # dispatch
 
@@ -99,6 +89,8 @@ class Machine:
                 self._key_ready(event)
             case events.KeyFailed(reason):
                 self._stop(WidgetError(Fault.KEY_UNAVAILABLE, reason))
+            case events.TokenNotStored(reason) if "storage:degraded" not in self._ctx.counters:
+                self._ctx.emit("storage:degraded", what="token", reason=reason)
             case events.ConfigurationLoaded(data):
                 self._configured(data)
             case events.ConfigurationFailed():
@@ -114,7 +106,7 @@ class Machine:
             case events.GetTokenTimedOut(ref) if self._login.awaits(ref):
                 self._get_token_failed(WidgetError(Fault.GETTOKEN_TIMEOUT, "getToken took more than 10 seconds."))
             case events.TokenFound(ref, token) if self._login.awaits(ref):
-                self._adopt_stored(token)
+                self._token_found(token)
             case events.StoredTokenChanged(token):
                 self._stored_token_changed(token)
             case events.SocketOpened(ref) if self._session.awaits(ref):
@@ -133,11 +125,12 @@ class Machine:
         """Events that a person or the page causes, rather than the machinery."""
         match event:
             case events.Woken():
+                self._ctx.hasten("configuration")
                 self._follow(self._session.wake())
             case events.RefreshAsked() | events.LogoutAsked() if self._ctx.key is None:
                 self._early.append(event)
-            case events.RefreshAsked():
-                self._refresh_asked()
+            case events.RefreshAsked(force):
+                self._refresh_asked(force=force)
             case events.LogoutAsked(heard):
                 self._logout(heard=heard)
             case events.ShutdownAsked():
@@ -146,8 +139,10 @@ class Machine:
                 self._social_clicked(social)
             case events.PopupBlocked(ref):
                 self._flow.blocked(ref)
-            case events.PopupClosed(ref):
-                self._flow.closed(ref)
+            case events.PopupReached(ref):
+                self._flow.reached(ref)
+            case events.PopupClosed(ref, blank):
+                self._flow.closed(ref, blank=blank)
             case events.PopupMessage():
                 self._popup_message(event)
             case _:
@@ -191,10 +186,11 @@ class Machine:
         self._ctx.key = event.key
         if event.lost is not None:
             self._ctx.emit("key:lost", reason=event.lost)
+        self._ctx.key_in_memory = event.degraded is not None
         if event.degraded is not None:
-            self._ctx.emit("storage:degraded", reason=event.degraded)
+            self._ctx.emit("storage:degraded", what="key", reason=event.degraded)
         self._ctx.emit("key:ready", jkt=event.key.jkt, uid=event.key.uid)
-        self._cached = event.cached_token
+        self._cache.token = event.cached_token
         self._judge_cached()
         early, self._early = self._early, []
         for act in early:
@@ -202,19 +198,20 @@ class Machine:
 
     def _judge_cached(self) -> None:
         """Reuse a good cached token; drop a useless one before anything connects (contract 2.8, D-06)."""
-        member = None if self._cached is None else self._readable(self._cached)
+        cached = self._cache.token
+        member = None if cached is None else self._cache.member(cached)
         if member is None:
-            self._drop_token()
+            self._cache.drop("unusable")
             self._begin_as_visitor()
-        elif self._lasts(member):
+        elif self._cache.lasts(member):
             self._ctx.emit("token:reused", uid=member.uid, expires_at=member.claims.expires_at)
             self._become(member)
-        elif self._ctx.offset is None:
+        elif self._ctx.time.offset is None:
             # The page's clock may be wrong: the first answer of the service tells the time.
             self._held = member
             self._become(self._visitor)
         else:
-            self._drop_token("expired")
+            self._cache.drop("expired")
             self._begin_as_visitor()
 
     def _begin_as_visitor(self) -> None:
@@ -226,22 +223,12 @@ class Machine:
         held, self._held = self._held, None
         if held is None:
             return False
-        if self._lasts(held):
+        if held.token == self._cache.token and self._cache.lasts(held):
             self._take(held)
             return True
-        self._drop_token("expired")
+        self._cache.drop("expired")
         self._ask("load")
         return False
-
-    def _readable(self, token: str) -> Member | None:
-        try:
-            return read_member(token, self._ctx)
-        except WidgetError as error:
-            self._ctx.emit("token:unusable", code=error.code, message=error.message)
-            return None
-
-    def _lasts(self, member: Member) -> bool:
-        return member.claims.expires_at - self._ctx.server_now > LEAST_SECONDS
 
     # the configuration
 
@@ -305,18 +292,8 @@ class Machine:
         else:
             self._become(member)
 
-    def _keep(self, member: Member) -> None:
-        self._cached = member.token
-        self._ctx.do(StoreToken(member.token))
-
-    def _drop_token(self, reason: str = "unusable") -> None:
-        if self._cached is not None:
-            self._cached = None
-            self._ctx.emit("token:dropped", reason=reason)
-            self._ctx.do(DropToken())
-
     def _leave_member(self, reason: str) -> None:
-        self._drop_token(reason)
+        self._cache.drop(reason)
         self._ctx.cancel_timer("renew")
         self._become(self._visitor)
 
@@ -395,8 +372,10 @@ class Machine:
                 self._session.halt(Stage.STOPPED)
 
     def _custom_refused(self, refused: Refused) -> None:
-        """Ask for another token once, then be a visitor: a backend that is wrong is not hammered (D-12)."""
-        self._drop_token(refused.code)
+        """Ask for another token once, then be a visitor: a backend that is wrong is not hammered (D-12).
+
+        The old one stays in the cache meanwhile: if it went, the other tabs would take it for a logout.
+        """
         self._ctx.cancel_timer("renew")
         another = self._login.useless() and not self._login.failing
         if not refused.expired:
@@ -416,7 +395,7 @@ class Machine:
     # getToken
 
     def _ask(self, reason: Reason) -> bool:
-        return self._login.ask(reason, self._cached)
+        return self._login.ask(reason, self._cache.token)
 
     def _get_token_returned(self, value: str | events.Unusable | None) -> None:
         self._login.answered()
@@ -431,12 +410,12 @@ class Machine:
             return
         self._ctx.emit("token:received", uid=member.uid, expires_at=member.claims.expires_at)
         self._held = None
-        self._keep(member)
+        self._cache.keep(member.token)
         self._take(member)
 
-    def _time_for(self, member: Custom) -> float:
-        """While the server's time is unknown, a new token's own `iat` is the better clock."""
-        if self._ctx.offset is None and member.claims.issued_at is not None:
+    def _time_for(self, member: Member) -> float:
+        """While the server's time is in doubt, a new token's own `iat` is the better clock."""
+        if self._ctx.time.in_doubt and member.claims.issued_at is not None:
             return member.claims.issued_at
         return self._ctx.server_now
 
@@ -460,11 +439,12 @@ class Machine:
         if self._session.stage is Stage.IDLE:
             self._leave_member("not_renewed")
 
-    def _refresh_asked(self) -> None:
-        stopped = self._session.stage is Stage.STOPPED
+    def _refresh_asked(self, *, force: bool) -> None:
         self._session.forgive()
-        self._login.ask_afresh(self._cached)
-        if stopped:
+        if force:
+            self._forget("refresh")
+        self._login.ask_afresh(self._cache.token)
+        if self._session.stage is Stage.STOPPED:
             self._become(self._visitor)
 
     def _timer(self, name: str) -> None:
@@ -472,7 +452,7 @@ class Machine:
             case "renew":
                 self._ask("renew")
             case "getToken":
-                self._login.again(self._cached)
+                self._login.again(self._cache.token)
             case "configuration":
                 self._ctx.do(LoadConfiguration())
             case "call":
@@ -499,41 +479,51 @@ class Machine:
         self._held = None
         self._page = "chat"
         self._session.forgive()
-        self._keep(member)
+        self._cache.keep(member.token)
         self._become(member)
 
     def _logout(self, *, heard: bool) -> None:
-        if heard and self._member is None:
-            return
+        """What is under way ends too, a visitor's as well: it began before the logout."""
+        if self._member is not None or not heard:
+            self._ctx.emit("logout", heard=heard)
+        self._forget("logout", heard=heard)
+
+    def _forget(self, reason: str, *, heard: bool = False) -> None:
+        """Leave whoever is logged in, and stop whatever would make somebody a member."""
         self._login.cancel()
         self._flow.cancel()
         self._held = None
-        self._drop_token("logout")
         if not heard:
-            self._ctx.do(AnnounceLogout())
-        self._ctx.emit("logout", heard=heard)
+            self._cache.clear(reason)
         if self._member is not None:
-            self._leave_member("logout")
+            self._leave_member(reason)
 
     def _stored_token_changed(self, token: str | None) -> None:
-        if token == self._cached or self._ctx.key is None:
+        if token == self._cache.token or self._ctx.key is None:
             return
-        if token is None:
-            self._cached = None
+        if token is not None:
+            self._adopt(token)
+        elif self._member is None:
+            self._cache.token = None
+        elif self._cache.lasts(self._member):
             self._logout(heard=True)
-        else:
-            self._adopt_stored(token)
+        # Any tab deletes a token that has ended: nobody logged out.
 
-    def _adopt_stored(self, token: str) -> None:
-        """Another tab logged in or renewed: be the same member here."""
-        member = self._readable(token)
-        if member is None or not self._lasts(member):
-            self._go_on_without()
-            return
-        self._login.cancel()
-        self._cached = token
+    def _token_found(self, token: str) -> None:
+        if not self._adopt(token):
+            self._login.again(token)
+
+    def _adopt(self, token: str) -> bool:
+        """Another tab logged in or renewed: be the same member here. Tell whether its token is of use."""
+        member = self._cache.member(token)
+        if member is None or not self._cache.lasts(member, now=self._time_for(member)):
+            return False
+        self._login.spared()
+        self._held = None
+        self._cache.token = token
         self._ctx.emit("token:adopted", uid=member.uid, expires_at=member.claims.expires_at)
         self._take(member)
+        return True
 
     def _shut_down(self) -> None:
         self._login.cancel()
@@ -564,19 +554,29 @@ class Machine:
             return
         if self._member is not None and self._page == "sign-in":
             self._page = "chat"
+        appearance = self._appearance or Appearance()
+        locale = self._locale(appearance)
         view = self._chat.show(
             replace(
                 self._shown,
                 visible=self._appearance is not None or self._ctx.notice is not None,
                 open=self._open,
                 page=self._page,
-                appearance=self._appearance or Appearance(),
+                appearance=appearance,
+                locale=locale,
                 link=_LINKS.get(self._session.stage, "connecting"),
                 person=person(self._session.principal),
                 signing_in=self._flow.social,
-                notice=self._ctx.notice,
+                sign_in_elsewhere=not self._flow.possible,
+                blocked=self._flow.blocked_social if self._ctx.notice == "popup_blocked" else None,
+                notice=self._ctx.notice and texts.speaking(locale).notices[self._ctx.notice],
             )
         )
         if view != self._shown:
             self._shown = view
             self._ctx.do(Show(view))
+
+    def _locale(self, appearance: Appearance) -> str:
+        """The page's choice comes first, then the business's, then the browser's (D-12)."""
+        settings = self._ctx.settings
+        return texts.choose((settings.locale, appearance.locale, *settings.languages))

@@ -56,20 +56,24 @@ class Keys(Protocol):
 class Store(Protocol):
     """The cached member token of this provider (contract 2.8), and word of logouts to other tabs."""
 
+    def keep_in_memory(self) -> None:
+        """From now on store nothing: the key is in memory too, and a token bound to it is of no use elsewhere."""
+        ...
+
     def read(self) -> str | None:
         """Return the cached token."""
         ...
 
-    def write(self, token: str) -> None:
-        """Cache the token; in memory only, where the browser refuses storage."""
+    def write(self, token: str) -> str | None:
+        """Cache the token; return the browser's reason when it refuses, and the token is in memory only."""
         ...
 
-    def drop(self) -> None:
-        """Delete the cached token."""
+    def drop(self, token: str) -> None:
+        """Delete this token from the cache; another one that stands in its place stays."""
         ...
 
     def announce_logout(self) -> None:
-        """Tell the other tabs."""
+        """Delete the cached token, whatever this tab knew of it, and tell the other tabs."""
         ...
 
 
@@ -84,8 +88,8 @@ class Http(Protocol):
 class Locks(Protocol):
     """One holder per browser and name."""
 
-    def hold(self, name: str) -> AbstractAsyncContextManager[None]:
-        """Wait for the lock and hold it while the context lasts."""
+    def hold(self, name: str, patience: float | None = None) -> AbstractAsyncContextManager[None]:
+        """Wait for the lock and hold it while the context lasts; after `patience` seconds, take it from its holder."""
         ...
 
 
@@ -118,11 +122,23 @@ class Wires(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class PopupListener:
+    """Who hears of the sign-in window.
+
+    `reached` is called when another site's page is in it and the window can still be seen; `closed` when it is gone,
+    with whether it was blank to the end.
+    """
+
+    reached: Callable[[], None]
+    closed: Callable[[bool], None]
+
+
 class Popups(Protocol):
     """The sign-in window; there is one at most."""
 
-    def open(self, url: str, closed: Callable[[], None]) -> bool:
-        """Open it at once; tell whether the browser did. `closed` is called when it is gone."""
+    def open(self, url: str, listener: PopupListener) -> bool:
+        """Open it at once; tell whether the browser did."""
         ...
 
     def close(self) -> None:

@@ -13,11 +13,24 @@ from chatkey_protocol.storage_keys import TOKEN_LOCK_PREFIX
 from chatkey_widget import effects, events
 from chatkey_widget.context import Settings
 from chatkey_widget.errors import Fault, WidgetError
+from chatkey_widget.json_text import read_json
 from chatkey_widget.machine import Machine
-from chatkey_widget.ports import Answer, HostFailed, KeyUnavailable, Ports, Unreachable, Wire, WireListener
+from chatkey_widget.ports import (
+    Answer,
+    HostFailed,
+    KeyUnavailable,
+    PopupListener,
+    Ports,
+    Unreachable,
+    Wire,
+    WireListener,
+)
 from chatkey_widget.proof import compact
 
 GET_TOKEN_SECONDS: Final = 10.0
+SPREAD_SECONDS: Final = 0.3
+"""What one tab writes into localStorage, others read a moment later: the lock is let go when they know the token."""
+
 HTTP_SECONDS: Final = 15.0
 LONGEST_TIMER: Final = 86_400.0
 """Browsers fire timers of more than 2^31 ms at once; a timer that fires early does no harm here."""
@@ -66,9 +79,9 @@ class Runtime:
             case effects.AbortGetToken(ref):
                 self._flights.pop(ref).cancel()
             case effects.StoreToken(token):
-                ports.store.write(token)
-            case effects.DropToken():
-                ports.store.drop()
+                self._store(token)
+            case effects.DropToken(token):
+                ports.store.drop(token)
             case effects.AnnounceLogout():
                 ports.store.announce_logout()
             case effects.SetTimer(name, seconds):
@@ -109,6 +122,8 @@ class Runtime:
         except KeyUnavailable as error:
             self.feed(events.KeyFailed(str(error)))
             return
+        if prepared.degraded is not None:
+            self._ports.store.keep_in_memory()
         cached = self._ports.store.read()
         self.feed(events.KeyReady(prepared.key, cached, prepared.degraded, prepared.lost))
 
@@ -147,17 +162,24 @@ class Runtime:
         except TimeoutError:
             raise Unreachable(f"{address} did not answer within {HTTP_SECONDS:.0f} s.") from None
 
+    def _store(self, token: str) -> None:
+        refused = self._ports.store.write(token)
+        if refused is not None:
+            self.feed(events.TokenNotStored(refused))
+
     # asking the page
 
     async def _call_get_token(self, effect: effects.CallGetToken) -> None:
         """Call `getToken` while no other tab does, unless one of them has brought a token meanwhile (D-12)."""
         try:
-            async with self._ports.locks.hold(TOKEN_LOCK_PREFIX + self._settings.provider_id):
+            async with self._ports.locks.hold(TOKEN_LOCK_PREFIX + self._settings.provider_id, effect.patience):
                 stored = self._ports.store.read()
                 if effect.reason != "refresh" and stored is not None and stored != effect.cached:
                     self.feed(events.TokenFound(effect.ref, stored))
                 else:
                     self.feed(await self._answer_of_page(effect))
+                    if self._ports.store.read() != stored:
+                        await asyncio.sleep(SPREAD_SECONDS)
         finally:
             self._flights.pop(effect.ref, None)
 
@@ -206,7 +228,11 @@ class Runtime:
     # popup, timers, tasks
 
     def _open_popup(self, ref: int, url: str) -> None:
-        if not self._ports.popups.open(url, lambda: self.feed(events.PopupClosed(ref))):
+        listener = PopupListener(
+            reached=lambda: self.feed(events.PopupReached(ref)),
+            closed=lambda blank: self.feed(events.PopupClosed(ref, blank)),
+        )
+        if not self._ports.popups.open(url, listener):
             self.feed(events.PopupBlocked(ref))
 
     def _set_timer(self, name: str, seconds: float) -> None:
@@ -235,6 +261,7 @@ class Runtime:
         fault = None if task.cancelled() else task.exception()
         if fault is not None:
             error = WidgetError(Fault.WIDGET_FAILED, f"{type(fault).__name__} in the widget: {fault}")
+            self.machine.note(error)
             self._ports.host.emit("error", error.detail())
             raise fault
 
@@ -258,14 +285,15 @@ def _refusal(answer: Answer) -> tuple[str | None, str]:
     """Return code and message of an error answer (D-02)."""
     error = answer.body.get("error") if isinstance(answer.body, Mapping) else None
     if not isinstance(error, Mapping):
-        return None, f"The service answered {answer.status} without the expected JSON."
+        hint = " A portal or proxy on the way may have answered in its place." if 200 <= answer.status < 300 else ""
+        return None, f"The service answered {answer.status} without the expected JSON.{hint}"
     code, message = error.get("code"), error.get("message")
     return code if isinstance(code, str) else None, message if isinstance(message, str) else ""
 
 
 def _frame(text: str | None) -> Mapping[str, object] | None:
     try:
-        frame: object = json.loads(text or "")
-    except (ValueError, RecursionError):
+        frame = read_json(text or "")
+    except ValueError:
         return None
     return frame if isinstance(frame, dict) else None

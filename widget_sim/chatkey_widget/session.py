@@ -8,8 +8,8 @@ from typing import Final
 from chatkey_protocol.codes import Close, Code
 from chatkey_protocol.frames import Kind
 from chatkey_widget import proof, tokens
-from chatkey_widget.backoff import full_jitter
-from chatkey_widget.context import Context
+from chatkey_widget.backoff import CROWD_BASE, full_jitter
+from chatkey_widget.context import OVERDUE_SECONDS, Context
 from chatkey_widget.effects import CloseSocket, ExchangeIdentityToken, LoadVisitorToken, OpenSocket, Send, SendConnect
 from chatkey_widget.errors import Fault, WidgetError
 from chatkey_widget.events import TokenFailed, TokenLoaded
@@ -36,6 +36,7 @@ TERMINAL: Final = frozenset({Code.PROVIDER_UNKNOWN, Code.PROVIDER_OFF, Code.ORIG
 """Refusals that no other token and no other identity would change."""
 
 _REFUSALS: Final = frozenset({Close.TOKEN, Close.FORBIDDEN, Close.TOKEN_EXPIRED})
+_CROWD: Final = frozenset({Close.RESTART, Close.TRY_LATER})
 _TIMERS: Final = ("connect", "heartbeat", "probe", "reconnect", "refresh", "stable")
 
 
@@ -127,7 +128,6 @@ class Session:
     def renew(self, principal: Custom) -> None:
         """Take over a newer token of the same member; the socket stays."""
         self.principal = principal
-        self._token = principal.token
         if self.stage is Stage.READY:
             self._send_refresh(principal.token)
 
@@ -144,7 +144,7 @@ class Session:
     def wake(self) -> Outcome:
         """Look whether the connection still lives: after sleep, a hidden tab, or time offline."""
         if self.stage is Stage.WAITING:
-            self._ctx.set_timer("reconnect", min(1.0, self._ctx.chance.fraction()))
+            self._ctx.hasten("reconnect")
         elif self.stage is Stage.READY and self._time_jumped():
             return self._start_over()
         elif self.stage is Stage.READY and "probe" not in self._ctx.timers:
@@ -231,7 +231,7 @@ class Session:
         self._let_go()
         if code in _REFUSALS:
             return self._refused(Refused(Code.TOKEN_EXPIRED, "") if code == Close.TOKEN_EXPIRED else self._why(code))
-        self._retry()
+        self._retry(base=CROWD_BASE if code in _CROWD else 1.0)
         return None
 
     def timer(self, name: str) -> Outcome:
@@ -302,6 +302,8 @@ class Session:
         return None
 
     def _prove(self, nonce: str) -> None:
+        if isinstance(self.principal, Custom):
+            self._token = self.principal.token
         made = proof.build(
             self._ctx.connection_key,
             token=self._token,
@@ -332,6 +334,8 @@ class Session:
         self._ctx.emit(
             "socket:ready", identity=frame["identity"], uid=established.uid, expires_at=established.expires_at
         )
+        if (newer := self._newer_token()) is not None:
+            self._send_refresh(newer)
         return established
 
     # staying connected
@@ -349,7 +353,7 @@ class Session:
         return None
 
     def _time_jumped(self) -> bool:
-        return self._ctx.now - self._beat_at > 3 * self._ping
+        return self._ctx.now - self._beat_at > self._ping + OVERDUE_SECONDS
 
     def _asked_again(self) -> Outcome:
         if isinstance(self.principal, Custom):
@@ -361,6 +365,11 @@ class Session:
         if not self._refreshing:
             self._refreshing = True
             self._load()
+
+    def _newer_token(self) -> str | None:
+        """Return the token that the page brought while an older one was being judged."""
+        principal = self.principal
+        return principal.token if isinstance(principal, Custom) and principal.token != self._token else None
 
     def _send_refresh(self, token: str) -> None:
         self._refreshing = False
@@ -379,7 +388,9 @@ class Session:
             self._ctx.report(error)
             return
         self.claims = claims.payload
-        self._ctx.emit("token:used", type=claims.type, uid=claims.uid, expires_at=claims.expires_at)
+        self._ctx.emit(
+            "token:used", type=claims.type, uid=claims.uid, expires_at=claims.expires_at, claims=claims.payload
+        )
 
     # losing the connection
 
@@ -408,19 +419,24 @@ class Session:
     def _refused(self, refused: Refused) -> Outcome:
         """Try once more with a fresh token of ours; for custom login, only the page has another."""
         self._refusals += not refused.expired
+        if self._newer_token() is not None and not refused.terminal:
+            self._retry()  # what was refused is not the token in hand
+            return None
         if isinstance(self.principal, Custom) or refused.terminal or self._refusals >= REFUSALS_BORNE:
             return refused
         self._retry()
         return None
 
-    def _retry(self) -> None:
+    def _retry(self, *, base: float = 1.0) -> None:
         self._failures += 1
-        delay = full_jitter(self._failures, fraction=self._ctx.chance.fraction())
-        self._wait(delay, Fault.SOCKET_UNREACHABLE, f"The socket failed {self._failures} times in a row.")
+        delay = full_jitter(self._failures, fraction=self._ctx.chance.fraction(), base=base)
+        message = f"The socket failed {self._failures} times in a row."
+        why = self._complaint or Refused(Fault.SOCKET_UNREACHABLE, message)
+        self._wait(delay, why.code, why.message)
 
-    def _wait(self, delay: float, fault: Fault, message: str) -> None:
+    def _wait(self, delay: float, code: str, message: str) -> None:
         self.stage = Stage.WAITING
         self._ctx.set_timer("reconnect", delay)
         self._ctx.emit("socket:waiting", seconds=round(delay, 3), attempt=self._failures)
         if self._failures == UNREACHABLE_AFTER and not self._was_ready:
-            self._ctx.report(WidgetError(fault, message))
+            self._ctx.report(WidgetError(code, message, retryable=True))

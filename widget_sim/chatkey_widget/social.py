@@ -12,11 +12,8 @@ from chatkey_widget.events import PopupMessage
 from chatkey_widget.login import read_member
 from chatkey_widget.principal import Social
 
-LOST_SECONDS: Final = 2.0
-"""Hardly anybody closes a window this fast: the browser cut it off from the page (Cross-Origin-Opener-Policy).
-
-Before that is noticed, the first page in the popup has to arrive, and 0.75 seconds pass.
-"""
+DOUBLE_CLICK_SECONDS: Final = 1.0
+"""Whoever presses a button twice in this time means it once."""
 
 
 class SocialFlow:
@@ -25,17 +22,23 @@ class SocialFlow:
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
         self.social: str | None = None
+        self.blocked_social: str | None = None
+        self.possible = ctx.settings.popups
         self._ref = 0
         self._nonce = ""
-        self._opened_at = 0.0
+        self._reached = False
+        self._started_at = 0.0
 
     def start(self, social: str) -> None:
         """Open the popup; the browser allows it because this happens within the click."""
+        if social == self.social and self._ctx.now - self._started_at < DOUBLE_CLICK_SECONDS:
+            return
         self.cancel()
         self.social = social
         self._ref = self._ctx.new_ref()
         self._nonce = self._ctx.chance.token()
-        self._opened_at = self._ctx.now
+        self._reached = False
+        self._started_at = self._ctx.now
         self._ctx.emit("oauth:started", social=social)
         self._ctx.do(OpenPopup(self._ref, self._url(social)))
 
@@ -46,18 +49,34 @@ class SocialFlow:
             self._ctx.do(ClosePopup(self._ref))
 
     def blocked(self, ref: int) -> None:
-        """The browser opened nothing."""
-        if self._awaits(ref):
-            self._fail(WidgetError(Fault.POPUP_BLOCKED, "window.open returned nothing."))
-
-    def closed(self, ref: int) -> None:
-        """The popup is gone without a word."""
+        """The browser opened nothing. One that keeps no key either is an app's own, and never will."""
         if not self._awaits(ref):
             return
-        if self._ctx.now - self._opened_at < LOST_SECONDS:
-            self._fail(WidgetError(Fault.POPUP_LOST, "The popup was cut off from the page as soon as it opened."))
+        if self._ctx.key_in_memory:
+            self.possible = False
+            self._fail(WidgetError(Fault.POPUP_UNSUPPORTED, "This browser neither keeps a key nor opens a window."))
         else:
+            self.blocked_social = self.social
+            self._fail(WidgetError(Fault.POPUP_BLOCKED, "window.open returned nothing."))
+
+    def reached(self, ref: int) -> None:
+        """The sign-in has begun in the popup, which is still ours."""
+        if self._awaits(ref):
+            self._reached = True
+            self._ctx.emit("oauth:opened", social=self.social)
+
+    def closed(self, ref: int, *, blank: bool) -> None:
+        """The popup is gone without a word.
+
+        A popup that its first page cuts off (Cross-Origin-Opener-Policy) looks closed as soon as that page comes; one
+        that somebody closes was either blank to the end, or had been seen with a page in it.
+        """
+        if not self._awaits(ref):
+            return
+        if blank or self._reached:
             self._fail(WidgetError(Fault.POPUP_CLOSED, "The popup was closed before it reported a result."))
+        else:
+            self._fail(WidgetError(Fault.POPUP_LOST, "The browser cut the popup off from the page."))
 
     def message(self, event: PopupMessage) -> Social | None:
         """Judge a message; returns the member it makes, or None. Whatever is not the popup's own is ignored (D-09)."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from chatkey_widget.errors import Fault, WidgetError
+from chatkey_widget.json_text import read_json
 
 MAX_TOKEN_BYTES: Final = 8192
 MILLISECONDS: Final = 100_000_000_000
@@ -81,8 +82,8 @@ def _payload(token: str) -> dict[str, object]:
     segment = token.split(".")[1]
     try:
         raw = base64.b64decode(segment + "=" * (-len(segment) % 4), altchars=b"-_", validate=True)
-        payload: object = json.loads(raw.decode("utf-8"), parse_constant=_no_constant)
-    except (binascii.Error, ValueError, RecursionError):
+        payload = read_json(raw.decode("utf-8"))
+    except (binascii.Error, ValueError):
         raise WidgetError(Fault.TOKEN_MALFORMED, "The token's payload is not base64url of a JSON object.") from None
     if not isinstance(payload, dict):
         raise WidgetError(Fault.TOKEN_MALFORMED, "The token's payload is JSON, but not an object.")
@@ -112,10 +113,6 @@ def _guess(token: str) -> str:
     )
     standard = f"it has {token.count('.') + 1} parts and {len(token)} characters."
     return next((guess for fits, guess in guesses if fits), standard)
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(name)
 
 
 def _text(payload: Mapping[str, object], member: str) -> str:

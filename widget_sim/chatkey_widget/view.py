@@ -37,12 +37,12 @@ class Line:
 class Appearance:
     """What the business chose in the admin panel (contract 2.2, D-02)."""
 
-    title: str = "Chat with us"
+    title: str = ""
     greeting: str = ""
-    call_title: str = "Call us"
+    call_title: str = ""
     colour: str = "#4f46e5"
     position: Literal["left", "right"] = "right"
-    locale: str = "en"
+    locale: str = ""
     can_chat: bool = True
     can_call: bool = False
     socials: tuple[str, ...] = ()
@@ -56,6 +56,7 @@ class View:
     open: bool = False
     page: Page = "chat"
     appearance: Appearance = Appearance()
+    locale: str = "en"
     link: Link = "connecting"
     person: Person = Person()
     lines: tuple[Line, ...] = ()
@@ -67,3 +68,7 @@ class View:
     call: CallShown = "none"
     signing_in: str | None = None
     notice: str | None = None
+    sign_in_elsewhere: bool = False
+    """No sign-in window can be opened here, such as in an app's built-in browser."""
+    blocked: str | None = None
+    """The social provider whose sign-in window the browser blocked; the notice offers to open it."""

@@ -4,18 +4,20 @@
 (() => {
   "use strict";
 
-  // Written in by the server: baseUrl; the addresses pyodide, snapshot and sources; memory, the interpreter's size in
-  // bytes; lock, which Pyodide this is.
+  // Written in by the server: version; baseUrl; the addresses pyodide, snapshot and sources; memory, the interpreter's
+  // size in bytes; lock, which Pyodide this is.
   const served = /* served */ null;
 
   const ENTRY = "chatkey_widget.browser.main";
   const LOADED = Symbol.for("chatkey.sdk");
   const WASM = `${served.pyodide}pyodide.asm.wasm`;
-  const STALLED = 3_000; // milliseconds
+  const STALLED = 2_000; // milliseconds
   const SLOW = 30_000;
 
-  // Taken now, because the page may replace them later.
-  const { clearTimeout, console, fetch, performance, Promise, reportError, setTimeout } = window;
+  // Taken now, because the page may replace them later; Promise is the language's own, whatever the page made of it.
+  const { clearTimeout, console, Date, fetch, performance, reportError, setTimeout, WebSocket } = window;
+  const { parse, stringify } = JSON;
+  const Promise = (async () => {})().constructor;
 
   if (window[LOADED]) {
     console.warn("chatkey: this page loads sdk.js twice; the second one does nothing.");
@@ -68,36 +70,74 @@
       listeners.get(name)?.delete(listener);
       return handle;
     },
-    logout: () => call("logout"),
+    /** A page may be left before Python runs, or Python never run: the cached token is deleted at once. */
+    async logout() {
+      if (widget.python) return widget.python.logout();
+      forgetMember(widget.config);
+      call("logout").catch(() => {}); // told as the widget's own failure
+    },
     refreshIdentity: (options) => call("refreshIdentity", options),
     open: () => call("open"),
     close: () => call("close"),
     /** End the widget; initService() may be called again. */
     shutdown() {
       const { python, running, ready } = widget;
-      python?.shutdown();
+      if (python) end(python);
       widget = newWidget();
       const reason = new StartError("shutdown", "shutdown() came first.", "Call initService() again.");
       running.reject(reason);
       ready.reject(reason);
     },
-    debug: () => ({ boot: { ...boot }, ...widget.python?.debug() }),
+    /** Safe to be pasted into a ticket; what stands in it is in sdk.d.ts. */
+    debug: () => ({
+      version: served.version,
+      browser: browserFacts(),
+      boot: { ...boot, replaced: replaced() },
+      ...widget.python?.debug(),
+    }),
+    /** Call functions with the handle; an array that was called Service before this script has the same method. */
+    push(...callbacks) {
+      for (const callback of callbacks) guarded(callback, handle);
+    },
   });
 
-  /** Call the Python widget, as soon as there is one. */
-  async function call(name, ...values) {
-    return (await widget.running.promise)[name](...values);
+  /** Call the Python widget, as soon as there is one. A page that does not wait is not bothered with its failure. */
+  function call(name, ...values) {
+    const calling = (async () => (await widget.running.promise)[name](...values))();
+    calling.catch(() => {});
+    return calling;
+  }
+
+  /** Call a function of the page; what it throws is the page's own, as if the browser had called it. */
+  function guarded(callback, ...values) {
+    try {
+      callback(...values);
+    } catch (error) {
+      reportError(error);
+    }
+  }
+
+  function browserFacts() {
+    const { crossOriginIsolated: isolated, document, innerWidth: width, isSecureContext: secure, navigator } = window;
+    const { languages, onLine: online, userAgent } = navigator;
+    const { visibilityState: visibility } = document;
+    const framed = window.parent !== window;
+    return { framed, isolated, languages, online, origin: location.origin, secure, userAgent, visibility, width };
+  }
+
+  function forgetMember(config) {
+    try {
+      if (config) localStorage.removeItem(`wf_member_token_${config.providerId}`);
+    } catch {
+      // A browser that refuses its storage has no token in it.
+    }
   }
 
   function emit(name, detail) {
     if (name === "identity:changed") widget.identity = detail;
     if (name === "ready") widget.ready.resolve(detail);
     for (const listener of [...(listeners.get(name) ?? []), ...(listeners.get("*") ?? [])]) {
-      try {
-        listener(detail, name);
-      } catch (error) {
-        reportError(error); // the page's own, as if the browser had called the listener
-      }
+      guarded(listener, detail, name);
     }
     if (name === "ready" || name === "error") {
       document.dispatchEvent(new CustomEvent(`service:${name}`, { detail, bubbles: true }));
@@ -120,15 +160,17 @@
   }
 
   async function start(starting) {
-    const slow = setTimeout(() => report(slowStart()), SLOW);
+    let slow;
     try {
+      slow = setTimeout(() => starting === widget && report(slowStart()), SLOW);
       const host = { baseUrl: served.baseUrl, config: starting.config, prefetched: prefetch(starting.config) };
       host.emit = (name, detail) => starting === widget && emit(name, detail);
       const python = await interpreter();
       await activation();
       if (starting !== widget) return; // shut down meanwhile
-      starting.python = python.pyimport(ENTRY).start(host);
+      starting.python = python.start(host);
       starting.running.resolve(starting.python);
+      if (starting !== widget) end(starting.python); // shut down by a listener to what it told while it started
     } catch (reason) {
       const error = reason instanceof StartError ? reason : bootFailed(reason);
       starting.running.reject(error);
@@ -139,8 +181,15 @@
     }
   }
 
+  /** End a Python widget, and let go of its functions. */
+  function end(python) {
+    python.shutdown();
+    for (const control of Object.values(python)) control.destroy();
+  }
+
   function report(error) {
     console.error(`chatkey: ${error.message} ${error.remediation}`);
+    boot.error = error.detail;
     emit("error", error.detail);
   }
 
@@ -153,19 +202,20 @@
     return { [url]: response };
   }
 
-  /** A page that is rendered ahead of its visit runs nothing until somebody looks at it. */
-  function activation() {
-    if (!document.prerendering) return null;
-    return new Promise((resolve) => document.addEventListener("prerenderingchange", resolve, { once: true }));
+  /** A page that is rendered ahead runs nothing until somebody looks at it; one without a body can show nothing. */
+  async function activation() {
+    const heard = (name) => new Promise((resolve) => document.addEventListener(name, resolve, { once: true }));
+    if (document.prerendering) await heard("prerenderingchange");
+    if (!document.body) await heard("DOMContentLoaded");
   }
 
   // --- Bringing Python up ---
 
-  const boot = { state: "idle", from: null, milliseconds: null };
+  const boot = { state: "idle", from: null, milliseconds: null, error: null };
   let files = null; // what is being downloaded
   let booting = null;
 
-  /** The page's one Python. A start that failed may be tried again. */
+  /** The entry of the page's one Python. A start that failed may be tried again. */
   function interpreter() {
     booting ??= startPython().catch((reason) => {
       booting = files = null;
@@ -184,7 +234,7 @@
     // Python's `random` comes out of the snapshot in the same state every time.
     python.pyimport("random").seed();
     Object.assign(boot, { state: "running", milliseconds: Math.round(performance.now() - began) });
-    return python;
+    return python.pyimport(ENTRY);
   }
 
   function refuseUnusablePage() {
@@ -205,17 +255,19 @@
       crossOrigin: "anonymous",
       href: WASM,
     });
+    const arrived = new Promise((resolve) => Object.assign(wasm, { onload: resolve, onerror: resolve }));
     document.head.append(wasm);
     const loader = Promise.race([blocked.promise, import(`${served.pyodide}pyodide.mjs`)]);
     const runtime = import(`${served.pyodide}pyodide.asm.mjs`);
     const snapshot = read(served.snapshot);
     for (const file of [loader, runtime, snapshot]) file.catch(() => {}); // met where the file is used
     warmUp();
-    return { blocked, loader, runtime, snapshot };
+    return { arrived, blocked, loader, runtime, snapshot };
   }
 
   /** A browser starts its key store at the first use, which takes as long as making a key: let it do so meanwhile. */
   function warmUp() {
+    if (window.origin === "null") return; // nothing is kept there, and Chromium complains of being asked
     const uses = [() => indexedDB.databases(), () => crypto.subtle.digest("SHA-256", new Uint8Array())];
     for (const use of uses) Promise.resolve().then(use).catch(() => {}); // what is missing is met where it is needed
   }
@@ -226,9 +278,9 @@
     const memory = new Uint8Array(served.memory);
     const createPyodideModule = async (settings) => {
       const { default: createModule } = await files.runtime;
-      const stalled = setTimeout(findWasm, STALLED);
-      const module = await createModule(withoutWaiting(settings));
-      clearTimeout(stalled);
+      const creating = createModule(withoutWaiting(settings));
+      files.arrived.then(() => inspectUnlessDone(creating));
+      const module = await creating;
       memory.set(await files.snapshot);
       return module;
     };
@@ -237,9 +289,12 @@
     return python;
   }
 
-  /** Pyodide waits for ever for a WebAssembly that cannot be loaded; so when it waits long, look whether it is there. */
-  function findWasm() {
-    request(WASM, "HEAD").catch((reason) => files?.blocked.reject(bootFailed(reason)));
+  /** Pyodide waits for ever for a WebAssembly that cannot be used: when it still waits though it came, find out why. */
+  async function inspectUnlessDone(creating) {
+    const inspect = () =>
+      WebAssembly.compileStreaming(request(WASM)).catch((reason) => files?.blocked.reject(bootFailed(reason)));
+    const waiting = setTimeout(inspect, STALLED);
+    await creating.finally(() => clearTimeout(waiting)).catch(() => {}); // its failure is met where it is awaited
   }
 
   /** Python's standard library comes later: of it, the snapshot holds all that the widget imports. */
@@ -263,16 +318,27 @@
   function options() {
     // No packages are ever loaded, so the list of those that exist is not asked for.
     const lockFileContents = { info: served.lock, packages: {} };
-    return { indexURL: served.pyodide, packageBaseUrl: served.pyodide, lockFileContents };
+    return { indexURL: served.pyodide, packageBaseUrl: served.pyodide, lockFileContents, jsglobals: globals() };
+  }
+
+  /** What Python finds in `js`: the page's things, and the browser's own where the page may have replaced them. */
+  function globals() {
+    const own = { Date, JSON: { parse, stringify }, Promise, WebSocket, clearTimeout, fetch, setTimeout };
+    return new Proxy(window, {
+      get(page, name) {
+        const value = Object.hasOwn(own, name) ? own[name] : page[name];
+        return typeof value === "function" && !value.prototype ? value.bind(page) : value; // but for classes
+      },
+    });
   }
 
   async function read(url) {
-    const response = await request(url, "GET");
+    const response = await request(url);
     return new Uint8Array(await response.arrayBuffer());
   }
 
-  async function request(url, method) {
-    const response = await fetch(url, { method, credentials: "omit" }).catch(() => ({ ok: false, status: "nothing" }));
+  async function request(url) {
+    const response = await fetch(url, { credentials: "omit" }).catch(() => ({ ok: false, status: "nothing" }));
     if (!response.ok) throw new Error(`${url} answered ${response.status}.`);
     return response;
   }
@@ -303,10 +369,29 @@
     );
   }
 
+  /** What of the browser's the page has replaced. Mostly that does no harm; where it does, this tells where to look. */
+  function replaced() {
+    const own = (value) => /\[native code\]\s*}$/.test(Function.prototype.toString.call(value));
+    return Object.entries({
+      Date: window.Date,
+      "JSON.parse": JSON.parse,
+      "JSON.stringify": JSON.stringify,
+      Promise: window.Promise,
+      WebSocket: window.WebSocket,
+      fetch: window.fetch,
+      setTimeout: window.setTimeout,
+    }).flatMap(([name, value]) => (typeof value === "function" && own(value) ? [] : [name]));
+  }
+
+  function suspects() {
+    const names = replaced().join(", ");
+    return names && ` (The page has replaced ${names}: load sdk.js before the script that does.)`;
+  }
+
   function bootFailed(cause) {
     return new StartError(
       "boot_failed",
-      `The widget could not be started: ${cause.message}`,
+      `The widget could not be started: ${cause.message}${suspects()}`,
       `Check that the page can load ${served.pyodide}; an outdated, cached sdk.js is cured by a reload.`,
       { cause, retryable: true },
     );
@@ -315,7 +400,7 @@
   function slowStart() {
     return new StartError(
       "boot_failed",
-      `The widget has not started after ${SLOW / 1000} s; it is still trying.`,
+      `The widget has not started after ${SLOW / 1000} s; it is still trying.${suspects()}`,
       `Check the line, and that ${served.pyodide} is served whole and with the right types.`,
       { retryable: true },
     );
@@ -331,8 +416,10 @@
 
   // --- Now ---
 
+  const early = Array.isArray(window.Service) ? window.Service : [];
   window.Service = handle;
   window.initService = initService;
+  handle.push(...early);
   document.addEventListener("securitypolicyviolation", onViolation);
   try {
     refuseUnusablePage();

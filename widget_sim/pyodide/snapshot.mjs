@@ -28,7 +28,9 @@ writeFileSync(output, pyodide.makeMemorySnapshot());
 function clearFreeMemory({ HEAPU8, _malloc, _free }) {
   const end = HEAPU8.findLastIndex((byte) => byte !== 0);
   const taken = [];
-  for (let size = 1 << 22; size >= 16; size >>= 1) {
+  // A block that does not fit would make the memory grow, and the snapshot with it.
+  const most = 2 ** Math.floor(Math.log2((HEAPU8.length - end) / 2));
+  for (let size = most; size >= 16; size /= 2) {
     let address = _malloc(size) >>> 0;
     while (address + size <= end) {
       taken.push(address);

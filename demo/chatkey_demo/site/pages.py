@@ -20,9 +20,14 @@ from chatkey_demo.token_backend import InvalidRequestError, Person
 
 HERE = Path(__file__).parent
 TEMPLATES = Environment(loader=FileSystemLoader(HERE / "templates"), autoescape=True)
-STATIC = {"shop.css": "text/css", "shop.js": "text/javascript", "spy.js": "text/javascript"}
+STATIC = {
+    "shop.css": "text/css",
+    "shop.js": "text/javascript",
+    "spy.js": "text/javascript",
+    "worker.js": "text/javascript",
+}
 Http = Request[None, None, State]
-Csp = Literal["strict", "off"]
+Csp = Literal["off", "strict", "strict-dynamic", "without-wasm"]
 ConfigPlace = Literal["before", "after"]
 
 
@@ -53,8 +58,8 @@ def pages(
     def shop_page(
         request: Http,
         slug: FromPath[str],
-        csp: FromQuery[Literal["strict", "off"]] = "off",
-        config: FromQuery[Literal["before", "after"]] = "before",
+        csp: FromQuery[Csp] = "off",
+        config: FromQuery[ConfigPlace] = "before",
     ) -> Response[str]:
         shop = found(slug)
         nonce = secrets.token_urlsafe(16)
@@ -66,9 +71,9 @@ def pages(
             sdk_url=sdk_url,
             config_first=config == "before",
         )
-        headers = {"Cache-Control": "no-store", "Referrer-Policy": "strict-origin-when-cross-origin"}
-        if csp == "strict":
-            headers["Content-Security-Policy"] = _policy(nonce, service_url, sdk_url)
+        headers = {"Cache-Control": "private, no-cache", "Referrer-Policy": "strict-origin-when-cross-origin"}
+        if csp != "off":
+            headers["Content-Security-Policy"] = _policy(csp, nonce, service_url, sdk_url)
         return Response(page, headers=headers)
 
     @post("/{slug:str}/login", sync_to_thread=False)
@@ -115,7 +120,7 @@ def pages(
     def file(name: FromPath[str]) -> Response[bytes]:
         if name not in static:
             raise NotFoundException(f"There is no file {name!r} here.")
-        return Response(static[name], media_type=STATIC[name])
+        return Response(static[name], media_type=STATIC[name], headers={"Service-Worker-Allowed": "/"})
 
     return [front, shop_page, login, logout, token, portrait, file]
 
@@ -126,14 +131,20 @@ def snippet(provider_id: str, sdk_url: str, *, get_token: bool) -> str:
     return f"{parts.config(provider_id, get_token)}\n{parts.sdk(sdk_url)}"
 
 
-def _policy(nonce: str, service_url: str, sdk_url: str) -> str:
-    """Return the strictest Content-Security-Policy a page with the widget can have."""
+def _policy(csp: Csp, nonce: str, service_url: str, sdk_url: str) -> str:
+    """Return the strictest Content-Security-Policy a page with the widget can have, or one that is stricter still."""
     assets = sdk_url.removesuffix("/sdk.js")
     socket = service_url.replace("http", "ws", 1)
+    scripts = {
+        "strict": f"'self' 'nonce-{nonce}' 'wasm-unsafe-eval' {assets}/",
+        "strict-dynamic": f"'nonce-{nonce}' 'strict-dynamic' 'wasm-unsafe-eval'; "
+        "require-trusted-types-for 'script'; worker-src 'none'; frame-src 'none'",
+        "without-wasm": f"'self' 'nonce-{nonce}' {assets}/",
+    }
     return "; ".join(
         (
             "default-src 'none'",
-            f"script-src 'self' 'nonce-{nonce}' 'wasm-unsafe-eval' {assets}/",
+            f"script-src {scripts[csp]}",
             f"connect-src 'self' {service_url} {socket} {assets}/",
             f"style-src 'self' {assets}/",
             "img-src 'self' data:",

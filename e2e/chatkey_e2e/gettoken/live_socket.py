@@ -7,13 +7,10 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from websockets.exceptions import WebSocketException
-from websockets.sync.client import connect
-from websockets.typing import Origin, Subprotocol
 
 from chatkey_e2e.gettoken.live import Unusable
 from chatkey_e2e.gettoken.wire import HttpWire, Unreachable
-from chatkey_e2e.wire import Key, Outcome, Peer
-from chatkey_protocol.names import SUBPROTOCOL
+from chatkey_e2e.wire import Key, Outcome, opened
 
 SECONDS: Final = 5.0
 
@@ -33,13 +30,5 @@ def _dialogue(wire: HttpWire, uri: str, page: str, token: str, key: Key) -> Outc
     address, secure = urlsplit(uri), uri.startswith("wss:")
     reached = wire.reach(uri.replace("ws", "http", 1))
     raw = socket.create_connection((reached, address.port or (443 if secure else 80)), SECONDS)
-    with connect(
-        uri,
-        sock=raw,
-        ssl=wire.tls if secure else None,
-        server_hostname=address.hostname if secure else None,
-        origin=Origin(page),
-        subprotocols=[Subprotocol(SUBPROTOCOL)],
-        proxy=None,
-    ) as connection:
-        return Peer(connection, uri).connect_with(token, key)
+    with opened(uri, raw, origin=page, tls=wire.tls if secure else None) as peer:
+        return peer.connect_with(token, key)

@@ -7,6 +7,9 @@ from playwright.sync_api import Page
 from chatkey_e2e.business import Business
 from chatkey_e2e.pages.widget import WidgetPage
 
+Csp = Literal["off", "strict", "strict-dynamic", "without-wasm"]
+ConfigPlace = Literal["before", "after"]
+
 ADA = "Ada Lindqvist"
 TOMAS = "Tomás Okafor"
 
@@ -19,17 +22,15 @@ class ShopPage:
         self.business = business
         self.widget = WidgetPage(page)
 
-    def open(
-        self, *, csp: Literal["strict", "off"] = "off", config: Literal["before", "after"] = "before"
-    ) -> WidgetPage:
+    def open(self, *, csp: Csp = "off", config: ConfigPlace = "before") -> WidgetPage:
         """Open the shop and wait until its widget is connected."""
         self.visit(csp=csp, config=config)
         self.widget.wait_ready()
         return self.widget
 
-    def visit(self, *, csp: Literal["strict", "off"] = "off", config: Literal["before", "after"] = "before") -> None:
+    def visit(self, *, csp: Csp = "off", config: ConfigPlace = "before") -> None:
         """Open the shop without waiting for the widget."""
-        variants = {name: value for name, value in (("csp", csp), ("config", config)) if value in {"strict", "after"}}
+        variants = {name: value for name, value in (("csp", csp), ("config", config)) if value not in {"off", "before"}}
         query = "&".join(f"{name}={value}" for name, value in variants.items())
         self.page.goto(self.business.url + (f"?{query}" if query else ""))
 
@@ -44,6 +45,17 @@ class ShopPage:
         self.page.get_by_role("button", name=name).click()
         self.widget.wait_for("member")
         return self.widget
+
+    def sign_in_elsewhere(self, name: str = ADA) -> None:
+        """Sign in to the shop in a tab without the widget, which shares the session cookie."""
+        other = self.page.context.new_page()
+        other.route("**/sdk.js", lambda route: route.abort())
+        other.goto(self.business.url)
+        if (leaving := other.get_by_role("button", name="Leave the shop")).is_visible():
+            leaving.click()
+        other.get_by_role("button", name=name).click()
+        leaving.wait_for()  # a page that closes on its way never says so
+        other.close()
 
     def leave(self) -> None:
         """Sign out of the shop."""

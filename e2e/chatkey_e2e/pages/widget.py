@@ -27,13 +27,13 @@ READ_KEY = """async ([database, store, record]) => {
   const db = await answer(indexedDB.open(database));
   const pair = await answer(db.transaction(store).objectStore(store).get(record));
   db.close();
-  const exported = await Promise.all(["jwk", "pkcs8", "raw"].map((format) =>
-    crypto.subtle.exportKey(format, pair.privateKey).then(() => format, () => null)));
+  const exported = await Promise.all(["jwk", "pkcs8", "raw", "spki"].map(async (format) =>
+    [format, await crypto.subtle.exportKey(format, pair.privateKey).then(() => "exported", (error) => error.name)]));
   return {
     algorithm: pair.privateKey.algorithm,
     extractable: pair.privateKey.extractable,
     usages: pair.privateKey.usages,
-    exported: exported.filter(Boolean),
+    exported: Object.fromEntries(exported),
     publicJwk: await crypto.subtle.exportKey("jwk", pair.publicKey),
   };
 }"""
@@ -46,12 +46,20 @@ CLEAR_KEY = """(database) => new Promise((resolve, reject) => {
 
 
 PLANT_RECORD = """async ([database, store, record, kind]) => {
-  const pair = (namedCurve, extractable) =>
-    crypto.subtle.generateKey({ name: "ECDSA", namedCurve }, extractable, ["sign", "verify"]);
+  const P256 = { name: "ECDSA", namedCurve: "P-256" };
+  const pair = (algorithm, extractable) => crypto.subtle.generateKey(algorithm, extractable, ["sign", "verify"]);
+  const sealed = async ({ privateKey, publicKey }) => {
+    const jwk = await crypto.subtle.exportKey("jwk", publicKey);
+    return { privateKey, publicKey: await crypto.subtle.importKey("jwk", jwk, P256, false, ["verify"]) };
+  };
   const planted = await {
-    extractable: () => pair("P-256", true),
-    "P-384": () => pair("P-384", false),
-    spoilt: () => ({}),
+    extractable: () => pair(P256, true),
+    "P-384": () => pair({ name: "ECDSA", namedCurve: "P-384" }, false),
+    RSA: () => pair({ name: "RSASSA-PKCS1-v1_5", hash: "SHA-256", modulusLength: 2048,
+                      publicExponent: Uint8Array.of(1, 0, 1) }, false),
+    sealed: async () => sealed(await pair(P256, false)),
+    spoilt: () => ({ privateKey: {} }),
+    null: () => null,
   }[kind]();
   await new Promise((resolve, reject) => {
     const opening = indexedDB.open(database, 1);
@@ -64,8 +72,9 @@ PLANT_RECORD = """async ([database, store, record, kind]) => {
       transaction.onabort = () => reject(transaction.error);
     };
   });
-  return planted.publicKey ? (await crypto.subtle.exportKey("jwk", planted.publicKey)).x : null;
 }"""
+
+Planted = Literal["extractable", "P-384", "RSA", "sealed", "spoilt", "null"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +84,8 @@ class StoredKey:
     algorithm: dict[str, str]
     extractable: bool
     usages: list[str]
-    exported: list[str]
+    exported: dict[str, str]
+    """What came of exporting the private key, by format: `exported`, or the name of the error."""
     public_jwk: dict[str, Any]
 
 
@@ -108,7 +118,7 @@ class WidgetPage:
         """Wait until the widget has told the page of an error with this code."""
         self.page.wait_for_function(
             """(code) => window.Service?.debug().events
-                .some((event) => event.name === "error" && event.detail.code === code)""",
+                ?.some((event) => event.name === "error" && event.detail.code === code)""",
             arg=code,
             polling=DEBUG_POLL_MS,
         )
@@ -149,6 +159,11 @@ class WidgetPage:
         """End the member session by the handle, as a host page does."""
         self.page.evaluate("() => Service.logout()")
         self.wait_for("visitor")
+
+    def restart(self) -> None:
+        """Shut the widget down, start it again on the same page, and wait until it is connected."""
+        self.page.evaluate("() => { Service.shutdown(); initService(ServiceConfig); }")
+        self.wait_ready()
 
     # what people see and do
 
@@ -204,20 +219,38 @@ class WidgetPage:
         """Go back to the conversation from the sign-in page or the search."""
         self.panel.get_by_role("button", name="Back to the conversation").filter(visible=True).click()
 
-    def refresh_identity(self) -> None:
-        """Say by the handle that the page's user may have changed, as a host page does."""
-        self.page.evaluate("() => { Service.refreshIdentity(); }")
+    def refresh_identity(self, *, force: bool = False) -> None:
+        """Say by the handle that the page's user may have changed, or has, as a host page does."""
+        self.page.evaluate("(force) => { Service.refreshIdentity({ force }); }", force)
 
     def sign_in_with(self, social: str) -> ConsentPage:
         """Press a social provider's button and return its consent page in the popup."""
-        button = self._turn_to_sign_in(social)
+        button = self.social_button(social)
         with self.page.expect_popup() as popup:
             button.click()
         return ConsentPage(popup.value)
 
+    def sign_in_by_key(self, social: str, key: str) -> ConsentPage:
+        """Press a social provider's button by a key and return its consent page in the popup."""
+        button = self.social_button(social)
+        with self.page.expect_popup() as popup:
+            button.press(key)
+        return ConsentPage(popup.value)
+
     def press_after_another_popup(self, social: str) -> None:
         """Press a social provider's button when the click has opened a popup already: browsers block a second one."""
-        self._turn_to_sign_in(social).evaluate("(button) => { window.open('about:blank').close(); button.click(); }")
+        self.social_button(social).evaluate("(button) => { window.open('about:blank').close(); button.click(); }")
+
+    @property
+    def reopen_button(self) -> Locator:
+        """What the notice of a blocked popup offers."""
+        return self.panel.get_by_role("alert").get_by_role("button", name="Open the sign-in window")
+
+    def reopen(self) -> ConsentPage:
+        """Open the popup that was blocked and return its consent page."""
+        with self.page.expect_popup() as popup:
+            self.reopen_button.click()
+        return ConsentPage(popup.value)
 
     def sign_out(self) -> None:
         """Press the widget's own sign-out."""
@@ -233,7 +266,7 @@ class WidgetPage:
         """Wait until the panel says that the call rings, is on, or is over."""
         expect(self.panel.get_by_role("status").filter(has_text=CALLS[state])).to_be_visible()
 
-    def _turn_to_sign_in(self, social: str) -> Locator:
+    def social_button(self, social: str) -> Locator:
         """Turn to the sign-in page unless it is shown, and return a social provider's button."""
         panel = self.open()
         button = panel.get_by_role("button", name=re.compile(f"{CONTINUE_WITH} {social}", re.IGNORECASE))
@@ -252,10 +285,9 @@ class WidgetPage:
         read = self.page.evaluate(READ_KEY, [DATABASE, STORE, RECORD])
         return StoredKey(read["algorithm"], read["extractable"], read["usages"], read["exported"], read["publicJwk"])
 
-    def plant_record(self, kind: Literal["extractable", "P-384", "spoilt"]) -> str | None:
-        """Put a record where the key belongs, and return the planted key's `x`; for a page without the widget."""
-        x: str | None = self.page.evaluate(PLANT_RECORD, [DATABASE, STORE, RECORD, kind])
-        return x
+    def plant_record(self, kind: Planted) -> None:
+        """Put a record where the key belongs."""
+        self.page.evaluate(PLANT_RECORD, [DATABASE, STORE, RECORD, kind])
 
     def clear_key(self) -> None:
         """Delete the key, as clearing the site's data does."""

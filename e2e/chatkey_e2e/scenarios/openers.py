@@ -5,7 +5,7 @@ from html import unescape
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import httpx
-from playwright.sync_api import BrowserContext, Page, Response
+from playwright.sync_api import BrowserContext, Error, Page, Response
 
 from chatkey_demo.stack.stack import Stack
 from chatkey_demo.stack.tls import trust
@@ -15,6 +15,8 @@ EVIL = "https://evil.example"
 """A site that has no business here."""
 
 FRAME = "(src) => { document.body.append(Object.assign(document.createElement('iframe'), { src })); }"
+
+THROWN = re.compile("Error$|^uncaught")
 
 LISTEN = """() => {
   window.heard = [];
@@ -114,7 +116,15 @@ def finish(popup: Page, account: str = "rhea") -> Response:
 def errors_of(page: Page) -> list[str]:
     """Return the list to which every error of the page's scripts will be added."""
     errors: list[str] = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
+    browser = page.context.browser
+    is_firefox = browser is not None and browser.browser_type.name == "firefox"
+
+    def note(error: Error) -> None:
+        # Its driver also tells what the browser refuses by itself: an icon that a policy forbids, a module's type.
+        if not is_firefox or THROWN.search(error.name or ""):
+            errors.append(str(error))
+
+    page.on("pageerror", note)
     return errors
 
 
@@ -126,6 +136,7 @@ def go(page: Page, url: str) -> None:
 
 def state_of(popup: Page) -> str:
     """Return the state that a consent page was asked with."""
+    popup.wait_for_url("**state=**")
     return parse_qs(urlsplit(popup.url).query)["state"][0]
 
 

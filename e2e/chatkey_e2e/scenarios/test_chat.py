@@ -62,26 +62,28 @@ def test_chat_and_search_are_the_same_in_every_mode(
 
 
 @pytest.mark.contract("2.7/history-apart", "3/logout")
-def test_each_identity_has_its_own_history(shop: ShopPage) -> None:
-    """The visitor's messages are not the member's; after logout they are back, and the member's are gone."""
+def test_each_identity_has_its_own_history(shop: ShopPage, business: Business, stack: Stack) -> None:
+    """F198: the visitor's messages are not the member's; after logout they are back, and the member's are gone."""
     widget = shop.open()
     widget.send("as a visitor")
+    widget.send("still a visitor")
     shop.sign_in()
 
     as_member = widget.lines(0)
     widget.send("as a member")
     widget.logout()
-    as_visitor_again = widget.lines(1)
+    as_visitor_again = widget.lines(2)
 
     assert as_member == []
-    assert as_visitor_again == ["as a visitor"]
+    assert as_visitor_again == ["as a visitor", "still a visitor"]
+    assert [record["uid"] for record in stack.service_lab.members(business.provider.id)] == ["u-1001"]
 
 
 @pytest.mark.contract("2.7/custom-on-first", "2.7/agent-panel")
 def test_the_agent_sees_who_writes_and_answers(
     shop: ShopPage, business: Business, agent: AgentPage, stack: Stack
 ) -> None:
-    """A custom member's record is made with the first message; the agent sees the member and answers live."""
+    """F199: a custom member's record is made with the first message; the agent sees the member and answers live."""
     shop.open()
     widget = shop.sign_in()
     before = stack.service_lab.members(business.provider.id)
@@ -131,7 +133,7 @@ def test_two_tabs_show_the_same_conversation(context: BrowserContext, shop: Shop
 
 @pytest.mark.contract("D-16/restart-1012", "D-10/reconnect")
 def test_a_restart_of_the_service_is_survived(advance: Advance, widget: WidgetPage, stack: Stack) -> None:
-    """The service closes sockets with 1012 when it restarts; the widget comes back by itself, with its history."""
+    """F143: the service closes sockets with 1012 when it restarts; the widget comes back, and tells each step."""
     widget.send("before")
 
     with widget.expect_event("socket:ready"):
@@ -139,7 +141,11 @@ def test_a_restart_of_the_service_is_survived(advance: Advance, widget: WidgetPa
         advance(60)  # past the widget's own waiting
     widget.send("after")
 
-    assert widget.events("socket:closed")[0]["code"] == 1012
+    told = [event["name"] for event in widget.debug()["events"] if event["name"].startswith("socket:")]
+    after = told[told.index("socket:closed") :]
+    assert (after[:3], after[-1]) == (["socket:closed", "socket:waiting", "socket:opening"], "socket:ready")
+    assert widget.events("socket:closed")[0] == {"code": 1012, "reason": "restarting"}
+    assert 0 <= widget.events("socket:waiting")[0]["seconds"] <= 10
     assert widget.lines(2) == ["before", "after"]
 
 

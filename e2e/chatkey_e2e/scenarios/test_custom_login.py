@@ -1,14 +1,13 @@
 """Mode 2: the integrator's backend says who is signed in, in a token of its own."""
 
-import json
 from typing import Any
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, Response, Route
+from playwright.sync_api import Response, Route
 
 from chatkey_e2e.business import Business
 from chatkey_e2e.pages.shop import ADA, ShopPage
-from chatkey_e2e.plugin import Advance, MakeBusiness
+from chatkey_e2e.plugin import Advance
 from chatkey_e2e.witness import Witness, claims_of
 from chatkey_protocol.frames import Kind
 
@@ -22,17 +21,8 @@ def gives_a_token(response: Response) -> bool:
 def short_lived(business: Business, route: Route) -> str:
     """Answer a `getToken` call for the shop's first customer, with a token of less than three minutes."""
     now = business.stack.service_lab.now()
-    return business.mint(now=now, uid="u-1001", cnf=json.loads(route.request.post_data or ""), exp=int(now) + 170)
-
-
-def sign_in_elsewhere(shop: ShopPage) -> None:
-    """Sign in to the shop in a tab of its own, which shares the session cookie."""
-    other = shop.page.context.new_page()
-    other.route("**/sdk.js", lambda route: route.abort())
-    other.goto(shop.business.url)
-    other.get_by_role("button", name=ADA).click()
-    other.get_by_role("button", name="Leave the shop").wait_for()  # a page that closes on its way never says so
-    other.close()
+    jkt = route.request.frame.evaluate("() => Service.debug().jkt")  # not every browser's driver tells a request's body
+    return business.mint(now=now, uid="u-1001", cnf={"jkt": jkt}, exp=int(now) + 170)
 
 
 @pytest.mark.contract(
@@ -56,7 +46,7 @@ def test_the_token_is_used_unchanged_and_cached(shop: ShopPage, business: Busine
 def test_a_reload_reuses_the_cached_token_without_a_second_gettoken(
     shop: ShopPage, business: Business, witness: Witness
 ) -> None:
-    """A member who comes back within the hour is the member at once, and the backend is not asked."""
+    """WDG-009: a member who comes back within the hour is the member at once, and the backend is not asked."""
     shop.open()
     shop.sign_in()
     calls, token = business.token_calls, witness.frames(Kind.CONNECT)[-1]["token"]
@@ -78,7 +68,7 @@ def test_the_token_is_renewed_before_it_ends_on_the_same_socket(
     widget = shop.open()
     widget.wait_for("member")
     first, sockets = witness.frames(Kind.CONNECT)[-1]["token"], len(witness.sockets)
-    sign_in_elsewhere(shop)
+    shop.sign_in_elsewhere()
 
     with widget.expect_event("token:refreshed"):
         advance(60)
@@ -89,24 +79,6 @@ def test_the_token_is_renewed_before_it_ends_on_the_same_socket(
     assert claims_of(renewed)["uid"] == claims_of(first)["uid"]
     assert widget.stored(business.storage_key) == renewed
     assert len(witness.sockets) == sockets
-
-
-@pytest.mark.contract("3/renewal", "D-10/reconnect")
-def test_a_laptop_that_slept_for_an_hour_wakes_up_as_the_same_member(
-    advance: Advance, shop: ShopPage, business: Business, witness: Witness
-) -> None:
-    """After a jump in time the widget gets a fresh token and a new socket by itself."""
-    shop.open()
-    widget = shop.sign_in()
-    first, uid = witness.frames(Kind.CONNECT)[-1]["token"], widget.uid
-
-    with widget.expect_event("token:received"), widget.expect_event("socket:ready"):
-        advance(3600)
-
-    used = witness.frames(Kind.CONNECT)[-1]["token"]
-    assert claims_of(used)["iat"] >= claims_of(first)["iat"] + 3600
-    assert widget.stored(business.storage_key) == used
-    assert widget.uid == uid
 
 
 @pytest.mark.contract("3/get-token-null")
@@ -142,7 +114,7 @@ def test_a_failing_backend_leaves_the_visitor_and_is_asked_again_later(
 
 @pytest.mark.contract("3/logout", "2.8/deleted-by-logout", "1/logout-visitor")
 def test_logout_goes_back_to_the_same_visitor(shop: ShopPage, business: Business) -> None:
-    """`logout()` deletes the cached token, and the visitor is the one from before."""
+    """F189: `logout()` deletes the cached token, and the visitor is the one from before."""
     widget = shop.open()
     visitor = widget.uid
     shop.sign_in()
@@ -164,21 +136,6 @@ def test_leaving_the_shop_ends_the_member_session(shop: ShopPage, business: Busi
 
     assert shop.widget.uid == visitor
     assert shop.widget.stored(business.storage_key) is None
-
-
-@pytest.mark.contract("2.8/deleted-by-logout", "D-12/tabs")
-def test_logout_in_one_tab_is_logout_in_the_other(context: BrowserContext, shop: ShopPage, business: Business) -> None:
-    """Another tab of the same browser follows a logout."""
-    shop.open()
-    shop.sign_in()
-    other = ShopPage(context.new_page(), business)
-    other.open()
-    other.widget.wait_for("member")
-
-    shop.widget.logout()
-
-    other.widget.wait_for("visitor")
-    assert other.widget.uid == shop.widget.uid
 
 
 @pytest.mark.contract("2.8/exp-before-reuse", "D-06/dropped-before-connect")
@@ -259,25 +216,3 @@ def test_every_kind_of_failing_gettoken_is_named_and_the_visitor_can_chat(
     assert widget.identity["identity"] == "visitor"
     assert widget.uid == f"v_{jkt}"
     assert widget.stored(business.storage_key) is None
-
-
-@pytest.mark.contract("D-12/latest-act")
-def test_the_latest_of_the_persons_sign_ins_wins(page: Page, make_business: MakeBusiness) -> None:
-    """A social member who signs in to the shop is the shop's customer from then on, and after a reload."""
-    business = make_business(service_keys=["google"])
-    shop = ShopPage(page, business)
-    widget = shop.open()
-    widget.wait_for_event("token:none")
-    widget.sign_in_with("google").approve()
-    widget.wait_for("member")
-    social = widget.uid
-    sign_in_elsewhere(shop)
-
-    with widget.expect_event("identity:changed"):
-        widget.refresh_identity()
-    custom = widget.uid
-    after_a_reload = shop.reload().uid
-
-    assert social.startswith("google:")
-    assert custom == after_a_reload == "u-1001"
-    assert claims_of(widget.stored(business.storage_key) or "")["type"] == "user"

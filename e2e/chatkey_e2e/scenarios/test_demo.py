@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Page
 
 from chatkey_demo.stack.process import Process
+from chatkey_e2e import axe
 from chatkey_e2e.pages.demo import DemoPage
 from chatkey_e2e.pages.shop import ADA
 
@@ -68,3 +69,13 @@ def test_a_reset_in_the_demo_makes_a_new_visitor(demo: DemoPage) -> None:
     demo.reset()
 
     assert demo.fact("uid") == f"v_{demo.fact('jkt')}" != before
+
+
+@pytest.mark.contract("D-12/accessible")
+def test_axe_finds_nothing_serious_in_the_demo(demo: DemoPage) -> None:
+    """With a member in the shop, and the shop and the agent's panel in their frames; light and dark."""
+    demo.turn_to(2)
+    demo.shop.get_by_role("button", name=ADA).click()
+    demo.wait_for("Member", ADA)
+
+    assert axe.found_in_both_schemes(demo.page) == []

@@ -1,5 +1,7 @@
 """What a thief has is worth nothing without the key."""
 
+from urllib.parse import urlsplit
+
 import pytest
 from playwright.sync_api import Page
 
@@ -8,6 +10,7 @@ from chatkey_e2e.business import Business
 from chatkey_e2e.pages.shop import ShopPage
 from chatkey_e2e.pages.widget import WidgetPage
 from chatkey_e2e.plugin import MakePeer
+from chatkey_e2e.scenarios.openers import errors_of
 from chatkey_e2e.wire import Key
 from chatkey_e2e.witness import Witness
 from chatkey_protocol.codes import Close, Code
@@ -18,7 +21,7 @@ from chatkey_protocol.frames import Kind
 def test_a_stolen_member_token_is_refused_with_another_key(
     shop: ShopPage, witness: Witness, make_peer: MakePeer
 ) -> None:
-    """A member's token opens no socket for anybody who does not hold the member's key."""
+    """F123: a member's token opens no socket for anybody who does not hold the member's key."""
     shop.open()
     shop.sign_in()
     stolen = witness.frames(Kind.CONNECT)[-1]["token"]
@@ -30,23 +33,26 @@ def test_a_stolen_member_token_is_refused_with_another_key(
 
 @pytest.mark.contract("5.5/stolen-uid", "4.2/no-binding", "7/proof-mismatch")
 def test_a_stolen_visitor_token_is_refused_with_another_key(
-    widget: WidgetPage, witness: Witness, make_peer: MakePeer
+    widget: WidgetPage, business: Business, stack: Stack, make_peer: MakePeer
 ) -> None:
-    """A visitor's token opens no socket for anybody who does not hold the visitor's key."""
-    stolen = witness.frames(Kind.CONNECT)[-1]["token"]
+    """F124: anybody may ask for the token of a visitor's uid; without the visitor's key it opens no socket."""
+    answer = stack.get(f"{business.visitor_token_path}?uid={widget.uid}")
 
-    outcome = make_peer().connect_with(stolen, Key())
+    outcome = make_peer().connect_with(answer.json()["data"]["auth_token"], Key())
 
+    assert answer.status_code == 200
     assert (outcome.code, outcome.close) == (Code.PROOF_KEY_MISMATCH, Close.FORBIDDEN)
 
 
 @pytest.mark.contract("4.9/one-time")
 def test_a_replayed_proof_is_refused(widget: WidgetPage, witness: Witness, make_peer: MakePeer) -> None:
-    """A proof that was overheard opens no second socket, even with the token it was made for."""
+    """F125: a proof that was overheard opens no second socket, even with its token; the first socket stays."""
     (overheard,) = witness.frames(Kind.CONNECT)
 
     outcome = make_peer().say_connect(overheard["token"], overheard["proof"])
+    widget.send("still here")
 
+    assert widget.debug()["counters"]["socket:opening"] == 1
     assert (outcome.code, outcome.close) == (Code.PROOF_NONCE, Close.NONCE)
 
 
@@ -80,29 +86,38 @@ def test_the_service_refuses_a_socket_from_an_insecure_origin(make_peer: MakePee
 
 
 @pytest.mark.contract("5.6/secure-context")
+@pytest.mark.parametrize(
+    "origin", [pytest.param("http://insecure.test", id="F001"), pytest.param("http://192.168.7.20", id="WDG-015")]
+)
 def test_the_widget_says_why_it_does_not_run_on_an_insecure_page(
-    page: Page, business: Business, stack: Stack, witness: Witness
+    page: Page, business: Business, stack: Stack, witness: Witness, origin: str
 ) -> None:
-    """On a plain http page the widget connects nowhere and names the reason and the remedy."""
+    """On a plain http page the widget makes no key, connects nowhere, and names the reason and the remedy."""
+    thrown = errors_of(page)
     script = stack.get("/assets/sdk.js").text
     page.route(
-        "http://shop.example/",
+        f"{origin}/",
         lambda route: route.fulfill(
             content_type="text/html",
             body=f"""<!doctype html><title>Shop</title>
             <script>
-              window.ServiceConfig = {{ providerId: "{business.provider.id}" }};
+              window.calls = 0;
+              const getToken = async () => {{ window.calls += 1; return null; }};
+              window.ServiceConfig = {{ providerId: "{business.provider.id}", getToken }};
               document.addEventListener("service:error", (event) => {{ window.told = event.detail; }});
             </script>
-            <script async src="http://shop.example/sdk.js"></script>""",
+            <script async src="{origin}/sdk.js"></script>""",
         ),
     )
-    page.route("http://shop.example/sdk.js", lambda route: route.fulfill(content_type="text/javascript", body=script))
+    page.route(f"{origin}/sdk.js", lambda route: route.fulfill(content_type="text/javascript", body=script))
 
-    page.goto("http://shop.example/")
+    page.goto(f"{origin}/")
     page.wait_for_function("() => window.told")
 
     told = page.evaluate("() => window.told")
     assert told["code"] == "insecure_context"
     assert "https" in told["remediation"]
+    assert page.evaluate("async () => [window.calls, (await indexedDB.databases()).length]") == [0, 0]
+    assert {urlsplit(request.url).hostname for request in witness.requests} == {urlsplit(origin).hostname}
     assert witness.sockets == []
+    assert thrown == []

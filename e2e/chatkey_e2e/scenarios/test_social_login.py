@@ -158,7 +158,7 @@ def test_a_disabled_provider_is_absent_and_not_found(shop: ShopPage, business: B
 
 @pytest.mark.contract("3/no-automatic-oauth")
 def test_nothing_starts_a_login_but_a_click(shop: ShopPage, witness: Witness, business: Business) -> None:
-    """Opening the page, the panel and the sign-in page asks nothing of the start endpoint."""
+    """WDG-016: opening the page, the panel and the sign-in page asks nothing of the start endpoint."""
     widget = shop.open()
     widget.offered_socials()
 

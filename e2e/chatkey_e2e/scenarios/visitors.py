@@ -7,17 +7,14 @@ from playwright.sync_api import Page, expect
 from chatkey_e2e.business import Business
 from chatkey_e2e.pages.consent import ConsentPage
 from chatkey_e2e.pages.widget import WidgetPage
-from chatkey_e2e.plugin import Advance
 from chatkey_e2e.redaction import JWT
 from chatkey_e2e.witness import Witness
 
 CANCELLED = "Signing in was cancelled."
 FAILED = "Signing in did not work. Please try again."
 CLOSED = "The sign-in window was closed."
+BLOCKED = "Your browser blocked the sign-in window. Allow pop-ups for this page and press the button again."
 LOST = "This page lost sight of the sign-in window, so signing in cannot finish here."
-
-A_WHILE = 3
-"""Seconds after which somebody may close a window that has just opened."""
 
 
 @dataclass
@@ -27,7 +24,6 @@ class Visitor:
     widget: WidgetPage
     business: Business
     witness: Witness
-    advance: Advance
 
     def __post_init__(self) -> None:
         self.uid = self.widget.uid
@@ -37,11 +33,11 @@ class Visitor:
         return self.widget.sign_in_with(social)
 
     def looks_around(self) -> None:
-        """Let so much time pass that a window which is gone is one that the person closed."""
-        self.advance(A_WHILE)
+        """Look at the popup until the widget has seen that it is at the provider."""
+        self.widget.wait_for_event("oauth:opened")
 
     def closes(self, popup: Page) -> None:
-        """Close the popup after a while."""
+        """Close the popup, after a look at it."""
         self.looks_around()
         popup.close()
 
@@ -52,7 +48,7 @@ class Visitor:
         """
         assert self.widget.wait_for_event("oauth:failed") == {"social": social, "code": code}
         self.widget.wait_for_error(code)
-        expect(self.widget.panel.get_by_role("alert")).to_have_text(words)
+        expect(self.widget.panel.get_by_role("alert").get_by_role("paragraph")).to_have_text(words)
         assert len(self.members) == members
         self.keeps_nothing()
         self.chats_on()

@@ -48,7 +48,7 @@ class Imitated(Provider):
 
     name = "facebook"
     label = "Facebook"
-    accent = ("#0a5fdc", "#2f7bf0")
+    accent = ("#0a5fdc", "#256fe3")
     scopes = {"public_profile": "Your name and picture", "email": "Your e-mail address", "openid": "Who you are"}
     scope_separator = ","
     default_scope = "public_profile"

@@ -49,7 +49,7 @@ class Imitated(Provider):
 
     name = "gitlab"
     label = "GitLab"
-    accent = ("#b5400f", "#d1541f")
+    accent = ("#b5400f", "#c24a17")
     scopes = {
         "openid": "Who you are at GitLab",
         "profile": "Your name, user name and picture",

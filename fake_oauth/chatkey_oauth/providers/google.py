@@ -43,7 +43,7 @@ class Imitated(Provider):
 
     name = "google"
     label = "Google"
-    accent = ("#1a66d0", "#3b7de0")
+    accent = ("#1a66d0", "#3272d2")
     scopes = WORDS | {url: WORDS[name] for url, name in SCOPE_NAMES.items()}
     challenge_methods = ("S256", "plain")
     response_modes = ("query", "fragment", "form_post")

@@ -46,7 +46,7 @@ class Imitated(Provider):
 
     name = "tiktok"
     label = "TikTok"
-    accent = ("#c2213f", "#d93a56")
+    accent = ("#c2213f", "#d5304d")
     scopes = {
         "user.info.basic": "Your display name and picture",
         "user.info.profile": "Your user name, profile address and biography",

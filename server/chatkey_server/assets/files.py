@@ -13,18 +13,21 @@ from typing import Final
 
 import msgspec
 
+from chatkey_server import __version__
 from chatkey_server.assets.encoding import IDENTITY
 from chatkey_server.assets.manifest import Manifest
 from chatkey_server.public.answers import ANY_ORIGIN, Header
 from chatkey_server.settings import Settings
 
 SDK: Final = "sdk.js"
+DECLARATIONS: Final = "sdk.d.ts"
 SERVED: Final = "/* served */ null"
 """What `sdk.js` holds in place of the addresses, which only the running server knows."""
 
 ENCODED: Final = {".zst": "zstd", ".gz": "gzip"}
 TYPES: Final = {
     ".js": b"text/javascript; charset=utf-8",
+    ".ts": b"text/plain; charset=utf-8",
     ".mjs": b"text/javascript; charset=utf-8",
     ".json": b"application/json",
     ".wasm": b"application/wasm",
@@ -79,16 +82,20 @@ class File:
 def hashed_files(built: Path, manifest: Manifest) -> dict[str, File]:
     """Every file with a hash in its name, by path below `/assets`; it never changes, so it is never asked for twice."""
     compressed = {name for name in manifest.sizes if PurePosixPath(name).suffix in ENCODED}
-    plain = manifest.sizes.keys() - compressed - {SDK}
+    plain = manifest.sizes.keys() - compressed - {SDK, DECLARATIONS}
     return {name: File(dict(_forms(built, name, compressed)), _headers(name, FOREVER)) for name in plain}
 
 
-def sdk_file(built: Path, manifest: Manifest, settings: Settings) -> File:
-    """`sdk.js` with the addresses of this server and the names of the built files written in.
+def fixed_files(built: Path, manifest: Manifest, settings: Settings) -> dict[str, File]:
+    """The script and its types, whose names never change: browsers keep them for a minute, then ask for newer ones."""
+    sdk = _sdk(built, manifest, settings)
+    return {SDK: _fixed(SDK, sdk), DECLARATIONS: _fixed(DECLARATIONS, (built / DECLARATIONS).read_bytes())}
 
-    Browsers keep it for a minute and then ask whether it has changed.
-    """
+
+def _sdk(built: Path, manifest: Manifest, settings: Settings) -> bytes:
+    """Return `sdk.js` with the addresses of this server and the names of the built files written in."""
     served = {
+        "version": __version__,
         "baseUrl": settings.base_url,
         "pyodide": f"{settings.assets}/{manifest.pyodide}/",
         "snapshot": f"{settings.assets}/{manifest.snapshot}",
@@ -96,11 +103,14 @@ def sdk_file(built: Path, manifest: Manifest, settings: Settings) -> File:
         "memory": manifest.memory,
         "lock": manifest.lock,
     }
-    content = (built / SDK).read_bytes().replace(SERVED.encode(), msgspec.json.encode(served))
+    return (built / SDK).read_bytes().replace(SERVED.encode(), msgspec.json.encode(served))
+
+
+def _fixed(name: str, content: bytes) -> File:
     # Weak, because one version has several encodings (RFC 9110 8.8.1).
     etag = f'W/"{hashlib.sha256(content).hexdigest()[:16]}"'
     forms: dict[str, Form | Text] = {IDENTITY: Text(content), "gzip": Text(gzip.compress(content, 9, mtime=0))}
-    return File(forms, (*_headers(SDK, MINUTE), (b"etag", etag.encode())), etag)
+    return File(forms, (*_headers(name, MINUTE), (b"etag", etag.encode())), etag)
 
 
 def _forms(built: Path, name: str, compressed: Iterable[str]) -> Iterable[tuple[str, Form]]:

@@ -12,7 +12,7 @@ from chatkey_protocol.codes import Code
 from chatkey_protocol.names import OAUTH_CALLBACK_PATH
 from chatkey_server.identity import oauth_state, origins, tokens
 from chatkey_server.identity.errors import Refused
-from chatkey_server.public import popup_page
+from chatkey_server.public import popup_page, popup_words
 from chatkey_server.public.answers import Answer
 from chatkey_server.public.documentation import operation, pages
 from chatkey_server.public.opener import Opener
@@ -56,6 +56,7 @@ def router(services: Services) -> Router:
     async def oauth_callback(request: Request[Any, Any, Any]) -> ASGIApp:
         opener: Opener | None = None
         name: str = request.path_params["social"]
+        words = popup_words.preferred(request.headers.get("accept-language", ""))
         try:
             services.oauth_limit.check(request.scope)
             social = registry.get(name, services.settings)
@@ -73,10 +74,10 @@ def router(services: Services) -> Router:
             member = await _admit(services, provider, social, person)
         except Refused as refusal:
             log.info("oauth.refused", at="callback", social=name, code=refusal.code, cause=refusal.cause)
-            return popup_page.refused(refusal, opener)
+            return popup_page.refused(refusal, opener, words)
         log.info("oauth.callback", provider=provider.id, social=social.name)
         token = _identity_token(services, provider, state, person.sub, member)
-        return popup_page.signed_in(opener, token, member.name)
+        return popup_page.signed_in(opener, token, member.name, words)
 
     return Router("/", route_handlers=[oauth_callback], include_in_schema=True)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 from litestar import Router, route
+from litestar.datastructures import Headers
 from litestar.types import ASGIApp, Scope
 
 from chatkey_protocol.codes import Code
@@ -15,7 +16,7 @@ from chatkey_protocol.names import OAUTH_START_PATH
 from chatkey_server.identity import oauth_state, origins
 from chatkey_server.identity.errors import Refused
 from chatkey_server.identity.keys import is_jkt
-from chatkey_server.public import popup_page
+from chatkey_server.public import popup_page, popup_words
 from chatkey_server.public.answers import NO_STORE, Answer
 from chatkey_server.public.documentation import operation, pages
 from chatkey_server.public.opener import Opener
@@ -61,7 +62,8 @@ def router(services: Services) -> Router:
             return await _redirect(services, provider, opener, query, remember=scope.get("method") != "HEAD")
         except Refused as refusal:
             log.info("oauth.refused", at="start", social=social, code=refusal.code, member=refusal.member)
-            return popup_page.refused(refusal, opener)
+            words = popup_words.preferred(Headers.from_scope(scope).get("accept-language", ""))
+            return popup_page.refused(refusal, opener, words)
 
     return Router("/", route_handlers=[oauth_start], include_in_schema=True)
 

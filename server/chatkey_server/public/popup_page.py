@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import jinja2
@@ -10,6 +11,7 @@ import jinja2
 from chatkey_protocol.codes import Code
 from chatkey_server.identity.errors import RateLimited
 from chatkey_server.public.answers import NO_STORE, Answer, Header
+from chatkey_server.public.popup_words import ENGLISH, Words
 
 if TYPE_CHECKING:
     from chatkey_protocol.frames import OAuthMessage
@@ -34,28 +36,40 @@ _TEMPLATE: Final = jinja2.Environment(
 ).get_template("popup.html")
 
 
-def signed_in(opener: Opener, token: str, name: str | None) -> Answer:
+def signed_in(opener: Opener, token: str, name: str | None, words: Words = ENGLISH) -> Answer:
     """Return the page that hands the identity token to the opener."""
-    greeting = f"Welcome, {name}." if name else "Welcome."
-    return _page(200, "You are signed in", greeting, opener, opener.granted(token))
+    greeting = words.welcome_by_name.format(name=name) if name else words.welcome
+    return _page(200, _Told(words, words.signed_in, greeting, words.language), opener, opener.granted(token))
 
 
-def refused(refusal: Refused, opener: Opener | None) -> Answer:
-    """Return the page that says why there is no token; also to the opener, once it is known who that is."""
-    heading = "Sign-in cancelled" if refusal.code is Code.OAUTH_DENIED else "Sign-in did not work"
+def refused(refusal: Refused, opener: Opener | None, words: Words = ENGLISH) -> Answer:
+    """Return the page that says why there is no token; also to the opener, once it is known who that is.
+
+    What went wrong in detail is said in English, like everything that integrators may have to read.
+    """
+    heading = words.cancelled if refusal.code is Code.OAUTH_DENIED else words.failed
     message = opener.refused(refusal) if opener else None
-    page = _page(refusal.meaning.status, heading, refusal.message, opener, message, code=refusal.code)
+    page = _page(refusal.meaning.status, _Told(words, heading, refusal.message, "en", refusal.code), opener, message)
     if isinstance(refusal, RateLimited):
         page.headers = (*page.headers, (b"retry-after", b"%d" % refusal.retry_after))
     return page
 
 
-def _page(
-    status: int, heading: str, text: str, opener: Opener | None, message: OAuthMessage | None, *, code: str = ""
-) -> Answer:
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What the person reads; `language` is the one of `text`."""
+
+    words: Words
+    heading: str
+    text: str
+    language: str
+    code: str = ""
+
+
+def _page(status: int, told: _Told, opener: Opener | None, message: OAuthMessage | None) -> Answer:
     nonce = secrets.token_urlsafe(18)
     delivery = {"origin": opener.origin, "message": message} if opener else None
-    html = _TEMPLATE.render(nonce=nonce, heading=heading, text=text, code=code, delivery=delivery)
+    html = _TEMPLATE.render(nonce=nonce, told=told, words=told.words, delivery=delivery)
     return Answer(html.encode(), (*HEADERS, (b"content-security-policy", _policy(nonce).encode())), status)
 
 

@@ -114,6 +114,8 @@ CHECKS: Final[dict[str, Callable[[str, object], None]]] = {
     "service_greeting": _check_greeting,
     "ui_colour": _check_pattern("#[0-9a-fA-F]{6}", "a colour such as #4f46e5"),
     "ui_position": _check_pattern("left|right", "'left' or 'right'"),
-    "ui_locale": _check_pattern("[a-z]{2,3}(-[A-Za-z0-9]{2,8})?", "a language such as en or pt-BR"),
+    "ui_locale": _check_pattern(
+        "([a-z]{2,3}(-[A-Za-z0-9]{2,8})?)?", "a language such as en or pt-BR, or empty for the visitor's own"
+    ),
 }
 """How each member of `ProviderChanges` is checked."""

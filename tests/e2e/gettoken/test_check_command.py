@@ -67,6 +67,7 @@ def test_an_honest_endpoint_ends_with_0(invoke: Run, url: str) -> None:
 def test_a_broken_one_ends_with_1_names_the_cause_and_shows_nothing_secret(
     invoke: Run, endpoints: Server, clock: Clock, backend: Backend
 ) -> None:
+    """F103: the secret was read from a file with a newline at its end."""
     result = invoke(broken_url(endpoints, clock, "key-newline"), *GIVEN, "-v")
 
     assert result.exit_code == 1

@@ -49,6 +49,8 @@ class LanHttp(Backend):
 
 @broken("api-subdomain")
 class ApiSubdomain(Backend):
+    """F050: the page would have to call another origin."""
+
     options = {
         "url": "http://api.shop.localhost:{port}{path}",
         "page_origin": "http://shop.localhost:{port}",

@@ -97,6 +97,7 @@ def test_a_state_that_fills_the_address_is_400(service: Service, sign_in: MakeSi
 def test_a_state_lives_ten_minutes(
     service: Service, sign_in: MakeSignIn, make: Maker, age: float, code: str | None
 ) -> None:
+    """F066: half a second before it is in time, and then the opener is told that it is late."""
     login = sign_in("github")
     given = login.approve()
     made_at = json.loads(make.unb64(login.state.partition(".")[0]))[4]

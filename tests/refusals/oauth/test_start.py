@@ -65,6 +65,8 @@ def refused(service: Service, answer: httpx.Response, status: int, code: str) ->
         pytest.param("https:shop.example", id="OAS-015-no-slashes"),
         pytest.param("https:///shop.example", id="OAS-015-three-slashes"),
         pytest.param("https:\\\\shop.example", id="OAS-015-backslashes"),
+        pytest.param("https://shop.example/", id="F177-slash"),
+        pytest.param("https://shop.example/checkout", id="F177-path"),
         pytest.param("shop.example", id="OAS-016-host"),
         pytest.param("//shop.example", id="OAS-016-relative"),
         pytest.param("*", id="OAS-018-star"),
@@ -98,6 +100,7 @@ def refused(service: Service, answer: httpx.Response, status: int, code: str) ->
 def test_an_origin_that_is_not_the_registered_text_is_403_and_nobody_is_told(
     service: Service, shop: Shop, under_way: UnderWay, origin: str
 ) -> None:
+    """F177: a page for the person, no way on to the provider, no message."""
     assert start(service, shop).status_code == 302
     before = under_way(shop)
 
@@ -159,6 +162,7 @@ def test_without_an_origin_it_is_400(service: Service, shop: Shop, query: str) -
 
 @pytest.mark.row("OAS-027")
 def test_an_international_name_is_known_by_its_punycode(service: Service, sign_in: MakeSignIn) -> None:
+    """F177: browsers write it so, and no other way is taken."""
     shop = service.shop(domains=["bücher.example"])
 
     page = sign_in(shop=shop, origin="https://xn--bcher-kva.example").finish()

@@ -28,6 +28,7 @@ FILES = {
     "widget-1.snapshot": b"memory",
     "widget-1.zip": b"PK",
     "sdk.js": b"const served = /* served */ null;",
+    "sdk.d.ts": b"declare const Service: unknown;",
 }
 
 

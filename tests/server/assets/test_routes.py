@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from chatkey_server import __version__
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     Client = TestClient[Litestar]
 
 WASM = "/assets/pyodide-1/pyodide.asm.wasm"
-EVERY = (WASM, "/assets/sdk.js", "/assets/widget-1.snapshot")
+EVERY = (WASM, "/assets/sdk.js", "/assets/sdk.d.ts", "/assets/widget-1.snapshot")
 
 
 def served(answer: httpx.Response) -> object:
@@ -34,6 +36,7 @@ def test_sdk_js_is_served_with_the_addresses_written_in(client: Client) -> None:
     assert answer.status_code == 200
     assert answer.headers["content-type"] == "text/javascript; charset=utf-8"
     assert served(answer) == {
+        "version": __version__,
         "baseUrl": "http://localhost:8800",
         "pyodide": "http://localhost:8800/assets/pyodide-1/",
         "snapshot": "http://localhost:8800/assets/widget-1.snapshot",
@@ -53,6 +56,15 @@ def test_the_assets_address_may_be_another_host_than_the_base_address(make_clien
     assert written["baseUrl"] == "https://chat.example"
     assert written["snapshot"] == "https://cdn.example/w/widget-1.snapshot"
     assert written["pyodide"] == "https://cdn.example/w/pyodide-1/"
+
+
+@pytest.mark.contract("D-12/types")
+def test_the_types_are_served_beside_the_script(client: Client) -> None:
+    answer = client.get("/assets/sdk.d.ts")
+
+    assert (answer.status_code, answer.text) == (200, "declare const Service: unknown;")
+    assert answer.headers["content-type"] == "text/plain; charset=utf-8"
+    assert answer.headers["cache-control"] == "public, max-age=60"
 
 
 @pytest.mark.contract("D-17/sdk")

@@ -141,6 +141,7 @@ class TestHistory:
     async def test_the_same_uid_in_another_mode_or_at_another_provider_is_somebody_else(
         self, chat: Fixture, make_person: Fixture
     ) -> None:
+        """F106: a custom login's `google:1` does not open the record of the social member."""
         people = [
             make_person("google:1", login="visitor"),
             make_person("google:1", login="custom"),
@@ -204,6 +205,9 @@ class TestSearch:
 class TestMemberRecords:
     @pytest.mark.contract("2.7/custom-on-first")
     async def test_a_custom_member_gets_a_record_with_the_first_message(self, chat: Fixture, ann: Fixture) -> None:
+        """F199: not before; of a member who writes nothing there is none."""
+        assert await ChatCustomer.count() == 0
+
         await post(chat, ann, "m1", name="Ann from the header")
 
         record = await ChatCustomer.objects().first()
@@ -225,6 +229,7 @@ class TestMemberRecords:
     async def test_a_new_name_updates_the_record_and_old_messages_keep_theirs(
         self, chat: Fixture, ann: Fixture
     ) -> None:
+        """F200: by custom login."""
         await post(chat, ann, "m1", name="Ann")
         await post(chat, ann, "m2", name="Anna")
 

@@ -217,6 +217,7 @@ def test_another_mac_is_refused(make_token: MakeToken, secrets: Secrets, algorit
 def test_a_signature_by_the_wrong_secret_is_refused_and_the_mistake_named(
     make_token: MakeToken, secrets: Secrets, secret: str, hint: str | None
 ) -> None:
+    """F103: a newline, quotes, another encoding."""
     refusal = refusal_of(make_token(secret=secret), secrets)
 
     assert refusal.code is Code.TOKEN_SIGNATURE
@@ -330,6 +331,7 @@ def test_no_signed_payload_raises_anything_but_a_refusal(payload: bytes) -> None
 
 @pytest.mark.contract("D-05/rotation")
 def test_the_previous_secret_counts_until_its_time_and_not_a_second_longer(make_token: MakeToken) -> None:
+    """F112: whoever was given the old one has until then to take the new one."""
     rotated = Secrets(current=b"n" * 32, previous=SECRET.encode(), previous_until=int(NOW) + 10)
     token = make_token()
 
@@ -460,6 +462,7 @@ def test_an_identity_token_for_no_social_subject_is_refused(make_token: MakeToke
 
 @pytest.mark.contract("D-11/custom-not-social")
 def test_a_custom_uid_that_looks_social_stays_custom(make_token: MakeToken, secrets: Secrets) -> None:
+    """F106: the login says whose uid it is."""
     identity = tokens.read_socket_token(make_token(uid="google:123"), secrets, pid="prov_a", now=NOW)
 
     assert identity.login == "custom"

@@ -10,7 +10,9 @@ import pytest
 
 from chatkey_server.identity import encoding, keys, proofs
 
-VECTORS: dict[str, Any] = json.loads((Path(__file__).parents[2] / "vectors" / "published.json").read_text())
+FOLDER = Path(__file__).parents[2] / "vectors"
+VECTORS: dict[str, Any] = json.loads((FOLDER / "published.json").read_text())
+SHORT: dict[str, Any] = json.loads((FOLDER / "short_coordinates.json").read_text())
 
 
 @pytest.mark.contract("D-04/jkt", "D-04/vectors")
@@ -19,6 +21,15 @@ def test_the_thumbprint_is_the_published_one(section: str) -> None:
     vector = VECTORS[section]
 
     assert keys.thumbprint(vector["jwk"]) == vector["jkt"]
+
+
+@pytest.mark.contract("D-04/jkt")
+@pytest.mark.parametrize("multiple", SHORT)
+def test_a_coordinate_that_begins_with_zeros_keeps_them(multiple: str) -> None:
+    """F022: small multiples of the generator, with `ext` and `key_ops`; the widget reads the same file."""
+    vector = SHORT[multiple]
+
+    assert keys.read_jwk(vector["jwk"]).jkt == vector["jkt"]
 
 
 def test_rfc_9449_6_1_key_is_read_with_its_thumbprint() -> None:

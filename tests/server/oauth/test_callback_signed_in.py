@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 ORIGIN = "https://shop.example"
 PATH = "/v1/public/oauth/github/callback"
 CODE = "9f86d081884c7d659a2f"
+UNVERIFIED = {"email": "rhea@example.com", "primary": True, "verified": False}
 OTHER_JKT = "0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I"
 JKT = "NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs"
 
@@ -65,6 +66,7 @@ async def test_the_identity_token_lives_a_day_and_says_who_it_is(
 async def test_a_login_started_with_a_key_is_worthless_with_another(
     client: ServerClient, start: Start, github: respx.MockRouter, delivered: Delivered, identity_in: IdentityIn
 ) -> None:
+    """F184: whoever stole the identity token has no key to go with it."""
     answer = await client.get(PATH, params={"state": await start(jkt=JKT), "code": CODE})
 
     delivery = delivered(answer)
@@ -90,6 +92,7 @@ async def test_a_posted_form_is_answered_with_200_too(
 async def test_the_member_is_recorded_with_its_social_provider(
     client: ServerClient, start: Start, github: respx.MockRouter
 ) -> None:
+    """F199: at the callback, before the member has written anything."""
     await client.get(PATH, params={"state": await start(), "code": CODE})
 
     (member,) = await ChatCustomer.objects()
@@ -106,13 +109,48 @@ async def test_the_member_is_recorded_with_its_social_provider(
 async def test_a_second_login_updates_the_same_record(
     client: ServerClient, start: Start, github: respx.MockRouter
 ) -> None:
+    """F200: with the name and the avatar of now."""
+    avatar = "https://avatars.example/u/2"
     await client.get(PATH, params={"state": await start(), "code": CODE})
-    github["profile"].respond(json={"id": 5830217, "login": "rhea", "name": "Rhea Q. Quill"})
+    github["profile"].respond(json={"id": 5830217, "login": "rhea", "name": "Rhea Q. Quill", "avatar_url": avatar})
 
     await client.get(PATH, params={"state": await start(), "code": CODE})
 
     (member,) = await ChatCustomer.objects()
-    assert member.name == "Rhea Q. Quill"
+    assert (member.name, member.avatar) == ("Rhea Q. Quill", avatar)
+
+
+@pytest.mark.contract("D-11/keyed", "2.7/same-record")
+@pytest.mark.parametrize(
+    ("profile", "emails"),
+    [
+        pytest.param({"id": "5830217", "name": "Rhea Quill"}, [], id="subject-as-text"),
+        pytest.param(
+            {"id": 5830217, "name": "Rhea 🦜 Quill"}, [{"email": None, "primary": True}], id="emoji-null-email"
+        ),
+        pytest.param({"id": 5830217, "name": "ريا كويل", "email": None}, [], id="right-to-left-no-email"),
+        pytest.param({"id": 5830217, "name": None, "login": "rhea"}, [UNVERIFIED], id="unverified-email"),
+    ],
+)
+async def test_however_the_profile_looks_the_subject_says_who_it_is(
+    client: ServerClient,
+    start: Start,
+    github: respx.MockRouter,
+    profile: dict[str, Any],
+    emails: list[dict[str, Any]],
+) -> None:
+    """F181: one record for each subject, its name as written; an unverified address is left out and joins nobody."""
+    await client.get(PATH, params={"state": await start(), "code": CODE})
+    github["emails"].respond(json=emails)
+
+    for seen in (profile, {**profile, "id": 77}):
+        github["profile"].respond(json=seen)
+        await client.get(PATH, params={"state": await start(), "code": CODE})
+
+    members = {member.uid: member for member in await ChatCustomer.objects()}
+    assert members.keys() == {"github:5830217", "github:77"}
+    assert members["github:77"].name == (profile["name"] or profile["login"])
+    assert members["github:77"].email is None
 
 
 @pytest.mark.contract("D-11/kept", "2.7/same-record")
@@ -162,6 +200,7 @@ async def test_the_same_person_at_two_providers_is_two_members(
 async def test_the_same_email_at_two_social_providers_is_two_members(
     client: ServerClient, start: Start, github: respx.MockRouter
 ) -> None:
+    """F182: an address says nothing about who somebody is."""
     github.post("https://discord.com/api/oauth2/token").respond(json={"access_token": "a", "token_type": "Bearer"})
     github.get("https://discord.com/api/users/@me").respond(
         json={"id": "7", "username": "rhea", "email": "rhea@example.com", "verified": True}

@@ -43,7 +43,7 @@ def set_attribute(target: Any, name: str, value: str | None) -> None:
 def icon(name: str) -> Any:
     """Draw an icon; the button it sits in carries the name."""
     drawing = js.document.createElementNS(SVG, "svg")
-    for attribute, value in (("viewBox", "0 0 24 24"), ("aria-hidden", "true"), ("class", "icon")):
+    for attribute, value in (("viewBox", "0 0 24 24"), ("aria-hidden", "true"), ("class", "icon"), ("data-icon", name)):
         drawing.setAttribute(attribute, value)
     path = js.document.createElementNS(SVG, "path")
     path.setAttribute("d", ICONS[name])

@@ -1,6 +1,7 @@
 """The embedding page: its configuration, its `getToken`, its listeners."""
 
 import asyncio
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -15,6 +16,9 @@ from chatkey_widget.ports import HostFailed
 
 REASON_CHARS: Final = 200
 """So much of the page's own error is quoted."""
+
+_CLASS: Final = re.compile(r"class[\s{]")
+"""How a class reads, which only `new` can call."""
 
 
 class BrowserHost:
@@ -33,15 +37,30 @@ class BrowserHost:
     @property
     def has_get_token(self) -> bool:
         """Whether the configuration has a `getToken` that can be called."""
-        return callable(member(self._config, "getToken"))
+        value = member(self._config, "getToken")
+        return callable(value) and not _CLASS.match(js.Function.prototype.toString.call(value))
+
+    @property
+    def _says_get_token(self) -> bool:
+        """Whether the configuration has something in `getToken`'s place, if only `undefined`; null is nothing."""
+        there = js.Reflect.has(self._config, "getToken")
+        return bool(there) and member(self._config, "getToken") is not jsnull
+
+    @property
+    def locale(self) -> str:
+        """The language tag of the configuration, or an empty text."""
+        value = member(self._config, "locale")
+        return value if isinstance(value, str) else ""
 
     @property
     def fault(self) -> WidgetError | None:
         """What is wrong with the configuration (contract 4.8)."""
         if not self.provider_id:
             return WidgetError(Fault.CONFIG_INVALID, "providerId must be a text that is not empty.")
-        if member(self._config, "getToken") and not self.has_get_token:
-            return WidgetError(Fault.CONFIG_INVALID, "getToken must be a function.")
+        if self._says_get_token and not self.has_get_token:
+            return WidgetError(Fault.CONFIG_INVALID, "getToken must be a function that can be called, or left out.")
+        if member(self._config, "locale") and not self.locale:
+            return WidgetError(Fault.CONFIG_INVALID, "locale must be a language tag, such as 'de' or 'en-GB'.")
         return None
 
     async def get_token(self, jkt: str, reason: Reason, attempt: int) -> str | Unusable | None:

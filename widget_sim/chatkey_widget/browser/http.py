@@ -1,12 +1,12 @@
 """GET requests by the browser's `fetch`: no cookies, no referrer."""
 
-import json
 from typing import Any
 
 import js
 from pyodide.ffi import JsException
 
 from chatkey_widget.browser.js_values import member, to_object
+from chatkey_widget.json_text import read_json
 from chatkey_widget.ports import Answer, Unreachable
 
 
@@ -43,10 +43,9 @@ def _fetch(url: str, signal: Any) -> Any:
 
 def _json(text: str) -> object:
     try:
-        value: object = json.loads(text)
-    except (ValueError, RecursionError):
+        return read_json(text)
+    except ValueError:
         return None
-    return value
 
 
 def _seconds(header: object) -> float | None:

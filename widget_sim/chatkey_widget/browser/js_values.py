@@ -8,6 +8,8 @@ from typing import Any
 import js
 from pyodide.ffi import JsException, create_proxy, to_js
 
+from chatkey_widget.json_text import read_json
+
 
 def to_object(members: Mapping[str, Any]) -> Any:
     """Make a JS object with these members; functions and JS values among them stay what they are."""
@@ -23,9 +25,9 @@ def from_plain(value: Any) -> object:
     """Return a Python copy of a JS value as far as JSON can carry it, else None."""
     try:
         text = js.JSON.stringify(value)
-    except JsException:
+        return read_json(text) if isinstance(text, str) else None
+    except (JsException, ValueError):
         return None
-    return json.loads(text) if isinstance(text, str) else None
 
 
 def member(value: Any, name: str) -> Any:
@@ -40,6 +42,11 @@ def thrown(error: JsException) -> str:
     """Return what was thrown, as JavaScript writes it; Python wraps whatever is no `Error` in many words."""
     quoted = re.search('"""(.*?)"""', str(error), re.DOTALL)
     return quoted[1] if quoted else str(error)
+
+
+def thrown_name(error: JsException) -> str:
+    """Return the name of what was thrown, such as `SecurityError`."""
+    return thrown(error).partition(":")[0]
 
 
 async def call(function: Any, this: Any, *arguments: Any) -> tuple[bool, Any]:

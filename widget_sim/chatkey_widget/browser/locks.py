@@ -1,8 +1,9 @@
 """Web Locks: one holder per browser and name. Where the browser has none, everyone holds."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from typing import Any
 
 import js
 from pyodide.ffi import create_proxy
@@ -14,8 +15,8 @@ class WebLocks:
     """The browser's lock manager."""
 
     @asynccontextmanager
-    async def hold(self, name: str) -> AsyncIterator[None]:
-        """Wait for the lock and hold it while the context lasts."""
+    async def hold(self, name: str, patience: float | None = None) -> AsyncIterator[None]:
+        """Wait for the lock and hold it while the context lasts; after `patience` seconds, take it from its holder."""
         manager = member(js.navigator, "locks")
         if not manager:
             yield
@@ -28,16 +29,21 @@ class WebLocks:
                 granted.set_result(None)
                 await released.wait()
 
-        async def requested() -> None:
-            await manager.request(name, to_object({"signal": controller.signal}), proxy)
+        async def requested(options: Mapping[str, Any]) -> None:
+            await manager.request(name, to_object(options), proxy)
 
         controller = js.AbortController.new()
         proxy = create_proxy(holding)
-        request = asyncio.get_running_loop().create_task(requested())
+        loop = asyncio.get_running_loop()
+        requests = [loop.create_task(requested({"signal": controller.signal}))]
         try:
-            await asyncio.wait({request, granted}, return_when=asyncio.FIRST_COMPLETED)
+            done, _ = await asyncio.wait({*requests, granted}, timeout=patience, return_when=asyncio.FIRST_COMPLETED)
+            if not done:
+                controller.abort()
+                requests.append(loop.create_task(requested({"steal": True})))
+                await asyncio.wait({requests[-1], granted}, return_when=asyncio.FIRST_COMPLETED)
             yield
         finally:
             released.set()
             controller.abort()  # takes back a request that is still waiting
-            request.add_done_callback(lambda done: (done.cancelled() or done.exception(), proxy.destroy()))
+            asyncio.gather(*requests, return_exceptions=True).add_done_callback(lambda _: proxy.destroy())

@@ -29,6 +29,7 @@ from chatkey_widget.browser.http import BrowserHttp
 from chatkey_widget.browser.js_values import Listeners, from_plain, member, to_object, to_plain
 from chatkey_widget.browser.keys import BrowserKeys
 from chatkey_widget.browser.locks import WebLocks
+from chatkey_widget.browser.loop import use_page_loop
 from chatkey_widget.browser.popups import BrowserPopups
 from chatkey_widget.browser.screen import BrowserScreen
 from chatkey_widget.browser.store import BrowserStore
@@ -37,17 +38,25 @@ from chatkey_widget.context import Settings
 from chatkey_widget.machine import Machine
 from chatkey_widget.ports import Ports
 from chatkey_widget.runtime import Runtime
+from chatkey_widget.server_time import ServerTime
+
+PAGE_TIME = ServerTime()
+"""What a widget of this page learned of the time serves the next one too, and a skew is told once."""
 
 
 def start(host: Any) -> Any:
     """Start a widget on this page; see above for what comes in and goes out."""
+    use_page_loop()
     page = BrowserHost(host)
     settings = Settings(
         base_url=host.baseUrl,
         service_origin=js.URL.new(host.baseUrl).origin,
-        page_origin=js.location.origin,
+        page_origin=_page_origin(),
         provider_id=page.provider_id,
         custom_login=page.has_get_token,
+        locale=page.locale,
+        languages=tuple(js.navigator.languages or ()),
+        popups=callable(member(js.window, "open")),
     )
     locks, listeners = WebLocks(), Listeners()
     store, popups = BrowserStore(settings.provider_id), BrowserPopups()
@@ -67,17 +76,27 @@ def start(host: Any) -> Any:
         now=time.time,
         release=lambda: _release(listeners, store),
     )
-    runtime = Runtime(Machine(settings, SystemChance()), settings, ports)
+    runtime = Runtime(Machine(settings, SystemChance(), PAGE_TIME), settings, ports)
     _listen(listeners, feed, store, popups)
     feed(events.Started(secure=js.isSecureContext, fault=page.fault))
     return _controls(runtime)
 
 
+def _page_origin() -> str:
+    """The page's origin; a page written into `srcdoc` has no address of its own, but its parent's origin."""
+    origin = js.location.origin
+    return str(js.self.origin if origin == "null" else origin)
+
+
 def _controls(runtime: Runtime) -> Any:
     """The functions behind the page's handle."""
+
+    def refresh(options: Any = None, *_: object) -> None:
+        runtime.feed(events.RefreshAsked(force=member(options, "force") is True))
+
     functions: dict[str, Callable[..., object]] = {
         "logout": lambda *_: runtime.feed(events.LogoutAsked()),
-        "refreshIdentity": lambda *_: runtime.feed(events.RefreshAsked()),
+        "refreshIdentity": refresh,
         "shutdown": lambda *_: runtime.feed(events.ShutdownAsked()),
         "open": lambda *_: runtime.feed(events.PanelToggled(open=True)),
         "close": lambda *_: runtime.feed(events.PanelToggled(open=False)),
@@ -94,6 +113,11 @@ def _listen(
     def stored(event: Any) -> None:
         if not event.key or event.key == store.key:  # no key: everything was cleared
             feed(events.StoredTokenChanged(store.read()))
+
+    def logged_out(_event: Any) -> None:
+        # A token that is there now was stored after the logout, or goes with an event of its own.
+        if store.is_alone or store.read() is None:
+            feed(events.LogoutAsked(heard=True))
 
     def shown(event: Any) -> None:
         if event.persisted:
@@ -114,7 +138,7 @@ def _listen(
     listeners.add(js.window, "online", lambda _event: feed(events.Woken("online")))
     listeners.add(js.document, "visibilitychange", visible)
     if store.channel is not None:
-        listeners.add(store.channel, "message", lambda _event: feed(events.LogoutAsked(heard=True)))
+        listeners.add(store.channel, "message", logged_out)
 
 
 def _release(listeners: Listeners, store: BrowserStore) -> None:

@@ -5,10 +5,12 @@ from typing import Any
 
 import js
 
-from chatkey_widget import events, texts
+from chatkey_widget import events
 from chatkey_widget.browser.dom import element, icon_button, replace, set_attribute
 from chatkey_widget.browser.js_values import Listeners
+from chatkey_widget.browser.words import Words
 from chatkey_widget.chat import MESSAGE_CHARS
+from chatkey_widget.texts import Texts, social_name
 from chatkey_widget.view import Line, View
 
 Feed = Callable[[events.Event], None]
@@ -17,17 +19,24 @@ Feed = Callable[[events.Event], None]
 class ChatPage:
     """Messages and the composer."""
 
-    def __init__(self, feed: Feed, listeners: Listeners) -> None:
+    def __init__(self, feed: Feed, listeners: Listeners, words: Words) -> None:
         self._feed = feed
-        self._greeting = element("p", class_="greeting")
-        self._older = element("button", type="button", class_="link older", text=texts.OLDER, hidden="")
-        self._list = element("ol", role="log", aria_label=texts.CONVERSATION, aria_live="polite", tabindex="0")
+        self._greeting = element("p", class_="greeting", dir="auto")
+        self._words, texts = words, words.texts
+        self._older = element("button", type="button", class_="link older", text=texts.older, hidden="")
+        self._list = element("ol")
+        log = element("div", self._list, role="log", aria_label=texts.conversation, aria_live="polite", tabindex="0")
         self._input = element(
-            "textarea", rows="1", aria_label=texts.MESSAGE, placeholder=texts.WRITE, maxlength=str(MESSAGE_CHARS)
+            "textarea",
+            rows="1",
+            dir="auto",
+            aria_label=texts.message,
+            placeholder=texts.write,
+            maxlength=str(MESSAGE_CHARS),
         )
-        self._send = icon_button("send", texts.SEND, class_="send")
+        self._send = icon_button("send", texts.send, class_="send")
         self._form = element("form", self._input, self._send, class_="composer")
-        self._scroller = element("div", self._greeting, self._older, self._list, class_="scroller")
+        self._scroller = element("div", self._greeting, self._older, log, class_="scroller")
         self._drawn: dict[str, tuple[Line, Any]] = {}
         self.element = element("div", self._scroller, self._form, class_="page")
         listeners.add(self._form, "submit", self._submitted)
@@ -47,6 +56,15 @@ class ChatPage:
         if view.lines[-1:] != old.lines[-1:] or (view.open and not old.open):
             self._scroller.scrollTop = self._scroller.scrollHeight
 
+    @property
+    def draft(self) -> str:
+        """What is written and not sent yet."""
+        return str(self._input.value)
+
+    @draft.setter
+    def draft(self, text: str) -> None:
+        self._input.value = text
+
     def focus(self) -> None:
         """Go to the composer."""
         self._input.focus()
@@ -55,7 +73,7 @@ class ChatPage:
         drawn: dict[str, tuple[Line, Any]] = {}
         for line in lines:
             known = self._drawn.get(line.id)
-            drawn[line.id] = known if known is not None and known[0] == line else (line, message(line))
+            drawn[line.id] = known if known is not None and known[0] == line else (line, message(line, self._words))
         items = [item for _, item in drawn.values()]
         for at, item in enumerate(items):
             there = self._list.children.item(at)
@@ -87,13 +105,16 @@ class ChatPage:
 class SearchPage:
     """A search field and what it found."""
 
-    def __init__(self, feed: Feed, listeners: Listeners) -> None:
+    def __init__(self, feed: Feed, listeners: Listeners, words: Words) -> None:
         self._feed = feed
-        self._back = icon_button("back", texts.BACK, class_="quiet")
-        self._input = element("input", type="search", aria_label=texts.SEARCH_THIS, placeholder=texts.SEARCH_THIS)
+        self._words, texts = words, words.texts
+        self._back = icon_button("back", texts.back, class_="quiet")
+        self._input = element(
+            "input", type="search", dir="auto", aria_label=texts.search_this, placeholder=texts.search_this
+        )
         self._form = element("form", self._back, self._input, class_="search", role="search")
         self._count = element("p", role="status", class_="count")
-        self._list = element("ol", aria_label=texts.SEARCH)
+        self._list = element("ol", aria_label=texts.search)
         self.element = element(
             "div", self._form, element("div", self._count, self._list, class_="scroller"), class_="page"
         )
@@ -108,11 +129,11 @@ class SearchPage:
         if view.found is None:
             self._count.textContent = ""
         elif view.found:
-            self._count.textContent = texts.FOUND.format(count=len(view.found))
+            self._count.textContent = self._words.texts.found.format(count=self._words.number(len(view.found)))
         else:
-            self._count.textContent = texts.NOTHING_FOUND
+            self._count.textContent = self._words.texts.nothing_found
         if view.found != old.found:
-            replace(self._list, *map(message, view.found or ()))
+            replace(self._list, *(message(line, self._words) for line in view.found or ()))
 
     def focus(self) -> None:
         """Go to the search field."""
@@ -126,24 +147,27 @@ class SearchPage:
 class SignInPage:
     """One button for each social provider that the business enabled (contract 2.2, 4.4)."""
 
-    def __init__(self, feed: Feed, listeners: Listeners) -> None:
+    def __init__(self, feed: Feed, listeners: Listeners, texts: Texts) -> None:
         self._feed = feed
-        self._heading = element("h3", text=texts.SIGN_IN, tabindex="-1")
+        self._texts = texts
+        self._heading = element("h3", text=texts.sign_in, tabindex="-1")
         self._buttons = element("div", class_="socials")
+        self._elsewhere = element("p", text=texts.notices["open_in_browser"], hidden="")
         self._waiting = element("p", role="status", class_="count")
-        self._back = element("button", type="button", class_="link", text=texts.BACK)
-        intro = element("p", text=texts.SIGN_IN_INTRO)
-        self.element = element(
-            "div", self._heading, intro, self._buttons, self._waiting, self._back, class_="page sign-in"
-        )
+        self._back = element("button", type="button", class_="link", text=texts.back)
+        intro = element("p", text=texts.sign_in_intro)
+        parts = (self._heading, intro, self._buttons, self._elsewhere, self._waiting, self._back)
+        self.element = element("div", *parts, class_="page sign-in")
         listeners.add(self._back, "click", lambda _event: feed(events.PageChosen("chat")))
         listeners.add(self._buttons, "click", self._clicked)
 
     def show(self, view: View, old: View) -> None:
         """Draw what is new."""
         if view.appearance.socials != old.appearance.socials or not self._buttons.children.length:
-            replace(self._buttons, *map(_social_button, view.appearance.socials))
-        self._waiting.textContent = texts.WAITING_FOR if view.signing_in else ""
+            replace(self._buttons, *(_social_button(social, self._texts) for social in view.appearance.socials))
+        set_attribute(self._buttons, "hidden", "" if view.sign_in_elsewhere else None)
+        set_attribute(self._elsewhere, "hidden", None if view.sign_in_elsewhere else "")
+        self._waiting.textContent = self._texts.waiting_for if view.signing_in else ""
 
     def focus(self) -> None:
         """Go to the heading, so that the page is read from its beginning."""
@@ -156,23 +180,21 @@ class SignInPage:
             self._feed(events.SocialClicked(button.dataset.social))
 
 
-def message(line: Line) -> Any:
+def message(line: Line, words: Words) -> Any:
     """Make one message."""
-    who = texts.YOU if line.sender == "customer" else line.name or texts.AGENT
-    state = texts.STATES[line.state]
+    texts = words.texts
+    who = texts.you if line.sender == "customer" else line.name or texts.agent
+    state = texts.states[line.state]
     time = js.Date.new(int(line.sent_at * 1000))
-    clock = element("time", datetime=time.toISOString(), text=_clock(time))
+    clock = element("time", datetime=time.toISOString(), text=words.clock(time))
     meta = element("span", clock, class_="meta")
     if state:
         meta.append(f" · {state}")
     sender = element("span", text=who, class_="sender")
-    return element("li", sender, element("p", text=line.body), meta, class_=line.sender, data_state=line.state)
+    body = element("p", text=line.body, dir="auto")
+    return element("li", sender, body, meta, class_=line.sender, data_state=line.state)
 
 
-def _clock(time: Any) -> str:
-    return f"{time.getHours():02d}:{time.getMinutes():02d}"
-
-
-def _social_button(social: str) -> Any:
-    label = texts.CONTINUE_WITH.format(social=texts.social_name(social))
+def _social_button(social: str, texts: Texts) -> Any:
+    label = texts.continue_with.format(social=social_name(social))
     return element("button", text=label, type="button", class_="social", data_social=social)

@@ -3,10 +3,12 @@
 from collections.abc import Callable
 from typing import Any
 
-from chatkey_widget import events, texts
+from chatkey_widget import events
 from chatkey_widget.browser.dom import element, icon_button, replace, set_attribute
 from chatkey_widget.browser.js_values import Listeners
 from chatkey_widget.browser.pages import ChatPage, SearchPage, SignInPage
+from chatkey_widget.browser.words import Words
+from chatkey_widget.texts import initials
 from chatkey_widget.view import Page, View
 
 Feed = Callable[[events.Event], None]
@@ -15,27 +17,31 @@ Feed = Callable[[events.Event], None]
 class Panel:
     """Built when it is first opened, then kept."""
 
-    def __init__(self, feed: Feed) -> None:
+    def __init__(self, feed: Feed, words: Words) -> None:
         self._feed = feed
+        self._texts = texts = words.texts
         self.listeners = Listeners()
-        self._title = element("h2", id="title")
+        self._title = element("bdi")
         self._status = element("p", role="status", class_="status")
-        self._search = icon_button("search", texts.SEARCH, class_="quiet")
+        self._search = icon_button("search", texts.search, class_="quiet")
         self._call = icon_button("call", "", class_="quiet")
-        self._close = icon_button("close", texts.CLOSE, class_="quiet")
+        self._close = icon_button("close", texts.close, class_="quiet")
         self._avatar = element("span", class_="avatar", aria_hidden="true")
         self._who = element("span", class_="name")
         self._sign = element("button", type="button", class_="link")
         self._notice_text = element("p")
-        self._dismiss = icon_button("close", texts.DISMISS, class_="quiet small")
-        self._notice = element("div", self._notice_text, self._dismiss, class_="notice", role="alert", hidden="")
+        self._dismiss = icon_button("close", texts.dismiss, class_="quiet small")
+        self._open_sign_in = element("button", type="button", class_="link", hidden="")
+        said = element("div", self._notice_text, self._open_sign_in, class_="said")
+        self._notice = element("div", said, self._dismiss, class_="notice", role="alert", hidden="")
         self._call_text = element("span", role="status")
-        self._hang_up = element("button", type="button", class_="hang-up", text=texts.HANG_UP)
+        self._hang_up = element("button", type="button", class_="hang-up", text=texts.hang_up)
         self._call_bar = element("div", self._call_text, self._hang_up, class_="call-bar", hidden="")
+        self.chat = ChatPage(feed, self.listeners, words)
         self._pages: dict[Page, ChatPage | SearchPage | SignInPage] = {
-            "chat": ChatPage(feed, self.listeners),
-            "search": SearchPage(feed, self.listeners),
-            "sign-in": SignInPage(feed, self.listeners),
+            "chat": self.chat,
+            "search": SearchPage(feed, self.listeners, words),
+            "sign-in": SignInPage(feed, self.listeners, words.texts),
         }
         self._view = View()
         self.element = self._assemble()
@@ -59,7 +65,7 @@ class Panel:
         self._pages[self._view.page].focus()
 
     def _assemble(self) -> Any:
-        heading = element("div", self._title, self._status, class_="heading")
+        heading = element("div", element("h2", self._title, id="title"), self._status, class_="heading")
         header = element("header", heading, self._call, self._search, self._close)
         identity = element("div", self._avatar, self._who, self._sign, class_="identity")
         pages = [page.element for page in self._pages.values()]
@@ -80,9 +86,15 @@ class Panel:
         on(self._close, "click", lambda _event: self._feed(events.PanelToggled(open=False)))
         on(self._search, "click", lambda _event: self._turn_to("search"))
         on(self._sign, "click", lambda _event: self._sign_in_or_out())
+        on(self._open_sign_in, "click", lambda _event: self._reopen())
         on(self._dismiss, "click", lambda _event: self._feed(events.NoticeDismissed()))
         on(self._call, "click", lambda _event: self._feed(events.CallAsked("start")))
         on(self._hang_up, "click", lambda _event: self._feed(events.CallAsked("end")))
+
+    def _reopen(self) -> None:
+        """Open the sign-in window within this click; browsers that blocked it let it through now."""
+        if self._view.blocked is not None:
+            self._feed(events.SocialClicked(self._view.blocked))
 
     def _turn_to(self, page: Page) -> None:
         self._feed(events.PageChosen("chat" if self._view.page == page else page))
@@ -96,33 +108,36 @@ class Panel:
     def _draw_header(self, view: View) -> None:
         appearance = view.appearance
         busy = view.call in {"calling", "ringing", "active"}
-        self._title.textContent = appearance.title
-        self._status.textContent = texts.LINKS[view.link]
+        self._title.textContent = appearance.title or self._texts.title
+        self._status.textContent = self._texts.links[view.link]
         self._status.dataset.link = view.link
         self._search.setAttribute("aria-pressed", str(view.page == "search").lower())
         set_attribute(self._call, "hidden", None if appearance.can_call else "")
-        self._call.setAttribute("aria-label", appearance.call_title)
-        self._call.title = appearance.call_title
+        call_title = appearance.call_title or self._texts.call
+        self._call.setAttribute("aria-label", call_title)
+        self._call.title = call_title
         self._call.disabled = busy or view.link != "online"
 
     def _draw_identity(self, view: View) -> None:
         person = view.person
         name = person.name or ""
-        self._who.textContent = texts.MEMBER.format(name=name) if person.member else texts.VISITOR
-        self._sign.textContent = texts.SIGN_OUT if person.member else texts.SIGN_IN
+        self._who.textContent = self._texts.member.format(name=name) if person.member else self._texts.visitor
+        self._sign.textContent = self._texts.sign_out if person.member else self._texts.sign_in
         offered = person.member or bool(view.appearance.socials)
         set_attribute(self._sign, "hidden", None if offered else "")
         picture = person.avatar if person.avatar and person.avatar.startswith("https://") else None
         if picture is not None:
             replace(self._avatar, element("img", src=picture, alt="", referrerpolicy="no-referrer"))
         else:
-            self._avatar.textContent = texts.initials(name) if person.member else ""
+            self._avatar.textContent = initials(name) if person.member else ""
         set_attribute(self._avatar, "hidden", None if person.member else "")
 
     def _draw_bars(self, view: View) -> None:
         self._notice_text.textContent = view.notice or ""
         set_attribute(self._notice, "hidden", "" if view.notice is None else None)
-        self._call_text.textContent = texts.CALLS[view.call]
+        self._open_sign_in.textContent = self._texts.open_sign_in if view.blocked is not None else ""
+        set_attribute(self._open_sign_in, "hidden", "" if view.blocked is None else None)
+        self._call_text.textContent = self._texts.calls[view.call]
         self._call_bar.dataset.state = view.call
         set_attribute(self._call_bar, "hidden", "" if view.call == "none" else None)
         set_attribute(self._hang_up, "hidden", "" if view.call == "ended" else None)

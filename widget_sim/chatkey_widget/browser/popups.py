@@ -1,18 +1,22 @@
 """The sign-in popup: opened within the click, watched until it is gone."""
 
 import asyncio
-from collections.abc import Callable
 from typing import Any, Final
 
 import js
 from pyodide.ffi import JsException, jsnull
 
 from chatkey_widget.browser.js_values import member
+from chatkey_widget.ports import PopupListener
 
 NAME: Final = "chatkey-sign-in"
 WIDTH: Final = 480
 HEIGHT: Final = 680
+BLANK: Final = "about:blank"
 LOOK_SECONDS: Final = 0.25
+LOOKS: Final = 2
+"""A window that its first page cuts off seems open for another moment, so one look does not tell."""
+
 GRACE_SECONDS: Final = 0.5
 """A message sent just before the window closed may still arrive this long after."""
 
@@ -23,19 +27,21 @@ class BrowserPopups:
     def __init__(self) -> None:
         self._window: Any = None
         self._watch: asyncio.TimerHandle | None = None
+        self._looks_at_others = 0
 
-    def open(self, url: str, closed: Callable[[], None]) -> bool:
+    def open(self, url: str, listener: PopupListener) -> bool:
         """Open it at once; tell whether the browser did."""
         self.close()
         try:
             opened = js.window.open(url, NAME, _features())
-        except JsException:
+        except (JsException, TypeError):  # it throws, or is no function
             return False
         # Not by truth: Python finds a window without frames empty, and so false.
         if opened is None or opened is jsnull:
             return False
         self._window = opened
-        self._look_later(closed)
+        self._looks_at_others = 0
+        self._look_later(listener)
         return True
 
     def close(self) -> None:
@@ -51,14 +57,20 @@ class BrowserPopups:
         """Tell whether a message event comes from the popup."""
         return self._window is not None and bool(js.Object.is_(member(event, "source"), self._window))
 
-    def _look_later(self, closed: Callable[[], None]) -> None:
-        self._watch = asyncio.get_running_loop().call_later(LOOK_SECONDS, self._look, closed)
+    def _look_later(self, listener: PopupListener) -> None:
+        self._watch = asyncio.get_running_loop().call_later(LOOK_SECONDS, self._look, listener)
 
-    def _look(self, closed: Callable[[], None]) -> None:
+    def _look(self, listener: PopupListener) -> None:
+        address = member(member(self._window, "location"), "href")
         if self._window.closed:
-            self._watch = asyncio.get_running_loop().call_later(GRACE_SECONDS, closed)
-        else:
-            self._look_later(closed)
+            blank = address == BLANK
+            self._watch = asyncio.get_running_loop().call_later(GRACE_SECONDS, listener.closed, blank)
+            return
+        self._look_later(listener)
+        if address is None:  # a browser keeps the address of another site's page to itself
+            self._looks_at_others += 1
+            if self._looks_at_others == LOOKS:
+                listener.reached()
 
 
 def _features() -> str:

@@ -6,10 +6,11 @@ from typing import Any, Final
 
 import js
 
-from chatkey_widget import events, texts
+from chatkey_widget import events
 from chatkey_widget.browser.dom import element, icon, set_attribute
 from chatkey_widget.browser.js_values import Listeners
 from chatkey_widget.browser.panel import Panel
+from chatkey_widget.browser.words import Words
 from chatkey_widget.colour import text_on
 from chatkey_widget.view import Appearance, View
 
@@ -28,6 +29,7 @@ class BrowserScreen:
         self._launcher: Any = None
         self._badge: Any = None
         self._panel: Panel | None = None
+        self._words: Words | None = None
 
     def show(self, view: View) -> None:
         """Draw what is new."""
@@ -40,8 +42,7 @@ class BrowserScreen:
     def remove(self) -> None:
         """Leave the page as it was."""
         self._listeners.remove_all()
-        if self._panel is not None:
-            self._panel.listeners.remove_all()
+        self._remove_panel()
         if self._host is not None:
             self._host.remove()
 
@@ -62,13 +63,18 @@ class BrowserScreen:
         js.document.body.append(self._host)
 
     def _draw(self, view: View) -> None:
-        old, fresh = self._view, self._panel is None
+        old = self._view
+        words, draft = self._words, self._panel.chat.draft if self._panel is not None else ""
+        if words is None or words.locale != view.locale:
+            words, old = self._speak(view.locale), View()
+        fresh = self._panel is None
         if view.appearance != old.appearance or not old.visible:
             self._dress(view.appearance)
         if (view.open, view.unread) != (old.open, old.unread) or not old.visible:
-            self._draw_launcher(view)
+            self._draw_launcher(view, words)
         if view.open and self._panel is None:
-            self._panel = Panel(self._feed)
+            self._panel = Panel(self._feed, words)
+            self._panel.chat.draft = draft
             self._root.prepend(self._panel.element)
         if self._panel is None:
             return
@@ -76,17 +82,31 @@ class BrowserScreen:
         if view.open != old.open:
             self._move_focus(view)
 
+    def _speak(self, locale: str) -> Words:
+        """Take up a language; the panel is built anew in it."""
+        self._words = words = Words(locale)
+        self._root.lang = locale
+        self._root.dir = words.texts.direction
+        self._remove_panel()
+        return words
+
+    def _remove_panel(self) -> None:
+        if self._panel is not None:
+            self._panel.listeners.remove_all()
+            self._panel.element.remove()
+            self._panel = None
+
     def _dress(self, appearance: Appearance) -> None:
         self._root.style.setProperty("--accent", appearance.colour)
         self._root.style.setProperty("--on-accent", text_on(appearance.colour))
         self._root.dataset.position = appearance.position
-        self._root.lang = appearance.locale
 
-    def _draw_launcher(self, view: View) -> None:
-        unread = f" ({texts.UNREAD.format(count=view.unread)})" if view.unread else ""
-        self._launcher.setAttribute("aria-label", texts.CLOSE if view.open else texts.OPEN + unread)
+    def _draw_launcher(self, view: View, words: Words) -> None:
+        texts, count = words.texts, words.number
+        unread = f" ({texts.unread.format(count=count(view.unread))})" if view.unread else ""
+        self._launcher.setAttribute("aria-label", texts.close if view.open else texts.open + unread)
         self._launcher.setAttribute("aria-expanded", str(view.open).lower())
-        self._badge.textContent = str(min(view.unread, 99))
+        self._badge.textContent = count(min(view.unread, 99))
         set_attribute(self._badge, "hidden", None if view.unread else "")
 
     def _move_focus(self, view: View) -> None:

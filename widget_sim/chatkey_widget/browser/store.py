@@ -6,43 +6,68 @@ import js
 from pyodide.ffi import JsException
 
 from chatkey_protocol.storage_keys import LOGOUT_CHANNEL_PREFIX, MEMBER_TOKEN_PREFIX
+from chatkey_widget.browser.js_values import thrown_name
 
 
 class BrowserStore:
-    """localStorage; where the browser refuses it, this page's memory."""
+    """localStorage; this page's memory where the browser refuses it, or where the key is in memory too."""
 
     def __init__(self, provider_id: str) -> None:
         self.key = MEMBER_TOKEN_PREFIX + provider_id
         self.channel = _channel(LOGOUT_CHANNEL_PREFIX + provider_id)
         self._memory: str | None = None
+        self._only_memory = False
+
+    def keep_in_memory(self) -> None:
+        """From now on keep the token beside a key that this page alone has: other tabs can do nothing with it."""
+        self._only_memory = True
 
     def read(self) -> str | None:
-        """Return the cached token."""
+        """Return the cached token. One in memory is newer than what could not be written over."""
+        if self.is_alone:
+            return self._memory
         try:
             value = js.localStorage.getItem(self.key)
         except (AttributeError, JsException):
-            return self._memory
-        return value if isinstance(value, str) else self._memory
+            return None
+        return value if isinstance(value, str) else None
 
-    def write(self, token: str) -> None:
-        """Cache the token."""
+    @property
+    def is_alone(self) -> bool:
+        """Whether the token is one that other tabs can neither see nor delete."""
+        return self._only_memory or self._memory is not None
+
+    def write(self, token: str) -> str | None:
+        """Cache the token; return the reason when the browser refuses, and it is in memory only."""
+        self._memory = token
+        if self._only_memory:
+            return None
         try:
             js.localStorage.setItem(self.key, token)
-        except (AttributeError, JsException):
-            self._memory = token
+        except AttributeError:
+            return "missing"
+        except JsException as error:
+            return thrown_name(error)
+        self._memory = None
+        return None
 
-    def drop(self) -> None:
-        """Delete the cached token."""
+    def drop(self, token: str) -> None:
+        """Delete this token from the cache; another one that stands in its place stays."""
+        if self.read() == token:
+            self._delete()
+
+    def announce_logout(self) -> None:
+        """Tell the other tabs, which also see the token disappear."""
+        self._delete()
+        if self.channel is not None:
+            self.channel.postMessage("logout")
+
+    def _delete(self) -> None:
         self._memory = None
         try:
             js.localStorage.removeItem(self.key)
         except (AttributeError, JsException):
             return  # what cannot be written was not written either
-
-    def announce_logout(self) -> None:
-        """Tell the other tabs, which also see the token disappear."""
-        if self.channel is not None:
-            self.channel.postMessage("logout")
 
 
 def _channel(name: str) -> Any:

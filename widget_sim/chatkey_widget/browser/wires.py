@@ -3,7 +3,7 @@
 from typing import Any
 
 import js
-from pyodide.ffi import JsException, create_once_callable
+from pyodide.ffi import JsException
 
 from chatkey_protocol.names import SUBPROTOCOL
 from chatkey_widget.browser.js_values import Listeners
@@ -33,7 +33,8 @@ class BrowserWire:
         """
         self._listeners.remove_all()
         if self._socket.readyState == js.WebSocket.CONNECTING:
-            self._socket.onopen = create_once_callable(lambda _event: self._socket.close(code))
+            self._listeners.add(self._socket, "open", lambda _event: self._socket.close(code))
+            self._listeners.add(self._socket, "close", lambda _event: self._listeners.remove_all())
         else:
             self._socket.close(code)
 

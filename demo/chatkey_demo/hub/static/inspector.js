@@ -32,7 +32,8 @@ export class Inspector {
 
   /** A section scrolls with the others, or stays in sight beneath them. */
   #add({ title, name, stays }) {
-    const body = element("div", { class: "body" });
+    const scrolls = stays ? { tabindex: "0", role: "group", "aria-label": title } : {};
+    const body = element("div", { class: "body", ...scrolls });
     const place = stays ? this.place : this.scroller;
     place.append(element("details", { open: "", class: name }, element("summary", {}, title), body));
     return body;

@@ -1,5 +1,5 @@
-// Only in the demo: shows the page that frames this one what the widget is doing. No token leaves the page: the
-// widget's debug() has its claims, never the token itself.
+// Only in the demo: shows the page that frames this one what the widget is doing. No token leaves the page, only its
+// claims, and those of the proof: they come with the events, since debug() hides what is personal.
 (() => {
   "use strict";
 
@@ -8,6 +8,7 @@
   if (parent === window) return;
 
   const page = `${performance.timeOrigin}`;
+  const shown = {};
   let due = false;
 
   /** Once for everything that happens in one turn. */
@@ -17,18 +18,20 @@
     setTimeout(() => {
       due = false;
       const { debug, identity } = window.Service;
-      parent.postMessage({ type: "chatkey:spy", page, identity, debug: debug() }, hub);
+      parent.postMessage({ type: "chatkey:spy", page, identity, debug: { ...debug(), ...shown } }, hub);
     });
   }
 
-  function watch() {
-    window.Service.on("*", tell);
+  function watch(service) {
+    service.on("token:used", ({ claims }) => Object.assign(shown, { claims }));
+    service.on("socket:proof", (proof) => Object.assign(shown, { proof }));
+    service.on("*", tell);
     tell();
   }
 
   /** Forget everything this origin holds: key, cached token, the shop's session. The next page is a new visitor. */
   async function reset() {
-    window.Service?.shutdown();
+    window.Service?.shutdown?.();
     localStorage.clear();
     for (const { name } of await indexedDB.databases()) await deleted(name);
     await fetch("logout", { method: "POST", redirect: "manual" });
@@ -47,6 +50,5 @@
     if (origin === hub && source === parent && data?.type === "chatkey:spy:reset") reset();
   });
 
-  if (window.Service) watch();
-  else document.querySelector("script[async]").addEventListener("load", watch);
+  (window.Service ??= []).push(watch);
 })();

@@ -51,7 +51,7 @@ class Providers(Table, tablename="providers"):
     service_greeting = Text()
     ui_colour = Varchar(length=7, help_text="Such as #4f46e5.")
     ui_position = Varchar(length=5, choices=Position)
-    ui_locale = Varchar(length=16, help_text="Such as en or pt-BR.")
+    ui_locale = Varchar(length=16, help_text="Such as en or pt-BR; empty for the visitor's own language.")
     old_secret_until = Varchar(
         required=False, help_text=f"Until when the secret_key before this one counts. {WORKED_OUT}"
     )

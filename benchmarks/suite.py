@@ -1,0 +1,60 @@
+"""How long the browser scenarios take, and where the time goes.
+
+`chatkey e2e` runs once and writes the times it measured; arguments go to it, so that a part can be measured too:
+`python benchmarks/suite.py -k visitor --browser firefox`. *Booting* is what each page says of its widget's start, from
+asking for Python's files to Python running; the rest of a page's start, to the visitor connected, is not in it.
+Servers and browsers start once, before the first scenario, and count for none.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from statistics import median
+
+from chatkey_e2e.timings import Figures
+
+
+def main() -> None:
+    """Run the scenarios and report; fails when they fail."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "times.json"
+        command = [sys.executable, "-c", "from chatkey_e2e.cli import e2e; e2e()", *sys.argv[1:]]
+        done = subprocess.run([*command, "--chatkey-timings", file], check=False)
+        if done.returncode:
+            sys.exit(done.returncode)
+        report(Figures(**json.loads(file.read_text())))
+
+
+def report(figures: Figures) -> None:
+    """Print the figures for people, then the line for programs."""
+    scenarios, boots = figures.scenarios.values(), figures.boots or [0.0]
+    spent = {when: sum(phases.get(when, 0.0) for phases in scenarios) for when in ("setup", "call", "teardown")}
+    spent["setup"] -= figures.starting
+    mean = sum(spent.values()) / len(scenarios)
+    middle = median(sum(phases.values()) for phases in scenarios)
+    spent["servers and browsers"] = figures.total - sum(spent.values())
+    shares = {name: seconds / figures.total for name, seconds in spent.items()}
+    booting = sum(boots) / figures.total
+    sys.stdout.write(
+        f"{len(scenarios)} scenarios in {figures.total:.0f} s; one takes {mean:.2f} s, median {middle:.2f} s\n"
+        f"booting: {booting:.0%} of the time, {len(figures.boots)} widgets, median {median(boots):.2f} s\n"
+        f"{', '.join(f'{name}: {share:.0%}' for name, share in shares.items())}\n"
+    )
+    numbers = {
+        "scenarios": len(scenarios),
+        "seconds": round(figures.total, 1),
+        "scenario_mean_s": round(mean, 3),
+        "scenario_median_s": round(middle, 3),
+        "boots": len(figures.boots),
+        "boot_share": round(booting, 3),
+        **{f"{name.replace(' ', '_')}_share": round(share, 3) for name, share in shares.items()},
+    }
+    sys.stdout.write(json.dumps({"bench": "suite", **numbers}) + "\n")
+
+
+if __name__ == "__main__":
+    main()

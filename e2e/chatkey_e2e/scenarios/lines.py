@@ -1,0 +1,101 @@
+"""Lines between browser and service that do as lines do: go dead, are slow, lead to a portal."""
+
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+
+from playwright.sync_api import BrowserContext
+
+from chatkey_demo.stack.ports import LOOPBACK
+from chatkey_demo.stack.tls import Certificates
+from chatkey_e2e.pages.widget import WidgetPage
+from chatkey_e2e.plugin import Advance
+
+PORTAL = "<!doctype html><title>Free Wi-Fi</title><p>Please accept our terms.</p>"
+ANY_ORIGIN = {"Access-Control-Allow-Origin": "*"}
+
+SLOW = """(() => {
+  const { WebSocket } = window;
+  window.delayed = 0;
+  const later = (act) => {
+    window.delayed += 1;
+    setTimeout(act, 3000);
+  };
+  window.WebSocket = class extends WebSocket {
+    send(data) {
+      later(() => super.send(data));
+    }
+    addEventListener(type, listener) {
+      super.addEventListener(type, type === "message" ? (event) => later(() => listener(event)) : listener);
+    }
+  };
+})()"""
+"""A script that lets every frame arrive after three seconds by the page's clock, and counts them in `delayed`."""
+
+
+def wait_out(widget: WidgetPage, advance: Advance, timer: str = "reconnect") -> None:
+    """Let just so much time pass that the widget tries again: more would be the end of the next attempt as well."""
+    advance(widget.debug()["timers"].get(timer, 0))
+
+
+CUTTABLE = """(() => {
+  const { WebSocket } = window;
+  window.cuts = 0;
+  window.WebSocket = class extends WebSocket {
+    laid = window.cuts;
+    get isCut() {
+      return this.laid !== window.cuts;
+    }
+    send(data) {
+      if (!this.isCut) super.send(data);
+    }
+    addEventListener(type, listener) {
+      super.addEventListener(type, (event) => this.isCut || listener(event));
+    }
+  };
+})()"""
+"""A script that lets nothing through the sockets that were open when `cuts` last grew, not even their end."""
+
+
+class Line:
+    """The way of a context's sockets to the service."""
+
+    def __init__(self, context: BrowserContext) -> None:
+        self._context = context
+        context.add_init_script(CUTTABLE)
+
+    def cut(self) -> None:
+        """From now on nothing comes through the sockets that are open, and neither end is told."""
+        for page in self._context.pages:
+            page.evaluate("() => { window.cuts += 1; }")
+
+
+class _Portal(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.send_header("Content-Length", str(len(PORTAL)))
+        self.end_headers()
+        self.wfile.write(PORTAL.encode())
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (the name is the base class's)
+        """Say nothing."""
+
+
+@contextmanager
+def portal(certificates: Certificates) -> Iterator[str]:
+    """Answer every request with a page, a WebSocket's handshake too; yield the address of a socket there."""
+    server = ThreadingHTTPServer((LOOPBACK, 0), _Portal)
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(certificates.chain, certificates.key)
+    server.socket = tls.wrap_socket(server.socket, server_side=True)
+    thread = Thread(target=server.serve_forever, name="portal")
+    thread.start()
+    try:
+        yield f"wss://chat.localhost:{server.server_port}/v1/socket"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()

@@ -1,0 +1,309 @@
+"""Whoever cannot see well, uses no pointer or gets sick of motion chats, signs in and reads like everybody else."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from chatkey_demo.stack.stack import Stack
+from chatkey_e2e import axe
+from chatkey_e2e.business import Business
+from chatkey_e2e.pages.agent import AgentPage
+from chatkey_e2e.pages.shop import ShopPage
+from chatkey_e2e.plugin import SOCIALS, MakeBusiness, MakeContext
+from chatkey_e2e.scenarios.openers import Opener
+from chatkey_e2e.scenarios.test_languages import wish_for
+
+WIDGET = "chatkey-widget"
+TABS = 30
+"""How many stops the keyboard may need to get across the widget."""
+
+IS_ABOVE = """(element) => {
+  const { activeElement } = element.getRootNode();
+  return Boolean(activeElement?.compareDocumentPosition(element) & Node.DOCUMENT_POSITION_PRECEDING);
+}"""
+FOCUSED = "() => document.activeElement?.shadowRoot?.activeElement ?? document.activeElement"
+
+
+@pytest.fixture
+def business(make_business: MakeBusiness) -> Business:
+    """A business whose visitors may sign in with Google."""
+    return make_business(get_token=False, service_keys=["google"])
+
+
+# what axe finds
+
+
+@pytest.mark.contract("D-12/accessible")
+@pytest.mark.parametrize("locale", ["en", "ar"])
+def test_axe_finds_nothing_serious_in_the_widget(page: Page, shop: ShopPage, locale: str) -> None:
+    """Closed, in a chat, searching, in a call, at the sign-in and under a notice; light and dark."""
+    wish_for(page, locale)
+    shop.open()
+    stages = {"closed": axe.found_in_both_schemes(page, WIDGET)}
+    panel = open_by_keyboard(page)
+    panel.get_by_role("textbox").fill("Is anybody there?")
+    page.keyboard.press("Enter")
+    expect(panel.locator('li[data-state="sent"]')).to_have_count(1)
+    stages["chat"] = axe.found_in_both_schemes(page, WIDGET)
+    panel.locator("header button").first.click()
+    expect(panel.locator(".call-bar")).to_be_visible()
+    stages["call"] = axe.found_in_both_schemes(page, WIDGET)
+    panel.locator(".hang-up").click()
+    panel.locator('header button[aria-pressed="false"]').click()
+    panel.get_by_role("searchbox").fill("anybody")
+    page.keyboard.press("Enter")
+    expect(panel.get_by_role("list").filter(has_text="anybody").last).to_be_visible()
+    stages["search"] = axe.found_in_both_schemes(page, WIDGET)
+    page.evaluate("() => { window.open = () => null; }")
+    panel.locator(".identity button").click()
+    panel.locator(".social").first.click()
+    expect(panel.get_by_role("alert")).to_be_visible()
+    stages["sign-in and notice"] = axe.found_in_both_schemes(page, WIDGET)
+
+    assert {stage: found for stage, found in stages.items() if found} == {}
+
+
+@pytest.mark.contract("D-12/accessible")
+def test_axe_finds_nothing_serious_on_the_shops_login_page(page: Page, make_business: MakeBusiness) -> None:
+    """Before and after somebody signed in, with the member's avatar in the widget."""
+    shop = ShopPage(page, make_business())
+    widget = shop.open()
+    before = axe.found_in_both_schemes(page)
+
+    shop.sign_in()
+    widget.open()
+
+    assert (before, axe.found_in_both_schemes(page)) == ([], [])
+
+
+@pytest.mark.contract("D-12/accessible")
+def test_axe_finds_nothing_serious_on_any_consent_page(page: Page, make_business: MakeBusiness) -> None:
+    """All nine providers, with the menu of the lab open; and the callback page when the person declines."""
+    business = make_business(get_token=False, service_keys=list(SOCIALS))
+    opener = Opener(page, business).at(business.origin)
+
+    pages = {}
+    for social in SOCIALS:
+        popup = opener.start(social)
+        popup.get_by_text("Misbehave", exact=True).click()
+        pages[social] = axe.found_in_both_schemes(popup)
+        popup.close()
+
+    assert {social: found for social, found in pages.items() if found} == {}
+
+
+@pytest.mark.contract("D-12/accessible", "D-09/page")
+@pytest.mark.parametrize("locale", ["en-GB", "ar"])
+def test_axe_finds_nothing_serious_on_the_callback_page(
+    make_context: MakeContext, business: Business, locale: str
+) -> None:
+    """When the person declined, and when the window has lost its opener; from right to left, too."""
+    page = make_context(locale=locale).new_page()
+    address = Opener(page, business).address()
+
+    pages = {}
+    for button in ("Cancel", "Continue"):
+        page.goto(address)
+        page.get_by_role("button", name=button).click()
+        page.wait_for_url("**/callback?**")
+        pages[button] = axe.found_in_both_schemes(page)
+
+    assert {button: found for button, found in pages.items() if found} == {}
+    assert page.evaluate("() => document.documentElement.dir") == ("rtl" if locale == "ar" else "ltr")
+
+
+@pytest.mark.contract("D-12/accessible")
+def test_axe_finds_nothing_serious_in_the_agents_panel(
+    page: Page, stack: Stack, shop: ShopPage, agent: AgentPage
+) -> None:
+    """At its own sign-in, and in a conversation."""
+    page.goto(f"{stack.service.browser_url}/agent")
+    at_the_door = axe.found_in_both_schemes(page)
+    widget = shop.open()
+    widget.send("Hello")
+    agent.open_conversation(widget.uid)
+    agent.lines(1)
+
+    assert (at_the_door, axe.found_in_both_schemes(agent.page)) == ([], [])
+
+
+@pytest.mark.contract("D-12/accessible")
+def test_axe_finds_nothing_serious_in_the_fake_providers_lab(
+    page: Page, stack: Stack, make_context: MakeContext, business: Business
+) -> None:
+    """What there is, and the timeline of a login."""
+    shop = ShopPage(make_context().new_page(), business)
+    shop.open().sign_in_with("google").approve()
+    shop.widget.wait_for("member")
+    addresses = [
+        f"{stack.provider.browser_url}/",
+        f"{stack.provider.browser_url}/lab/",
+        stack.provider_lab.page_of(stack.provider_lab.flows()[0].id),
+    ]
+
+    pages = {}
+    for address in addresses:
+        page.goto(address)
+        pages[address] = axe.found_in_both_schemes(page)
+
+    assert {address: found for address, found in pages.items() if found} == {}
+
+
+@pytest.mark.contract("D-12/accessible")
+def test_axe_finds_nothing_serious_in_a_report(page: Page, make_business: MakeBusiness, tmp_path: Path) -> None:
+    """The page that `chatkey check` writes, with a failure in it, opened up."""
+    business = make_business()
+    report = tmp_path / "report.html"
+    command = [sys.executable, "-m", "chatkey_server", "check", f"{business.url}chat/token", "--ca"]
+    command += [str(business.stack.ca), "--provider-id", "another", "--secret-env", "CHAT_SECRET"]
+    command += ["--login-url", f"{business.url}login", "--login-field", "person=u-1001"]
+    command += ["--format", "html", "--output", str(report)]
+    environ = {**os.environ, "CHAT_SECRET": business.provider.secret_key}
+    done = subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stderr
+
+    page.goto(report.as_uri())
+    page.evaluate("() => { for (const each of document.querySelectorAll('details')) each.open = true; }")
+
+    assert axe.found_in_both_schemes(page) == []
+
+
+# the keyboard
+
+
+@pytest.mark.contract("D-12/accessible")
+def test_the_widget_works_by_keyboard_alone(page: Page, shop: ShopPage) -> None:
+    """Open, write, search, sign in by the popup, sign out and close; the focus is always seen, and goes home."""
+    widget = shop.open()
+    keyboard = page.keyboard
+
+    panel = open_by_keyboard(page)
+    expect(panel.get_by_role("textbox", name="Message")).to_be_focused()
+    keyboard.type("Is anybody there?")
+    keyboard.press("Enter")
+    expect(panel.locator('li[data-state="sent"]')).to_have_count(1)
+
+    tab_to(page, panel.get_by_role("button", name="Search", exact=True))
+    keyboard.press("Enter")
+    expect(panel.get_by_role("searchbox")).to_be_focused()
+    keyboard.type("anybody")
+    keyboard.press("Enter")
+    expect(panel.get_by_text("1 found")).to_be_visible()
+    tab_to(page, panel.get_by_role("button", name="Back to the conversation").filter(visible=True))
+    keyboard.press("Space")
+    expect(panel.get_by_role("textbox", name="Message")).to_be_focused()
+
+    tab_to(page, panel.get_by_role("button", name="Sign in", exact=True))
+    keyboard.press("Enter")
+    expect(panel.get_by_role("heading", name="Sign in")).to_be_focused()
+    tab_to(page, panel.get_by_role("button", name="Continue with Google"))
+    with page.expect_popup() as popup:
+        keyboard.press("Enter")
+    approve = popup.value.get_by_role("button", name="Continue")
+    tab_to(popup.value, approve)
+    popup.value.keyboard.press("Enter")
+    widget.wait_for("member")
+
+    tab_to(page, panel.get_by_role("button", name="Sign out"))
+    keyboard.press("Enter")
+    widget.wait_for("visitor")
+    keyboard.press("Escape")
+    expect(panel).to_be_hidden()
+    expect(page.get_by_role("button", name="Open chat")).to_be_focused()
+
+
+# what people prefer
+
+emulates_preferences = pytest.mark.only_on(
+    "chromium", "webkit", because="Firefox's driver cannot pretend that somebody prefers something"
+)
+
+
+@emulates_preferences
+@pytest.mark.contract("D-12/accessible")
+def test_nothing_moves_for_whoever_asks_for_less_motion(page: Page, shop: ShopPage) -> None:
+    """With motion, the panel rises; without, no element of the widget has an animation or a transition."""
+    page.emulate_media(reduced_motion="no-preference")
+    shop.open().open()
+    moving = motions(page)
+
+    page.emulate_media(reduced_motion="reduce")
+
+    assert moving
+    assert motions(page) == []
+
+
+@emulates_preferences
+@pytest.mark.contract("D-12/accessible")
+def test_the_widget_is_dark_for_whoever_prefers_it(page: Page, shop: ShopPage) -> None:
+    """Its own ground and the browser's fields, whatever the page around it is."""
+    page.emulate_media(color_scheme="light")
+    panel = shop.open().open()
+    light = look(panel)
+
+    page.emulate_media(color_scheme="dark")
+
+    assert light == ("light", "rgb(255, 255, 255)")
+    assert look(panel) == ("dark", "rgb(23, 25, 31)")
+
+
+@emulates_preferences
+@pytest.mark.contract("D-12/accessible")
+def test_the_widget_has_edges_where_the_reader_chooses_the_colours(page: Page, shop: ShopPage) -> None:
+    """Forced colours take the grounds away: what is pressed has a border then."""
+    panel = shop.open().open()
+    before = border(panel.get_by_role("button", name="Send"))
+
+    page.emulate_media(forced_colors="active")
+
+    assert (before, border(panel.get_by_role("button", name="Send"))) == ("0px", "1px")
+
+
+def open_by_keyboard(page: Page) -> Locator:
+    """Tab to the launcher, press Enter, and return the panel."""
+    tab_to(page, page.locator(f"{WIDGET} .launcher"))
+    page.keyboard.press("Enter")
+    return page.get_by_role("dialog")
+
+
+def tab_to(page: Page, wanted: Locator) -> None:
+    """Press Tab, or Shift and Tab where it stands above, until an element has the focus, and see that it shows."""
+    key = "Shift+Tab" if wanted.evaluate(IS_ABOVE) else "Tab"
+    for _ in range(TABS):
+        page.keyboard.press(key)
+        if wanted.evaluate("(element) => element === element.getRootNode().activeElement"):
+            assert page.evaluate_handle(FOCUSED).evaluate("(element) => element.matches(':focus-visible')")
+            return
+    raise AssertionError(f"the keyboard does not reach {wanted}")
+
+
+def motions(page: Page) -> list[str]:
+    """Return the widget's elements that would move."""
+    found: list[str] = page.locator(f"{WIDGET} .root").evaluate(
+        """(root) => [...root.querySelectorAll("*")].filter((each) => {
+          const { animationName, transitionDuration } = getComputedStyle(each);
+          return animationName !== "none" || transitionDuration.split(", ").some((time) => time !== "0s");
+        }).map((each) => each.className)"""
+    )
+    return found
+
+
+def look(panel: Locator) -> tuple[str, str]:
+    """Return the scheme and the ground that the panel is drawn in."""
+    scheme, ground = panel.evaluate(
+        """(panel) => {
+          const { colorScheme, backgroundColor } = getComputedStyle(panel);
+          return [colorScheme, backgroundColor];
+        }"""
+    )
+    return scheme, ground
+
+
+def border(button: Locator) -> str:
+    """Return how thick a button's border is."""
+    width: str = button.evaluate("(button) => getComputedStyle(button).borderTopWidth")
+    return width

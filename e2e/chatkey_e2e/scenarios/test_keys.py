@@ -1,0 +1,344 @@
+"""The connection key: one per browser whatever happens at once, never a planted one, and what its loss means."""
+
+import json
+
+import pytest
+from playwright.sync_api import BrowserContext
+
+from chatkey_e2e.business import Business
+from chatkey_e2e.pages.shop import ShopPage
+from chatkey_e2e.pages.widget import Planted, WidgetPage
+from chatkey_e2e.plugin import Advance, MakeBusiness, MakeContext
+from chatkey_e2e.scenarios.openers import FRAME, blank
+from chatkey_e2e.witness import Witness, claims_of
+from chatkey_protocol.frames import Kind
+from chatkey_protocol.storage_keys import DATABASE
+
+ROUNDS = 25
+TABS = 3
+NO_LOCKS = "Object.defineProperty(navigator, 'locks', { value: undefined });"
+
+FOLLOW = """() => {
+  const channel = new BroadcastChannel("rounds");
+  channel.onmessage = ({ data }) => {
+    if (data === "stop") {
+      Service.shutdown();
+      channel.postMessage("stopped");
+    }
+    if (data === "start") {
+      const told = ({ uid }) => {
+        Service.off("key:ready", told);
+        channel.postMessage(uid);
+      };
+      initService(ServiceConfig).on("key:ready", told);
+    }
+  };
+}"""
+"""Stop and start the widget when the conductor says so, and tell it the uid of each start."""
+
+CONDUCT = """async ([rounds, tabs, database]) => {
+  const channel = new BroadcastChannel("rounds");
+  const ask = (word) => new Promise((resolve) => {
+    const answers = [];
+    channel.onmessage = ({ data }) => {
+      if (answers.push(data) === tabs) resolve(answers);
+    };
+    channel.postMessage(word);
+  });
+  const forget = () => new Promise((resolve, reject) => {
+    Object.assign(indexedDB.deleteDatabase(database), { onsuccess: resolve, onerror: reject });
+  });
+  const uids = [];
+  while (uids.length < rounds) {
+    await ask("stop");
+    await forget();
+    uids.push(await ask("start"));
+  }
+  return uids;
+}"""
+"""Let all tabs start at once, again and again, each time without a key; return the uids of every round."""
+
+CLEAR_ALL = """async () => {
+  localStorage.clear();
+  sessionStorage.clear();
+  for (const { name } of await indexedDB.databases()) {
+    await new Promise((resolve, reject) => {
+      Object.assign(indexedDB.deleteDatabase(name), { onsuccess: resolve, onerror: reject });
+    });
+  }
+}"""
+"""Delete what scripts of the page can store; cookies of the server stay."""
+
+PLANT_VECTOR = """(jwk) => {
+  const algorithm = { name: "ECDSA", namedCurve: "P-256" };
+  const { d, ...open } = jwk;
+  const { subtle } = crypto;
+  subtle.generateKey = async () => ({
+    privateKey: await subtle.importKey("jwk", { ...jwk, key_ops: ["sign"] }, algorithm, false, ["sign"]),
+    publicKey: await subtle.importKey("jwk", { ...open, key_ops: ["verify"] }, algorithm, true, ["verify"]),
+  });
+}"""
+
+THUMBPRINT = """async ({ crv, kty, x, y }) => {
+  const octets = new TextEncoder().encode(JSON.stringify({ crv, kty, x, y }));
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", octets));
+  return btoa(String.fromCharCode(...digest)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}"""
+
+# Small multiples of the curve's generator: 379·G has an x that begins with a zero byte, 43·G such a y.
+SHORT_KEYS: tuple[dict[str, str], ...] = (
+    {
+        "d": "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAXs",
+        "kty": "EC",
+        "crv": "P-256",
+        "x": "AFVDiUrz0A7X10Cr29dclrBod7eH219w7qeLkKjXwAo",
+        "y": "u0yFo9jqKe-q-iRAaRLdhNWxTcMr9lbvbGvVil2UP5I",
+    },
+    {
+        "d": "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAACs",
+        "kty": "EC",
+        "crv": "P-256",
+        "x": "mGriUG8f8QTQQjCGHY9LSY9LxMbQCbMPdUTcEpuC0o0",
+        "y": "ADzMwKZGDgrjKKTZfTx7YdhvxiicGJ8lJREMRBuwfpc",
+    },
+)
+
+
+def used_since(witness: Witness, connections: int) -> list[str]:
+    """Return the tokens that sockets were opened with after so many connections."""
+    return [frame["token"] for frame in witness.frames(Kind.CONNECT)[connections:]]
+
+
+@pytest.mark.contract("D-04/insert-only", "D-12/tabs")
+@pytest.mark.parametrize("shim", [pytest.param("", id="F012"), pytest.param(NO_LOCKS, id="F013")])
+def test_three_tabs_that_open_at_once_are_one_visitor(
+    context: BrowserContext, business: Business, witness: Witness, shim: str
+) -> None:
+    """The first visit in three tabs at the same time makes one key, with Web Locks and without.
+
+    Once with everything, by loading three pages; then 25 times by starting the widgets of the three pages that are
+    there, each time after the key's database was deleted.
+    """
+    context.add_init_script(shim)
+    shops = [ShopPage(context.new_page(), business) for _ in range(TABS)]
+    for shop in shops:
+        shop.page.evaluate("(url) => { location.href = url }", business.url)
+    for shop in shops:
+        shop.widget.wait_ready()
+    loaded = [shop.widget.uid for shop in shops]
+    for shop in shops:
+        shop.page.evaluate(FOLLOW)
+    conductor = context.new_page()
+    conductor.goto(f"{business.origin}/")
+
+    rounds: list[list[str]] = conductor.evaluate(CONDUCT, [ROUNDS, TABS, DATABASE])
+    for shop in shops:
+        shop.widget.wait_ready()
+    shops[0].widget.send("Are we one?")
+
+    keys = [set(uids) for uids in (loaded, *rounds)]
+    assert [len(key) for key in keys] == [1] * (1 + ROUNDS)
+    assert len(set.union(*keys)) == 1 + ROUNDS
+    assert {shop.widget.uid for shop in shops} == keys[-1]
+    assert shops[1].widget.lines(1) == ["Are we one?"]
+
+
+@pytest.mark.contract("D-04/bad-record", "2.3/indexeddb")
+def test_a_planted_record_is_deleted_and_the_key_made_anew(shop: ShopPage, business: Business) -> None:
+    """F009, F018, F019: what is no non-extractable P-256 pair is replaced before anything is signed."""
+    planted: tuple[Planted, ...] = ("extractable", "P-384", "RSA", "sealed", "spoilt", "null")
+    shop.page.goto(f"{business.origin}/")
+    shop.widget.plant_record(planted[0])
+    widget = shop.open()
+    uids = {widget.uid}
+
+    for kind in planted[1:]:
+        assert widget.events("key:lost") == [{"reason": "corrupt"}]
+        assert widget.events("storage:degraded") == []
+        widget.plant_record(kind)
+        widget.restart()
+        uids.add(widget.uid)
+
+    stored = widget.stored_key()
+    assert widget.events("key:lost") == [{"reason": "corrupt"}]
+    assert (stored.algorithm["namedCurve"], stored.extractable, stored.usages) == ("P-256", False, ["sign"])
+    assert len(uids) == len(planted)
+
+
+@pytest.mark.contract("D-04/bad-record", "D-06/dropped-before-connect", "2.3/cleared")
+def test_a_browser_state_that_was_restored_from_a_file_has_lost_its_key(
+    shop: ShopPage, business: Business, witness: Witness, make_context: MakeContext
+) -> None:
+    """F009: a file cannot hold the key; the restored browser makes another, and drops the token of the first."""
+    shop.open()
+    before = shop.sign_in().jkt
+    old = witness.frames(Kind.CONNECT)[-1]["token"]
+    state = shop.page.context.storage_state(indexed_db=True)
+    connections = len(witness.frames(Kind.CONNECT))
+
+    restored = ShopPage(make_context(storage_state=state).new_page(), business).open()
+    restored.wait_for("member")
+
+    assert restored.events("key:lost") == [{"reason": "corrupt"}]
+    assert restored.events("token:dropped") == [{"reason": "unusable"}]
+    assert old not in used_since(witness, connections)
+    assert claims_of(restored.stored(business.storage_key) or "")["cnf"] == {"jkt": restored.jkt}
+    assert restored.jkt != before
+
+
+@pytest.mark.contract("D-06/dropped-before-connect", "2.3/cleared")
+def test_a_token_whose_key_was_evicted_is_never_sent(shop: ShopPage, business: Business, witness: Witness) -> None:
+    """F010, WDG-005: the browser deletes the key and keeps the token: it is dropped, and `getToken` called anew."""
+    shop.open()
+    widget = shop.sign_in()
+    old, calls, connections = widget.jkt, business.token_calls, len(witness.frames(Kind.CONNECT))
+    widget.clear_key()
+
+    shop.reload().wait_for("member")
+
+    stored = claims_of(widget.stored(business.storage_key) or "")
+    used = [claims_of(token) for token in used_since(witness, connections)]
+    assert widget.jkt != old
+    assert stored["cnf"] == {"jkt": widget.jkt}
+    assert [claims.get("cnf") for claims in used if claims["type"] == "user"] == [{"jkt": widget.jkt}]
+    assert business.token_calls == calls + 1
+
+
+@pytest.mark.contract("2.3/indexeddb", "3/get-token")
+def test_a_key_whose_token_was_evicted_stays(shop: ShopPage, business: Business) -> None:
+    """F011: the browser deletes the token and keeps the key: the same member with the same key, by one `getToken`."""
+    shop.open()
+    widget = shop.sign_in()
+    uid, jkt, calls = widget.uid, widget.jkt, business.token_calls
+    widget.page.evaluate("(key) => localStorage.removeItem(key)", business.storage_key)
+
+    shop.reload().wait_for("member")
+
+    assert (widget.uid, widget.jkt) == (uid, jkt)
+    assert business.token_calls == calls + 1
+
+
+@pytest.mark.only_on("chromium", because="no other driver clears the data of an origin under an open page")
+@pytest.mark.contract("2.3/cleared", "D-12/always-chat")
+@pytest.mark.parametrize("member", [False, True], ids=["visitor", "member"])
+def test_data_cleared_under_an_open_page_ends_no_chat(shop: ShopPage, business: Business, *, member: bool) -> None:
+    """F014: the visitor chats on with the key in memory, and a member is that visitor; the next load is a new one."""
+    widget = shop.open()
+    visitor = widget.uid
+    if member:
+        shop.sign_in()
+    session = shop.page.context.new_cdp_session(shop.page)
+
+    session.send("Storage.clearDataForOrigin", {"origin": business.origin, "storageTypes": "all"})
+    widget.wait_for("visitor")
+    widget.send("Still here?")
+    during = widget.uid
+    after = shop.reload().uid
+
+    assert during == visitor
+    assert after.startswith("v_")
+    assert after != visitor
+    assert widget.lines(0) == []
+    assert widget.events("error") == []
+
+
+@pytest.mark.contract("2.3/cleared", "3/get-token")
+def test_storage_that_is_deleted_after_a_week_makes_a_new_visitor(
+    advance: Advance, shop: ShopPage, business: Business
+) -> None:
+    """F015: nothing of the old visitor is shown, without an error; who is signed in to the shop is the member again."""
+    widget = shop.open()
+    visitor = widget.uid
+    widget.send("See you in a week")
+    advance(8 * 86_400)
+    widget.page.goto(f"{business.origin}/")
+    widget.page.evaluate(CLEAR_ALL)
+
+    shop.open()
+    fresh, lines, errors = widget.uid, widget.lines(0), widget.events("error")
+    member = shop.sign_in().uid
+    advance(8 * 86_400)
+    widget.page.goto(f"{business.origin}/")
+    widget.page.evaluate(CLEAR_ALL)
+    shop.open().wait_for("member")
+
+    assert fresh.startswith("v_")
+    assert fresh != visitor
+    assert (lines, errors) == ([], [])
+    assert widget.uid == member
+
+
+@pytest.mark.contract("2.8/member-token-key", "D-04/uid")
+def test_two_businesses_on_one_origin_share_the_key_and_no_token(
+    shop: ShopPage, make_business: MakeBusiness, witness: Witness
+) -> None:
+    """F020: each provider has its own cached token, and none is sent to the other; the key is the origin's (D-04)."""
+    shop.open()
+    widget = shop.sign_in()
+    other = ShopPage(shop.page.context.new_page(), make_business(get_token=False))
+
+    visitor = other.open()
+
+    assert visitor.jkt == widget.jkt
+    assert visitor.uid == f"v_{widget.jkt}"
+    assert (widget.uid, widget.stored(other.business.storage_key)) == ("u-1001", None)
+    assert {claims_of(frame["token"])["pid"] for frame in witness.frames(Kind.CONNECT)[-1:]} == {
+        other.business.provider.id
+    }
+
+
+@pytest.mark.contract("2.3/uid-derived", "D-12/always-chat")
+def test_a_widget_in_a_page_of_another_site_is_another_visitor(
+    context: BrowserContext, shop: ShopPage, business: Business
+) -> None:
+    """F021: browsers give a frame storage of its own for every site around it; the frame chats, and stays who it is.
+
+    The driver of Chromium switches this off for ordinary frames; `credentialless` is one that has it in any case.
+    """
+    context.grant_permissions(["local-network-access"])  # a page that was not loaded from here needs it
+    alone = shop.open().uid
+    page = context.new_page()
+    page.goto(blank(context, "https://news.example/article"))
+
+    page.evaluate(FRAME.replace("{ src }", "{ src, credentialless: true }"), business.url)
+
+    frame = page.frame_locator("iframe")
+    frame.get_by_role("button", name="Open chat").click()
+    framed = page.frames[1].evaluate("() => Service.identity.uid")
+    assert framed.startswith("v_")
+    assert framed != alone
+
+
+@pytest.mark.contract("D-04/jkt", "D-04/uid", "D-04/vectors", "5.5/proof-matches")
+def test_one_key_has_the_same_thumbprint_everywhere(shop: ShopPage) -> None:
+    """F022: page, widget and service agree on keys whose coordinates begin with zeros, whatever else their JWK says."""
+    shop.page.add_init_script(f"({PLANT_VECTOR})({json.dumps(SHORT_KEYS[0])});")
+    widget = shop.open()
+    seen = [(widget.jkt, widget.uid)]
+    widget.page.evaluate(PLANT_VECTOR, SHORT_KEYS[1])
+    widget.clear_key()
+
+    widget.restart()
+
+    seen.append((widget.jkt, widget.uid))
+    expected = [widget.page.evaluate(THUMBPRINT, key) for key in SHORT_KEYS]
+    assert seen == [(jkt, f"v_{jkt}") for jkt in expected]
+
+
+@pytest.mark.contract("D-12/tabs", "4.9/one-time")
+def test_a_duplicated_tab_is_the_same_visitor_on_a_socket_of_its_own(
+    shop: ShopPage, context: BrowserContext, witness: Witness
+) -> None:
+    """F144: two sockets, one key, two nonces, both accepted; what one says, the other shows."""
+    widget = shop.open()
+    with context.expect_page() as opened:
+        shop.page.evaluate("() => { window.open(location.href); }")
+    copy = WidgetPage(opened.value)
+    copy.wait_ready()
+
+    widget.send("Which of us is me?")
+
+    proofs = [claims_of(frame["proof"]) for frame in witness.frames(Kind.CONNECT)]
+    assert copy.uid == widget.uid
+    assert len({proof["nonce"] for proof in proofs}) == len(proofs) == 2
+    assert copy.lines(1) == ["Which of us is me?"]

@@ -1,0 +1,182 @@
+"""The widget in the language of whoever reads it, from left to right and from right to left."""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from chatkey_demo.stack.stack import Stack
+from chatkey_e2e.business import Business
+from chatkey_e2e.pages.shop import ShopPage
+from chatkey_e2e.plugin import Advance, MakeBusiness, MakeContext
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What a visitor reads on the way."""
+
+    direction: str
+    open: str
+    close: str
+    message: str
+    conversation: str
+    online: str
+    time: str
+    send: str
+    search: str
+    searchbox: str
+    found: str
+    back: str
+    sign_in: str
+    google: str
+
+
+GERMAN = Words(
+    direction="ltr",
+    open="Chat öffnen",
+    close="Chat schließen",
+    message="Nachricht",
+    conversation="Unterhaltung",
+    online="Verbunden",
+    time=r"^\d\d:\d\d$",
+    send="Senden",
+    search="Suchen",
+    searchbox="Diese Unterhaltung durchsuchen",
+    found="1 gefunden",
+    back="Zurück zur Unterhaltung",
+    sign_in="Anmelden",
+    google="Weiter mit Google",
+)
+ARABIC = Words(
+    direction="rtl",
+    open="فتح المحادثة",
+    close="إغلاق المحادثة",
+    message="الرسالة",
+    conversation="المحادثة",
+    online="متصل",
+    time="[صم]$",
+    send="إرسال",
+    search="بحث",
+    searchbox="البحث في هذه المحادثة",
+    found=r"عدد النتائج: \d",
+    back="العودة إلى المحادثة",
+    sign_in="تسجيل الدخول",
+    google="المتابعة باستخدام \u2068Google\u2069",
+)
+
+WISH = """(locale) => Object.defineProperty(window, "ServiceConfig", {
+  configurable: true,
+  set: (config) => Object.defineProperty(window, "ServiceConfig", { value: { ...config, locale } }),
+})"""
+
+
+def wish_for(page: Page, locale: str) -> None:
+    """Let the page's author write a `locale` into the configuration."""
+    page.add_init_script(f"({WISH})({locale!r})")
+
+
+def root(page: Page) -> dict[str, Any]:
+    """Return the language and the direction that the widget declares for itself."""
+    found: dict[str, Any] = page.locator("chatkey-widget .root").evaluate("({ lang, dir }) => ({ lang, dir })")
+    return found
+
+
+def side(box: Locator, *, of: Locator) -> str:
+    """Tell on which side of a box another one lies."""
+    inner, outer = box.bounding_box(), of.bounding_box()
+    assert inner is not None
+    assert outer is not None
+    return "left" if inner["x"] - outer["x"] < outer["x"] + outer["width"] - inner["x"] - inner["width"] else "right"
+
+
+@pytest.mark.contract("D-12/language")
+@pytest.mark.parametrize(
+    ("locale", "words", "end"), [("de", GERMAN, "right"), ("ar", ARABIC, "left")], ids=["de", "ar"]
+)
+def test_a_conversation_in_the_language_of_the_page(
+    page: Page, make_business: MakeBusiness, locale: str, words: Words, end: str
+) -> None:
+    """All that a visitor meets is in the page's language; one's own messages stand where its lines end."""
+    shop = ShopPage(page, make_business(get_token=False, service_keys=["google"]))
+    wish_for(page, locale)
+    shop.open()
+
+    page.get_by_role("button", name=words.open).click()
+    panel = page.get_by_role("dialog")
+    panel.get_by_role("textbox", name=words.message).fill("Hello, السلام عليكم")
+    panel.get_by_role("button", name=words.send).click()
+    own = panel.get_by_role("log", name=words.conversation).locator('li[data-state="sent"]')
+    expect(own).to_have_count(1)
+
+    expect(own.locator("time")).to_have_text(re.compile(words.time))
+    assert root(page) == {"lang": locale, "dir": words.direction}
+    assert side(own, of=panel) == end
+    assert side(panel.get_by_role("button", name=words.close), of=panel) == end
+    assert side(panel.get_by_role("heading").locator("bdi"), of=panel) != end
+    assert panel.get_by_role("textbox").evaluate("(box) => getComputedStyle(box).direction") == words.direction
+    expect(panel.get_by_role("status").first).to_have_text(words.online)
+    panel.get_by_role("button", name=words.search, exact=True).click()
+    panel.get_by_role("searchbox", name=words.searchbox).fill("hello")
+    panel.get_by_role("searchbox").press("Enter")
+    expect(panel.get_by_text(re.compile(words.found))).to_be_visible()
+    panel.get_by_role("button", name=words.back).filter(visible=True).click()
+    panel.get_by_role("button", name=words.sign_in, exact=True).click()
+    expect(panel.get_by_role("button", name=words.google)).to_be_visible()
+
+
+@pytest.mark.contract("D-12/language")
+def test_without_a_wish_of_page_or_business_the_browser_is_asked(
+    make_context: MakeContext, business: Business, stack: Stack
+) -> None:
+    """A German browser reads German when the business leaves the language open."""
+    stack.service_lab.change_provider(business.provider.id, ui_locale="")
+    shop = ShopPage(make_context(locale="de-AT").new_page(), business)
+
+    shop.open()
+
+    expect(shop.page.get_by_role("button", name=GERMAN.open)).to_be_visible()
+    assert root(shop.page)["lang"] == "de-AT"
+
+
+@pytest.mark.contract("D-12/language")
+def test_the_businesss_language_comes_before_the_browsers(
+    make_context: MakeContext, business: Business, stack: Stack
+) -> None:
+    """Whoever writes with this business reads the language it chose in the admin panel."""
+    stack.service_lab.change_provider(business.provider.id, ui_locale="ar")
+    shop = ShopPage(make_context(locale="de-AT").new_page(), business)
+
+    shop.open()
+
+    expect(shop.page.get_by_role("button", name=ARABIC.open)).to_be_visible()
+
+
+@pytest.mark.contract("D-12/language")
+def test_a_language_that_changes_while_one_writes_takes_nothing_away(
+    advance: Advance, shop: ShopPage, business: Business, stack: Stack
+) -> None:
+    """An admin's change reaches the open panel; what is written and not sent yet stays, and so does the focus."""
+    widget = shop.open()
+    widget.open().get_by_role("textbox", name="Message").fill("Half a sent")
+    stack.service_lab.change_provider(business.provider.id, ui_locale="de")
+
+    with widget.expect_event("configuration:loaded"):
+        advance(61)
+
+    box = widget.panel.get_by_role("textbox", name=GERMAN.message)
+    expect(box).to_be_focused()
+    expect(box).to_have_value("Half a sent")
+
+
+def test_a_locale_that_is_no_text_is_told_and_the_chat_is_there(shop: ShopPage) -> None:
+    """The page's author reads `config_invalid`; the visitor chats in another language."""
+    shop.page.add_init_script(f"({WISH})(49)")
+
+    widget = shop.open()
+
+    (error,) = widget.events("error")
+    assert error["code"] == "config_invalid"
+    assert "locale" in error["message"]
+    widget.send("Good morning")

@@ -1,0 +1,134 @@
+"""The network between page and service: away at the start, flapping, behind a portal, answering what it should not."""
+
+import re
+from itertools import cycle
+from typing import Any
+
+import pytest
+from playwright.sync_api import BrowserContext, Route, expect
+
+from chatkey_demo.stack.stack import Stack
+from chatkey_e2e.business import Business
+from chatkey_e2e.pages.shop import ShopPage
+from chatkey_e2e.plugin import Advance
+from chatkey_e2e.scenarios.lines import ANY_ORIGIN, PORTAL, wait_out
+from chatkey_protocol.names import CONFIG_PATH
+
+BINDS = {**ANY_ORIGIN, "Access-Control-Expose-Headers": "Retry-After"}
+
+NOTE_NONCES = """() => {
+  window.nonces = [];
+  Service.on("socket:proof", ({ claims }) => window.nonces.push(claims.nonce));
+}"""
+
+
+@pytest.mark.contract("D-12/always-chat", "2.2/oauth-providers")
+def test_a_configuration_that_fails_hides_the_widget_until_it_comes(
+    advance: Advance, context: BrowserContext, business: Business, shop: ShopPage, stack: Stack
+) -> None:
+    """F086, F088: an error, a portal's page, no `data`: told once; then one with unknown members and providers."""
+    path = CONFIG_PATH.format(id=business.provider.id)
+    whole = stack.get(path).json()
+    whole["data"] |= {"novelty": {"a": 1}, "auth": {"oauth_providers": ["myspace", "google", 5]}}
+    failures: list[dict[str, Any]] = [
+        {"status": 500},
+        {"body": PORTAL, "content_type": "text/html"},
+        {"json": {"greeting": "Hi"}},
+    ]
+    address = re.compile(re.escape(path) + "$")
+    broken = cycle(failures)
+    context.route(address, lambda route: route.fulfill(**next(broken), headers=ANY_ORIGIN))
+
+    widget = shop.open()
+    launcher = shop.page.get_by_role("button", name="Open chat")
+    for _ in failures:
+        with shop.page.expect_response(address):
+            wait_out(widget, advance, "configuration")
+        expect(launcher).to_be_hidden()
+    context.route(address, lambda route: route.fulfill(json=whole, headers=ANY_ORIGIN))
+    wait_out(widget, advance, "configuration")
+    loaded = widget.wait_for_event("configuration:loaded")
+    widget.send("here it is")
+
+    assert loaded == {"socials": ["google"]}
+    assert [error["code"] for error in widget.events("error")] == ["configuration_unreachable"]
+
+
+@pytest.mark.contract("D-12/no-hammering")
+def test_an_overloaded_token_endpoint_is_not_asked_before_its_time(
+    advance: Advance, context: BrowserContext, business: Business, shop: ShopPage
+) -> None:
+    """F087: `Retry-After` is readable across origins, and the widget waits at least so long."""
+    busy = iter([(503, "20"), (429, "30")])
+
+    def answer(route: Route) -> None:
+        status, seconds = next(busy, (0, ""))
+        if status:
+            route.fulfill(status=status, headers={**BINDS, "Retry-After": seconds})
+        else:
+            route.continue_()
+
+    context.route(f"**{business.visitor_token_path}**", answer)
+    shop.visit()
+    waits = []
+    for attempt in (1, 2):
+        waits.append(shop.widget.wait_for_event("socket:waiting", count=attempt)["seconds"])
+        wait_out(shop.widget, advance)
+    shop.widget.wait_ready()
+
+    assert waits == [20, 30]
+
+
+@pytest.mark.contract("D-12/always-chat", "D-10/reconnect")
+def test_a_portal_that_answers_for_the_service_is_named_and_outwaited(
+    advance: Advance, context: BrowserContext, shop: ShopPage, stack: Stack
+) -> None:
+    """F086, F087, F091: told by name and in plain words; once the browser is online, the visitor is there by itself."""
+    everything = f"{stack.service.browser_url}/v1/public/**"
+    context.route(everything, lambda route: route.fulfill(body=PORTAL, content_type="text/html", headers=ANY_ORIGIN))
+
+    shop.visit()
+    widget = shop.widget
+    for attempt in range(1, 4):
+        widget.wait_for_event("socket:waiting", count=attempt)
+        wait_out(widget, advance)
+    widget.wait_for_error("token_unreachable")
+    told = {error["code"]: error["message"] for error in widget.events("error")}
+    expect(widget.open().get_by_role("alert")).to_contain_text("We cannot reach the chat right now.")
+    context.set_offline(True)
+    context.unroute(everything)
+    context.set_offline(False)
+    advance(1)
+    widget.wait_for_event("configuration:loaded")
+    widget.send("through the portal")
+
+    assert told.keys() == {"configuration_unreachable", "token_unreachable"}
+    assert all("portal or proxy" in message for message in told.values())
+
+
+@pytest.mark.contract("D-10/reconnect", "D-12/no-hammering", "4.9/one-time")
+def test_a_flapping_network_makes_one_socket_a_time_and_asks_the_page_for_nothing(
+    advance: Advance, context: BrowserContext, business: Business, shop: ShopPage, stack: Stack
+) -> None:
+    """F094: twenty times in a minute; the member stays, each proof has a nonce of its own, `getToken` is not called."""
+    shop.open()
+    widget = shop.sign_in()
+    calls, uid = business.token_calls, widget.uid
+    shop.page.evaluate(NOTE_NONCES)
+    before: int = widget.debug()["counters"]["socket:ready"]
+
+    for flap in range(1, 11):
+        stack.service_lab.arm(where="ping", action="close", code=1001)
+        with widget.expect_event("socket:closed"):  # the network is there again, but the connection did not survive
+            context.set_offline(True)
+            context.set_offline(False)
+        context.set_offline(True)
+        advance(2)
+        context.set_offline(False)
+        advance(4)
+        widget.wait_for_event("socket:ready", count=before + flap)
+
+    nonces = shop.page.evaluate("() => window.nonces")
+    widget.send("still the same")
+    assert 10 <= len(nonces) == len(set(nonces)) <= 20
+    assert (widget.uid, business.token_calls) == (uid, calls)

@@ -1,0 +1,169 @@
+"""The widget's life in a page: started twice, ended and started again, put to sleep, and pulled out of the page."""
+
+import pytest
+from playwright.sync_api import expect
+
+from chatkey_demo import browsers
+from chatkey_e2e.business import Business
+from chatkey_e2e.pages.shop import ShopPage
+from chatkey_e2e.plugin import MakeBrowser, MakeContext
+from chatkey_e2e.scenarios.leftovers import count, leftovers
+from chatkey_e2e.scenarios.openers import errors_of
+from chatkey_e2e.witness import Witness
+
+ROUNDS = 50
+
+COME_AND_GO = """async ([config, rounds]) => {
+  const stages = ["ready", "socket:opening", "key:ready", "configuration:loaded", "at once"];
+  for (let round = 0; round < rounds; round += 1) {
+    const handle = initService(config);
+    const stage = stages[round % stages.length];
+    const reached = (act) => new Promise((resolve) => {
+      const listener = () => { handle.off(stage, listener); act(); resolve(); };
+      handle.on(stage, listener);
+    });
+    if (stage !== "at once") await reached(round % 2 ? handle.shutdown : () => {});
+    handle.shutdown();
+  }
+}"""
+
+PRERENDERED = """let prerendering = true;
+Object.defineProperty(document, "prerendering", { configurable: true, get: () => prerendering });
+window.activate = () => {
+  prerendering = false;
+  document.dispatchEvent(new Event("prerenderingchange"));
+};"""
+
+BE_SERVED_BY_A_WORKER = """async () => {
+  await navigator.serviceWorker.register("/static/worker.js", { scope: "/" });
+  await navigator.serviceWorker.ready;
+}"""
+
+NOTE_RETURN = """() => {
+  window.returned = null;
+  addEventListener("pageshow", ({ persisted }) => {
+    window.returned = { persisted, identity: Service.identity.identity };
+  });
+}"""
+
+
+@pytest.mark.contract("D-12/handle")
+def test_a_second_init_and_a_second_script_change_nothing(shop: ShopPage, business: Business, witness: Witness) -> None:
+    """F070, F071: the same provider again, another provider, and the script again leave the one widget as it was."""
+    widget = shop.open()
+    page, uid = widget.page, widget.uid
+
+    same = page.evaluate("(id) => initService({ providerId: id }) === Service", business.provider.id)
+    other = page.evaluate("() => initService({ providerId: 'prov_another' }) === Service")
+    page.add_script_tag(url=page.evaluate("() => document.querySelector('script[src$=\"/sdk.js\"]').src"))
+    widget.send("Still there?")
+
+    assert (same, other, widget.uid) == (True, True, uid)
+    assert widget.debug()["boot"]["error"]["code"] == "already_initialized"
+    assert any("initService() was called again" in line for line in witness.said)
+    assert any("loads sdk.js twice" in line for line in witness.said)
+    assert len(witness.sockets) == 1
+
+
+@pytest.mark.contract("D-12/handle")
+def test_fifty_changes_of_route_leave_nothing_behind(shop: ShopPage, business: Business, witness: Witness) -> None:
+    """F073: a page that starts and ends the widget fifty times, at every stage of its start and out of its events, has
+    no more sockets, timers, listeners, elements or Python functions than after the first time; Python starts once."""
+    config = {"providerId": business.provider.id}
+    count(shop.page)
+    widget = shop.open()
+    running = widget.page.evaluate("() => leftovers()")
+    widget.page.evaluate("() => Service.shutdown()")
+    before = leftovers(widget.page)
+
+    widget.page.evaluate(COME_AND_GO, [config, ROUNDS])
+
+    assert leftovers(widget.page) == before
+    assert all(running[kind] > before[kind] for kind in before)
+    assert (before["timers"], before["elements"]) == (0, 0)
+    assert all(socket.is_closed() for socket in witness.sockets)
+    assert len([request for request in witness.requests if request.url.endswith(".snapshot")]) == 1
+    widget.page.evaluate("(config) => { initService(config); }", config)
+    widget.wait_ready()
+    widget.send("After all that, I can write.")
+
+
+def test_a_widget_pulled_out_of_the_page_can_be_started_again(shop: ShopPage, business: Business) -> None:
+    """F085: a page that removes the widget's element breaks nothing, and may shut it down and start it anew."""
+    widget = shop.open()
+    own_errors = errors_of(widget.page)
+    widget.open()
+
+    widget.page.evaluate("() => document.querySelector('chatkey-widget').remove()")
+    widget.page.evaluate("() => { Service.close(); Service.open(); }")
+    with widget.expect_event("token:none"):
+        widget.refresh_identity()
+    widget.page.evaluate("() => Service.shutdown()")
+    widget.page.evaluate("(providerId) => { initService({ providerId }); }", business.provider.id)
+    widget.wait_ready()
+    widget.send("Here I am again")
+
+    assert own_errors == []
+    expect(widget.page.locator("chatkey-widget")).to_have_count(1)
+
+
+@pytest.fixture
+def real_shop(make_browser: MakeBrowser, make_context: MakeContext, business: Business) -> ShopPage:
+    """The shop in a browser that keeps the pages one leaves, as people's browsers do."""
+    context = make_context(browser=make_browser(browsers.Profile.REALISTIC))
+    return ShopPage(context.new_page(), business)
+
+
+@pytest.mark.only_on("chromium", because="Firefox keeps no page with an open socket: it comes back as a new one")
+@pytest.mark.contract("2.8/deleted-by-logout")
+def test_a_page_that_comes_back_is_nobody_who_logged_out(real_shop: ShopPage, business: Business) -> None:
+    """F081 (realistic): a member goes on to another page, which ends the session, and back: the page that the browser
+    had kept is the visitor's from its first moment, and one new socket is opened."""
+    real_shop.open()
+    widget = real_shop.sign_in()
+    page = widget.page
+    page.evaluate(NOTE_RETURN)
+    before = widget.debug()["counters"]
+    page.goto(f"{business.origin}/")
+    page.evaluate("(key) => localStorage.removeItem(key)", business.storage_key)
+
+    page.evaluate("() => { history.back(); }")
+    page.wait_for_function("() => window.returned")
+    widget.wait_for_event("socket:ready", count=before["socket:ready"] + 1)
+
+    assert page.evaluate("() => returned") == {"persisted": True, "identity": "visitor"}
+    assert widget.identity["identity"] == "visitor"
+    assert widget.debug()["counters"]["socket:opening"] == before["socket:opening"] + 1
+    widget.send("It is me, without my account")
+
+
+@pytest.mark.contract("D-12/visitor-beside")
+def test_a_page_rendered_ahead_asks_for_nothing_until_it_is_looked_at(
+    shop: ShopPage, business: Business, witness: Witness
+) -> None:
+    """F083: before the page is activated Python may start, but there is no token, no `getToken` and no socket."""
+    shop.page.add_init_script(PRERENDERED)
+
+    shop.visit()
+    shop.page.wait_for_function("() => Service.debug().boot.state === 'running'")
+    ahead = (len(witness.sockets), len(witness.asked(business.visitor_token_path)), business.token_calls)
+    shop.page.evaluate("() => activate()")
+    shop.widget.wait_for_event("token:none")
+    shop.widget.wait_ready()
+
+    assert ahead == (0, 0, 0)
+    assert (len(witness.sockets), business.token_calls) == (1, 1)
+
+
+def test_a_page_with_a_service_worker_has_a_widget_like_any_other(shop: ShopPage) -> None:
+    """All requests of the page go through its own service worker: the widget starts from the snapshot, and the visitor
+    becomes a member and writes."""
+    shop.visit()
+    shop.page.evaluate(BE_SERVED_BY_A_WORKER)
+
+    widget = shop.reload()
+    shop.sign_in()
+    widget.send("Is the moss cup for tea?")
+
+    assert shop.page.evaluate("() => navigator.serviceWorker.controller !== null")
+    assert widget.debug()["boot"]["from"] == "snapshot"

@@ -1,0 +1,171 @@
+"""Pages with a tight Content-Security-Policy, pages that replace what is the browser's, and files that do not come."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, Route
+
+from chatkey_e2e.pages.shop import Csp, ShopPage
+from chatkey_e2e.plugin import MakeBusiness
+from chatkey_e2e.scenarios.openers import errors_of
+from chatkey_e2e.witness import Witness
+
+HEAR_ERRORS = """window.heard = [];
+document.addEventListener("service:error", (event) => heard.push(event.detail));"""
+
+HEAR_VIOLATIONS = """window.violations = [];
+document.addEventListener("securitypolicyviolation", (event) => violations.push(event.violatedDirective));"""
+
+BREAK_EVERYTHING = """() => {
+  const broken = () => { throw new Error("out of order"); };
+  const { stringify } = JSON;
+  window.Date = class extends Date { static now() { return 0; } };
+  window.Promise = class extends Promise { static allSettled() { return broken(); } };
+  Object.assign(window, { fetch: broken, setTimeout: broken, WebSocket: broken });
+  JSON.stringify = (value, ...others) => (value?.type === "wf:oauth" ? "null" : stringify(value, ...others));
+}"""
+
+WHEN_PYTHON_RUNS = """let handle;
+Object.defineProperty(window, "Service", {
+  configurable: true,
+  get: () => handle,
+  set: (value) => { handle = value; handle.on("key:ready", %s); },
+});"""
+
+FOR_EVERY_PAGE = {"Access-Control-Allow-Origin": "*"}
+
+
+@pytest.fixture
+def listening(shop: ShopPage) -> ShopPage:
+    """The shop, whose page notes every error that the widget reports."""
+    shop.page.add_init_script(HEAR_ERRORS)
+    return shop
+
+
+def first_error(shop: ShopPage) -> dict[str, str]:
+    """Wait until the page is told of an error, and return the first."""
+    shop.page.wait_for_function("() => window.heard.length > 0")
+    error: dict[str, str] = shop.page.evaluate("() => heard[0]")
+    return error
+
+
+def not_found(route: Route) -> None:
+    route.fulfill(status=404, headers=FOR_EVERY_PAGE)
+
+
+def spoilt(route: Route) -> None:
+    route.fulfill(body=b"\0asm and then nothing of use", content_type="application/wasm", headers=FOR_EVERY_PAGE)
+
+
+def another_type(route: Route) -> None:
+    route.fulfill(body="<title>Sign in to this network</title>", content_type="text/html", headers=FOR_EVERY_PAGE)
+
+
+# the page's policy
+
+
+@pytest.mark.contract("4.8/sdk")
+def test_a_policy_without_webassembly_is_told_at_once(listening: ShopPage, witness: Witness) -> None:
+    """F075: a page whose policy lacks `wasm-unsafe-eval` hears `csp_blocked`, which names the source to add."""
+    listening.visit(csp="without-wasm")
+    error = first_error(listening)
+
+    assert error["code"] == "csp_blocked"
+    assert "wasm" in error["message"]
+    assert error["remediation"] == "Add 'wasm-unsafe-eval' to its script-src."
+    assert witness.sockets == []
+
+
+@pytest.mark.contract("4.8/sdk")
+@pytest.mark.parametrize("csp", ["strict", "strict-dynamic"])
+def test_the_widget_breaks_no_rule_of_the_strictest_policies(shop: ShopPage, csp: Csp) -> None:
+    """F076, F077: with nonces and named sources, or with nonces, `strict-dynamic`, Trusted Types and neither workers
+    nor frames, the visitor chats, and no rule is broken on the way."""
+    shop.page.add_init_script(HEAR_VIOLATIONS)
+
+    widget = shop.open(csp=csp)
+    widget.send("Is the moss cup for tea?")
+
+    assert widget.debug()["boot"]["from"] == "snapshot"
+    assert shop.page.evaluate("() => violations") == []
+
+
+# the files that Python is made of
+
+
+@pytest.mark.parametrize(
+    ("file", "misbehave", "told"),
+    [
+        ("pyodide.asm.wasm", not_found, "404"),
+        ("pyodide.asm.wasm", spoilt, "WebAssembly|wasm"),
+        ("pyodide.asm.wasm", another_type, "MIME|WebAssembly"),
+        ("pyodide.mjs", not_found, "pyodide.mjs"),
+        ("pyodide.asm.mjs", another_type, "pyodide.asm.mjs"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_told(
+    listening: ShopPage, file: str, misbehave: Callable[[Route], None], told: str
+) -> None:
+    """F078: when a file is missing, spoilt or of another type, the page hears `boot_failed` and works as before."""
+    listening.page.context.route(re.compile(re.escape(file)), misbehave)
+    own_errors = errors_of(listening.page)
+
+    listening.visit()
+    error = first_error(listening)
+
+    assert error["code"] == "boot_failed"
+    assert re.search(told, error["message"])
+    assert own_errors == []
+    listening.page.get_by_role("button", name="Ada").click()
+    listening.page.get_by_role("button", name="Leave the shop").wait_for()
+
+
+def test_a_file_that_is_slow_is_told_and_still_awaited(listening: ShopPage) -> None:
+    """F078: after half a minute the page hears that the widget still tries; when the file comes, the widget runs."""
+    held: list[Route] = []
+    listening.page.clock.install()
+    listening.page.context.route(re.compile(r"\.wasm$"), lambda route: held.append(route))  # noqa: PLW0108  (Playwright takes no built-in method)
+    with listening.page.expect_request(re.compile(r"\.wasm$")):
+        listening.visit()
+
+    listening.page.clock.fast_forward(30_000)
+    error = first_error(listening)
+    for route in held:
+        route.continue_()
+    listening.widget.wait_ready()
+
+    assert error["code"] == "boot_failed"
+    assert error["retryable"]
+    assert "still trying" in error["message"]
+
+
+# what the page replaces
+
+
+@pytest.mark.parametrize("name", ["fetch", "setTimeout"])
+def test_what_the_page_broke_beforehand_is_named(listening: ShopPage, name: str) -> None:
+    """F079: a function that the page broke before the script came keeps the widget from starting, and is named."""
+    listening.page.add_init_script(f"window.{name} = () => {{ throw new Error('out of order'); }};")
+
+    listening.visit()
+    error = first_error(listening)
+
+    assert error["code"] == "boot_failed"
+    assert f"The page has replaced {name}" in error["message"]
+    assert listening.widget.debug()["boot"]["replaced"] == [name]
+
+
+def test_what_the_page_breaks_later_is_not_used(page: Page, make_business: MakeBusiness) -> None:
+    """F079: the page breaks fetch, WebSocket, Promise, JSON.stringify, Date and setTimeout when Python has just
+    started; the visitor chats and signs in all the same."""
+    shop = ShopPage(page, make_business(get_token=False, service_keys=["google"]))
+    page.add_init_script(WHEN_PYTHON_RUNS % BREAK_EVERYTHING)
+
+    widget = shop.open()
+    widget.send("Is the moss cup for tea?")
+    widget.sign_in_with("google").approve()
+    widget.wait_for("member")
+
+    broken = {"Date", "JSON.stringify", "Promise", "WebSocket", "fetch", "setTimeout"}
+    assert set(widget.debug()["boot"]["replaced"]) == broken

@@ -1,0 +1,187 @@
+"""The sign-in button and its window: pressed in every way, blocked, closed too early, pressed twice."""
+
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from chatkey_demo.browsers import Profile
+from chatkey_demo.stack.lab import SocialKeys
+from chatkey_demo.stack.stack import Stack
+from chatkey_e2e.business import Business
+from chatkey_e2e.pages.consent import ConsentPage
+from chatkey_e2e.pages.shop import ShopPage
+from chatkey_e2e.pages.widget import WidgetPage
+from chatkey_e2e.plugin import Advance, MakeBrowser, MakeBusiness, MakeContext
+from chatkey_e2e.scenarios.visitors import BLOCKED, CLOSED, Visitor
+from chatkey_e2e.witness import Witness
+
+CONFIGURATION_SECONDS = 60
+
+WATCH_OPEN = """
+  const open = window.open;
+  window.opened = [];
+  window.open = (...given) => {
+    const popup = open.apply(window, given);
+    opened.push({ features: given[2], popup });
+    return popup;
+  };
+"""
+BLOCK_OPEN = "window.allowed = window.open; window.open = () => null;"
+
+
+@pytest.fixture
+def business(make_business: MakeBusiness) -> Business:
+    """A business whose visitors may sign in with Google and GitHub."""
+    return make_business(get_token=False, service_keys=["google", "github"])
+
+
+@pytest.fixture
+def realistic(make_browser: MakeBrowser, make_context: MakeContext, business: Business) -> WidgetPage:
+    """The widget in a browser that has its popup blocker on."""
+    page = make_context(browser=make_browser(Profile.REALISTIC)).new_page()
+    return ShopPage(page, business).open()
+
+
+# Pressed
+
+
+@pytest.mark.contract("4.6/popup", "3/social-click")
+@pytest.mark.parametrize("key", ["Enter", "Space"])
+def test_the_button_works_by_keyboard_and_the_popup_blocker_lets_its_window_through(
+    realistic: WidgetPage, key: str
+) -> None:
+    """A key counts as the person's own act, as a click does."""
+    realistic.sign_in_by_key("google", key).approve()
+
+    realistic.wait_for("member")
+
+
+@pytest.mark.contract("4.6/popup")
+def test_the_window_opens_within_the_click(shop: ShopPage, context: BrowserContext) -> None:
+    """F161, F162: before the click's handler returns, or WebKit would block it; and with the opener it reports to."""
+    context.add_init_script(WATCH_OPEN)
+    widget = shop.open()
+    button = widget.social_button("google")
+
+    with shop.page.expect_popup() as popup:
+        opened = button.evaluate("(button) => { button.click(); return opened.map(({ features }) => features); }")
+    ConsentPage(popup.value).approve()
+    widget.wait_for("member")
+
+    (features,) = opened
+    assert "popup" in features
+    assert "noopener" not in features
+    assert "noreferrer" not in features
+
+
+def test_a_double_click_opens_one_window(realistic: WidgetPage) -> None:
+    """F170: the second click, for which the browser would block a window, changes nothing."""
+    button = realistic.social_button("google")
+
+    with realistic.page.expect_popup() as popup:
+        button.evaluate("(button) => { button.click(); button.click(); }")
+    ConsentPage(popup.value).approve()
+    realistic.wait_for("member")
+
+    assert len(realistic.events("oauth:started")) == 1
+    assert realistic.events("oauth:failed") == []
+
+
+# Blocked
+
+
+@pytest.mark.contract("4.6/popup", "D-12/always-chat")
+def test_a_blocked_window_is_told_and_opened_by_the_notice(realistic: WidgetPage) -> None:
+    """F160: the browser's own blocker; the button in the notice is a click of its own."""
+    address = realistic.page.url
+
+    realistic.press_after_another_popup("google")
+    assert realistic.wait_for_event("oauth:failed") == {"social": "google", "code": "popup_blocked"}
+    expect(realistic.panel.get_by_role("alert")).to_contain_text(BLOCKED)
+    assert realistic.page.url == address
+    realistic.reopen().approve()
+    realistic.wait_for("member")
+
+    expect(realistic.panel.get_by_role("alert")).to_be_hidden()
+
+
+@pytest.mark.contract("D-12/always-chat")
+def test_a_page_without_windows_is_told_so_and_chats_on(shop: ShopPage, business: Business, witness: Witness) -> None:
+    """F160: `window.open` is replaced by something that opens nothing; once it opens again, the same button works."""
+    shop.page.add_init_script(BLOCK_OPEN)
+    visitor = Visitor(shop.open(), business, witness)
+    widget, address = visitor.widget, shop.page.url
+
+    widget.social_button("google").click()
+    visitor.is_told("google", "popup_blocked", BLOCKED)
+    widget.reopen_button.click()
+    widget.wait_for_event("oauth:failed", count=2)
+
+    assert shop.page.url == address
+    assert witness.asked(business.oauth_start_path("google")) == []
+    shop.page.evaluate("() => { window.open = window.allowed; }")
+    widget.reopen().approve()
+    widget.wait_for("member")
+
+
+# Gone before anything came, or replaced
+
+
+@pytest.mark.only_on("chromium", because="elsewhere a window closed while blank looks like one that was cut off")
+def test_whoever_closes_a_window_that_stays_blank_is_not_told_that_it_was_lost(
+    shop: ShopPage, context: BrowserContext, business: Business, witness: Witness
+) -> None:
+    """F163: the service is slow, and the person does not wait for it."""
+    start = business.oauth_start_path("google")
+    context.route(lambda url: urlsplit(url).path == start, lambda _held: None)
+    context.add_init_script(WATCH_OPEN)
+    visitor = Visitor(shop.open(), business, witness)
+
+    visitor.widget.social_button("google").click(no_wait_after=True)
+    visitor.widget.wait_for_event("oauth:started")
+    shop.page.evaluate("() => { opened[0].popup.close(); }")
+
+    visitor.is_told("google", "popup_closed", CLOSED)
+    context.unroute_all()
+    visitor.comes_in("google")
+
+
+def test_a_second_provider_closes_the_window_of_the_first(shop: ShopPage, witness: Witness, business: Business) -> None:
+    """F170: Google is clicked, then GitHub; one window is open, and its result counts."""
+    widget = shop.open()
+    first = widget.sign_in_with("google").page
+    widget.wait_for_event("oauth:opened")
+
+    second = widget.sign_in_with("github")
+    widget.wait_for_event("oauth:opened", count=2)
+    second.approve()
+    widget.wait_for("member")
+
+    assert first.is_closed()
+    assert widget.uid.startswith("github:")
+    assert widget.events("oauth:failed") == []
+    assert [event["social"] for event in widget.events("oauth:opened")] == ["google", "github"]
+
+
+# Switched off meanwhile
+
+
+@pytest.mark.contract("D-03/start-pages", "7/not-enabled-404", "D-12/always-chat")
+def test_a_provider_that_was_switched_off_is_told_and_its_button_goes(
+    advance: Advance, page: Page, make_business: MakeBusiness, stack: Stack, witness: Witness
+) -> None:
+    """F178: the page's configuration is older than the change; the next one has no such button."""
+    business = make_business(get_token=False, service_keys=["google"])
+    visitor = Visitor(ShopPage(page, business).open(), business, witness)
+    button = visitor.widget.social_button("google")
+    off = {"google": SocialKeys("service", enabled=False)}
+    stack.service_lab.change_provider(business.provider.id, socials=off)
+    stack.service_lab.ask("POST", "/reset")
+
+    button.click()
+    visitor.is_told("google", "social_disabled", "This way of signing in is not available any more.")
+    advance(CONFIGURATION_SECONDS + 1)
+    visitor.widget.search("still here")
+
+    expect(visitor.widget.panel.get_by_role("button", name="Sign in", exact=True)).to_be_hidden()

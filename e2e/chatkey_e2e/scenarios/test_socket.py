@@ -1,0 +1,225 @@
+"""The socket when something is wrong with it: dead, slow, silent, hostile, refused, or never there."""
+
+import json
+from collections.abc import Iterator
+from contextlib import nullcontext
+
+import pytest
+from playwright.sync_api import BrowserContext, Route, WebSocketRoute, expect
+
+from chatkey_demo.stack.stack import Stack
+from chatkey_e2e.business import Business
+from chatkey_e2e.pages.shop import ShopPage
+from chatkey_e2e.plugin import Advance
+from chatkey_e2e.scenarios.lines import ANY_ORIGIN, SLOW, Line, portal, wait_out
+from chatkey_e2e.witness import Witness
+
+OPEN_AND_SHUT = "(address) => new Promise((resolve) => { new WebSocket(address).onclose = () => resolve(); })"
+
+BEAT = 26
+"""Seconds after which the next ping is due."""
+
+
+@pytest.mark.contract("D-10/reconnect")
+def test_a_socket_that_is_open_and_dead_is_replaced(advance: Advance, context: BrowserContext, shop: ShopPage) -> None:
+    """F090: after two pings without an answer, or five seconds after the browser says that it is online again."""
+    line = Line(context)
+    widget = shop.open()
+
+    line.cut()
+    with widget.expect_event("socket:ready"):
+        for _ in range(3):
+            advance(BEAT)
+        advance(1)
+    widget.send("after two silent pings")
+    line.cut()
+    context.set_offline(True)
+    with widget.expect_event("socket:ready"):
+        context.set_offline(False)
+        advance(6)
+        advance(2)
+    widget.send("after a moment offline")
+
+    assert widget.events("socket:lost") == [{"why": "mute"}, {"why": "mute"}]
+    assert widget.debug()["counters"]["socket:opening"] == 3
+
+
+@pytest.mark.contract("D-10/auth-timeout", "D-10/nonce")
+def test_three_seconds_on_every_frame_are_borne(advance: Advance, shop: ShopPage) -> None:
+    """F095: hello, proof and ready together take nine of the ten seconds that the nonce lives; one proof is made."""
+    shop.page.add_init_script(SLOW)
+
+    shop.visit()
+    for frame in range(1, 4):
+        shop.page.wait_for_function("(count) => window.delayed === count", arg=frame)
+        advance(3)
+    shop.widget.wait_ready()
+
+    counters = shop.widget.debug()["counters"]
+    assert (counters["socket:opening"], counters["socket:proof"], counters["socket:ready"]) == (1, 1, 1)
+
+
+@pytest.mark.contract("D-10/reconnect")
+def test_a_server_that_falls_silent_after_the_proof_is_left(advance: Advance, shop: ShopPage, stack: Stack) -> None:
+    """F139: after ten seconds without `ready` the widget gives up and tries again."""
+    stack.service_lab.arm(where="ready", action="drop")
+
+    shop.visit()
+    shop.widget.wait_for_event("socket:proof")
+    advance(10)
+    shop.widget.wait_for_event("socket:waiting")
+    advance(1)
+    shop.widget.wait_ready()
+
+    assert shop.widget.events("socket:lost") == [{"why": "timeout"}]
+    assert shop.widget.debug()["counters"]["socket:opening"] == 2
+
+
+@pytest.fixture(params=["400", "portal"])
+def no_socket(
+    request: pytest.FixtureRequest, stack: Stack, business: Business, context: BrowserContext
+) -> Iterator[None]:
+    """A proxy that knows no WebSockets, or a portal that answers their handshake with a page."""
+    assert stack.certificates is not None
+    with portal(stack.certificates) if request.param == "portal" else nullcontext() as elsewhere:
+
+        def lead_astray(route: Route) -> None:
+            body = stack.get(route.request.url.partition(stack.service.browser_url)[2]).json()
+            if elsewhere:
+                body["data"]["socket_uri"] = elsewhere
+            route.fulfill(json=body, headers=ANY_ORIGIN)
+
+        context.route(f"**{business.visitor_token_path}**", lead_astray)
+        if not elsewhere:
+            stack.service_lab.arm(where="/v1/socket", action="status", status=400, times=None)
+        yield
+
+
+@pytest.mark.contract("D-10/reconnect", "D-12/no-hammering")
+@pytest.mark.usefixtures("no_socket")
+def test_a_proxy_that_lets_no_socket_through_is_told_and_outwaited(
+    advance: Advance, context: BrowserContext, shop: ShopPage, stack: Stack
+) -> None:
+    """F092: `socket_unreachable`, a plain sentence, longer and longer waits; once the way is free, the visitor is."""
+    shop.visit()
+    widget = shop.widget
+    for attempt in range(1, 4):
+        widget.wait_for_event("socket:waiting", count=attempt)
+        wait_out(widget, advance)
+    widget.wait_for_error("socket_unreachable")
+
+    expect(widget.open().get_by_role("alert")).to_contain_text("The connection was lost. Reconnecting…")
+    assert {event["code"] for event in widget.events("socket:closed")} == {1006}
+    context.unroute_all()
+    stack.service_lab.reset()
+    context.set_offline(True)
+    context.set_offline(False)
+    advance(2)
+    widget.send("through at last")
+    expect(widget.panel.get_by_role("alert")).to_be_hidden()
+
+
+HOSTILE: tuple[str | bytes, ...] = (
+    b"\x00\xff",
+    "",
+    "not JSON",
+    "[" * 100_000,
+    '{"a":' * 100_000,
+    "9" * 10_000,
+    '"' + "x" * 1_000_000 + '"',
+    json.dumps({"type": "hello", "nonce": 5, "server_time": "now", "ping": None}),
+)
+
+
+@pytest.mark.contract("D-10/reconnect", "D-12/always-chat")
+def test_frames_that_no_server_sends_are_survived(
+    advance: Advance, context: BrowserContext, business: Business, shop: ShopPage, witness: Witness
+) -> None:
+    """F141: binary, broken, endless, odd: each ends its connection as `frame_unreadable`; then the visitor chats."""
+    hostile = list(HOSTILE)
+
+    def connect(page: WebSocketRoute) -> None:
+        page.connect_to_server()
+        if hostile:
+            page.send(hostile.pop(0))
+
+    context.route_web_socket(business.socket_uri, connect)
+    shop.visit()
+    for attempt in range(1, len(HOSTILE) + 1):
+        shop.widget.wait_for_event("socket:waiting", count=attempt)
+        wait_out(shop.widget, advance)
+    shop.widget.wait_ready()
+    shop.widget.send("still alive")
+
+    told = [error["code"] for error in shop.widget.events("error") if error["phase"] == "socket"]
+    assert told.count("frame_unreadable") == len(HOSTILE)
+    assert [line for line in witness.said if "Traceback" in line or "RangeError" in line] == []
+
+
+@pytest.mark.contract("D-12/no-hammering")
+def test_a_service_that_refuses_everyone_is_left_alone(
+    advance: Advance, business: Business, shop: ShopPage, stack: Stack
+) -> None:
+    """F138: in five minutes at most two calls of `getToken` and four sockets; then a plain word, and silence."""
+    shop.open()
+    shop.sign_in()
+    calls = business.token_calls
+    stack.service_lab.arm(where="connect", action="close", code=4401, times=None)
+
+    shop.visit()
+    widget = shop.widget
+    expect(widget.open().get_by_role("status").filter(has_text="Not available")).to_be_visible()
+    for _ in range(10):
+        advance(30)
+
+    expect(widget.panel.get_by_role("alert")).to_contain_text("Chat is not available.")
+    assert business.token_calls - calls <= 2
+    assert widget.debug()["counters"]["socket:opening"] <= 4
+    assert widget.debug()["stage"] == "stopped"
+
+
+@pytest.mark.contract("D-10/reauth", "D-12/always-chat")
+def test_a_member_whose_token_cannot_be_renewed_stays_until_it_ends(
+    advance: Advance, context: BrowserContext, shop: ShopPage
+) -> None:
+    """F142: the server asks for a newer token, `getToken` fails, and the socket lives on to its deadline: then 4419."""
+    shop.open()
+    widget = shop.sign_in()
+    uid = widget.uid
+    context.route("**/chat/token", lambda route: route.fulfill(status=503))
+
+    with widget.expect_event("socket:ready"):  # so long a jump is sleep: a new socket for the same member
+        advance(3565)
+    widget.wait_for_error("gettoken_failed")
+    with widget.expect_event("token:reauth"):
+        advance(10)
+    still = widget.identity["uid"]
+    with widget.expect_event("socket:closed"):
+        advance(30)
+    widget.wait_for("visitor")
+
+    assert still == uid
+    assert widget.events("socket:closed")[-1]["code"] == 4419
+    widget.send("as a visitor again")
+
+
+@pytest.mark.contract("2.6/memory-only", "D-10/proof")
+def test_a_token_in_an_address_would_be_found(
+    shop: ShopPage, context: BrowserContext, business: Business, stack: Stack, witness: Witness
+) -> None:
+    """F145: what looks for tokens after every scenario finds one in an address, a referrer and a socket's address."""
+    shop.open()
+    clean = witness.leaks([context])
+    planted = business.mint(now=stack.service_lab.now(), uid="planted")
+
+    witness.secrets.add(planted)
+    shop.page.goto(f"{business.url}?token={planted}")
+    shop.widget.wait_ready()
+    shop.page.evaluate(OPEN_AND_SHUT, f"{business.socket_uri}?token={planted}")
+    found = {sentence.partition(" in ")[2] for sentence in witness.leaks([context])}
+    witness.secrets.remove(planted)  # or it would be found at the end of this scenario, too
+
+    assert clean == []
+    assert {f"the address {business.url}", f"the address {business.socket_uri}", f"url of {shop.page.url}"} <= found
+    assert any(place.startswith("the referrer sent to ") for place in found)
+    assert [place for place in found if place.endswith("'s output")] == []

@@ -1,0 +1,208 @@
+"""From one person to the next: by the page's login, by a social one, by neither; nobody sees what was another's."""
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, Route, expect
+
+from chatkey_demo.stack.stack import Stack
+from chatkey_e2e.business import Business
+from chatkey_e2e.pages.agent import AgentPage
+from chatkey_e2e.pages.shop import ADA, TOMAS, ShopPage
+from chatkey_e2e.plugin import MakeBusiness, MakePeer
+from chatkey_e2e.scenarios.test_custom_login import TOKEN_URL
+from chatkey_e2e.witness import Witness, claims_of
+from chatkey_protocol.codes import Close, Code
+from chatkey_protocol.frames import Kind
+
+
+@pytest.fixture
+def both(make_business: MakeBusiness) -> Business:
+    """A business with a login of its own and with Google's."""
+    return make_business(service_keys=["google"])
+
+
+@pytest.fixture
+def shop_with_both(page: Page, both: Business) -> ShopPage:
+    """Its shop, not opened yet."""
+    return ShopPage(page, both)
+
+
+@pytest.mark.contract("3/reuse-across-loads", "4.8/logout")
+def test_a_site_that_logs_out_without_telling_keeps_its_member_in_the_chat(
+    context: BrowserContext, shop: ShopPage, business: Business
+) -> None:
+    """F195, F196: the cached token counts until it ends, whoever sits there next; `logout()` is how a site tells."""
+    visitor = shop.open().uid
+    shop.sign_in()
+    calls = business.token_calls
+    context.clear_cookies()
+
+    nobody = shop.reload().identity["name"]
+    shop.sign_in_elsewhere(TOMAS)
+    somebody_else = shop.reload().identity["name"]
+    asked = business.token_calls
+    shop.widget.logout()
+
+    assert (nobody, somebody_else) == (ADA, ADA)
+    assert asked == calls
+    assert shop.widget.uid == visitor
+
+
+@pytest.mark.contract("D-12/force", "2.7/history-apart")
+def test_a_forced_refresh_shows_the_next_person_and_nothing_of_the_last(
+    shop: ShopPage, business: Business, agent: AgentPage
+) -> None:
+    """F196: while the page is asked there is nobody; then the next person is there, within two seconds."""
+    shop.open()
+    widget = shop.sign_in()
+    widget.send("from Ada")
+    agent.open_conversation(ADA)
+    shop.sign_in_elsewhere(TOMAS)
+    held: list[Route] = []
+    shop.page.route(TOKEN_URL, lambda route: held.append(route))  # noqa: PLW0108  (Playwright takes no built-in method)
+
+    with shop.page.expect_request(TOKEN_URL):
+        widget.refresh_identity(force=True)
+    meanwhile = widget.identity["identity"], widget.lines(0), widget.panel.get_by_text(ADA).count()
+    kept = widget.stored(business.storage_key)
+    agent.answer("for Ada only")
+    agent.lines(2)
+    before = widget.page.evaluate("() => Date.now()")
+    widget.page.evaluate("() => { Service.on('socket:ready', () => { window.readyAt = Date.now(); }); }")
+    held.pop().continue_()
+    widget.page.wait_for_function("(name) => window.readyAt && Service.identity.name === name", arg=TOMAS)
+    widget.send("from Tomás")
+
+    assert meanwhile == ("visitor", [], 0)
+    assert kept is None
+    assert widget.page.evaluate("() => window.readyAt") - before <= 2000
+    assert widget.lines(1) == ["from Tomás"]
+    assert "message:received" not in widget.debug()["counters"]
+
+
+@pytest.mark.contract("D-12/latest-act", "3/reuse-across-loads")
+def test_a_social_member_who_signs_in_to_the_site_is_its_customer_once_the_page_says_so(
+    shop_with_both: ShopPage, both: Business
+) -> None:
+    """F197: the cached identity token counts across loads; the page is asked when it calls `refreshIdentity()`."""
+    widget = shop_with_both.open()
+    widget.wait_for_event("token:none")
+    widget.sign_in_with("google").approve()
+    widget.wait_for("member")
+    social, calls = widget.uid, both.token_calls
+    shop_with_both.sign_in_elsewhere()
+
+    after_a_load = shop_with_both.reload().uid
+    asked = both.token_calls
+    with widget.expect_event("identity:changed"):
+        widget.refresh_identity()
+
+    assert social.startswith("google:")
+    assert (after_a_load, asked) == (social, calls)
+    assert widget.uid == shop_with_both.reload().uid == "u-1001"
+    assert claims_of(widget.stored(both.storage_key) or "")["type"] == "user"
+
+
+@pytest.mark.contract("D-12/latest-act", "D-11/custom-not-social")
+def test_a_customer_of_the_site_who_clicks_a_social_button_is_the_social_member(
+    shop_with_both: ShopPage, both: Business, witness: Witness
+) -> None:
+    """F197: a member is offered no other login; who signs out in the chat and clicks is the one, after a load too."""
+    shop_with_both.open()
+    widget = shop_with_both.sign_in()
+    widget.open()
+    before = len(witness.sockets) - 1
+    offered = widget.panel.get_by_role("button", name="Sign in", exact=True).count()
+
+    widget.sign_out()
+    widget.sign_in_with("google").approve()
+    widget.wait_for("member")
+    social = widget.uid
+
+    assert offered == 0
+    assert social.startswith("google:")
+    assert [socket.is_closed() for socket in witness.sockets[before:]] == [True, True, False]
+    assert shop_with_both.reload().uid == social
+
+
+@pytest.mark.contract("D-11/custom-not-social", "2.7/history-apart", "2.7/custom-on-first")
+def test_a_custom_uid_that_looks_social_opens_nothing_of_the_social_member(
+    shop_with_both: ShopPage, both: Business, stack: Stack
+) -> None:
+    """F106, F199: two people, two conversations, two records; one made by the callback, one with the first message."""
+    widget = shop_with_both.open()
+    widget.sign_in_with("google").approve()
+    widget.wait_for("member")
+    widget.send("of the social member")
+    uid = widget.uid
+    by_callback = [(member["login"], member["uid"]) for member in stack.service_lab.members(both.provider.id)]
+    token = both.mint(now=stack.service_lab.now(), uid=uid, name="Mallory", cnf={"jkt": widget.jkt})
+    shop_with_both.page.route(TOKEN_URL, lambda route: route.fulfill(json={"token": token}))
+
+    with widget.expect_event("socket:ready"):
+        widget.refresh_identity()
+    seen = widget.lines(0)
+    silent = len(stack.service_lab.members(both.provider.id))
+    widget.send("of the custom one")
+
+    assert seen == []
+    assert by_callback == [("social", uid)]
+    assert silent == 1
+    records = stack.service_lab.members(both.provider.id)
+    assert sorted((str(record["login"]), record["uid"]) for record in records) == [("custom", uid), ("social", uid)]
+
+
+@pytest.mark.contract("4.9/one-time", "4.8/logout")
+def test_what_was_sent_before_a_logout_opens_no_socket_after_it(
+    shop: ShopPage, witness: Witness, make_peer: MakePeer
+) -> None:
+    """F194: the old frame is refused for its nonce; the token itself counts until it ends, for whoever has the key."""
+    shop.open()
+    widget = shop.sign_in()
+    old = witness.frames(Kind.CONNECT)[-1]
+    widget.logout()
+
+    replayed = make_peer().say_connect(old["token"], old["proof"])
+    shop.page.route(TOKEN_URL, lambda route: route.fulfill(json={"token": old["token"]}))
+    widget.refresh_identity()
+    widget.wait_for("member")
+
+    assert (replayed.code, replayed.close) == (Code.PROOF_NONCE, Close.NONCE)
+    assert witness.frames(Kind.CONNECT)[-1]["token"] == old["token"]
+
+
+@pytest.mark.contract("3/logout", "2.8/deleted-by-logout")
+def test_a_logout_offline_is_one_after_the_next_load_too(shop_with_both: ShopPage, both: Business) -> None:
+    """F193: the member is gone from screen and browser at once, and does not come back with the network."""
+    widget = shop_with_both.open()
+    visitor = widget.uid
+    widget.sign_in_with("google").approve()
+    widget.wait_for("member")
+    widget.send("as a member")
+
+    widget.page.context.set_offline(True)
+    widget.logout()
+    offline: dict[str, Any] = {"lines": widget.lines(0), "stored": widget.stored(both.storage_key)}
+    widget.page.context.set_offline(False)
+    shop_with_both.reload()
+
+    assert offline == {"lines": [], "stored": None}
+    assert (widget.identity["identity"], widget.uid) == ("visitor", visitor)
+    assert widget.lines(0) == []
+
+
+@pytest.mark.contract("3/logout", "D-12/always-chat")
+def test_a_logout_closes_the_sign_in_window(shop_with_both: ShopPage, both: Business) -> None:
+    """F192: nobody becomes a member by a sign-in that began before it, and the button works again."""
+    widget = shop_with_both.open()
+    consent = widget.sign_in_with("google")
+
+    with consent.page.expect_event("close"):
+        widget.page.evaluate("() => Service.logout()")
+    expect(widget.panel.get_by_role("status").filter(has_text="Waiting")).to_have_count(0)
+    stored = widget.stored(both.storage_key)
+    widget.sign_in_with("google").approve()
+    widget.wait_for("member")
+
+    assert stored is None

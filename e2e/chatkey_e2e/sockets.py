@@ -1,0 +1,81 @@
+"""Sees what a context's pages send on their sockets: from inside the page, so in every browser alike."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from playwright.sync_api import BrowserContext
+
+BINDING = "__chatkey_socket"
+
+REPORT = """(() => {
+  const report = window.BINDING;
+  delete window.BINDING;
+  const { WebSocket, EventTarget } = window;
+  const { addEventListener } = EventTarget.prototype;
+  const ids = new WeakMap();
+  const page = Math.random();
+  let count = 0;
+  window.WebSocket = new Proxy(WebSocket, {
+    construct(target, parameters, newTarget) {
+      const socket = Reflect.construct(target, parameters, newTarget);
+      const id = `${page} ${(count += 1)}`;
+      ids.set(socket, id);
+      report({ id, url: socket.url });
+      Reflect.apply(addEventListener, socket, ["close", () => report({ id, closed: true })]);
+      return socket;
+    },
+  });
+  WebSocket.prototype.constructor = window.WebSocket;
+  WebSocket.prototype.send = new Proxy(WebSocket.prototype.send, {
+    apply(target, socket, parameters) {
+      Reflect.apply(target, socket, parameters);
+      report({ id: ids.get(socket), text: String(parameters[0]) });
+    },
+  });
+})();""".replace("BINDING", BINDING)
+"""Proxies keep names, constants, `instanceof` and source text, so that nothing in the page can tell."""
+
+
+@dataclass(slots=True)
+class Socket:
+    """One socket that a page opened."""
+
+    url: str
+    closed: bool = False
+
+    def is_closed(self) -> bool:
+        """Tell whether the page was told that it is closed."""
+        return self.closed
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """One text that a page sent on a socket."""
+
+    uri: str
+    text: str
+
+    @property
+    def frame(self) -> dict[str, Any]:
+        """The frame that it is."""
+        frame: dict[str, Any] = json.loads(self.text)
+        return frame
+
+
+def watch_sockets(context: BrowserContext, opened: Callable[[Socket], None], sent: Callable[[Sent], None]) -> None:
+    """Call these for every socket and text of the context's pages from now on."""
+    sockets: dict[str, Socket] = {}
+
+    def note(_source: object, said: dict[str, Any]) -> None:
+        if "url" in said:
+            sockets[said["id"]] = Socket(said["url"])
+            opened(sockets[said["id"]])
+        elif "text" in said:
+            sent(Sent(sockets[said["id"]].url, said["text"]))
+        else:
+            sockets[said["id"]].closed = True
+
+    context.expose_binding(BINDING, note)
+    context.add_init_script(REPORT)

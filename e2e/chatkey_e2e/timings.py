@@ -1,0 +1,67 @@
+"""How long scenarios take, and how much of it is the widget's start: gathered on request, written as JSON."""
+
+import json
+import time
+from collections.abc import Generator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import BrowserContext
+
+BINDING = "__chatkey_started"
+
+REPORT = """(() => {
+  const report = window.BINDING;
+  delete window.BINDING;
+  document.addEventListener("service:ready", () => report(window.Service.debug().boot.milliseconds), { once: true });
+})();""".replace("BINDING", BINDING)
+
+
+@dataclass
+class Figures:
+    """Seconds of one run: all of it, the start of servers and browsers, each scenario's phases, each widget's start."""
+
+    total: float = 0.0
+    starting: float = 0.0
+    scenarios: dict[str, dict[str, float]] = field(default_factory=dict[str, dict[str, float]])
+    boots: list[float] = field(default_factory=list[float])
+
+
+class Timings:
+    """A pytest plugin that measures a run and writes its figures to a file at the end."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._figures = Figures()
+        self._began = time.perf_counter()
+        self._nested = 0
+
+    def watch(self, context: BrowserContext) -> None:
+        """Note the start of every widget in the pages of a context."""
+        context.expose_binding(BINDING, lambda _source, milliseconds: self._figures.boots.append(milliseconds / 1000))
+        context.add_init_script(REPORT)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[object]) -> Generator[None, object, object]:
+        """Measure what is started once per session; what it starts on its way is part of it."""
+        if fixturedef.scope != "session":
+            return (yield)
+        self._nested += 1
+        began = time.perf_counter()
+        try:
+            return (yield)
+        finally:
+            self._nested -= 1
+            if not self._nested:
+                self._figures.starting += time.perf_counter() - began
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Note how long a phase of a scenario took."""
+        self._figures.scenarios.setdefault(report.nodeid, {})[report.when] = report.duration
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_unconfigure(self) -> None:
+        """Write the figures."""
+        self._figures.total = time.perf_counter() - self._began
+        self._file.write_text(json.dumps(asdict(self._figures)))

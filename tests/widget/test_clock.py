@@ -1,0 +1,203 @@
+"""Time in the widget: clocks that are wrong or set anew, sleep, hidden tabs; tokens go by the server's time."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.widget.conftest import KEY, NOW
+
+from chatkey_protocol.frames import Kind
+from chatkey_widget import effects, events
+from chatkey_widget.errors import Fault
+from chatkey_widget.server_time import ServerTime
+
+if TYPE_CHECKING:
+    from tests.widget.conftest import Driver, MakeWidget
+
+ADA = ("member", "ada")
+HOUR = 3600
+WAKING = (events.Woken("visible"), events.Woken("online"), events.Woken("pageshow"))
+
+
+def in_hidden_tab(widget: Driver, minutes: int) -> None:
+    """Let time pass as in a hidden tab, where timers come once a minute."""
+    for _ in range(minutes):
+        widget.sleep(60)
+
+
+def set_the_pages_clock(widget: Driver, seconds: float) -> None:
+    """Move the page's clock and no other; timers that count the time that passed do not notice."""
+    widget.now += seconds
+    widget.server_ahead -= seconds
+    for name in widget.timers:
+        widget.timers[name] += seconds
+
+
+def names_of(done: list[effects.Effect]) -> list[str]:
+    return [type(effect).__name__ for effect in done]
+
+
+def clock_warnings(*widgets: Driver) -> list[object]:
+    return [warning["code"] for widget in widgets for warning in widget.emitted("warning")]
+
+
+@pytest.mark.contract("D-12/clock-skew")
+def test_a_skew_is_told_once_for_each_page(make_widget: MakeWidget) -> None:
+    """F053: neither a new socket nor a widget that is started anew on the same page tells it again; a new page does."""
+    page = ServerTime()
+    first = make_widget(server_ahead=HOUR, page_time=page).start()
+    first.close(1006)
+    first.advance(1)
+    first.feed(events.ShutdownAsked())
+
+    again = make_widget(server_ahead=HOUR, page_time=page).start()
+    elsewhere = make_widget(server_ahead=HOUR).start()
+
+    assert clock_warnings(first, again) == ["clock_skew"]
+    assert clock_warnings(elsewhere) == ["clock_skew"]
+
+
+@pytest.mark.contract("D-12/clock-skew")
+@pytest.mark.parametrize("ahead", [HOUR, -HOUR, -5 * 365 * 24 * HOUR])
+def test_a_member_on_a_wrong_clock_is_renewed_as_on_a_right_one(make_widget: MakeWidget, ahead: float) -> None:
+    """F053: one call an hour, a minute before the end; no token is taken for old, and none too often asked for."""
+    widget = make_widget(custom_login=True, server_ahead=ahead)
+    widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom())
+
+    widget.start()
+    widget.advance(2 * HOUR)
+
+    assert [call.reason for call in widget.all(effects.CallGetToken)] == ["load", "renew", "renew"]
+    assert widget.identity == ADA
+    assert widget.errors() == []
+
+
+@pytest.mark.contract("D-12/clock-skew")
+@pytest.mark.parametrize("ahead", [0, -5 * 365 * 24 * HOUR])
+def test_a_token_that_had_ended_is_seen_by_the_servers_time(make_widget: MakeWidget, ahead: float) -> None:
+    """F051: where nothing else told the time, the server's greeting does: not sent, and asked for twice at most."""
+    widget = make_widget(custom_login=True, server_ahead=ahead, answers_tokens=False)
+    ended = {"iat": widget.server_now - 2 * HOUR, "exp": widget.server_now - HOUR}
+    widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom(**ended))
+
+    widget.start()
+    widget.answers_tokens = True
+    widget.advance(600)
+
+    assert [call.reason for call in widget.all(effects.CallGetToken)] == ["load", "renew"]
+    assert widget.errors() == [Fault.TOKEN_EXPIRED]
+    assert widget.stored is None
+    assert widget.all(effects.SendConnect) == []
+
+
+@pytest.mark.contract("D-12/clock-skew")
+@pytest.mark.parametrize("seconds", [3 * HOUR, -3 * HOUR])
+def test_a_clock_that_is_set_does_not_end_a_membership(member: Driver, seconds: float) -> None:
+    """F053: three hours by the page's clock that did not pass: the new token is not taken for an old one."""
+    told = len(member.emitted("identity:changed"))
+
+    set_the_pages_clock(member, seconds)
+    member.advance(60)
+    member.feed(*WAKING)
+    member.advance(600)
+
+    assert member.identity == ADA
+    assert member.errors() == []
+    assert len(member.emitted("identity:changed")) == told
+
+
+def test_a_token_that_had_ended_is_seen_after_sleep_too(member: Driver) -> None:
+    """F051: after a jump in time the page's backend gives an old token: asked for twice, then a visitor."""
+    old = member.custom()
+    member.page = lambda call: events.GetTokenReturned(call.ref, old)
+
+    member.sleep(3 * HOUR)
+    member.advance(600)
+
+    assert [call.reason for call in member.all(effects.CallGetToken)] == ["load", "renew", "renew"]
+    assert member.identity == ("visitor", KEY.uid)
+    assert member.stored is None
+
+
+@pytest.mark.contract("2.6/refresh", "D-10/reconnect")
+@pytest.mark.parametrize("timers_first", [True, False])
+def test_waking_up_for_several_reasons_at_once_is_one_request_and_one_socket(
+    visitor: Driver, *, timers_first: bool
+) -> None:
+    """WDG-019, F062: after three hours, with timers and events in any order: first a token, then a socket."""
+    before = len(visitor.done)
+    if timers_first:
+        visitor.sleep(3 * HOUR)
+        visitor.feed(*WAKING)
+    else:
+        visitor.now += 3 * HOUR
+        visitor.feed(*WAKING)
+        visitor.sleep(0)
+    visitor.advance(10)
+
+    order = names_of(visitor.done[before:])
+    assert order.index("LoadVisitorToken") < order.index("OpenSocket")
+    assert (order.count("LoadVisitorToken"), order.count("OpenSocket")) == (1, 1)
+    assert visitor.frames(Kind.REFRESH) == []
+    assert visitor.view.link == "online"
+
+
+@pytest.mark.contract("2.6/refresh")
+@pytest.mark.parametrize("open_for", [0, 1, 24, 26, 49])
+def test_a_hidden_tab_is_refreshed_a_little_later_and_stays_connected(visitor: Driver, open_for: int) -> None:
+    """F061: where timers come once a minute, so does the refresh; whenever that begins, nothing is closed."""
+    visitor.advance(open_for)
+    in_hidden_tab(visitor, minutes=30)
+
+    assert len(visitor.frames(Kind.REFRESH)) == 30
+    assert (visitor.counts()["OpenSocket"], visitor.counts()["CloseSocket"]) == (1, 0)
+    assert visitor.emitted("socket:lost") == []
+
+
+def test_a_hidden_tab_answers_the_server_at_once(visitor: Driver) -> None:
+    """F061: the server's word comes when timers do not; the token that is running out is renewed by it."""
+    visitor.now += 30
+    visitor.frame(type="reauth", deadline=visitor.server_now + 30)
+
+    assert len(visitor.frames(Kind.REFRESH)) == 1
+
+
+@pytest.mark.contract("3/renewal")
+def test_a_member_in_a_hidden_tab_is_renewed_before_the_end(member: Driver) -> None:
+    """F061: up to a minute late is still in time, because the token is asked for a minute before."""
+    member.advance(59)
+    in_hidden_tab(member, minutes=59)
+
+    (renewed,) = member.frames(Kind.REFRESH)
+    assert member.server_now < NOW + HOUR
+    assert renewed["token"] == member.stored
+    assert member.emitted("socket:lost") == []
+
+
+@pytest.mark.parametrize(
+    ("lifetime", "calls"),
+    [pytest.param(20, 6, id="20-s"), pytest.param(70, 2, id="70-s"), pytest.param(1, 6, id="1-s")],
+)
+def test_how_often_a_short_lived_token_is_renewed(make_widget: MakeWidget, lifetime: int, calls: int) -> None:
+    """F056: after half its life, and after ten seconds at the earliest."""
+    widget = make_widget(custom_login=True)
+    widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom(exp=widget.server_now + lifetime))
+    widget.start()
+
+    before = len(widget.all(effects.CallGetToken))
+    widget.advance(max(60, lifetime))
+
+    assert len(widget.all(effects.CallGetToken)) - before == calls
+    assert clock_warnings(widget)[:1] == (["short_lifetime"] if lifetime < 60 else [])
+
+
+def test_the_time_is_whole_seconds_and_a_way_over_the_network() -> None:
+    """Up to two seconds are no difference; a minute is none that the page should hear of."""
+    time = ServerTime()
+
+    assert (time.learn(NOW - 2, NOW), time.offset) == (None, 0.0)
+    assert (time.learn(NOW + 60, NOW), time.offset) == (None, 60.0)
+    assert (time.learn(NOW + 61, NOW), time.offset) == (-61.0, 61.0)
+    assert math.isclose(time.at(NOW), NOW + 61)

@@ -1,0 +1,155 @@
+"""The bundle of `debug()`: enough to see what is going on, and safe to be pasted into a ticket (D-12)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from tests.widget.conftest import KEY, Driver, MakeWidget, jwt
+
+from chatkey_widget import effects, events, redaction
+
+PERSONAL = ["Ada Lovelace", "ada@shop.example", "https://faces.example/ada.png", "+44 20 7946 0000", "Byron"]
+WRITTEN = ["Where is my parcel?", "It is on its way."]
+
+
+def strings(value: object) -> Iterator[str]:
+    """Yield every text in a JSON value, members' names too."""
+    match value:
+        case str():
+            yield value
+        case Mapping():
+            yield from (text for pair in value.items() for part in pair for text in strings(part))
+        case list():
+            yield from (text for item in value for text in strings(item))
+        case _:
+            pass
+
+
+def bundle(widget: Driver) -> dict[str, object]:
+    """Return the bundle as it is pasted."""
+    read: dict[str, object] = json.loads(json.dumps(widget.machine.debug()))
+    return read
+
+
+def well_known_member(make_widget: MakeWidget, **claims: object) -> Driver:
+    """A member whose token says everything about a person."""
+    widget = make_widget(custom_login=True)
+    name, email, avatar, phone, father = PERSONAL
+    personal = {"name": name, "email": email, "phone": phone, "data": {"avatar": avatar, "auth_provider": "google"}}
+    given = personal | {"family": {"father": [father]}} | claims
+    widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom(**given))
+    return widget.start()
+
+
+@pytest.mark.contract("D-12/debug")
+def test_the_state_is_in_the_bundle(make_widget: MakeWidget) -> None:
+    """Who the widget is and how far it has come; of a token all claims, with the values that name nobody."""
+    widget = well_known_member(make_widget)
+
+    told = bundle(widget)
+
+    assert (told["identity"], told["uid"], told["visitor_uid"], told["jkt"]) == ("member", "ada", KEY.uid, KEY.jkt)
+    assert (told["stage"], told["storage"], told["cached_token"]) == ("ready", "kept", True)
+    now = widget.server_now
+    assert told["claims"] == {
+        "pid": "prov_1",
+        "uid": "ada",
+        "type": "user",
+        "cnf": {"jkt": KEY.jkt},
+        "iat": now,
+        "exp": now + 3600,
+        "name": "hidden",
+        "email": "hidden",
+        "phone": "hidden",
+        "data": {"avatar": "hidden", "auth_provider": "google"},
+        "family": {"father": "hidden"},
+    }
+    assert told["counters"] == {name: len(widget.emitted(name)) for name in told["counters"]}  # type: ignore[attr-defined]
+
+
+@pytest.mark.contract("D-12/debug")
+def test_nothing_in_the_bundle_opens_a_door_or_names_a_person(make_widget: MakeWidget) -> None:
+    """Tokens, nonces, names, addresses and messages are planted wherever the widget takes something in."""
+    widget = well_known_member(make_widget)
+    email, wrong_key = PERSONAL[1], jwt(cnf={"jkt": "x" * 43}, pid="prov_1", uid="a", type="user", exp=1)
+    widget.feed(events.MessageWritten(WRITTEN[0]), events.SearchAsked(WRITTEN[0]))
+    widget.frame(
+        type="message", id="m", sender="agent", name=PERSONAL[0], body=WRITTEN[1], seq=1, sent_at=widget.server_now
+    )
+    widget.frame(type="error", id="m", code="frame_invalid", message=f"{email} has sent {widget.stored}.")
+    for reason in (
+        f"{email} is unknown",
+        f"token {widget.stored} is old",
+        f"https://shop.example/me?session={'s' * 30}",
+    ):
+        widget.page = lambda call, reason=reason: events.GetTokenFailed(call.ref, reason)  # type: ignore[misc]
+        widget.feed(events.RefreshAsked())
+    for answer in (wrong_key, f"Bearer {wrong_key}", events.Unusable(f"an object of {email}")):
+        widget.page = lambda call, answer=answer: events.GetTokenReturned(call.ref, answer)  # type: ignore[misc]
+        widget.feed(events.RefreshAsked())
+    widget.feed(events.StoredTokenChanged(widget.identity_token(name=PERSONAL[0], email=email)))
+    widget.feed(events.SocialClicked("google"))
+    proofs = [proof["claims"] for proof in widget.emitted("socket:proof")]
+    used = [str(claims[name]) for claims in proofs for name in ("nonce", "jti", "ath")]  # type: ignore[index]
+    (popup_nonce,) = parse_qs(urlsplit(widget.last(effects.OpenPopup).url).query)["nonce"]
+
+    texts = "\n".join(strings(bundle(widget)))
+
+    assert len(used) > 3
+    for secret in [*PERSONAL, *WRITTEN, *used, popup_nonce, "s" * 30, "eyJ", str(widget.stored)]:
+        assert secret not in texts.splitlines()
+        assert secret not in texts or secret.startswith("chance-")  # numbered here: one begins like another
+
+
+def test_troubles_outlive_the_list_of_events(make_widget: MakeWidget) -> None:
+    """What went wrong at the start is still told when hundreds of events have followed."""
+    widget = make_widget(custom_login=True, server_ahead=3600)
+    widget.page = lambda call: events.GetTokenTimedOut(call.ref)
+    widget.start()
+    for _ in range(300):
+        widget.feed(events.LogoutAsked())
+
+    told = bundle(widget)
+
+    troubles, past = told["troubles"], told["events"]
+    assert isinstance(troubles, list)
+    assert isinstance(past, list)
+    assert {entry["name"]: entry["detail"]["code"] for entry in troubles} == {
+        "error": "gettoken_timeout",
+        "warning": "clock_skew",
+    }
+    assert {entry["name"] for entry in past} == {"logout"}
+
+
+def test_a_uid_that_is_an_address_is_not_told(make_widget: MakeWidget) -> None:
+    """Some backends use the e-mail address for an id."""
+    widget = well_known_member(make_widget, uid=PERSONAL[1])
+
+    told = bundle(widget)
+
+    assert told["uid"] == "hidden"
+    assert PERSONAL[1] not in "\n".join(strings(told))
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("TypeError: Failed to fetch", "TypeError: Failed to fetch"),
+        ("is a return missing? (undefined)", "is a return missing? (undefined)"),
+        ("mail a.b+c@d-e.example, please", "mail hidden, please"),
+        ("it is eyJhbGciOiJIUzI1NiJ9.eyJ1aWQ", "it is hidden"),
+        ("https://x.example/a/b answered 404.", "https://x.example/a/b answered 404."),
+        ("https://x.example/a?code=1&b=2#c answered 404.", "https://x.example/a?hidden answered 404."),
+    ],
+)
+def test_what_looks_like_a_secret_is_taken_out_and_nothing_else(text: str, shown: str) -> None:
+    """A message stays readable."""
+    assert redaction.plain(text) == shown
+
+
+def test_storage_that_keeps_nothing_is_in_the_bundle(make_widget: MakeWidget) -> None:
+    """Whoever wonders why a member is a visitor after a reload finds it here."""
+    assert bundle(make_widget(degraded="timeout").start())["storage"] == "degraded"

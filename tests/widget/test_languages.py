@@ -1,0 +1,133 @@
+"""Which language the widget speaks, and that no text stands anywhere but among the texts."""
+
+from __future__ import annotations
+
+import ast
+import string
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from tests.widget.conftest import PID, Driver, MakeWidget
+
+import chatkey_widget
+from chatkey_protocol.codes import Close, Code
+from chatkey_widget import texts
+from chatkey_widget.context import Settings
+from chatkey_widget.errors import MEANINGS
+from chatkey_widget.texts.words import Calls, Links, Notice, Notices, States
+from chatkey_widget.view import CallShown, Line, Link
+
+WIDGET = Path(chatkey_widget.__file__).parent
+SCREEN = [WIDGET / "browser" / f"{name}.py" for name in ("screen", "panel", "pages", "dom", "words")]
+KEYS = {"Enter", "Escape"}
+
+
+@pytest.mark.contract("D-12/language")
+@pytest.mark.parametrize(
+    ("page", "business", "browser", "chosen"),
+    [
+        ("de-AT", "ar", ("en",), "de-AT"),
+        ("", "ar", ("de",), "ar"),
+        ("", "", ("fr-FR", "de-CH", "en"), "de-CH"),
+        ("", "", (), "en"),
+        ("fr", "pt-BR", ("ja",), "en"),
+        ("fr", "", ("AR-eg",), "AR-eg"),
+        ("en_GB", "de", (), "en-GB"),
+        ("deutsch", "", ("de-Latn-DE-u-co-phonebk",), "de-Latn-DE"),
+        ("<de>", "", (), "en"),
+    ],
+)
+def test_the_pages_choice_comes_before_the_businesss_and_the_browsers(
+    page: str, business: str, browser: tuple[str, ...], chosen: str
+) -> None:
+    """The first wish whose language the widget speaks, with the region that tells how times are written."""
+    assert texts.choose((page, business, *browser)) == chosen
+
+
+def test_a_tag_in_any_case_has_its_texts() -> None:
+    """Pages and browsers write it as they like."""
+    assert texts.speaking(texts.choose(("AR-eg",))) is texts.LANGUAGES["ar"]
+
+
+@pytest.mark.contract("D-12/language")
+def test_a_notice_is_in_the_readers_language() -> None:
+    """The page's language counts before there is a configuration, and after."""
+    settings = Settings("https://chat.test", "https://chat.test", "https://shop.test", PID, locale="de")
+    widget = Driver(settings, verdict=lambda _: (Code.PROVIDER_OFF, Close.FORBIDDEN)).start()
+
+    assert (widget.view.locale, widget.view.notice) == ("de", texts.LANGUAGES["de"].notices["switched_off"])
+
+
+def test_without_any_wish_the_businesss_language_is_spoken(make_widget: MakeWidget) -> None:
+    """The configuration's `ui.locale` is taken over when it comes."""
+    assert make_widget().start().view.locale == "en"
+
+
+@pytest.mark.parametrize("language", texts.LANGUAGES)
+def test_every_language_says_everything(language: str) -> None:
+    """No text is missing or empty but those that are silent everywhere, and all take the same values."""
+    spoken, english = dict(_texts(language)), dict(_texts("en"))
+
+    assert spoken.keys() == english.keys()
+    assert {name for name, text in spoken.items() if not text} == {"calls.none", "states.sent"}
+    assert {name: _values(text) for name, text in spoken.items()} == {
+        name: _values(text) for name, text in english.items()
+    }
+
+
+@pytest.mark.parametrize("language", sorted(set(texts.LANGUAGES) - {"en"}))
+def test_no_text_is_left_in_english(language: str) -> None:
+    """Whoever translates sees what is still to do."""
+    english = dict(_texts("en"))
+
+    same = {name for name, text in _texts(language) if text and text == english[name] and name != "direction"}
+
+    assert same == set()
+
+
+def test_the_words_are_those_of_the_screen() -> None:
+    """Every state that the screen can have has a word, and no word is left over."""
+    assert set(get_args(Notice)) == set(Notices.__annotations__)
+    assert set(get_args(Link)) == set(Links.__annotations__)
+    assert {name for part in get_args(CallShown) for name in get_args(part)} == set(Calls.__annotations__)
+    assert set(get_args(Line.__annotations__["state"])) == set(States.__annotations__)
+
+
+def test_every_notice_is_told_of_some_error() -> None:
+    """What nothing leads to is no longer translated."""
+    assert {meaning.said for meaning in MEANINGS.values()} - {None} == set(get_args(Notice))
+
+
+@pytest.mark.parametrize("path", SCREEN, ids=lambda path: path.stem)
+def test_no_text_stands_in_the_code(path: Path) -> None:
+    """The screen writes nothing but what is among the texts: no literal of its modules looks like words for people."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    literals = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+
+    words = {text for text in literals - set(_docstrings(tree)) if text[:1].isupper() and text[1:2].islower()}
+
+    assert words <= KEYS
+
+
+def _texts(language: str) -> Iterator[tuple[str, str]]:
+    spoken = texts.LANGUAGES[language]
+    for name in (each.name for each in fields(spoken)):
+        value: str | dict[str, str] = getattr(spoken, name)
+        if isinstance(value, str):
+            yield name, value
+        else:
+            yield from ((f"{name}.{key}", text) for key, text in value.items())
+
+
+def _values(text: str) -> list[str]:
+    return sorted(name for _, name, _, _ in string.Formatter().parse(text) if name)
+
+
+def _docstrings(tree: ast.Module) -> Iterator[str]:
+    """Texts that stand alone; those of constants among them."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            yield node.value.value

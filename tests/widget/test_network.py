@@ -1,0 +1,345 @@
+"""The line and what is on it: connections that come and go, portals, proxies, crowds, slow and hostile answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.widget.conftest import KEY, SETTINGS, Driver, SeededChance
+
+from chatkey_protocol.codes import Close
+from chatkey_protocol.frames import Kind
+from chatkey_widget import effects, events
+from chatkey_widget.backoff import CROWD_BASE, GET_TOKEN_CAP, SOCKET_CAP, equal_jitter, full_jitter
+from chatkey_widget.configuration import appearance
+from chatkey_widget.errors import Fault
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tests.widget.conftest import MakeWidget
+
+ADA = ("member", "ada")
+VISITOR = ("visitor", KEY.uid)
+
+
+@dataclass
+class Unplugged(Driver):
+    """A widget whose requests reach nothing."""
+
+    offline: bool = True
+
+    def _answers(self, effect: effects.Effect) -> list[events.Event]:
+        match effect:
+            case effects.LoadConfiguration() if self.offline:
+                return [events.ConfigurationFailed(0, message="No network.")]
+            case effects.LoadVisitorToken(ref, _) if self.offline:
+                return [events.TokenFailed(ref, 0, message="No network.")]
+            case _:
+                return super()._answers(effect)
+
+
+def nonces(widget: Driver) -> list[object]:
+    """Return the nonce of every proof that was made."""
+    claims = [detail["claims"] for detail in widget.emitted("socket:proof")]
+    return [claim["nonce"] for claim in claims if isinstance(claim, dict)]
+
+
+def unanswered(widget: Driver, frame: Mapping[str, object]) -> None:
+    """Give the open socket a frame, and let nothing answer what comes of it."""
+    ref = widget.last(effects.OpenSocket).ref
+    widget.done += widget.machine.handle(events.FrameReceived(ref, frame), widget.now)
+
+
+def greet(widget: Driver) -> None:
+    """Let the service say hello."""
+    hello = {"type": "hello", "nonce": "n-1", "server_time": widget.server_now, "auth_timeout": 10, "ping": 25}
+    unanswered(widget, hello)
+
+
+def accept(widget: Driver) -> None:
+    """Let the service take the member whose proof it has."""
+    ready = {"type": "ready", "identity": "member", "uid": "ada", "expires_at": widget.server_now + 3600}
+    unanswered(widget, ready | {"server_time": widget.server_now})
+
+
+def drop(widget: Driver, code: int) -> None:
+    """End the socket that is opening or open, and wait until the next one is."""
+    widget.socket = widget.last(effects.OpenSocket).ref
+    widget.close(code)
+    widget.advance(widget.timers["reconnect"] - widget.now)
+
+
+# the network comes and goes
+
+
+@pytest.mark.contract("D-10/reconnect", "D-12/no-hammering")
+@pytest.mark.parametrize("seed", range(5))
+def test_a_flapping_network_costs_one_socket_a_time_and_no_call_of_get_token(
+    make_widget: MakeWidget, seed: int
+) -> None:
+    """F094: 20 times in a minute; no nonce serves twice, and the token in hand is used again."""
+    widget = make_widget(custom_login=True, chance=SeededChance(seed))
+    widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom())
+    widget.start()
+    sockets, proofs = widget.counts()["OpenSocket"], len(nonces(widget))
+
+    for _ in range(20):
+        if widget.socket is not None:
+            widget.close(1006)
+        widget.advance(2)
+        widget.feed(events.Woken("online"))
+        widget.advance(1)
+    widget.advance(60)
+
+    assert widget.identity == ADA
+    assert widget.view.link == "online"
+    assert widget.counts()["CallGetToken"] == 1
+    assert 0 < widget.counts()["OpenSocket"] - sockets <= 20
+    assert len(nonces(widget)) - proofs <= 20
+    assert len(set(nonces(widget))) == len(nonces(widget))
+
+
+def test_waking_up_again_and_again_does_not_put_off_the_next_attempt(make_widget: MakeWidget) -> None:
+    """F094: each sign of a network brings the attempt forward, never back."""
+    widget = make_widget(answers_frames=False).start()
+    widget.socket = widget.last(effects.OpenSocket).ref
+    widget.close(1006)
+    widget.chance.value = 0.9
+
+    for _ in range(10):
+        widget.feed(events.Woken("online"))
+        widget.advance(0.1)
+
+    assert widget.counts()["OpenSocket"] == 2
+
+
+def test_a_network_that_is_back_does_not_bring_everybody_back_at_once(visitor: Driver) -> None:
+    """F094: a whole office comes online in one moment; chance scatters its widgets over a second."""
+    visitor.close(1006)
+    visitor.chance.value = 0.4
+
+    visitor.feed(events.Woken("online"))
+
+    assert visitor.timers["reconnect"] - visitor.now == pytest.approx(0.4)
+
+
+def test_a_line_that_is_down_for_days_is_still_tried() -> None:
+    """However many attempts failed, the next wait is the longest there is."""
+    assert full_jitter(100_000, fraction=1.0) == SOCKET_CAP
+    assert equal_jitter(100_000, fraction=1.0) == GET_TOKEN_CAP
+
+
+def test_a_notice_about_the_line_goes_when_the_line_is_back(make_widget: MakeWidget) -> None:
+    """The positive twin of a handshake that never succeeds."""
+    widget = make_widget(answers_frames=False).start()
+    for _ in range(3):
+        drop(widget, 1006)
+    lost = widget.view.notice
+    widget.answers_frames = True
+
+    drop(widget, 1006)
+
+    assert lost == "The connection was lost. Reconnecting…"
+    assert widget.view.notice is None
+
+
+def test_offline_at_the_start_begins_by_itself_once_there_is_a_network() -> None:
+    """F091: after ten minutes without, the sign of a network brings token and configuration within a second."""
+    widget = Unplugged(SETTINGS)
+    widget.start()
+    widget.advance(600)
+    before = widget.view.link, widget.view.appearance.socials
+    asked = widget.counts()["LoadVisitorToken"]
+
+    widget.offline = False
+    widget.feed(events.Woken("online"))
+    widget.advance(1)
+
+    assert before == ("offline", ())
+    assert asked < 30
+    assert widget.errors() == [Fault.CONFIGURATION_UNREACHABLE, Fault.TOKEN_UNREACHABLE]
+    assert (widget.identity, widget.view.link) == (VISITOR, "online")
+    assert widget.view.appearance.socials == ("google", "github")
+
+
+# the crowd after a restart
+
+
+@pytest.mark.contract("D-16/restart-1012", "D-10/reconnect")
+@pytest.mark.parametrize("code", [Close.RESTART, Close.TRY_LATER])
+def test_a_crowd_that_a_server_lost_at_once_comes_back_scattered(code: Close) -> None:
+    """F143: of 200 widgets, never many more than a tenth come back in any second of the ten."""
+    crowd = [Driver(SETTINGS, chance=SeededChance(seed)).start() for seed in range(200)]
+
+    for widget in crowd:
+        widget.close(code)
+    arrivals = sorted(float(str(widget.emitted("socket:waiting")[-1]["seconds"])) for widget in crowd)
+
+    busiest = max(sum(at <= other < at + 1 for other in arrivals) for at in arrivals)
+    assert arrivals[-1] <= CROWD_BASE
+    assert busiest <= 20 + 5 * 18**0.5  # each comes in a given second with one chance in ten: the mean and 5 sigma
+
+
+# what stands between
+
+
+@pytest.mark.contract("D-10/reconnect", "D-12/no-hammering")
+def test_a_handshake_that_never_succeeds_is_tried_a_few_times_a_minute(make_widget: MakeWidget) -> None:
+    """F092: told once by name, and the person sees that it goes on trying; each wait is half of 30 s in the mean."""
+    widget = make_widget(answers_frames=False, chance=SeededChance(1)).start()
+    begun = widget.now
+
+    for _ in range(100):
+        drop(widget, 1006)
+
+    assert widget.counts()["OpenSocket"] == 101
+    assert widget.now - begun > 95 * 15 - 5 * 95**0.5 * 30 / 12**0.5  # the mean and 5 sigma
+    assert widget.errors() == [Fault.SOCKET_UNREACHABLE]
+    assert widget.view.notice == "The connection was lost. Reconnecting…"
+
+
+@pytest.mark.contract("D-10/reconnect", "D-12/no-hammering")
+def test_a_socket_that_is_dropped_as_soon_as_it_is_accepted_is_tried_ever_more_rarely(visitor: Driver) -> None:
+    """F092: only a connection that lasts wipes out the failures before it."""
+    for _ in range(6):
+        drop(visitor, 1006)
+
+    assert [waiting["seconds"] for waiting in visitor.emitted("socket:waiting")] == [1, 2, 4, 8, 16, 30]
+
+
+@pytest.mark.contract("D-10/sockets")
+def test_a_service_that_says_why_it_takes_no_socket_is_quoted(make_widget: MakeWidget) -> None:
+    """Too many windows are named as such, once, instead of a line that is down; trying goes on."""
+    widget = make_widget(answers_frames=False).start()
+    error = {"type": "error", "code": "too_many_sockets", "message": "Too many.", "retryable": True}
+
+    for _ in range(5):
+        unanswered(widget, error)
+        drop(widget, Close.RATE_LIMITED)
+
+    assert widget.errors() == ["too_many_sockets"]
+    assert widget.emitted("error")[0]["retryable"] is True
+    assert widget.counts()["OpenSocket"] == 6
+
+
+def test_a_provider_the_widget_does_not_know_is_not_offered() -> None:
+    """F088: beside those it knows, whose order stays."""
+    data = {"auth": {"oauth_providers": ["github", "myspace", 5, None, "google"]}}
+
+    assert appearance(data).socials == ("github", "google")
+
+
+def test_an_exchange_that_the_service_calls_malformed_is_told_as_such(make_widget: MakeWidget) -> None:
+    """F089: 400 is a fault of the widget or the service, told under the service's code; the login is not given up."""
+    widget = make_widget(answers_tokens=False)
+    widget.stored = identity_token = widget.identity_token()
+    widget.start()
+
+    ref = widget.last(effects.ExchangeIdentityToken).ref
+    widget.feed(events.TokenFailed(ref, 400, "parameter_invalid", "jkt is odd."))
+
+    assert [(error["code"], error["phase"], error["message"]) for error in widget.emitted("error")] == [
+        ("parameter_invalid", "token", "jkt is odd.")
+    ]
+    assert widget.stored == identity_token
+    assert widget.view.link == "offline"
+
+
+# slow and odd services
+
+
+@pytest.mark.contract("D-10/auth-timeout", "D-10/nonce")
+def test_three_seconds_on_every_frame_are_borne(make_widget: MakeWidget) -> None:
+    """F095: one socket, one proof, no time-out."""
+    widget = make_widget(custom_login=True, answers_frames=False)
+    widget.stored = widget.custom()
+    widget.start()
+
+    for step in (greet, accept):
+        widget.advance(3)
+        step(widget)
+
+    assert widget.identity == ADA
+    assert widget.counts()["OpenSocket"] == widget.counts()["SendConnect"] == 1
+    assert widget.emitted("socket:lost") == []
+
+
+def test_a_server_that_wants_no_pause_between_pings_is_given_one(make_widget: MakeWidget) -> None:
+    """A second at least."""
+    widget = make_widget(custom_login=True, answers_frames=False)
+    widget.stored = widget.custom()
+    widget.start()
+    hello = {"type": "hello", "nonce": "n-1", "server_time": widget.server_now, "auth_timeout": 10, "ping": 0}
+
+    unanswered(widget, hello)
+    accept(widget)
+
+    assert [timer.seconds for timer in widget.all(effects.SetTimer) if timer.name == "heartbeat"] == [1.0]
+
+
+@pytest.mark.contract("4.9/one-time", "D-10/nonce")
+def test_a_second_challenge_in_one_connection_gets_no_second_proof(make_widget: MakeWidget) -> None:
+    """F126: a connection has one nonce, and it is answered once."""
+    widget = make_widget(answers_frames=False).start()
+    greet(widget)
+
+    greet(widget)
+
+    assert nonces(widget) == ["n-1"]
+    assert widget.counts()["SendConnect"] == 1
+
+
+# a newer token at the wrong moment
+
+
+@pytest.mark.contract("D-10/refresh")
+def test_a_token_that_comes_while_an_older_one_is_judged_follows_at_once(make_widget: MakeWidget) -> None:
+    """F065: the proof stands for the older token, so the newer goes out as a refresh when the socket is ready."""
+    widget = make_widget(custom_login=True, answers_frames=False)
+    widget.stored = older = widget.custom()
+    widget.start()
+    greet(widget)
+    newer = widget.custom(exp=widget.server_now + 7200)
+
+    widget.feed(events.StoredTokenChanged(newer))
+    accept(widget)
+
+    assert [connect.token for connect in widget.all(effects.SendConnect)] == [older]
+    assert [frame["token"] for frame in widget.frames(Kind.REFRESH)] == [newer]
+
+
+def test_a_token_that_comes_before_the_proof_is_the_one_that_is_proved(make_widget: MakeWidget) -> None:
+    """The socket opens with the newest token there is, and needs no refresh."""
+    widget = make_widget(custom_login=True, answers_frames=False)
+    widget.stored = widget.custom()
+    widget.start()
+    newer = widget.custom(exp=widget.server_now + 7200)
+
+    widget.feed(events.StoredTokenChanged(newer))
+    greet(widget)
+    accept(widget)
+
+    assert [connect.token for connect in widget.all(effects.SendConnect)] == [newer]
+    assert widget.frames(Kind.REFRESH) == []
+
+
+def test_the_refusal_of_an_older_token_says_nothing_about_the_newer(make_widget: MakeWidget) -> None:
+    """It is tried with a socket of its own, and `getToken` is not called."""
+    widget = make_widget(custom_login=True, answers_frames=False)
+    widget.stored = widget.custom()
+    widget.start()
+    greet(widget)
+    newer = widget.custom(exp=widget.server_now + 7200)
+    widget.feed(events.StoredTokenChanged(newer))
+    widget.socket = widget.last(effects.OpenSocket).ref
+    widget.answers_frames = True
+
+    widget.close(Close.TOKEN)
+    widget.advance(1)
+
+    assert widget.last(effects.SendConnect).token == newer
+    assert widget.identity == ADA
+    assert widget.all(effects.CallGetToken) == []
+    assert widget.errors() == []

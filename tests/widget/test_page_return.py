@@ -1,0 +1,66 @@
+"""A page that the browser kept and shows again: who is there now, and on which connection."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from chatkey_widget import effects, events
+
+if TYPE_CHECKING:
+    from tests.widget.conftest import Driver
+
+MINUTES = 600.0
+"""Shorter than the token's life."""
+
+HOURS = 3 * 3600.0
+"""Longer."""
+
+
+def come_back(widget: Driver, *, after: float, stored: str | None) -> None:
+    """Show the page again after a time in which none of its timers ran; its socket's end is told last."""
+    kept = widget.socket
+    assert kept is not None
+    widget.now += after
+    widget.feed(events.StoredTokenChanged(stored), events.Woken("pageshow"), events.SocketClosed(kept, 1006))
+
+
+@pytest.mark.contract("2.8/exp-before-reuse")
+def test_a_member_whose_token_ended_meanwhile_is_asked_for_before_anything_connects(member: Driver) -> None:
+    """F081: the stored token has ended: the page is asked who is there, and nobody means the visitor."""
+    member.page = lambda call: events.GetTokenReturned(call.ref, None)
+    before = len(member.done)
+
+    come_back(member, after=HOURS, stored=member.stored)
+
+    fresh = [type(effect) for effect in member.done[before:]]
+    assert fresh.index(effects.CallGetToken) < fresh.index(effects.OpenSocket)
+    assert fresh.count(effects.OpenSocket) == 1
+    assert member.identity[0] == "visitor"
+    assert not member.view.person.member
+
+
+@pytest.mark.contract("2.8/deleted-by-logout")
+def test_a_member_who_logged_out_meanwhile_is_the_visitor_at_once(member: Driver) -> None:
+    """F081: the stored token is gone: the visitor is on the screen before the socket is, and there is one socket."""
+    before = len(member.done)
+
+    come_back(member, after=MINUTES, stored=None)
+
+    fresh = member.done[before:]
+    shown = next(effect.view for effect in fresh if isinstance(effect, effects.Show))
+    assert not shown.person.member
+    assert [type(effect) for effect in fresh].count(effects.OpenSocket) == 1
+    assert member.identity[0] == "visitor"
+
+
+def test_a_member_who_is_still_logged_in_comes_back_on_one_new_socket(member: Driver) -> None:
+    """F081: the positive twin: `getToken` knows the member, who goes on by one new socket."""
+    before = len(member.done)
+
+    come_back(member, after=HOURS, stored=member.stored)
+
+    fresh = [type(effect) for effect in member.done[before:]]
+    assert fresh.count(effects.OpenSocket) == 1
+    assert member.identity == ("member", "ada")

@@ -1,0 +1,77 @@
+"""Storage that fails: what is in memory instead, what is told of it, and where no window can be opened either."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from tests.widget.conftest import KEY, Driver, MakeWidget
+from tests.widget.test_runtime import TOKEN, World, run
+
+from chatkey_widget import effects, events
+from chatkey_widget.errors import Fault
+
+ELSEWHERE = "open this page in your browser"
+
+
+async def test_a_key_in_memory_keeps_its_token_in_memory_too() -> None:
+    """F003, F004: the token of the stored key, which may be back at the next load, is neither used nor written over."""
+    world = World(degraded="timeout", stored=TOKEN)
+
+    driven = run(world)
+    await world.until(lambda: "ready" in world.names())
+
+    assert "in memory" in world.asked
+    assert "token:reused" not in world.names()
+    assert "token:dropped" not in world.names()
+    assert ("storage:degraded", {"what": "key", "reason": "timeout"}) in world.told
+    driven.feed(events.ShutdownAsked())
+
+
+@pytest.mark.contract("D-12/always-chat")
+async def test_a_token_that_is_not_stored_still_makes_the_member() -> None:
+    """F016, WDG-012: localStorage refuses; the page is told, and the member connects."""
+    world = World(page=lambda: TOKEN, write_refused="QuotaExceededError")
+
+    driven = run(world)
+    await world.until(lambda: ("storage:degraded", {"what": "token", "reason": "QuotaExceededError"}) in world.told)
+    await world.until(lambda: "ready" in world.names())
+
+    assert world.errors() == []
+    assert [detail["uid"] for name, detail in world.told if name == "token:received"] == ["ada"]
+    driven.feed(events.ShutdownAsked())
+
+
+def test_storage_that_fails_again_and_again_is_told_once(member: Driver) -> None:
+    """Every renewal is refused; once is enough to know."""
+    for _ in range(3):
+        member.feed(events.TokenNotStored("SecurityError"))
+
+    assert member.emitted("storage:degraded") == [{"what": "token", "reason": "SecurityError"}]
+
+
+@pytest.mark.contract("D-12/always-chat")
+def test_a_browser_without_storage_and_windows_shows_where_to_sign_in(make_widget: MakeWidget) -> None:
+    """F023: the first press opens nothing; from then on a sentence stands in the place of the buttons."""
+    widget = make_widget(degraded="missing").start()
+    assert not widget.view.sign_in_elsewhere
+
+    widget.feed(events.SocialClicked("google"))
+    widget.feed(events.PopupBlocked(widget.last(effects.OpenPopup).ref))
+
+    assert widget.errors() == [Fault.POPUP_UNSUPPORTED]
+    assert widget.view.sign_in_elsewhere
+    assert widget.view.blocked is None
+    assert ELSEWHERE in str(widget.view.notice)
+    assert widget.identity == ("visitor", KEY.uid)
+
+
+def test_a_page_that_cannot_open_windows_never_shows_a_button(make_widget: MakeWidget) -> None:
+    """F023: `window.open` does not exist; that is known before anybody presses anything."""
+    with_windows = make_widget().start()
+
+    without = Driver(replace(with_windows.settings, popups=False)).start()
+
+    assert without.view.sign_in_elsewhere
+    assert without.errors() == []
+    assert not with_windows.view.sign_in_elsewhere

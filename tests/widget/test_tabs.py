@@ -1,0 +1,435 @@
+"""Several tabs of one browser: one cached token, one `getToken` at a time, one logout; no tab undoes another's work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.widget.conftest import KEY, OTHER_JKT
+
+from chatkey_protocol.codes import Close
+from chatkey_protocol.frames import Kind
+from chatkey_widget import effects, events
+from chatkey_widget.login import LOCK_SECONDS
+
+if TYPE_CHECKING:
+    from tests.widget.conftest import Driver, MakeWidget
+
+VISITOR = ("visitor", KEY.uid)
+ADA = ("member", "ada")
+GRACE = ("member", "google:42")
+
+
+@dataclass
+class Tabs:
+    """Tabs that share a cache and hear of its changes late; the lock lets one after the other ask the page."""
+
+    make_widget: MakeWidget
+    count: int
+    user: str | None = "ada"
+    stored: str | None = None
+    slow: bool = False
+    calls: list[effects.CallGetToken] = field(default_factory=list)
+    all: list[Driver] = field(default_factory=list)
+    _waiting: list[effects.CallGetToken] = field(default_factory=list)
+    _news: list[tuple[Driver, events.Event]] = field(default_factory=list)
+    _seen: dict[int, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for _ in range(self.count):
+            tab = self.make_widget(custom_login=True, page=self._asked, cached=self.stored)
+            self.all.append(tab)
+            self.each(lambda tab: tab.start(), tab)
+        self.settle()
+
+    def each(self, act: Callable[[Driver], object], *tabs: Driver) -> None:
+        """Let these tabs, or all, do something before any of them hears of the others."""
+        for tab in tabs or self.all:
+            act(tab)
+            self._share(tab)
+
+    def settle(self) -> None:
+        """Let everybody hear everything."""
+        while self._news:
+            tab, event = self._news.pop(0)
+            match event:
+                case events.StoredTokenChanged():
+                    tab.feed(events.StoredTokenChanged(self.stored))
+                case _ if self.stored is None:
+                    tab.feed(event)
+                case _:
+                    pass
+            self._share(tab)
+
+    @property
+    def identities(self) -> list[tuple[object, object]]:
+        return [tab.identity for tab in self.all]
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why the page was asked, call by call."""
+        return [call.reason for call in self.calls]
+
+    def answer(self) -> None:
+        """Let the page of slow tabs answer, call after call."""
+        while self._waiting:
+            call = self._waiting.pop(0)
+            (tab,) = (tab for tab in self.all if any(effect is call for effect in tab.done))
+            if effects.AbortGetToken(call.ref) not in tab.done:
+                tab.feed(self._asked_under_lock(call))
+                self._share(tab)
+                self.settle()
+
+    def _asked(self, call: effects.CallGetToken) -> events.Event | None:
+        if self.slow:
+            self._waiting.append(call)
+            return None
+        return self._asked_under_lock(call)
+
+    def _asked_under_lock(self, call: effects.CallGetToken) -> events.Event:
+        """Look into the cache, then ask the page."""
+        for tab in self.all:
+            self._share(tab)
+        if call.reason != "refresh" and self.stored is not None and self.stored != call.cached:
+            return events.TokenFound(call.ref, self.stored)
+        self.calls.append(call)
+        return events.GetTokenReturned(call.ref, self.user and self.all[0].custom(uid=self.user, jti=len(self.calls)))
+
+    def _share(self, tab: Driver) -> None:
+        """Do to the cache what the tab did, and let the others know."""
+        news: list[events.Event] = []
+        for effect in tab.done[self._seen.get(id(tab), 0) :]:
+            before = self.stored
+            match effect:
+                case effects.StoreToken(token):
+                    self.stored = token
+                case effects.DropToken(token) if token == self.stored:
+                    self.stored = None
+                case effects.AnnounceLogout():
+                    self.stored = None
+                    news.append(events.LogoutAsked(heard=True))
+                case _:
+                    pass
+            if self.stored != before:
+                news.append(events.StoredTokenChanged(self.stored))
+        self._seen[id(tab)] = len(tab.done)
+        for other in self.all:
+            other.stored = self.stored
+            self._news += [(other, event) for event in news if other is not tab]
+
+
+@pytest.fixture
+def make_tabs(make_widget: MakeWidget) -> Callable[..., Tabs]:
+    """Open tabs of one browser, one after the other."""
+
+    def make(count: int = 4, **options: object) -> Tabs:
+        return Tabs(make_widget, count, **options)  # type: ignore[arg-type]
+
+    return make
+
+
+def sleep(seconds: float) -> Callable[[Driver], None]:
+    return lambda tab: tab.sleep(seconds)
+
+
+@pytest.mark.contract("D-12/tabs")
+def test_tabs_that_were_opened_together_ask_once(make_tabs: Callable[..., Tabs]) -> None:
+    """F043: the first one asks, the others are the same member by its token."""
+    tabs = make_tabs()
+
+    assert tabs.identities == [ADA] * 4
+    assert tabs.reasons == ["load"]
+
+
+@pytest.mark.contract("D-12/tabs", "3/renewal")
+def test_one_tab_renews_for_all(make_tabs: Callable[..., Tabs]) -> None:
+    """F043: a minute before the token ends all want another; one call is made, and every socket gets its token."""
+    tabs = make_tabs()
+
+    tabs.each(lambda tab: tab.advance(3541))
+    tabs.settle()
+
+    assert tabs.reasons == ["load", "renew"]
+    assert [[frame["token"] for frame in tab.frames(Kind.REFRESH)] for tab in tabs.all] == [[tabs.stored]] * 4
+
+
+@pytest.mark.contract("D-12/tabs", "D-12/no-hammering")
+@pytest.mark.parametrize("slow", [False, True])
+def test_tabs_that_slept_past_the_end_of_their_token_ask_once_and_nobody_is_logged_out(
+    make_tabs: Callable[..., Tabs], *, slow: bool
+) -> None:
+    """F043: the tab that wakes last neither deletes what the first one got, nor takes its work for a logout."""
+    tabs = make_tabs()
+    tabs.slow = slow
+
+    tabs.each(sleep(10_800))
+    tabs.settle()
+    tabs.answer()
+
+    assert tabs.identities == [ADA] * 4
+    assert tabs.reasons == ["load", "renew"]
+    assert [tab.emitted("logout") for tab in tabs.all] == [[]] * 4
+
+
+@pytest.mark.contract("D-12/tabs")
+def test_tabs_that_slept_while_their_user_left_are_visitors(make_tabs: Callable[..., Tabs]) -> None:
+    """The twin of the above: the page says `null`."""
+    tabs = make_tabs()
+    tabs.user = None
+
+    tabs.each(sleep(10_800))
+    tabs.settle()
+
+    assert tabs.identities == [VISITOR] * 4
+    assert tabs.stored is None
+
+
+@pytest.mark.contract("D-12/no-hammering")
+def test_tabs_do_not_keep_each_other_asking(make_tabs: Callable[..., Tabs], make_widget: MakeWidget) -> None:
+    """WDG-007 in four tabs: every token is refused, each tab adopts the others', and still it ends."""
+
+    def refusing(**options: object) -> Driver:
+        return make_widget(
+            verdict=lambda c: ("token_signature", Close.TOKEN) if c["type"] == "user" else None, **options
+        )
+
+    tabs = Tabs(refusing, 4)
+
+    tabs.each(lambda tab: tab.advance(300))
+    tabs.settle()
+
+    assert len(tabs.calls) <= 2 * 4
+    assert tabs.identities == [VISITOR] * 4
+
+
+@pytest.mark.contract("D-12/tabs")
+def test_a_rotated_secret_logs_nobody_out_in_any_tab(make_tabs: Callable[..., Tabs]) -> None:
+    """F112: refused one after the other, they are members again by one new token, however long it takes to come."""
+    tabs = make_tabs()
+    tabs.slow = True
+
+    for tab in tabs.all:
+        tabs.each(lambda tab: tab.close(Close.TOKEN), tab)
+        tabs.settle()
+    tabs.answer()
+
+    assert tabs.identities == [ADA] * 4
+    assert tabs.reasons == ["load", "rejected"]
+    assert [tab.emitted("logout") for tab in tabs.all] == [[]] * 4
+
+
+@pytest.mark.contract("D-12/tabs", "2.8/deleted-by-logout")
+def test_a_logout_is_one_in_all_tabs(make_tabs: Callable[..., Tabs]) -> None:
+    """F190, WDG-011: followed once in each, whichever news comes first."""
+    tabs = make_tabs()
+
+    tabs.each(lambda tab: tab.feed(events.LogoutAsked()), tabs.all[0])
+    tabs.settle()
+
+    assert tabs.identities == [VISITOR] * 4
+    assert [tab.emitted("logout") for tab in tabs.all] == [[{"heard": False}], *[[{"heard": True}]] * 3]
+    assert tabs.stored is None
+
+
+@pytest.mark.contract("D-12/tabs")
+def test_a_logout_does_not_reach_who_logs_in_right_after_it(make_tabs: Callable[..., Tabs]) -> None:
+    """F196: logged out, and another one logged in, before the other tabs hear of either: they become the latter."""
+    tabs = make_tabs()
+    tabs.user = "bob"
+
+    tabs.each(lambda tab: tab.feed(events.LogoutAsked(), events.RefreshAsked()), tabs.all[0])
+    tabs.settle()
+
+    assert tabs.identities == [("member", "bob")] * 4
+
+
+def test_a_logout_deletes_a_token_this_tab_has_not_heard_of(make_tabs: Callable[..., Tabs]) -> None:
+    """F189: one that another tab stored a moment ago."""
+    tabs = make_tabs(2, user=None)
+    first, second = tabs.all
+    tabs.user = "ada"
+
+    tabs.each(lambda tab: tab.feed(events.RefreshAsked()), second)
+    tabs.each(lambda tab: tab.feed(events.LogoutAsked()), first)
+    tabs.settle()
+
+    assert tabs.stored is None
+    assert tabs.identities == [VISITOR] * 2
+
+
+@pytest.mark.contract("D-12/tabs")
+def test_a_logout_elsewhere_drops_a_call_that_began_before_it(make_widget: MakeWidget) -> None:
+    """F191 across tabs: a visitor's call is aborted and its answer ignored, and no logout is told of."""
+    widget = make_widget(custom_login=True, page=lambda _: None).start()
+    ref = widget.last(effects.CallGetToken).ref
+
+    widget.feed(events.LogoutAsked(heard=True), events.GetTokenReturned(ref, widget.custom()))
+
+    assert widget.last(effects.AbortGetToken).ref == ref
+    assert widget.identity == VISITOR
+    assert widget.emitted("logout") == []
+
+
+@pytest.mark.contract("D-12/tabs")
+def test_a_token_of_another_tab_does_not_stop_what_the_page_asked_for(member: Driver) -> None:
+    """F196: the page says that its user changed; what another tab got for the user of before is not the answer."""
+    answers: list[str] = []
+    member.page = lambda call: None
+    member.feed(events.RefreshAsked())
+    ref = member.last(effects.CallGetToken).ref
+
+    member.feed(events.StoredTokenChanged(member.custom(jti=2)))
+    answers.append(member.custom(uid="bob"))
+    member.feed(events.GetTokenReturned(ref, answers[-1]))
+
+    assert member.all(effects.AbortGetToken) == []
+    assert member.identity == ("member", "bob")
+    assert member.stored == answers[-1]
+
+
+def test_garbage_in_the_cache_does_not_keep_a_tab_from_asking(make_widget: MakeWidget) -> None:
+    """F017: what was found under the lock is of no use, so the page is asked after all."""
+    widget = make_widget(custom_login=True)
+    garbage = widget.custom(cnf={"jkt": OTHER_JKT})
+    widget.page = lambda call: (
+        events.TokenFound(call.ref, garbage)
+        if call.cached != garbage
+        else events.GetTokenReturned(call.ref, widget.custom())
+    )
+
+    widget.start()
+
+    assert widget.identity == ADA
+    assert [call.cached for call in widget.all(effects.CallGetToken)] == [None, garbage]
+
+
+@pytest.mark.contract("D-12/tabs")
+def test_a_token_that_has_ended_may_be_deleted_by_any_tab(member: Driver) -> None:
+    """F190: it is no logout, and the call for the next token goes on."""
+    member.page = lambda _: None
+    member.sleep(10_800)
+
+    member.feed(events.StoredTokenChanged(None))
+    in_between = member.emitted("logout"), len(member.all(effects.AbortGetToken))
+    member.feed(events.GetTokenReturned(member.last(effects.CallGetToken).ref, member.custom()))
+
+    assert in_between == ([], 0)
+    assert member.identity == ADA
+
+
+def test_a_cached_token_that_is_deleted_while_it_waits_for_the_time_is_not_taken(make_widget: MakeWidget) -> None:
+    """F190: on a page with a wrong clock, another tab logs out before the service has told the time."""
+    widget = make_widget(custom_login=True, server_ahead=-86_400, answers_tokens=False)
+    widget.stored = widget.custom()
+    widget.start()
+    ref = widget.last(effects.LoadVisitorToken).ref
+    token = widget.custom(uid=KEY.uid, type="visitor")
+
+    widget.feed(events.StoredTokenChanged(None), events.TokenLoaded(ref, token, "wss://chat.test/v1/socket"))
+
+    assert widget.identity == VISITOR
+    assert [call.reason for call in widget.all(effects.CallGetToken)] == ["load"]
+
+
+@pytest.mark.contract("D-12/tabs")
+@pytest.mark.parametrize(("fraction", "seconds"), [(0.0, LOCK_SECONDS), (0.5, 1.5 * LOCK_SECONDS)])
+def test_tabs_do_not_wait_for_a_frozen_one_for_ever_nor_end_waiting_together(
+    make_widget: MakeWidget, fraction: float, seconds: float
+) -> None:
+    """F043: longer than `getToken` may take, and by chance not as long as the others."""
+    widget = make_widget(custom_login=True)
+    widget.chance.value = fraction
+
+    widget.start()
+
+    assert widget.last(effects.CallGetToken).patience == seconds
+
+
+@pytest.mark.contract("D-12/force")
+def test_a_forced_refresh_shows_nothing_of_the_last_user_while_the_page_is_asked(member: Driver) -> None:
+    """F196: token, member and conversation are gone at once, in all tabs; then comes the new user."""
+    member.feed(events.MessageWritten("of ada"))
+    member.page = lambda _: None
+
+    member.feed(events.RefreshAsked(force=True))
+    meanwhile = member.identity, member.view.lines, member.stored, member.view.person.name
+    ref = member.last(effects.CallGetToken).ref
+    member.feed(events.GetTokenReturned(ref, member.custom(uid="bob")))
+
+    assert meanwhile == (VISITOR, (), None, None)
+    assert len(member.all(effects.AnnounceLogout)) == 1
+    assert member.emitted("logout") == []
+    assert member.identity == ("member", "bob")
+
+
+@pytest.mark.contract("D-12/latest-act", "D-12/force")
+@pytest.mark.parametrize(("force", "identity"), [(False, GRACE), (True, VISITOR)])
+def test_a_forced_refresh_ends_a_social_login_too(
+    make_widget: MakeWidget, force: bool, identity: tuple[str, str]
+) -> None:
+    """F197: the page says that whoever is here is not its user; else a social member stays where it has none."""
+    widget = make_widget(custom_login=True)
+    widget.stored = widget.identity_token()
+    widget.start()
+
+    widget.feed(events.RefreshAsked(force=force))
+
+    assert widget.identity == identity
+    assert (widget.stored is None) is force
+
+
+def test_a_token_of_another_tab_is_taken_while_the_time_is_in_doubt(member: Driver) -> None:
+    """F043, F053: the clock was set; the other tab's token is new, so its own `iat` tells the time."""
+    member.page = lambda _: None
+    member.server_ahead = 10_800
+    member.frame(type="pong", server_time=member.server_now)
+    member.server_ahead = 0
+    member.sleep(10_800)
+    newer = member.custom()
+
+    member.feed(events.StoredTokenChanged(newer))
+
+    assert member.last(effects.SendConnect).token == newer
+    assert member.identity == ADA
+
+
+def test_a_token_of_another_tab_ends_the_call_under_way(make_widget: MakeWidget) -> None:
+    """F043: what the page still answers is not needed, and changes nothing."""
+    widget = make_widget(custom_login=True, page=lambda _: None).start()
+    ref = widget.last(effects.CallGetToken).ref
+
+    widget.feed(events.StoredTokenChanged(widget.custom()), events.GetTokenReturned(ref, widget.custom(uid="bob")))
+
+    assert widget.last(effects.AbortGetToken).ref == ref
+    assert widget.identity == ADA
+
+
+def test_a_token_found_after_the_logout_is_not_taken(make_widget: MakeWidget) -> None:
+    """F191: this tab waited its turn, and the person logged out meanwhile."""
+    widget = make_widget(custom_login=True, page=lambda _: None).start()
+    ref = widget.last(effects.CallGetToken).ref
+
+    widget.feed(events.LogoutAsked(), events.TokenFound(ref, widget.custom()))
+
+    assert widget.identity == VISITOR
+
+
+def test_a_token_that_is_known_already_is_no_news(member: Driver) -> None:
+    """Told again, it neither goes over the socket nor is adopted."""
+    member.feed(events.StoredTokenChanged(member.stored))
+
+    assert member.frames(Kind.REFRESH) == []
+    assert member.emitted("token:adopted") == []
+
+
+@pytest.mark.contract("2.8/exp-before-reuse")
+def test_a_token_of_another_tab_that_has_ended_is_not_adopted(visitor: Driver) -> None:
+    """News may come late: a frozen tab hears of the login when it is over."""
+    now = visitor.server_now
+
+    visitor.feed(events.StoredTokenChanged(visitor.custom(iat=now - 7200, exp=now - 3600)))
+
+    assert visitor.identity == VISITOR
+    assert visitor.counts()["OpenSocket"] == 1

@@ -1,0 +1,149 @@
+"""docs/codes.md: every code there is, whoever tells it, and what it means to integrators and to visitors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from chatkey_protocol.codes import Close, Code
+from chatkey_server.identity.errors import MEANINGS
+from chatkey_widget.errors import MEANINGS as WIDGET_MEANINGS
+from chatkey_widget.errors import Fault, Phase, WidgetError
+from chatkey_widget.texts import LANGUAGES
+
+ENGLISH: Final = LANGUAGES["en"]
+
+START_CODES: Final = {
+    "insecure_context": ("The page came by plain http.", "Serve it over https, or from localhost.", False),
+    "csp_blocked": (
+        "The page's Content-Security-Policy blocks a file of the widget, or WebAssembly.",
+        "Add to the directive what the message names.",
+        False,
+    ),
+    "boot_failed": (
+        "The widget could not be started, or takes long.",
+        "Look whether all its files can be loaded, whole and with the right types.",
+        True,
+    ),
+    "already_initialized": (
+        "`initService()` was called for another provider.",
+        "Call `Service.shutdown()` first.",
+        False,
+    ),
+    "shutdown": ("`ready` was waited for, and `shutdown()` came first.", "Call `initService()` again.", False),
+}
+"""What `sdk.js` itself refuses, before there is a widget: cause, remedy, and whether it is tried again."""
+
+CAUSES: Final[dict[Fault, str]] = {
+    Fault.CONFIG_INVALID: "`ServiceConfig` lacks its `providerId`, or has a member of the wrong type.",
+    Fault.KEY_UNAVAILABLE: "The browser can make no key: `crypto.subtle` is missing.",
+    Fault.CONFIGURATION_UNREACHABLE: "The configuration endpoint does not answer, or not as it should.",
+    Fault.TOKEN_UNREACHABLE: "A token endpoint of the service does not answer, or not as it should.",
+    Fault.TOKEN_WRONG_TYPE: "`getToken` returned something that is neither a text nor null.",
+    Fault.TOKEN_EMPTY: "`getToken` returned an empty text.",
+    Fault.GETTOKEN_FAILED: "`getToken` threw, or its promise was rejected; the message quotes the reason.",
+    Fault.GETTOKEN_TIMEOUT: "`getToken` did not settle within 10 seconds.",
+    Fault.SOCKET_UNREACHABLE: "The socket could not be opened three times in a row.",
+    Fault.SOCKET_REFUSED: "The server closed the socket for a reason it did not give.",
+    Fault.FRAME_UNREADABLE: "The server sent something that the widget cannot read.",
+    Fault.MESSAGE_REFUSED: "The server did not take a message, a search or a call.",
+    Fault.POPUP_BLOCKED: "The browser opened no popup.",
+    Fault.POPUP_UNSUPPORTED: "The browser opened no popup and keeps no key: it is built into an app.",
+    Fault.POPUP_CLOSED: "The popup was closed before it reported a result.",
+    Fault.POPUP_LOST: "The browser cut the popup off from the page (`Cross-Origin-Opener-Policy`).",
+    Fault.WIDGET_FAILED: "A mistake in the widget itself.",
+}
+"""Why the widget tells its own codes; those it shares with others have their causes there."""
+
+DISAGREEMENT: Final = "Report this: widget and service disagree."
+TRIED: Final = "Nothing to do."
+"""What to do about codes of the server that say no more, and that no page can cause."""
+
+OAUTH: Final = ("oauth_", "social_", "state_")
+
+
+INTRODUCTION: Final = """\
+The page hears of these in the handle's `error` event and in `service:error`, as `{code, phase, message, remediation,
+retryable}`. The script tells of what happens before there is a widget, and rejects `ready` with it. The widget passes
+the server's codes on. What the person reads stands in the panel, in [one of three
+languages](decisions.md#d-12-what-the-widget-promises).
+"""
+SERVER: Final = """\
+Over HTTP in `error.code` with the status, on the socket in an `error` frame followed by the close code, in the message
+to the opener in `error.code`. `error.message` names the member at fault.
+"""
+
+
+def page(note: str) -> str:
+    """Return docs/codes.md."""
+    statuses = ((f"`{code}`", str(MEANINGS[code].status), str(MEANINGS[code].close.value)) for code in Code)
+    closes = ((str(close.value), close.name.lower().replace("_", " ")) for close in Close)
+    head = ("code", "of", "phase", "because", "what to do", "tried again", "the person reads")
+    return "\n".join(
+        (
+            f"# Codes\n\n{note}{INTRODUCTION}",
+            *_table(head, rows()),
+            f"\n## Of the server\n\n{SERVER}",
+            *_table(("code", "status", "close"), statuses),
+            "\n## Close codes\n",
+            *_table(("code", "meaning"), closes),
+            "",
+        )
+    )
+
+
+def rows() -> Iterator[tuple[str, ...]]:
+    """Yield a row for every code, in the order of the alphabet."""
+    for code in every_code():
+        yield f"`{code}`", ", ".join(_tellers(code)), _phase(code), _cause(code), *_rest(code)
+
+
+def every_code() -> list[str]:
+    """Return every code that a page can meet: of the script, the widget and the server."""
+    return sorted({*START_CODES, *map(str, WIDGET_MEANINGS), *map(str, Code)})
+
+
+def _tellers(code: str) -> Iterator[str]:
+    known = {"script": set(START_CODES), "widget": set(map(str, Fault)), "server": set(map(str, Code))}
+    return (teller for teller, codes in known.items() if code in codes)
+
+
+def _phase(code: str) -> Phase:
+    if code not in WIDGET_MEANINGS and code in START_CODES:
+        return "start"
+    return _error(code).phase
+
+
+def _cause(code: str) -> str:
+    if code in START_CODES:
+        return START_CODES[code][0]
+    return CAUSES[Fault(code)] if code not in set(Code) else _helped(Code(code))[0]
+
+
+def _rest(code: str) -> tuple[str, str, str]:
+    """Return what to do, whether it is tried again, and what the person reads."""
+    if code in WIDGET_MEANINGS:
+        error = _error(code)
+        notice = ENGLISH.notices[error.said] if error.said else ""
+        return error.remediation, "yes" if error.retryable else "no", notice
+    if code in START_CODES:
+        _, remedy, again = START_CODES[code]
+        return remedy, "yes" if again else "no", ""
+    again = MEANINGS[Code(code)].retryable
+    notice = ENGLISH.notices["sign_in_again"] if _phase(code) == "oauth" else ""
+    return _helped(Code(code))[1] or (TRIED if again else DISAGREEMENT), "yes" if again else "no", notice
+
+
+def _helped(code: Code) -> tuple[str, str]:
+    """Return the two halves of the server's own help: why, and what to do if it says so."""
+    cause, _, remedy = MEANINGS[code].help.rstrip(".").partition("; ")
+    return f"{cause}.", f"{remedy[:1].upper()}{remedy[1:]}." if remedy else ""
+
+
+def _error(code: str) -> WidgetError:
+    known = code in WIDGET_MEANINGS
+    return WidgetError(code, "", phase=None if known else "oauth" if code.startswith(OAUTH) else "socket")
+
+
+def _table(head: tuple[str, ...], body: Iterable[tuple[str, ...]]) -> Iterator[str]:
+    yield from (f"| {' | '.join(row)} |" for row in (head, ("---",) * len(head), *body))

@@ -1,0 +1,3 @@
+import asyncio
+
+class WebLoop(asyncio.BaseEventLoop): ...

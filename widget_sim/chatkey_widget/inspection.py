@@ -1,0 +1,39 @@
+"""What `debug()` tells of a widget: its state and its past, without anything that opens a door or names a person."""
+
+from collections.abc import Iterable, Mapping
+
+from chatkey_widget import redaction
+from chatkey_widget.context import Context
+from chatkey_widget.principal import identity
+from chatkey_widget.session import Session
+
+
+def of(ctx: Context, session: Session) -> dict[str, object]:
+    """Return the bundle's members, ready for JSON; times are the page's, in seconds since the epoch."""
+    principal, proof = session.principal, session.last_proof
+    return {
+        "provider_id": ctx.settings.provider_id,
+        "stage": session.stage.value,
+        "identity": identity(principal) if principal else None,
+        "uid": redaction.plain(principal.uid) if principal else None,
+        "visitor_uid": ctx.key.uid if ctx.key else None,
+        "jkt": ctx.key.jkt if ctx.key else None,
+        "claims": redaction.claims(session.claims) if session.claims else None,
+        "proof": {"header": redaction.claims(proof.header), "claims": redaction.claims(proof.claims)}
+        if proof
+        else None,
+        "storage": "degraded" if ctx.counters["storage:degraded"] else "kept",
+        "clock_offset": ctx.time.offset,
+        "timers": ctx.seconds_left(),
+        "counters": dict(ctx.counters),
+        "troubles": _past(ctx.troubles),
+        "events": _past(ctx.journal),
+    }
+
+
+def _past(entries: Iterable[Mapping[str, object]]) -> list[dict[str, object]]:
+    return [{**entry, "detail": _shown(entry["detail"])} for entry in entries]
+
+
+def _shown(detail: object) -> dict[str, object]:
+    return redaction.detail(detail) if isinstance(detail, Mapping) else {}

@@ -1,0 +1,58 @@
+"""What strangers may see: `debug()` goes into tickets, so nothing in it opens a door or names a person (D-12)."""
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+HIDDEN: Final = "hidden"
+
+_OPEN_CLAIMS: Final = frozenset(
+    {"pid", "uid", "type", "iat", "nbf", "exp", "jkt", "auth_provider"}
+    | {"typ", "alg", "kty", "crv", "x", "y", "htm", "htu"}
+)
+"""Claims and header members that are shown; a token may carry anything, so whatever is not known is hidden."""
+
+_CLAIMS: Final = frozenset({"claims", "header"})
+_PERSONAL: Final = frozenset({"name", "avatar"})
+_SECRETS: Final = (
+    (re.compile(r"eyJ[\w-]{5,}(?:\.[\w-]*)*"), HIDDEN),  # JSON in base64url: a token, or its beginning
+    (re.compile(r"[^\s@<>\"'(),;:=]+@[^\s@<>\"'(),;:]*\w"), HIDDEN),  # an e-mail address
+    (re.compile(r"(https?://[^\s?#]*[?#])[^\s\"'<>]+"), rf"\1{HIDDEN}"),  # what follows the path of an address
+)
+
+
+def plain(value: object) -> object:
+    """Return a copy without what looks like a secret: messages quote what the page's own code said."""
+    match value:
+        case str():
+            for pattern, replacement in _SECRETS:
+                value = pattern.sub(replacement, value)
+            return value
+        case Mapping():
+            return {str(name): plain(item) for name, item in value.items()}
+        case list() | tuple():
+            return [plain(item) for item in value]
+        case _:
+            return value
+
+
+def claims(payload: Mapping[str, object]) -> dict[str, object]:
+    """Return a token's or a proof's members, all of them, with the values of those that are known to be harmless."""
+    return {name: _claim(name, value) for name, value in payload.items()}
+
+
+def detail(members: Mapping[str, object]) -> dict[str, object]:
+    """Return the detail of an event without what is personal or secret in it."""
+    return {name: _member(name, value) for name, value in members.items()}
+
+
+def _claim(name: str, value: object) -> object:
+    if isinstance(value, Mapping):
+        return claims(value)
+    return plain(value) if name in _OPEN_CLAIMS else HIDDEN
+
+
+def _member(name: str, value: object) -> object:
+    if name in _CLAIMS and isinstance(value, Mapping):
+        return claims(value)
+    return HIDDEN if name in _PERSONAL and value is not None else plain(value)

@@ -1,0 +1,53 @@
+"""What the widget says to people, in the languages it speaks."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from chatkey_widget.texts.arabic import ARABIC
+from chatkey_widget.texts.english import ENGLISH
+from chatkey_widget.texts.german import GERMAN
+from chatkey_widget.texts.words import Notice, Texts
+
+__all__ = ["LANGUAGES", "SOCIALS", "Notice", "Texts", "choose", "initials", "social_name", "speaking"]
+
+LANGUAGES: Final[Mapping[str, Texts]] = {"en": ENGLISH, "de": GERMAN, "ar": ARABIC}
+STANDARD: Final = "en"
+
+_TAG: Final = re.compile(r"([a-z]{2,3})(?:[-_]([a-z]{4}))?(?:[-_]([a-z]{2}|[0-9]{3}))?(?![a-z0-9])", re.IGNORECASE)
+"""Language, script and region (BCP 47); what follows makes no difference to us, and could be a tag `Intl` refuses."""
+
+SOCIALS: Final = {
+    "google": "Google",
+    "facebook": "Facebook",
+    "github": "GitHub",
+    "gitlab": "GitLab",
+    "discord": "Discord",
+    "apple": "Apple",
+    "x": "X",
+    "tiktok": "TikTok",
+    "amazon": "Amazon",
+}
+
+
+def choose(wishes: Iterable[str]) -> str:
+    """Return the first tag among the wishes whose language the widget speaks, such as `de-AT`; else English."""
+    tags = filter(None, map(_TAG.match, wishes))
+    spoken = (tag for tag in tags if tag[1].lower() in LANGUAGES)
+    return next(("-".join(filter(None, tag.groups())) for tag in spoken), STANDARD)
+
+
+def speaking(locale: str) -> Texts:
+    """Return the texts for a tag that `choose` returned."""
+    return LANGUAGES[locale.partition("-")[0].lower()]
+
+
+def social_name(social: str) -> str:
+    """Return how a social provider writes itself."""
+    return SOCIALS.get(social, social.capitalize())
+
+
+def initials(name: str) -> str:
+    """Return up to two letters that stand for a name."""
+    words = [word for word in name.split() if word[0].isalnum()]
+    return "".join(word[0] for word in (words[:1] + words[-1:] if len(words) > 1 else words)).upper()

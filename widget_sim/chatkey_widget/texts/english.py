@@ -1,0 +1,71 @@
+"""English."""
+
+from typing import Final
+
+from chatkey_widget.texts.words import Texts
+
+ENGLISH: Final = Texts(
+    direction="ltr",
+    open="Open chat",
+    close="Close chat",
+    unread="{count} unread",
+    conversation="Conversation",
+    write="Write a message…",
+    message="Message",
+    send="Send",
+    search="Search",
+    search_this="Search this conversation",
+    found="{count} found",
+    nothing_found="Nothing found.",
+    back="Back to the conversation",
+    older="Show older messages",
+    call="Call us",
+    hang_up="Hang up",
+    dismiss="Dismiss",
+    title="Chat with us",
+    visitor="You are chatting as a visitor",
+    member="Signed in as {name}",
+    sign_in="Sign in",
+    sign_out="Sign out",
+    sign_in_intro="Sign in to keep your conversations with you on every device. Chatting as a visitor works, too.",
+    continue_with="Continue with {social}",
+    waiting_for="Waiting for the sign-in window…",
+    open_sign_in="Open the sign-in window",
+    you="You",
+    agent="Support",
+    links={
+        "connecting": "Connecting…",
+        "online": "Online",
+        "offline": "Reconnecting…",
+        "stopped": "Not available",
+    },
+    calls={
+        "none": "",
+        "calling": "Calling…",
+        "ringing": "Ringing…",
+        "active": "In a call",
+        "ended": "The call has ended",
+    },
+    states={"sending": "Sending…", "sent": "", "refused": "Not delivered"},
+    notices={
+        "needs_https": "Chat needs a secure (https) page.",
+        "old_browser": "Chat is not available in this browser.",
+        "unreachable": "We cannot reach the chat right now. Trying again…",
+        "connection_lost": "The connection was lost. Reconnecting…",
+        "not_available": "Chat is not available.",
+        "not_available_here": "Chat is not available here.",
+        "switched_off": "Chat is switched off at the moment.",
+        "message_refused": "Your message was not accepted.",
+        "too_fast": "That was a bit fast. Please wait.",
+        "too_many_windows": "The chat is open in too many windows. Please close one.",
+        "popup_blocked": (
+            "Your browser blocked the sign-in window. Allow pop-ups for this page and press the button again."
+        ),
+        "popup_closed": "The sign-in window was closed.",
+        "popup_lost": "This page lost sight of the sign-in window, so signing in cannot finish here.",
+        "open_in_browser": "This app opens no sign-in window. To sign in, open this page in your browser.",
+        "sign_in_again": "Signing in did not work. Please try again.",
+        "sign_in_cancelled": "Signing in was cancelled.",
+        "sign_in_gone": "This way of signing in is not available any more.",
+    },
+)

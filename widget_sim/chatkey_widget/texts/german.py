@@ -1,0 +1,78 @@
+"""German."""
+
+from typing import Final
+
+from chatkey_widget.texts.words import Texts
+
+GERMAN: Final = Texts(
+    direction="ltr",
+    open="Chat öffnen",
+    close="Chat schließen",
+    unread="{count} ungelesen",
+    conversation="Unterhaltung",
+    write="Nachricht schreiben …",
+    message="Nachricht",
+    send="Senden",
+    search="Suchen",
+    search_this="Diese Unterhaltung durchsuchen",
+    found="{count} gefunden",
+    nothing_found="Nichts gefunden.",
+    back="Zurück zur Unterhaltung",
+    older="Ältere Nachrichten zeigen",
+    call="Anrufen",
+    hang_up="Auflegen",
+    dismiss="Ausblenden",
+    title="Schreiben Sie uns",
+    visitor="Sie chatten als Gast",
+    member="Angemeldet als {name}",
+    sign_in="Anmelden",
+    sign_out="Abmelden",
+    sign_in_intro=(
+        "Melden Sie sich an, um Ihre Unterhaltungen auf jedem Gerät zu haben. Chatten geht auch ohne Anmeldung."
+    ),
+    continue_with="Weiter mit {social}",
+    waiting_for="Warten auf das Anmeldefenster …",
+    open_sign_in="Anmeldefenster öffnen",
+    you="Sie",
+    agent="Kundendienst",
+    links={
+        "connecting": "Verbindung wird aufgebaut …",
+        "online": "Verbunden",
+        "offline": "Verbindung wird wiederhergestellt …",
+        "stopped": "Nicht verfügbar",
+    },
+    calls={
+        "none": "",
+        "calling": "Anruf wird gestartet …",
+        "ringing": "Es klingelt …",
+        "active": "Im Gespräch",
+        "ended": "Das Gespräch ist beendet",
+    },
+    states={"sending": "Wird gesendet …", "sent": "", "refused": "Nicht zugestellt"},
+    notices={
+        "needs_https": "Der Chat braucht eine sichere Seite (https).",
+        "old_browser": "Der Chat ist in diesem Browser nicht verfügbar.",
+        "unreachable": "Der Chat ist gerade nicht erreichbar. Wir versuchen es weiter …",
+        "connection_lost": "Die Verbindung ist abgebrochen und wird wiederhergestellt …",
+        "not_available": "Der Chat ist nicht verfügbar.",
+        "not_available_here": "Der Chat ist hier nicht verfügbar.",
+        "switched_off": "Der Chat ist zurzeit ausgeschaltet.",
+        "message_refused": "Ihre Nachricht wurde nicht angenommen.",
+        "too_fast": "Das war etwas schnell. Bitte warten Sie kurz.",
+        "too_many_windows": "Der Chat ist in zu vielen Fenstern geöffnet. Bitte schließen Sie eines.",
+        "popup_blocked": (
+            "Ihr Browser hat das Anmeldefenster blockiert. "
+            "Erlauben Sie dieser Seite Pop-ups und drücken Sie den Knopf noch einmal."
+        ),
+        "popup_closed": "Das Anmeldefenster wurde geschlossen.",
+        "popup_lost": (
+            "Diese Seite hat das Anmeldefenster aus den Augen verloren; die Anmeldung lässt sich hier nicht beenden."
+        ),
+        "open_in_browser": (
+            "Diese App öffnet kein Anmeldefenster. Zum Anmelden öffnen Sie diese Seite bitte in Ihrem Browser."
+        ),
+        "sign_in_again": "Die Anmeldung hat nicht geklappt. Bitte versuchen Sie es noch einmal.",
+        "sign_in_cancelled": "Die Anmeldung wurde abgebrochen.",
+        "sign_in_gone": "Diese Art der Anmeldung gibt es nicht mehr.",
+    },
+)

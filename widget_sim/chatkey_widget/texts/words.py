@@ -1,0 +1,112 @@
+"""The shape of what the widget says to people: a language that lacks a text does not pass the type checker."""
+
+from dataclasses import dataclass
+from typing import Literal, TypedDict
+
+Notice = Literal[
+    "needs_https",
+    "old_browser",
+    "unreachable",
+    "connection_lost",
+    "not_available",
+    "not_available_here",
+    "switched_off",
+    "message_refused",
+    "too_fast",
+    "too_many_windows",
+    "popup_blocked",
+    "popup_closed",
+    "popup_lost",
+    "open_in_browser",
+    "sign_in_again",
+    "sign_in_cancelled",
+    "sign_in_gone",
+]
+"""What a person is told of an error."""
+
+
+class Notices(TypedDict):
+    """A sentence for every `Notice`."""
+
+    needs_https: str
+    old_browser: str
+    unreachable: str
+    connection_lost: str
+    not_available: str
+    not_available_here: str
+    switched_off: str
+    message_refused: str
+    too_fast: str
+    too_many_windows: str
+    popup_blocked: str
+    popup_closed: str
+    popup_lost: str
+    open_in_browser: str
+    sign_in_again: str
+    sign_in_cancelled: str
+    sign_in_gone: str
+
+
+class Links(TypedDict):
+    """A word for every `view.Link`."""
+
+    connecting: str
+    online: str
+    offline: str
+    stopped: str
+
+
+class Calls(TypedDict):
+    """A word for every `view.CallShown`."""
+
+    none: str
+    calling: str
+    ringing: str
+    active: str
+    ended: str
+
+
+class States(TypedDict):
+    """A word for the state of a message."""
+
+    sending: str
+    sent: str
+    refused: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Texts:
+    """Everything, in one language. `{count}` is a number as the language writes it, `{name}` a person's own."""
+
+    direction: Literal["ltr", "rtl"]
+    open: str
+    close: str
+    unread: str
+    conversation: str
+    write: str
+    message: str
+    send: str
+    search: str
+    search_this: str
+    found: str
+    nothing_found: str
+    back: str
+    older: str
+    call: str
+    hang_up: str
+    dismiss: str
+    title: str
+    visitor: str
+    member: str
+    sign_in: str
+    sign_out: str
+    sign_in_intro: str
+    continue_with: str
+    waiting_for: str
+    open_sign_in: str
+    you: str
+    agent: str
+    links: Links
+    calls: Calls
+    states: States
+    notices: Notices
