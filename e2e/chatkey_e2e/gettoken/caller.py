@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from email.utils import parsedate_to_datetime
 from types import TracebackType
-from typing import Final, Self
+from typing import Final, Self, TypedDict, Unpack
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
 from chatkey_e2e.gettoken import reading
@@ -38,6 +38,22 @@ def random_jkt() -> str:
         made = reading.encoded(secrets.token_bytes(32))
         if "-" in made and "_" in made and made[0] not in "-_":
             return made
+
+
+class Variation(TypedDict, total=False):
+    """How a call differs from an honest one.
+
+    The body is `raw`, or `body` as JSON, or an object with `jkt`, by default a new one. `headers` replace those of the
+    same name.
+    """
+
+    jkt: object
+    body: object
+    raw: bytes
+    method: str
+    query: Sequence[tuple[str, str]]
+    headers: Iterable[Header]
+    content_type: str | None
 
 
 class Caller:
@@ -107,36 +123,9 @@ class Caller:
 
     # asking
 
-    def ask(
-        self,
-        label: str,
-        session: Session,
-        *,
-        jkt: object = None,
-        body: object = None,
-        raw: bytes | None = None,
-        method: str = "POST",
-        query: Sequence[tuple[str, str]] = (),
-        headers: Iterable[Header] = (),
-        content_type: str | None = JSON,
-    ) -> Exchange:
-        """Call the endpoint as a session.
-
-        The body is `raw`, or `body` as JSON, or an object with `jkt`, by default a new one. `headers` replace those
-        of the same name.
-        """
-        request = self.request(
-            label,
-            session,
-            jkt=jkt,
-            body=body,
-            raw=raw,
-            method=method,
-            query=query,
-            headers=headers,
-            content_type=content_type,
-        )
-        return self.send(request, session)
+    def ask(self, label: str, session: Session, **how: Unpack[Variation]) -> Exchange:
+        """Call the endpoint as a session."""
+        return self.send(self.request(label, session, **how), session)
 
     def send(self, request: Request, session: Session | None = None) -> Exchange:
         """Send a request, follow redirects that keep the method on the same origin, and let the session learn."""
@@ -191,29 +180,24 @@ class Caller:
         """Return what may be shown of a call."""
         return evidence(exchange, self.target, self.masks)
 
-    def request(
-        self,
-        label: str,
-        session: Session,
-        *,
-        jkt: object = None,
-        body: object = None,
-        raw: bytes | None = None,
-        method: str = "POST",
-        query: Sequence[tuple[str, str]] = (),
-        headers: Iterable[Header] = (),
-        content_type: str | None = JSON,
-    ) -> Request:
+    def request(self, label: str, session: Session, **how: Unpack[Variation]) -> Request:
         """Return the request that `ask` sends."""
-        content = b""
-        if method == "POST":
-            asked = body if body is not None else {"jkt": jkt if jkt is not None else self.new_jkt()}
-            content = raw if raw is not None else json.dumps(asked, ensure_ascii=False).encode()
+        content, headers = self._content(how), tuple(how.get("headers", ()))
+        content_type = how.get("content_type", JSON)
         given = [*self._page_headers(), *self._added(session)]
         given += [("Content-Type", content_type)] if content_type and content else []
         replaced = {name.lower() for name, _ in headers}
         kept = [header for header in (*given, *session.headers) if header[0].lower() not in replaced]
-        return Request(label, method, _with_query(self.target.url, query), (*kept, *headers), content)
+        url = _with_query(self.target.url, how.get("query", ()))
+        return Request(label, how.get("method", "POST"), url, (*kept, *headers), content)
+
+    def _content(self, how: Variation) -> bytes:
+        if how.get("method", "POST") != "POST":
+            return b""
+        if "raw" in how:
+            return how["raw"]
+        asked = how["body"] if "body" in how else {"jkt": how["jkt"] if "jkt" in how else self.new_jkt()}
+        return json.dumps(asked, ensure_ascii=False).encode()
 
     def _added(self, session: Session) -> list[Header]:
         """Return the headers of --header; one for which the session has no cookie is left out."""

@@ -60,9 +60,9 @@ class Calls(Caller):
         return Session("nobody", learns=False)
 
     @property
-    def _same_browser(self) -> str | None:
-        """The jkt of the first call: whoever sits at that browser next has the same."""
-        return None if self.target.login is None else self.jkt_of(self.first)
+    def _same_browser(self) -> str:
+        """The jkt of the first call, if there is one: whoever sits at that browser next has the same."""
+        return self.new_jkt() if self.target.login is None else self.jkt_of(self.first)
 
     @property
     def anybody(self) -> Session:
