@@ -1,8 +1,8 @@
-"""Mutants of ourselves: `tests/mutants/mutants.toml` breaks the server in one line at a time, and a test must notice.
+"""Mutants of ourselves: `tests/mutants/*.toml` break server and widget in one line at a time; a test must notice each.
 
     python tools/mutants.py [WORD]
 
-applies each mutant (or those with WORD in file or name) to a copy of the server, never in the checkout, and runs the
+applies each mutant (or those with WORD in file or name) to a copy of its component, never in the checkout, and runs the
 test it names. It ends with `N killed, M survived`; a survivor is a failure, and so is a line that is no longer there.
 """
 
@@ -18,9 +18,9 @@ import sys
 import tempfile
 import time
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -29,8 +29,10 @@ from typing import Final
 import click
 
 ROOT: Final = Path(__file__).parents[1]
-SERVER: Final = ROOT / "server"
-LIST: Final = ROOT / "tests" / "mutants" / "mutants.toml"
+LISTS: Final = ROOT / "tests" / "mutants"
+PACKAGES: Final = {"server": "chatkey_server", "widget_sim": "chatkey_widget"}
+"""The components' folders, and the package of each that no test may import from anywhere but the copy."""
+
 LONGEST_SECONDS: Final = 120.0
 PRELOADED: Final = [
     "_hypothesis_pytestplugin",
@@ -60,9 +62,6 @@ PRELOADED: Final = [
 ]
 """What most tests import: loaded once, in the process that the others are forked from."""
 
-RAN: Final = 64
-"""Added to pytest's exit code: a process that fails on its own has another."""
-
 
 class MutantError(Exception):
     """A mutant that does not fit the code any more."""
@@ -70,7 +69,7 @@ class MutantError(Exception):
 
 @dataclass(frozen=True)
 class Mutant:
-    """One line of a file of the server, stripped of its indentation, and what stands there instead."""
+    """One line of a file, stripped of its indentation, and what stands there instead."""
 
     name: str
     file: str
@@ -78,8 +77,13 @@ class Mutant:
     replace: str
     killed_by: str
 
+    @property
+    def component(self) -> str:
+        """The folder that is copied, by the file's path."""
+        return self.file.partition("/")[0]
+
     def of(self, text: str) -> str:
-        """Return the mutated text. Raises `MutantError` unless the line is there once and the result is Python."""
+        """Return the mutated text. Raises `MutantError` unless the line is there once and Python stays Python."""
         lines = text.splitlines(keepends=True)
         places = [number for number, line in enumerate(lines) if line.strip() == self.find]
         if len(places) != 1:
@@ -87,10 +91,11 @@ class Mutant:
         line = lines[places[0]]
         lines[places[0]] = line.replace(self.find, self.replace)
         mutated = "".join(lines)
-        try:
-            compile(mutated, self.file, "exec", dont_inherit=True)
-        except SyntaxError as wrong:
-            raise MutantError(f"{self.name!r} is no Python: {wrong}") from None
+        if self.file.endswith(".py"):
+            try:
+                compile(mutated, self.file, "exec", dont_inherit=True)
+            except SyntaxError as wrong:
+                raise MutantError(f"{self.name!r} is no Python: {wrong}") from None
         return mutated
 
 
@@ -105,23 +110,26 @@ class Verdict:
 
 
 def mutants() -> list[Mutant]:
-    """Return all of them, in the order of the file."""
-    return [Mutant(**entry) for entry in tomllib.loads(LIST.read_text())["mutant"]]
+    """Return all of them, in the order of the files."""
+    lists = [tomllib.loads(file.read_text()) for file in sorted(LISTS.glob("*.toml"))]
+    return [Mutant(**entry) for each in lists for entry in each["mutant"]]
 
 
 @click.command
 @click.argument("word", default="")
 def main(word: str) -> None:
-    """Break the server in one line at a time, and see that its test notices."""
+    """Break server and widget in one line at a time, and see that a test notices."""
     chosen = [mutant for mutant in mutants() if word in mutant.file or word in mutant.name]
     if not chosen:
         raise click.BadParameter(f"there is no mutant with {word!r} in file or name")
     if "forkserver" in multiprocessing.get_all_start_methods():
         multiprocessing.set_start_method("forkserver")
         multiprocessing.set_forkserver_preload(PRELOADED)
-    with _copy(SERVER) as unbroken, ThreadPoolExecutor(max_workers=os.cpu_count()) as workers:
-        compileall.compile_dir(unbroken, quiet=1)
-        _check_unbroken(unbroken, sorted({mutant.killed_by for mutant in chosen}))
+    with ExitStack() as copies, ThreadPoolExecutor(max_workers=os.cpu_count()) as workers:
+        unbroken = {name: copies.enter_context(_copy(ROOT / name)) for name in {mutant.component for mutant in chosen}}
+        for name, copy in unbroken.items():
+            compileall.compile_dir(copy, quiet=1)
+            _check_unbroken(copy, sorted({mutant.killed_by for mutant in chosen if mutant.component == name}))
         verdicts = []
         for verdict in workers.map(partial(_judge, unbroken), chosen):
             _show(verdict)
@@ -133,41 +141,42 @@ def main(word: str) -> None:
 
 def _check_unbroken(unbroken: Path, tests: Sequence[str]) -> None:
     """A test that fails anyway kills nothing."""
-    code, output = _run(unbroken.parent, tests)
-    if code != RAN:
+    code, output = _run(unbroken, tests)
+    if code != 0:
         raise click.ClickException(f"Without any mutant the tests fail:\n{output}")
 
 
-def _judge(unbroken: Path, mutant: Mutant) -> Verdict:
+def _judge(unbroken: Mapping[str, Path], mutant: Mutant) -> Verdict:
     started = time.monotonic()
-    with _copy(unbroken) as server:
-        path = server.parent / mutant.file
+    with _copy(unbroken[mutant.component]) as copy:
+        path = copy.parent / mutant.file
         try:
             path.write_text(mutant.of(path.read_text()))
         except MutantError as gone:
             return Verdict(mutant, "UNFIT", 0, str(gone))
         Path(importlib.util.cache_from_source(str(path))).unlink(missing_ok=True)
-        code, output = _run(server.parent, [mutant.killed_by])
-    outcome = {RAN: "SURVIVED", RAN + 1: "killed", None: "HUNG"}.get(code, "UNTESTED")
+        code, output = _run(copy, [mutant.killed_by])
+    outcome = {0: "SURVIVED", 1: "killed", None: "HUNG"}.get(code, "UNTESTED")
     return Verdict(mutant, outcome, time.monotonic() - started, output)
 
 
 def _show(verdict: Verdict) -> None:
     mutant = verdict.mutant
-    where, test = mutant.file.removeprefix("server/chatkey_server/"), mutant.killed_by.rpartition("::")[2]
-    click.echo(f"{verdict.outcome:9} {verdict.seconds:4.1f} s  {where:26} {mutant.name}  ({test})")
+    where, test = mutant.file.partition("/")[2], mutant.killed_by.rpartition("::")[2]
+    click.echo(f"{verdict.outcome:9} {verdict.seconds:4.1f} s  {where:43} {mutant.name}  ({test})")
     if verdict.outcome != "killed":
         click.echo(verdict.output)
 
 
 @contextmanager
-def _copy(server: Path) -> Iterator[Path]:
-    """Copy the server's folder; the built assets, which are large, are only pointed to."""
+def _copy(component: Path) -> Iterator[Path]:
+    """Copy a component's folder; the built assets, which are large, are only pointed to."""
     with tempfile.TemporaryDirectory(prefix="chatkey-mutant-") as name:
-        copy = Path(name) / "server"
-        shutil.copytree(server, copy, ignore=shutil.ignore_patterns("built"))
+        copy = Path(name) / component.name
+        shutil.copytree(component, copy, ignore=shutil.ignore_patterns("built", "node_modules"))
         built = Path("chatkey_server", "assets", "built")
-        (copy / built).symlink_to(_installed() / built, target_is_directory=True)
+        if (copy / built).parent.is_dir():
+            (copy / built).symlink_to(_installed() / built, target_is_directory=True)
         yield copy
 
 
@@ -179,40 +188,41 @@ def _installed() -> Path:
     return Path(spec.origin).parents[1]
 
 
-def _run(folder: Path, tests: Sequence[str]) -> tuple[int | None, str]:
-    """Run tests against the copy in a process of their own; the code is `RAN` and pytest's, None for one that hung."""
-    log = folder / "output.txt"
+def _run(copy: Path, tests: Sequence[str]) -> tuple[int | None, str]:
+    """Run tests against the copy in a process of their own; the code is pytest's, None if it hung or died.
+
+    The code comes in a file: of a process's own exit code, another thread that starts one may be the first to hear.
+    """
+    log, ended = copy.parent / "output.txt", copy.parent / "code.txt"
     log.touch()
-    process = multiprocessing.Process(target=_pytest, args=(folder, tests, log))
+    process = multiprocessing.Process(target=_pytest, args=(copy, tests, log))
     process.start()
     process.join(LONGEST_SECONDS + len(tests))
-    if process.exitcode is None:
-        process.kill()
-        process.join()
-        return None, log.read_text()
-    return process.exitcode, log.read_text()
+    process.kill()
+    process.join()
+    return int(ended.read_text()) if ended.exists() else None, log.read_text()
 
 
-def _pytest(folder: Path, tests: Sequence[str], log: Path) -> None:
-    """Run pytest on the copy, and exit with `RAN` and its code."""
+def _pytest(copy: Path, tests: Sequence[str], log: Path) -> None:
+    """Run pytest on the copy, and leave its code."""
     with log.open("w") as output:
         os.dup2(output.fileno(), 1)
         os.dup2(output.fileno(), 2)
     os.chdir(ROOT)
-    copy = str(folder / "server")
-    os.environ |= {"PYTHONPATH": copy, "PYTHONDONTWRITEBYTECODE": "1", "HYPOTHESIS_STORAGE_DIRECTORY": str(folder)}
-    sys.path.insert(0, copy)
+    path, database = str(copy), str(copy.parent)
+    os.environ |= {"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1", "HYPOTHESIS_STORAGE_DIRECTORY": database}
+    sys.path.insert(0, path)
     sys.dont_write_bytecode = True
     import pytest  # noqa: PLC0415 - in the child, which is forked before it
 
     gc.freeze()  # what was preloaded is nobody's garbage
     options = ("-x", "-q", "--no-header", "--tb=short", "--assert=plain", "-p", "no:cacheprovider")
-    code = pytest.main([*options, f"--basetemp={folder / 'tmp'}", *tests])
-    server = sys.modules.get("chatkey_server")
-    if server is None or not str(server.__file__).startswith(copy):
-        sys.stderr.write(f"the tests did not run the copy in {copy}\n")
+    code = pytest.main([*options, f"--basetemp={copy.parent / 'tmp'}", *tests])
+    package = sys.modules.get(PACKAGES[copy.name])
+    if package is not None and not str(package.__file__).startswith(path):
+        sys.stderr.write(f"the tests did not run the copy in {path}\n")
         code = pytest.ExitCode.INTERNAL_ERROR
-    sys.exit(RAN + code)
+    (copy.parent / "code.txt").write_text(str(int(code)))
 
 
 if __name__ == "__main__":
