@@ -43,6 +43,10 @@ def realistic(make_browser: MakeBrowser, make_context: MakeContext, business: Bu
     return ShopPage(page, business).open()
 
 
+BUSY = "() => { setTimeout(() => { const end = performance.now() + 2500; while (performance.now() < end); }); }"
+"""Longer than it takes to approve: the window has reported and closed itself before the page gets round to either."""
+
+
 # Pressed
 
 
@@ -185,3 +189,15 @@ def test_a_provider_that_was_switched_off_is_told_and_its_button_goes(
     visitor.widget.search("still here")
 
     expect(visitor.widget.panel.get_by_role("button", name="Sign in", exact=True)).to_be_hidden()
+
+
+@pytest.mark.contract("4.6/popup", "D-09/accepted-once")
+def test_a_result_that_meets_a_busy_page_counts(widget: WidgetPage) -> None:
+    """Firefox no longer knows who sent a message once the sender's window is closed."""
+    consent = widget.sign_in_with("google")
+    widget.wait_for_event("oauth:opened")
+
+    widget.page.evaluate(BUSY)
+    consent.approve()
+
+    widget.wait_for("member")

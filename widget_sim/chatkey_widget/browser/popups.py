@@ -54,8 +54,17 @@ class BrowserPopups:
         self._window = None
 
     def is_source(self, event: Any) -> bool:
-        """Tell whether a message event comes from the popup."""
-        return self._window is not None and bool(js.Object.is_(member(event, "source"), self._window))
+        """Tell whether a message event comes from the popup.
+
+        If its window is closed by the time the message arrives, a browser may no longer know the sender: Firefox does
+        not. Its origin and the nonce in it still say whose it is (D-09).
+        """
+        if self._window is None:
+            return False
+        source = member(event, "source")
+        if source is None or source is jsnull:
+            return bool(self._window.closed)
+        return bool(js.Object.is_(source, self._window))
 
     def _look_later(self, listener: PopupListener) -> None:
         self._watch = asyncio.get_running_loop().call_later(LOOK_SECONDS, self._look, listener)
