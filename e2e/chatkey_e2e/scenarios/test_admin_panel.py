@@ -24,9 +24,7 @@ def admin(stack: Stack, make_context: MakeContext, witness: Witness) -> AdminPag
     return admin
 
 
-@pytest.mark.only_on(
-    "chromium", "webkit", because="Piccolo Admin's list of rows to choose from does not open in Firefox"
-)
+@pytest.mark.only_on("chromium", "webkit", because="Piccolo Admin's list of rows does not open in Firefox")
 @pytest.mark.contract("D-19/one-set-of-rules", "D-19/write-only")
 def test_own_keys_without_a_secret_are_refused_and_with_it_the_shop_offers_the_login(
     admin: AdminPage, business: Business, witness: Witness, shop: ShopPage
