@@ -125,6 +125,40 @@ def test_a_network_that_is_back_does_not_bring_everybody_back_at_once(visitor: D
     assert visitor.timers["reconnect"] - visitor.now == pytest.approx(0.4)
 
 
+def test_a_network_that_is_back_during_a_failing_attempt_is_tried_again_soon(make_widget: MakeWidget) -> None:
+    """F094: the attempt began without a network; word of one came before the browser gave it up."""
+    widget = make_widget(answers_frames=False).start()
+    widget.chance.value = 0.9
+    for _ in range(8):
+        fail_to_open(widget)
+        widget.advance(SOCKET_CAP)
+    widget.feed(events.Woken("online"))
+
+    fail_to_open(widget)
+    soon = widget.timers["reconnect"] - widget.now
+    widget.advance(1)
+    fail_to_open(widget)
+    later = widget.timers["reconnect"] - widget.now
+
+    assert soon == pytest.approx(0.9)
+    assert later == pytest.approx(0.9 * SOCKET_CAP)
+
+
+def test_whoever_looked_at_the_page_before_a_restart_waits_with_the_crowd(visitor: Driver) -> None:
+    """F143: waking up hastens what is under way, and nothing later."""
+    visitor.chance.value = 0.9
+    visitor.feed(events.Woken("visible"))
+
+    visitor.close(1012)
+
+    assert visitor.timers["reconnect"] - visitor.now == pytest.approx(0.9 * CROWD_BASE)
+
+
+def fail_to_open(widget: Driver) -> None:
+    widget.socket = widget.last(effects.OpenSocket).ref
+    widget.close(1006)
+
+
 def test_a_line_that_is_down_for_days_is_still_tried() -> None:
     """However many attempts failed, the next wait is the longest there is."""
     assert full_jitter(100_000, fraction=1.0) == SOCKET_CAP

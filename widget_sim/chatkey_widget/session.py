@@ -106,6 +106,7 @@ class Session:
         self._failures = 0
         self._refusals = 0
         self._was_ready = False
+        self._woken = False
         self._beat_at = 0.0
         self._unanswered = 0
         self._refreshing = False
@@ -145,9 +146,11 @@ class Session:
         """Look whether the connection still lives: after sleep, a hidden tab, or time offline."""
         if self.stage is Stage.WAITING:
             self._ctx.hasten("reconnect")
-        elif self.stage is Stage.READY and self._time_jumped():
+        elif self.stage is not Stage.READY:
+            self._woken = True  # the attempt that is under way may fail for what was before
+        elif self._time_jumped():
             return self._start_over()
-        elif self.stage is Stage.READY and "probe" not in self._ctx.timers:
+        elif "probe" not in self._ctx.timers:
             self.send({"type": Kind.PING})
             self._ctx.set_timer("probe", PROBE_SECONDS)
         return None
@@ -180,7 +183,7 @@ class Session:
         if 400 <= event.status < 500 and event.status != 429:
             self._ctx.report(WidgetError(code, event.message, phase="token"))
         self._failures += 1
-        delay = max(event.retry_after or 0.0, full_jitter(self._failures, fraction=self._ctx.chance.fraction()))
+        delay = max(event.retry_after or 0.0, self._delay())
         if self.stage is Stage.READY:
             self._ctx.set_timer("refresh", max(1.0, delay))
         else:
@@ -259,7 +262,7 @@ class Session:
     def _connect(self) -> None:
         self._ref = self._ctx.new_ref()
         self._complaint = None
-        self._was_ready = False
+        self._was_ready = self._woken = False
         self.stage = Stage.LOADING
         if not isinstance(self.principal, Custom):
             self._load()
@@ -323,7 +326,7 @@ class Session:
         if self.principal is None or frame.get("identity") != identity(self.principal):
             raise UnreadableFrame("identity")
         self.stage = Stage.READY
-        self._was_ready = True
+        self._was_ready, self._woken = True, False
         self._beat_at = self._ctx.now
         self._unanswered = 0
         self._ctx.cancel_timer("connect")
@@ -429,10 +432,14 @@ class Session:
 
     def _retry(self, *, base: float = 1.0) -> None:
         self._failures += 1
-        delay = full_jitter(self._failures, fraction=self._ctx.chance.fraction(), base=base)
+        delay = self._delay(base)
         message = f"The socket failed {self._failures} times in a row."
         why = self._complaint or Refused(Fault.SOCKET_UNREACHABLE, message)
         self._wait(delay, why.code, why.message)
+
+    def _delay(self, base: float = 1.0) -> float:
+        fraction = self._ctx.chance.fraction()
+        return fraction if self._woken else full_jitter(self._failures, fraction=fraction, base=base)
 
     def _wait(self, delay: float, code: str, message: str) -> None:
         self.stage = Stage.WAITING
