@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
@@ -259,11 +259,13 @@ def _debians(machine: Machine, kind: Kind) -> Found | None:
     apt, package = machine.which("apt-get"), DEBIAN_PACKAGES.get(kind)
     if not (machine.is_root and apt and package):
         return None
-    install = [apt, "install", "--yes", "--no-install-recommends", package]
-    if not (machine.run([apt, "update"], INSTALL_SECONDS) and machine.run(install, INSTALL_SECONDS)):
+    install = [apt, "install", "--yes", "--no-install-recommends"]
+    if not (machine.run([apt, "update"], INSTALL_SECONDS) and machine.run([*install, package], INSTALL_SECONDS)):
         return None
-    executable = machine.which(package)
-    return Found(kind, executable, "Debian's package, just installed") if executable else None
+    if kind == "chromium":
+        machine.run([*install, SHELL], INSTALL_SECONDS)  # older Debians have none: it is quicker, not needed
+    found = _systems(machine, kind)
+    return replace(found, how="Debian's package, just installed") if found else None
 
 
 def _cache_folder(machine: Machine) -> Path:

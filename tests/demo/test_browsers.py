@@ -30,6 +30,22 @@ class Commands:
         return self._succeed
 
 
+class Apt(Commands):
+    """Debian's packages by name, each with the command it brings; Playwright's own browsers can't be had."""
+
+    def __init__(self, **packages: str | None) -> None:
+        super().__init__(succeed=True)
+        self._packages = {name.replace("_", "-"): command for name, command in packages.items() if command}
+
+    def __call__(self, command: list[str], seconds: float) -> bool:
+        super().__call__(command, seconds)
+        return command[-1] == "update" or (command[1] == "install" and command[-1] in self._packages)
+
+    def which(self, name: str) -> str | None:
+        installed = f"--no-install-recommends {name}" in self.ran
+        return "/usr/bin/apt-get" if name == "apt-get" else self._packages.get(name) if installed else None
+
+
 @pytest.fixture
 def bare(tmp_path: Path) -> Machine:
     """A machine without any browser, on which nothing can be installed."""
@@ -103,19 +119,26 @@ def test_a_failed_installation_leads_to_the_systems_and_is_not_tried_again_for_a
     assert len(commands.ran) == 2
 
 
-def test_root_on_debian_gets_the_package(bare: Machine) -> None:
-    commands = Commands(succeed=True)
+@pytest.mark.parametrize("shell", ["/usr/bin/chromium-headless-shell", None])
+def test_root_on_debian_gets_the_package_and_the_quick_one_where_there_is_one(bare: Machine, shell: str | None) -> None:
+    apt = Apt(chromium="/usr/bin/chromium", chromium_headless_shell=shell)
 
-    def which(name: str) -> str | None:
-        installed = "--no-install-recommends chromium" in commands.ran
-        return {"apt-get": "/usr/bin/apt-get", "chromium": "/usr/bin/chromium" if installed else None}.get(name)
+    found = find(replace(bare, run=apt, which=apt.which, is_root=True))
 
-    machine = replace(bare, run=commands, which=which, is_root=True)
+    assert found == Found("chromium", "/usr/bin/chromium", "Debian's package, just installed", shell)
+    assert apt.ran == [
+        "install chromium",
+        "/usr/bin/apt-get update",
+        "--no-install-recommends chromium",
+        "--no-install-recommends chromium-headless-shell",
+    ]
 
-    found = find(machine)
 
-    assert found == Found("chromium", "/usr/bin/chromium", "Debian's package, just installed")
-    assert commands.ran == ["install chromium", "/usr/bin/apt-get update", "--no-install-recommends chromium"]
+def test_root_without_debians_packages_is_told_what_to_do(bare: Machine) -> None:
+    apt = Apt()
+
+    with pytest.raises(NoBrowserError, match="No browser was found"):
+        find(replace(bare, run=apt, which=apt.which, is_root=True))
 
 
 def test_without_any_browser_the_message_says_what_to_do(bare: Machine) -> None:
@@ -231,15 +254,10 @@ def test_a_firefox_of_the_system_is_found(bare: Machine, names: dict[str, str], 
 
 
 def test_root_on_debian_gets_the_package_of_firefox(bare: Machine) -> None:
-    commands = Commands(succeed=True)
-
-    def which(name: str) -> str | None:
-        installed = "--no-install-recommends firefox-esr" in commands.ran
-        return {"apt-get": "/usr/bin/apt-get", "firefox-esr": "/usr/bin/firefox-esr" if installed else None}.get(name)
-
+    apt = Apt(firefox_esr="/usr/bin/firefox-esr")
     environ = {**bare.environ, "CHATKEY_BROWSER": "firefox"}
 
-    found = find(replace(bare, environ=environ, run=commands, which=which, is_root=True))
+    found = find(replace(bare, environ=environ, run=apt, which=apt.which, is_root=True))
 
     assert found == Found("firefox", "/usr/bin/firefox-esr", "Debian's package, just installed")
 

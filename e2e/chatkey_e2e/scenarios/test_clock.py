@@ -8,7 +8,8 @@ from chatkey_e2e.business import Business
 from chatkey_e2e.pages.shop import ShopPage
 from chatkey_e2e.pages.widget import WidgetPage
 from chatkey_e2e.plugin import Advance
-from chatkey_e2e.witness import Witness
+from chatkey_e2e.witness import Witness, claims_of
+from chatkey_protocol.frames import Kind
 
 HOUR = 3600
 FIVE_YEARS = 5 * 365 * 24 * HOUR
@@ -78,7 +79,7 @@ def test_a_page_whose_clock_is_wrong_is_told_once_and_works(
 @pytest.mark.contract("3/renewal", "2.6/refresh", "D-10/reconnect")
 @pytest.mark.parametrize("who", ["visitor", "member"])
 def test_a_laptop_that_slept_for_three_hours_gets_a_token_first_and_a_socket_second(
-    advance: Advance, shop: ShopPage, business: Business, stack: Stack, who: str
+    advance: Advance, shop: ShopPage, business: Business, witness: Witness, who: str
 ) -> None:
     """WDG-019, F062: every timer and every reason to wake up comes at once: one request, then one socket."""
     widget = shop.open()
@@ -86,6 +87,7 @@ def test_a_laptop_that_slept_for_three_hours_gets_a_token_first_and_a_socket_sec
         shop.sign_in()
     context, uid, sockets = shop.page.context, widget.uid, counted(widget, "socket:opening")
     endpoint = f"**{business.visitor_token_path}?*" if who == "visitor" else "**/chat/token"
+    first = witness.socket_tokens[-1]
     asked: list[Route] = []
     context.route(endpoint, lambda route: asked.append(route))  # noqa: PLW0108  (Playwright takes no built-in method)
 
@@ -93,11 +95,14 @@ def test_a_laptop_that_slept_for_three_hours_gets_a_token_first_and_a_socket_sec
         context.clock.fast_forward(3 * HOUR * 1000)
         widget.page.evaluate(WAKE_UP)
     sockets_before_the_token = counted(widget, "socket:opening")
-    stack.advance(3 * HOUR)
+    business.stack.advance(3 * HOUR)
     with widget.expect_event("socket:ready"):
         asked[0].continue_()
     widget.send("Good morning")
 
+    used = witness.frames(Kind.CONNECT)[-1]["token"]
+    assert claims_of(used)["iat"] >= claims_of(first)["iat"] + 3 * HOUR
+    assert widget.stored(business.storage_key) == (used if who == "member" else None)
     assert len(asked) == 1
     assert sockets_before_the_token == sockets
     assert counted(widget, "socket:opening") == sockets + 1
