@@ -43,6 +43,16 @@ def test_a_message_is_shown_at_once_and_acknowledged(anyone: Driver) -> None:
     assert sent["body"] == "Hello"
 
 
+def test_a_message_written_before_the_key_is_ready_is_sent(make_widget: MakeWidget) -> None:
+    """A browser may take seconds to give its key; whoever is quicker loses nothing."""
+    widget = make_widget()
+
+    widget.feed(events.MessageWritten("Hello"), events.Started(secure=True))
+
+    assert [frame["body"] for frame in widget.frames(Kind.MESSAGE)] == ["Hello"]
+    assert bodies(widget) == [("Hello", "sending")]
+
+
 @pytest.mark.contract("2.7/custom-on-first")
 def test_the_members_name_travels_in_a_header(member: Driver, visitor: Driver) -> None:
     """A visitor has no name to send."""

@@ -488,7 +488,7 @@ async def test_a_blocked_popup_is_known_within_the_click(world: World) -> None:
     driven = run(world)
     await world.until(lambda: "ready" in world.names())
     world.popup_opens = False
-    driven.machine._appearance = driven.machine._shown.appearance.__class__(socials=("google",))
+    driven.feed(events.ConfigurationLoaded({"auth": {"oauth_providers": ["google"]}}))
 
     driven.feed(events.SocialClicked("google"))
 

@@ -1,18 +1,64 @@
-"""The configuration endpoint's answer (contract 2.2), read leniently: what is missing or unknown has a default."""
+"""The business's configuration (contract 2.2): asked for until it is there, kept fresh, read leniently."""
 
 import re
 from collections.abc import Mapping
 from typing import Final
 
 from chatkey_protocol.names import ANNOUNCED_SOCIALS, AVAILABLE_SOCIALS
+from chatkey_widget.backoff import full_jitter
+from chatkey_widget.context import Context
+from chatkey_widget.effects import LoadConfiguration
+from chatkey_widget.errors import Fault, WidgetError
+from chatkey_widget.events import ConfigurationFailed
 from chatkey_widget.view import Appearance
+
+FRESH_SECONDS: Final = 60.0
+"""Contract 4.1: an admin's change reaches an open panel within about this time."""
 
 _COLOUR: Final = re.compile(r"#[0-9a-fA-F]{6}")
 _SOCIALS: Final = frozenset({*AVAILABLE_SOCIALS, *ANNOUNCED_SOCIALS})
 
 
+class Configuration:
+    """What the business chose: `appearance` is None until it is known."""
+
+    def __init__(self, ctx: Context) -> None:
+        self._ctx = ctx
+        self.appearance: Appearance | None = None
+        self._asked_at = 0.0
+        self._failures = 0
+
+    @property
+    def socials(self) -> tuple[str, ...]:
+        """The social logins that are offered."""
+        return self.appearance.socials if self.appearance else ()
+
+    def loaded(self, data: Mapping[str, object]) -> None:
+        """Take the endpoint's answer."""
+        self.appearance = appearance(data)
+        self._asked_at = self._ctx.now
+        self._failures = 0
+        self._ctx.emit("configuration:loaded", socials=list(self.socials))
+
+    def failed(self, event: ConfigurationFailed) -> None:
+        """Ask again after a while, without end; the page is told once."""
+        self._failures += 1
+        if self._failures == 1:
+            message = event.message or f"The configuration endpoint answered {event.status}."
+            self._ctx.report(WidgetError(Fault.CONFIGURATION_UNREACHABLE, message))
+        delay = full_jitter(self._failures, fraction=self._ctx.chance.fraction(), cap=FRESH_SECONDS)
+        self._ctx.set_timer("configuration", max(event.retry_after or 0.0, 0.5 + delay))
+
+    def freshen(self) -> None:
+        """Ask for it anew if somebody looks and it is old."""
+        old = self._ctx.now - self._asked_at >= FRESH_SECONDS
+        if old and self.appearance is not None and "configuration" not in self._ctx.timers:
+            self._asked_at = self._ctx.now
+            self._ctx.do(LoadConfiguration())
+
+
 def appearance(data: Mapping[str, object]) -> Appearance:
-    """Return what the screen needs of the configuration."""
+    """Return what the screen needs of the endpoint's answer: what is missing or unknown has a default."""
     livechat, service, ui, auth = (_block(data, name) for name in ("livechat", "service", "ui", "auth"))
     standard = Appearance()
     return Appearance(

@@ -1,39 +1,28 @@
 """The widget's state machine: events in, effects out. It decides who the widget is; its parts do the rest (D-12)."""
 
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import Final
 
-from chatkey_widget import configuration, events, inspection, texts, tokens
-from chatkey_widget.backoff import full_jitter
+from chatkey_widget import events, inspection, tokens
 from chatkey_widget.cache import Cache
 from chatkey_widget.chat import Chat
+from chatkey_widget.configuration import Configuration
 from chatkey_widget.context import Chance, Context, Settings
 from chatkey_widget.effects import (
     Effect,
     LoadConfiguration,
     PrepareKey,
     Reason,
-    Show,
     TearDown,
 )
 from chatkey_widget.errors import Fault, Phase, WidgetError
 from chatkey_widget.frames import UnreadableFrame
 from chatkey_widget.login import Login
+from chatkey_widget.panel import Panel
 from chatkey_widget.principal import Custom, Member, Principal, Social, Visitor, identity, person, same_person
 from chatkey_widget.server_time import ServerTime
 from chatkey_widget.session import TERMINAL, Established, Outcome, Reauth, Refused, Session, Stage
 from chatkey_widget.social import SocialFlow
-from chatkey_widget.view import Appearance, Link, Page, View
-
-CONFIGURATION_SECONDS: Final = 60.0
-"""Contract 4.1: an admin's change reaches an open panel within about this time."""
-
-_LINKS: Final[Mapping[Stage, Link]] = {
-    Stage.READY: "online",
-    Stage.WAITING: "offline",
-    Stage.STOPPED: "stopped",
-}
+from chatkey_widget.view import Page
 
 
 class Machine:
@@ -45,17 +34,13 @@ class Machine:
         self._login = Login(self._ctx)
         self._flow = SocialFlow(self._ctx)
         self._chat = Chat(self._ctx, self._session)
-        self._appearance: Appearance | None = None
-        self._configured_at = 0.0
-        self._configuration_failures = 0
         self._cache = Cache(self._ctx)
+        self._configuration = Configuration(self._ctx)
+        self._panel = Panel(self._ctx)
         self._held: Member | None = None
         self._told: tuple[str, str] | None = None
-        self._open = False
-        self._page: Page = "chat"
         self._early: list[events.Event] = []
         self._over = False
-        self._shown = View()
 
     def handle(self, event: events.Event, now: float) -> list[Effect]:
         """Take one event at the page's time `now` (seconds since the epoch); return what is to be done, in order."""
@@ -72,7 +57,7 @@ class Machine:
             **inspection.of(self._ctx, self._session),
             "cached_token": self._cache.token is not None,
             "signing_in": self._flow.social,
-            "panel": {"open": self._open, "page": self._page, "locale": self._shown.locale},
+            "panel": self._panel.debug(),
         }
 
     def note(self, error: WidgetError) -> None:
@@ -93,8 +78,10 @@ class Machine:
                 self._ctx.emit("storage:degraded", what="token", reason=reason)
             case events.ConfigurationLoaded(data):
                 self._configured(data)
+            case events.ConfigurationFailed(code=str(code), message=message) if code in TERMINAL:
+                self._stop(WidgetError(code, message))
             case events.ConfigurationFailed():
-                self._configuration_failed(event)
+                self._configuration.failed(event)
             case events.TokenLoaded():
                 self._token_loaded(event)
             case events.TokenFailed() if self._session.awaits(event.ref):
@@ -127,7 +114,7 @@ class Machine:
             case events.Woken():
                 self._ctx.hasten("configuration")
                 self._follow(self._session.wake())
-            case events.RefreshAsked() | events.LogoutAsked() if self._ctx.key is None:
+            case events.RefreshAsked() | events.LogoutAsked() | events.MessageWritten() if self._ctx.key is None:
                 self._early.append(event)
             case events.RefreshAsked(force):
                 self._refresh_asked(force=force)
@@ -154,7 +141,7 @@ class Machine:
                 self._toggle(is_open=is_open)
             case events.PageChosen(page):
                 self._turn_to(page)
-            case events.MessageWritten(body) if self._session.principal is not None:
+            case events.MessageWritten(body):
                 self._chat.write(body)
             case events.SearchAsked(query):
                 self._chat.search(query)
@@ -230,35 +217,11 @@ class Machine:
         self._ask("load")
         return False
 
-    # the configuration
-
     def _configured(self, data: Mapping[str, object]) -> None:
-        self._appearance = configuration.appearance(data)
-        self._configured_at = self._ctx.now
-        self._configuration_failures = 0
-        self._ctx.emit("configuration:loaded", socials=list(self._appearance.socials))
+        self._configuration.loaded(data)
         uri = data.get("socket_uri")
         if isinstance(uri, str):
             self._session.configured(uri)
-
-    def _configuration_failed(self, event: events.ConfigurationFailed) -> None:
-        code = event.code or Fault.CONFIGURATION_UNREACHABLE
-        if code in TERMINAL:
-            self._stop(WidgetError(code, event.message))
-            return
-        self._configuration_failures += 1
-        if self._configuration_failures == 1:
-            message = event.message or f"The configuration endpoint answered {event.status}."
-            self._ctx.report(WidgetError(Fault.CONFIGURATION_UNREACHABLE, message))
-        fraction = self._ctx.chance.fraction()
-        delay = full_jitter(self._configuration_failures, fraction=fraction, cap=CONFIGURATION_SECONDS)
-        self._ctx.set_timer("configuration", max(event.retry_after or 0.0, 0.5 + delay))
-
-    def _keep_configuration_fresh(self) -> None:
-        old = self._ctx.now - self._configured_at >= CONFIGURATION_SECONDS
-        if self._open and old and self._appearance is not None and "configuration" not in self._ctx.timers:
-            self._configured_at = self._ctx.now
-            self._ctx.do(LoadConfiguration())
 
     # who the widget is
 
@@ -327,7 +290,7 @@ class Machine:
                 raise UnreadableFrame("type")  # noqa: TRY301 (one way out for every frame that cannot be read)
             outcome = self._session.frame(frame)
             if self._session.stage is Stage.READY:
-                self._chat.frame(frame, panel_open=self._open)
+                self._chat.frame(frame, panel_open=self._panel.open)
         except UnreadableFrame as error:
             message = f"A frame of the server has no usable member {error.member!r}."
             self._ctx.report(WidgetError(Fault.FRAME_UNREADABLE, message))
@@ -462,12 +425,12 @@ class Machine:
                 self._session.timer(name)
             case _:
                 self._follow(self._session.timer(name))
-                self._keep_configuration_fresh()
+                self._look()
 
     # login and logout by the person, here and in other tabs
 
     def _social_clicked(self, social: str) -> None:
-        if self._appearance is not None and social in self._appearance.socials:
+        if social in self._configuration.socials:
             self._ctx.notice = None
             self._flow.start(social)
 
@@ -477,7 +440,7 @@ class Machine:
             return
         self._login.cancel()
         self._held = None
-        self._page = "chat"
+        self._panel.page = "chat"
         self._session.forgive()
         self._cache.keep(member.token)
         self._become(member)
@@ -538,45 +501,21 @@ class Machine:
     # the screen
 
     def _toggle(self, *, is_open: bool) -> None:
-        self._open = is_open
+        self._panel.open = is_open
         if is_open:
             self._chat.read()
-            self._keep_configuration_fresh()
+        self._look()
 
     def _turn_to(self, page: Page) -> None:
-        self._page = page
+        self._panel.page = page
         if page != "search":
             self._chat.search("")
-        self._keep_configuration_fresh()
+        self._look()
+
+    def _look(self) -> None:
+        if self._panel.open:
+            self._configuration.freshen()
 
     def _show(self) -> None:
-        if self._over:
-            return
-        if self._member is not None and self._page == "sign-in":
-            self._page = "chat"
-        appearance = self._appearance or Appearance()
-        locale = self._locale(appearance)
-        view = self._chat.show(
-            replace(
-                self._shown,
-                visible=self._appearance is not None or self._ctx.notice is not None,
-                open=self._open,
-                page=self._page,
-                appearance=appearance,
-                locale=locale,
-                link=_LINKS.get(self._session.stage, "connecting"),
-                person=person(self._session.principal),
-                signing_in=self._flow.social,
-                sign_in_elsewhere=not self._flow.possible,
-                blocked=self._flow.blocked_social if self._ctx.notice == "popup_blocked" else None,
-                notice=self._ctx.notice and texts.speaking(locale).notices[self._ctx.notice],
-            )
-        )
-        if view != self._shown:
-            self._shown = view
-            self._ctx.do(Show(view))
-
-    def _locale(self, appearance: Appearance) -> str:
-        """The page's choice comes first, then the business's, then the browser's (D-12)."""
-        settings = self._ctx.settings
-        return texts.choose((settings.locale, appearance.locale, *settings.languages))
+        if not self._over:
+            self._panel.show(self._configuration.appearance, self._session, self._flow, self._chat)
