@@ -21,6 +21,9 @@ FROZEN = 25
 
 THREE_HOURS = 3 * 3600
 
+HALF_A_HANG = 6
+"""Seconds; `getToken` is given up after 10. The second tab waits for one half only: its patience lasts longer."""
+
 NOTE_TIMES = """() => {
   window.at = {};
   for (const name of ["logout", "identity:changed"]) Service.on(name, () => { window.at[name] ??= Date.now(); });
@@ -123,13 +126,14 @@ def test_a_tab_whose_call_comes_to_nothing_does_not_keep_the_next_one_waiting(
     shop.sign_in_elsewhere()
     with shop.page.expect_request(TOKEN_URL):
         shop.open()
+    advance(HALF_A_HANG)
     waiting = open_beside().widget
     requested, asked = waiting.events("token:requested"), len(witness.asked(f"/{shop.business.slug}/chat/token"))
 
     if ending == "closed":
         shop.page.close()
     else:
-        advance(11)
+        advance(HALF_A_HANG)
     waiting.wait_for("member")
 
     assert [request["reason"] for request in requested] == ["load"]
