@@ -38,12 +38,15 @@ KEYS = {"Enter", "Escape"}
         ("en_GB", "de", (), "en-GB"),
         ("deutsch", "", ("de-Latn-DE-u-co-phonebk",), "de-Latn-DE"),
         ("<de>", "", (), "en"),
+        ("", "en", ("de-AT", "en", "en-GB", "en-US"), "en-GB"),
+        ("", "de-CH", ("de-AT",), "de-CH"),
+        ("AR", "", ("en-GB", "ar-EG"), "ar-EG"),
     ],
 )
 def test_the_pages_choice_comes_before_the_businesss_and_the_browsers(
     page: str, business: str, browser: tuple[str, ...], chosen: str
 ) -> None:
-    """The first wish whose language the widget speaks, with the region that tells how times are written."""
+    """The first wish whose language the widget speaks; its region, or the reader's, tells how times are written."""
     assert texts.choose((page, business, *browser)) == chosen
 
 

@@ -31,10 +31,15 @@ SOCIALS: Final = {
 
 
 def choose(wishes: Iterable[str]) -> str:
-    """Return the first tag among the wishes whose language the widget speaks, such as `de-AT`; else English."""
+    """Return the first tag among the wishes whose language the widget speaks, such as `de-AT`; else English.
+
+    A tag without a region gives way to a later one of its language that has one: `en` and `en-GB` are `en-GB`.
+    """
     tags = filter(None, map(_TAG.match, wishes))
-    spoken = (tag for tag in tags if tag[1].lower() in LANGUAGES)
-    return next(("-".join(filter(None, tag.groups())) for tag in spoken), STANDARD)
+    spoken = [tag for tag in tags if tag[1].lower() in LANGUAGES]
+    alike = [tag for tag in spoken if tag[1].lower() == spoken[0][1].lower()]
+    best = next((tag for tag in alike if tag[3]), alike[0] if alike else None)
+    return "-".join(filter(None, best.groups())) if best else STANDARD
 
 
 def speaking(locale: str) -> Texts:
