@@ -328,3 +328,46 @@ def test_the_screen_is_drawn_only_when_something_changed(visitor: Driver) -> Non
     visitor.advance(200)
 
     assert len(visitor.all(effects.Show)) == shown
+
+
+@pytest.mark.contract("D-15/outage")
+def test_what_the_server_cannot_do_just_now_is_asked_again(visitor: Driver) -> None:
+    """A database that is away for seconds: the message is under way until it is stored, and the history is loaded."""
+    visitor.feed(events.MessageWritten("Hello"))
+    sent, history = visitor.frames(Kind.MESSAGE)[0], visitor.frames(Kind.HISTORY)[-1]
+    for frame in (sent, history):
+        visitor.frame(type="error", id=frame["id"], code="unavailable", message="Away.", retryable=True)
+    state = visitor.view.lines[0].state
+
+    visitor.advance(10)
+
+    assert state == "sending"
+    assert visitor.frames(Kind.MESSAGE) == [sent, sent]
+    assert len(visitor.frames(Kind.HISTORY)) == 2
+    assert visitor.errors() == ["unavailable", "unavailable"]
+
+
+def test_what_was_put_off_waits_for_the_connection(visitor: Driver) -> None:
+    """Nothing is sent over a socket that is gone; the next connection begins with it."""
+    visitor.feed(events.MessageWritten("Hello"))
+    sent = visitor.frames(Kind.MESSAGE)[0]
+    visitor.frame(type="error", id=sent["id"], code="unavailable", message="Away.", retryable=True)
+    visitor.close(1006)
+
+    visitor.feed(events.TimerFired("again"))
+    posted = len(visitor.frames(Kind.MESSAGE))
+    visitor.advance(60)
+
+    assert posted == 1
+    assert visitor.frames(Kind.MESSAGE) == [sent, sent]
+
+
+@pytest.mark.contract("2.7/custom-on-first")
+def test_a_name_that_is_new_goes_out_with_the_next_message(member: Driver) -> None:
+    """F200: the same person with another name: agents read the new one."""
+    member.page = lambda call: events.GetTokenReturned(call.ref, member.custom(name="Ada King"))
+
+    member.feed(events.RefreshAsked())
+    member.feed(events.MessageWritten("Hello"))
+
+    assert member.frames(Kind.MESSAGE)[-1]["headers"] == {"name": "Ada King"}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.widget.conftest import KEY, NOW
 
+from chatkey_protocol.codes import Close
 from chatkey_protocol.frames import Kind
 from chatkey_widget import effects, events
 from chatkey_widget.errors import Fault
@@ -201,3 +202,29 @@ def test_the_time_is_whole_seconds_and_a_way_over_the_network() -> None:
     assert (time.learn(NOW + 60, NOW), time.offset) == (None, 60.0)
     assert (time.learn(NOW + 61, NOW), time.offset) == (-61.0, 61.0)
     assert math.isclose(time.at(NOW), NOW + 61)
+
+
+@pytest.mark.contract("D-12/always-chat")
+def test_a_member_who_looks_in_for_a_moment_every_few_hours_stays_one(member: Driver) -> None:
+    """F062: a token that ended while the phone slept was not refused: the page is asked for the next one every time."""
+    for _ in range(3):
+        member.now += 3 * HOUR
+        member.feed(events.Woken("visible"))
+        member.advance(20)
+
+    assert member.identity == ADA
+    assert member.errors() == []
+
+
+def test_a_backend_whose_tokens_end_at_once_is_left_alone(member: Driver) -> None:
+    """A token that ended a moment after it was asked for was useless; after two of them the page is asked no more."""
+    member.page = lambda call: events.GetTokenReturned(call.ref, member.custom(exp=member.server_now + 20))
+    calls = member.counts()["CallGetToken"]
+
+    for _ in range(2):
+        member.now += 21
+        member.close(Close.TOKEN_EXPIRED)
+    member.advance(HOUR)
+
+    assert member.identity == ("visitor", KEY.uid)
+    assert member.counts()["CallGetToken"] - calls == 1

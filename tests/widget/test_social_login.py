@@ -501,3 +501,17 @@ def test_a_click_before_the_key_is_ready_opens_nothing(make_widget: MakeWidget) 
 
     assert widget.view.appearance.socials == ("google",)
     assert widget.all(effects.OpenPopup) == []
+
+
+def test_a_401_that_is_not_the_services_own_is_tried_again(make_widget: MakeWidget) -> None:
+    """F087: a gateway that answers in the service's place judges no token."""
+    widget = make_widget(answers_tokens=False)
+    widget.stored = token = widget.identity_token()
+    widget.start()
+    ref = widget.last(effects.ExchangeIdentityToken).ref
+    widget.answers_tokens = True
+
+    widget.feed(events.TokenFailed(ref, 401, None, "The service answered 401 without the expected JSON."))
+    widget.advance(2)
+
+    assert (widget.identity, widget.stored) == (GRACE, token)

@@ -333,6 +333,35 @@ def test_a_cached_token_that_is_deleted_while_it_waits_for_the_time_is_not_taken
     assert [call.reason for call in widget.all(effects.CallGetToken)] == ["load"]
 
 
+def test_a_page_without_a_user_ends_a_cached_login_that_waits_for_the_time(make_widget: MakeWidget) -> None:
+    """F195: on a page with a wrong clock, `getToken` answers `null` before the service has told the time."""
+    widget = make_widget(custom_login=True, server_ahead=-86_400, answers_tokens=False)
+    widget.stored = widget.custom()
+    widget.start()
+    ref = widget.last(effects.LoadVisitorToken).ref
+    token = widget.custom(uid=KEY.uid, type="visitor")
+
+    widget.feed(events.RefreshAsked())
+    widget.feed(events.TokenLoaded(ref, token, "wss://chat.test/v1/socket"))
+
+    assert widget.identity == VISITOR
+    assert widget.stored is None
+
+
+def test_a_page_without_a_user_ends_no_social_login_that_waits_for_the_time(make_widget: MakeWidget) -> None:
+    """D-12: what the page's own login says of its users, it does not say of those of a social login."""
+    widget = make_widget(custom_login=True, server_ahead=-86_400, answers_tokens=False)
+    widget.stored = token = widget.identity_token()
+    widget.start()
+    ref = widget.last(effects.LoadVisitorToken).ref
+
+    widget.feed(events.RefreshAsked())
+    widget.answers_tokens = True
+    widget.feed(events.TokenLoaded(ref, widget.custom(uid=KEY.uid, type="visitor"), "wss://chat.test/v1/socket"))
+
+    assert (widget.identity, widget.stored) == (GRACE, token)
+
+
 @pytest.mark.contract("D-12/tabs")
 @pytest.mark.parametrize(("fraction", "seconds"), [(0.0, LOCK_SECONDS), (0.5, 1.5 * LOCK_SECONDS)])
 def test_tabs_do_not_wait_for_a_frozen_one_for_ever_nor_end_waiting_together(

@@ -487,3 +487,38 @@ def test_a_server_that_accepts_before_the_proof_is_not_believed(make_widget: Mak
 
     assert widget.emitted("ready") == []
     assert widget.view.link == "connecting"
+
+
+@pytest.mark.contract("D-12/always-chat")
+def test_opening_the_panel_tries_again_what_was_refused(make_widget: MakeWidget) -> None:
+    """F138: who wants to chat is not sent away for what was wrong an hour ago; who does not look, asks for nothing."""
+    widget = make_widget(verdict=lambda _: ("token_signature", Close.TOKEN)).start()
+    widget.advance(300)
+    sockets = widget.counts()["OpenSocket"]
+    widget.feed(events.PanelToggled(open=True))
+    tried = widget.counts()["OpenSocket"]
+    widget.advance(300)
+    refused = widget.counts()["OpenSocket"], widget.view.link
+    widget.verdict = lambda _: None
+
+    widget.feed(events.PanelToggled(open=False))
+    closed = widget.counts()["OpenSocket"]
+    for is_open in (True, False, True):
+        widget.feed(events.PanelToggled(is_open))
+
+    assert (tried, refused) == (sockets + 1, (sockets + 2, "stopped"))
+    assert (closed, widget.counts()["OpenSocket"]) == (sockets + 2, sockets + 3)
+    assert widget.view.link == "online"
+    assert widget.view.notice is None
+
+
+def test_opening_the_panel_asks_for_a_configuration_that_was_refused(make_widget: MakeWidget) -> None:
+    """A provider that was switched off and is on again."""
+    widget = make_widget()
+    widget.feed(events.KeyReady(KEY), events.ConfigurationFailed(403, "provider_off", "Switched off."))
+    stopped = widget.view.link, widget.counts()["LoadConfiguration"]
+
+    widget.feed(events.PanelToggled(open=True))
+
+    assert stopped == ("stopped", 0)
+    assert (widget.view.link, widget.counts()["LoadConfiguration"]) == ("online", 1)

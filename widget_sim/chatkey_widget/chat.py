@@ -15,6 +15,9 @@ from chatkey_widget.view import CallShown, Line, View
 MESSAGE_CHARS: Final = 4000
 """The composer takes no more; the server's own limit is the same unless it is set otherwise."""
 
+AGAIN_SECONDS: Final = 5.0
+"""What the server could not do just now is asked for again after this time, or up to twice as long."""
+
 CALL_ENDED_SECONDS: Final = 5.0
 """How long the end of a call stays on the screen."""
 
@@ -60,9 +63,13 @@ class Chat:
         self._conversation = self._conversations.setdefault(_name(principal), Conversation())
 
     def connected(self) -> None:
+        """Begin on a new connection."""
+        self._conversation.call = "none"
+        self.again()
+
+    def again(self) -> None:
         """Load the history, and send again what was not acknowledged: same ids, so it is stored once."""
         self._ask_history()
-        self._conversation.call = "none"
         for line in self._conversation.in_order():
             if line.state == "sending":
                 self._post(line)
@@ -147,7 +154,7 @@ class Chat:
         return self._session.stage is Stage.READY
 
     def _headers(self) -> Mapping[str, object]:
-        name = person(self._principal).name
+        name = person(self._session.principal).name
         return {"headers": {"name": name}} if name else {}
 
     def _post(self, line: Line) -> None:
@@ -196,7 +203,11 @@ class Chat:
     def _refused(self, frame: Mapping[str, object]) -> None:
         frame_id, conversation = text(frame, "id"), self._conversation
         line = conversation.lines.get(frame_id)
-        if line is not None and line.state == "sending":
+        is_under_way = line is not None and line.state == "sending"
+        if frame.get("retryable") is True and (is_under_way or frame_id == conversation.history_id):
+            self._put_off(frame)
+            return
+        if line is not None and is_under_way:
             conversation.lines[frame_id] = replace(line, state="refused")
         if frame_id == conversation.call_id:
             conversation.call = "none"
@@ -204,6 +215,10 @@ class Chat:
             conversation.found = ()
         message = f"{text(frame, 'code')}: {text(frame, 'message')}"
         self._ctx.report(WidgetError(Fault.MESSAGE_REFUSED, message))
+
+    def _put_off(self, frame: Mapping[str, object]) -> None:
+        self._ctx.report(WidgetError(text(frame, "code"), text(frame, "message"), phase="chat", retryable=True))
+        self._ctx.set_timer("again", AGAIN_SECONDS * (1 + self._ctx.chance.fraction()))
 
 
 def _name(principal: Principal) -> tuple[str, str]:

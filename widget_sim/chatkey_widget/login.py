@@ -35,6 +35,7 @@ class Login:
         self._reason: Reason = "load"
         self._failures = 0
         self._useless = 0
+        self._asked_at = 0.0
         self._warned = False
 
     @property
@@ -90,6 +91,11 @@ class Login:
         """The member has been connected for a while: earlier useless tokens are forgotten."""
         self._useless = 0
 
+    def ended(self) -> None:
+        """The token in use came to its end: if it was asked for a while ago, that says nothing against the next one."""
+        if self._ctx.now - self._asked_at > MARGIN_SECONDS:
+            self._useless = 0
+
     def answered(self) -> None:
         """`getToken` answered, whatever it said."""
         self._failures = 0
@@ -128,6 +134,7 @@ class Login:
         self._ctx.cancel_timer("getToken")
         self._flight = self._ctx.new_ref()
         self._reason = reason
+        self._asked_at = self._ctx.now
         attempt = self._failures + 1
         self._ctx.emit("token:requested", reason=reason, attempt=attempt)
         patience = LOCK_SECONDS * (1 + self._ctx.chance.fraction())

@@ -340,6 +340,8 @@ class Machine:
         The old one stays in the cache meanwhile: if it went, the other tabs would take it for a logout.
         """
         self._ctx.cancel_timer("renew")
+        if refused.expired:
+            self._login.ended()
         another = self._login.useless() and not self._login.failing
         if not refused.expired:
             self._tell_refusal(refused)
@@ -386,6 +388,15 @@ class Machine:
         self._ctx.emit("token:none")
         if isinstance(self._session.principal, Custom):
             self._leave_member("logged_out")
+        elif self._member is None:
+            self._forget_unused()
+
+    def _forget_unused(self) -> None:
+        """A login of the page's that is cached, but not in use, must not come back."""
+        cached = None if self._cache.token is None else self._cache.member(self._cache.token)
+        if isinstance(cached, Custom):
+            self._held = None
+            self._cache.drop("logged_out")
 
     def _useless_token(self, error: WidgetError) -> None:
         self._ctx.report(error)
@@ -420,6 +431,8 @@ class Machine:
                 self._ctx.do(LoadConfiguration())
             case "call":
                 self._chat.call_over()
+            case "again" if self._session.stage is Stage.READY:
+                self._chat.again()
             case "stable":
                 self._login.settled()
                 self._session.timer(name)
@@ -504,7 +517,18 @@ class Machine:
         self._panel.open = is_open
         if is_open:
             self._chat.read()
+            self._try_again()
         self._look()
+
+    def _try_again(self) -> None:
+        """Somebody wants to chat: what was refused a while ago may be accepted now, as after a reload."""
+        principal = self._session.principal
+        if principal is None or self._session.stage is not Stage.STOPPED:
+            return
+        if self._configuration.appearance is None:
+            self._ctx.do(LoadConfiguration())
+        self._session.forgive()
+        self._become(principal)
 
     def _turn_to(self, page: Page) -> None:
         self._panel.page = page

@@ -177,7 +177,7 @@ class Session:
         """Give up on a refusal, else try again later."""
         self._refreshing = False
         code = event.code or Fault.TOKEN_UNREACHABLE
-        if code in TERMINAL or event.status == 401:
+        if code in TERMINAL or (event.status == 401 and event.code is not None):
             self.halt()
             return Refused(code, event.message)
         if 400 <= event.status < 500 and event.status != 429:
