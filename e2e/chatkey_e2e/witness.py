@@ -9,10 +9,12 @@ import jwt
 from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request
 
 from chatkey_demo.stack.stack import Stack
+from chatkey_e2e.closing import unless_closing
 from chatkey_e2e.sockets import Sent, Socket, watch_sockets
 from chatkey_protocol.frames import Kind
 from chatkey_protocol.storage_keys import MEMBER_TOKEN_PREFIX
 
+NOTHING: dict[str, dict[str, str]] = {"localStorage": {}, "elsewhere": {}}
 PAGE_CONTENTS = """() => {
   const trees = [document];
   for (let i = 0; i < trees.length; i += 1)
@@ -149,7 +151,7 @@ def _describe(secret: str) -> str:
 
 def _contents(page: Page) -> Iterator[tuple[str, str]]:
     """Return everything a script of the page could read, by place."""
-    contents = page.evaluate(PAGE_CONTENTS)
+    contents = unless_closing(page, lambda: page.evaluate(PAGE_CONTENTS), NOTHING)
     for key, value in contents["localStorage"].items():
         yield CACHE if key.startswith(MEMBER_TOKEN_PREFIX) else f"localStorage[{key!r}]", value
     for place, text in contents["elsewhere"].items():

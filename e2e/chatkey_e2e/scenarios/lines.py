@@ -21,6 +21,7 @@ SLOW = """(() => {
   window.delayed = 0;
   const later = (act) => {
     window.delayed += 1;
+    window.due = Date.now() + 3000;
     setTimeout(act, 3000);
   };
   window.WebSocket = class extends WebSocket {
@@ -32,7 +33,7 @@ SLOW = """(() => {
     }
   };
 })()"""
-"""A script that lets every frame arrive after three seconds by the page's clock, and counts them in `delayed`."""
+"""A script that delays every frame by three seconds of the page's clock: `delayed` of them, the last until `due`."""
 
 
 def wait_out(widget: WidgetPage, advance: Advance, timer: str = "reconnect") -> None:

@@ -11,6 +11,7 @@ from chatkey_e2e.pages.agent import AgentPage
 from chatkey_e2e.pages.shop import ADA, ShopPage
 from chatkey_e2e.pages.widget import WidgetPage
 from chatkey_e2e.plugin import Advance, MakeBusiness
+from chatkey_e2e.scenarios.lines import wait_out
 from chatkey_e2e.witness import Witness
 from chatkey_protocol.frames import Kind
 
@@ -138,7 +139,7 @@ def test_a_restart_of_the_service_is_survived(advance: Advance, widget: WidgetPa
 
     with widget.expect_event("socket:ready"):
         stack.service.process.restart()
-        advance(60)  # past the widget's own waiting
+        wait_out(widget, advance)
     widget.send("after")
 
     told = [event["name"] for event in widget.debug()["events"] if event["name"].startswith("socket:")]
@@ -159,10 +160,10 @@ def test_a_message_that_was_not_acknowledged_is_sent_again_and_stored_once(
     widget.open()
     stack.service_lab.arm(where="ack", action="close", code=1012)
 
-    with widget.expect_event("socket:closed"):
-        widget.write("Did you get this?")
     with widget.expect_event("message:acknowledged"):
-        advance(60)  # past the widget's own waiting
+        with widget.expect_event("socket:closed"):
+            widget.write("Did you get this?")
+        wait_out(widget, advance)
 
     first, second = witness.frames(Kind.MESSAGE)
     assert first == second

@@ -15,11 +15,11 @@ def test_an_admins_change_is_there_after_a_minute(
 ) -> None:
     """A social provider that is switched on in the admin panel is on the sign-in page within 60 seconds."""
     widget = shop.open()
-    before = widget.events("configuration:loaded")[-1]["socials"]
+    before = widget.wait_for_event("configuration:loaded")["socials"]
     stack.service_lab.change_provider(business.provider.id, socials={"gitlab": SocialKeys("service")})
 
     advance(60)
-    after = shop.reload().events("configuration:loaded")[-1]["socials"]
+    after = shop.reload().wait_for_event("configuration:loaded")["socials"]
 
     assert (before, after) == ([], ["gitlab"])
 

@@ -302,9 +302,8 @@ def test_a_widget_in_a_page_of_another_site_is_another_visitor(
 
     page.evaluate(FRAME.replace("{ src }", "{ src, credentialless: true }"), business.url)
 
-    frame = page.frame_locator("iframe")
-    frame.get_by_role("button", name="Open chat").click()
-    framed = page.frames[1].evaluate("() => Service.identity.uid")
+    page.frame_locator("iframe").get_by_role("button", name="Open chat").click()
+    framed = page.frames[1].wait_for_function("() => Service.identity?.uid").json_value()
     assert framed.startswith("v_")
     assert framed != alone
 

@@ -10,11 +10,20 @@ from playwright.sync_api import BrowserContext, Route, expect
 from chatkey_demo.stack.stack import Stack
 from chatkey_e2e.business import Business
 from chatkey_e2e.pages.shop import ShopPage
+from chatkey_e2e.pages.widget import DEBUG_POLL_MS
 from chatkey_e2e.plugin import Advance
 from chatkey_e2e.scenarios.lines import ANY_ORIGIN, PORTAL, wait_out
 from chatkey_protocol.names import CONFIG_PATH
 
 BINDS = {**ANY_ORIGIN, "Access-Control-Expose-Headers": "Retry-After"}
+
+PLANNED = "() => 'configuration' in Service.debug().timers"
+
+SETTLED = """() => {
+  const { stage, timers } = Service.debug();
+  return stage === "ready" && !("probe" in timers);
+}"""
+"""It is connected, and no ping awaits its answer."""
 
 NOTE_NONCES = """() => {
   window.nonces = [];
@@ -42,9 +51,11 @@ def test_a_configuration_that_fails_hides_the_widget_until_it_comes(
     widget = shop.open()
     launcher = shop.page.get_by_role("button", name="Open chat")
     for _ in failures:
+        shop.page.wait_for_function(PLANNED, polling=DEBUG_POLL_MS)
         with shop.page.expect_response(address):
             wait_out(widget, advance, "configuration")
         expect(launcher).to_be_hidden()
+    shop.page.wait_for_function(PLANNED, polling=DEBUG_POLL_MS)
     context.route(address, lambda route: route.fulfill(json=whole, headers=ANY_ORIGIN))
     wait_out(widget, advance, "configuration")
     loaded = widget.wait_for_event("configuration:loaded")
@@ -125,8 +136,10 @@ def test_a_flapping_network_makes_one_socket_a_time_and_asks_the_page_for_nothin
         context.set_offline(True)
         advance(2)
         context.set_offline(False)
-        advance(4)
+        advance(1)
         widget.wait_for_event("socket:ready", count=before + flap)
+        shop.page.wait_for_function(SETTLED, polling=DEBUG_POLL_MS)
+        advance(3)
 
     nonces = shop.page.evaluate("() => window.nonces")
     widget.send("still the same")

@@ -142,6 +142,7 @@ def test_a_way_back_with_the_state_of_somebody_elses_sign_in(
     """F175: what is said of the other sign-in is not heard, and neither browser comes in by it."""
     other = ShopPage(make_context().new_page(), visitor.business).open()
     theirs = other.sign_in_with("google")
+    theirs.continue_button.wait_for()
     faults.arm("state-swapped", provider="google")
 
     consent = visitor.asks("google")

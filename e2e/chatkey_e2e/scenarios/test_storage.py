@@ -11,6 +11,7 @@ from chatkey_e2e.pages.shop import ShopPage
 from chatkey_e2e.pages.widget import CONTINUE_WITH
 from chatkey_e2e.plugin import Advance, MakeBusiness
 from chatkey_e2e.scenarios.openers import errors_of
+from chatkey_e2e.scenarios.test_clock import ENDS_AFTER
 from chatkey_e2e.witness import Witness, claims_of
 from chatkey_protocol.codes import Code
 from chatkey_protocol.storage_keys import DATABASE
@@ -225,6 +226,7 @@ def test_a_member_whose_storage_is_full_is_renewed_all_the_same(
     for _ in range(2):
         with widget.expect_event("token:received"), widget.expect_event("token:used"):
             advance(3590)
+        widget.page.wait_for_function(ENDS_AFTER, arg=business.stack.service_lab.now() + 600)
 
     ends = [claims_of(token)["exp"] for token in witness.socket_tokens if claims_of(token)["type"] == "user"]
     assert widget.uid == uid
@@ -255,6 +257,7 @@ def test_a_key_in_memory_leaves_the_token_of_the_stored_key_alone(shop: ShopPage
 def test_garbage_in_the_place_of_the_token_is_deleted(shop: ShopPage, business: Business, witness: Witness) -> None:
     """F017: garbage, a megabyte of it, or a token of somebody else's key is no login; the visitor connects."""
     widget = shop.open()
+    widget.wait_for_event("token:none")
     visitor, calls = widget.uid, business.token_calls
     now = business.stack.service_lab.now()
     foreign = business.mint(now=now, uid="u-1002", cnf={"jkt": "x" * 43})
@@ -294,7 +297,9 @@ def test_tokens_of_the_endpoints_are_stored_nowhere(
     widget = shop.open()
     with widget.expect_event("token:refreshed"):
         advance(51)
-    widget.sign_in_with("google").approve()
+    consent = widget.sign_in_with("google")
+    with consent.page.expect_event("close"):
+        consent.approve()
     widget.wait_for("member")
     with widget.expect_event("token:refreshed"):
         advance(51)
