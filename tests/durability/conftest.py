@@ -259,8 +259,7 @@ class Person:
     @asynccontextmanager
     async def _connected(self) -> AsyncIterator[tuple[Socket, Json]]:
         uri = self.shop.server.uri
-        wire: Any = {"subprotocols": [Subprotocol("wf.v1")], "proxy": None, "compression": None, "open_timeout": WAIT}
-        async with connect(uri, **wire) as connection:
+        async with connect(uri, subprotocols=[Subprotocol("wf.v1")], proxy=None, compression=None) as connection:
             socket = Socket(connection)
             hello = await socket.next()
             token = await self.token()

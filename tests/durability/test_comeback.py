@@ -77,7 +77,7 @@ async def come_back(person: Fixture) -> None:
 @pytest.mark.contract("D-16/restart-1012", "D-10/reconnect")
 async def test_two_hundred_widgets_that_a_restart_cut_off_come_back_scattered(make_server: Fixture) -> None:
     """F143: no second of the ten brings many more than its tenth, and each crowd of a second is let in."""
-    with make_server(LIMIT_AUTH_TIMEOUT="60") as server:  # one process here makes all the proofs
+    with make_server() as server:
         shop = server.open_shop()
         server.start()
         people = [shop.person() for _ in range(WIDGETS)]

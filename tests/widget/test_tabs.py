@@ -319,45 +319,52 @@ def test_a_token_that_has_ended_may_be_deleted_by_any_tab(member: Driver) -> Non
     assert member.identity == ADA
 
 
-def test_a_cached_token_that_is_deleted_while_it_waits_for_the_time_is_not_taken(make_widget: MakeWidget) -> None:
-    """F190: on a page with a wrong clock, another tab logs out before the service has told the time."""
-    widget = make_widget(custom_login=True, server_ahead=-86_400, answers_tokens=False)
-    widget.stored = widget.custom()
-    widget.start()
-    ref = widget.last(effects.LoadVisitorToken).ref
-    token = widget.custom(uid=KEY.uid, type="visitor")
+def waiting_for_the_time(widget: Driver, token: str) -> Driver:
+    """Start a widget whose page has a wrong clock: whether the cached token has ended, the service will tell."""
+    widget.stored = token
+    return widget.start()
 
-    widget.feed(events.StoredTokenChanged(None), events.TokenLoaded(ref, token, "wss://chat.test/v1/socket"))
+
+def told_the_time(widget: Driver) -> events.TokenLoaded:
+    """Return the visitor's token, by which the widget learns the time."""
+    token = widget.custom(uid=KEY.uid, type="visitor")
+    return events.TokenLoaded(widget.last(effects.LoadVisitorToken).ref, token, "wss://chat.test/v1/socket")
+
+
+@pytest.fixture
+def in_doubt(make_widget: MakeWidget) -> Driver:
+    """A widget on a page whose clock is a day ahead, before the service answers; `getToken` says `null`."""
+    return make_widget(custom_login=True, server_ahead=-86_400, answers_tokens=False)
+
+
+def test_a_cached_token_that_is_deleted_while_it_waits_for_the_time_is_not_taken(in_doubt: Driver) -> None:
+    """F190: on a page with a wrong clock, another tab logs out before the service has told the time."""
+    widget = waiting_for_the_time(in_doubt, in_doubt.custom())
+
+    widget.feed(events.StoredTokenChanged(None), told_the_time(widget))
 
     assert widget.identity == VISITOR
     assert [call.reason for call in widget.all(effects.CallGetToken)] == ["load"]
 
 
-def test_a_page_without_a_user_ends_a_cached_login_that_waits_for_the_time(make_widget: MakeWidget) -> None:
+def test_a_page_without_a_user_ends_a_cached_login_that_waits_for_the_time(in_doubt: Driver) -> None:
     """F195: on a page with a wrong clock, `getToken` answers `null` before the service has told the time."""
-    widget = make_widget(custom_login=True, server_ahead=-86_400, answers_tokens=False)
-    widget.stored = widget.custom()
-    widget.start()
-    ref = widget.last(effects.LoadVisitorToken).ref
-    token = widget.custom(uid=KEY.uid, type="visitor")
+    widget = waiting_for_the_time(in_doubt, in_doubt.custom())
 
     widget.feed(events.RefreshAsked())
-    widget.feed(events.TokenLoaded(ref, token, "wss://chat.test/v1/socket"))
+    widget.feed(told_the_time(widget))
 
     assert widget.identity == VISITOR
     assert widget.stored is None
 
 
-def test_a_page_without_a_user_ends_no_social_login_that_waits_for_the_time(make_widget: MakeWidget) -> None:
+def test_a_page_without_a_user_ends_no_social_login_that_waits_for_the_time(in_doubt: Driver) -> None:
     """D-12: what the page's own login says of its users, it does not say of those of a social login."""
-    widget = make_widget(custom_login=True, server_ahead=-86_400, answers_tokens=False)
-    widget.stored = token = widget.identity_token()
-    widget.start()
-    ref = widget.last(effects.LoadVisitorToken).ref
+    widget = waiting_for_the_time(in_doubt, token := in_doubt.identity_token())
 
     widget.feed(events.RefreshAsked())
     widget.answers_tokens = True
-    widget.feed(events.TokenLoaded(ref, widget.custom(uid=KEY.uid, type="visitor"), "wss://chat.test/v1/socket"))
+    widget.feed(told_the_time(widget))
 
     assert (widget.identity, widget.stored) == (GRACE, token)
 

@@ -1,0 +1,48 @@
+"""Reading a window that may be closing itself: nothing is found there, and no other failure is passed over."""
+
+from typing import cast
+
+import pytest
+from playwright.sync_api import Error, Page
+
+from chatkey_e2e.closing import unless_closing
+
+
+class Window:
+    """A window in which nothing can be read, and which closes when it is waited for, or never."""
+
+    def __init__(self, *, closed: bool, closes: bool) -> None:
+        self.closed = closed
+        self._closes = closes
+
+    def is_closed(self) -> bool:
+        return self.closed
+
+    def wait_for_event(self, name: str) -> None:
+        if not self._closes:
+            raise Error(f"Timeout while waiting for {name}")
+        self.closed = True
+
+    def content(self) -> str:
+        raise Error("Target page, context or browser has been closed")
+
+
+def test_what_is_there_is_returned() -> None:
+    window = cast("Page", Window(closed=False, closes=False))
+
+    assert unless_closing(window, lambda: "words", "") == "words"
+
+
+@pytest.mark.parametrize("closed", [True, False])
+def test_a_window_that_closes_holds_nothing(closed: bool) -> None:
+    window = Window(closed=closed, closes=True)
+
+    assert unless_closing(cast("Page", window), window.content, "nothing") == "nothing"
+    assert window.closed
+
+
+def test_a_failure_in_a_window_that_stays_is_raised() -> None:
+    window = Window(closed=False, closes=False)
+
+    with pytest.raises(Error, match="waiting for close"):
+        unless_closing(cast("Page", window), window.content, "")
