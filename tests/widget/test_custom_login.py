@@ -381,14 +381,21 @@ def test_another_uid_on_renewal_is_another_person(member: Driver) -> None:
     assert member.view.person.name == "Bob"
 
 
+@pytest.mark.contract("2.7/history-apart")
 def test_null_on_renewal_ends_the_membership(member: Driver) -> None:
-    """The page's user is gone, so the widget is a visitor again and the cached token is deleted."""
+    """The page's user is gone: a visitor again, the cached token deleted, the conversation out of the page's memory."""
+    member.feed(events.MessageWritten("from ada"))
     member.page = lambda call: events.GetTokenReturned(call.ref, None)
 
     member.advance(3541)
+    left, stored = member.identity, member.stored
+    member.page = lambda call: events.GetTokenReturned(call.ref, member.custom())
+    member.feed(events.RefreshAsked())
 
-    assert member.identity == VISITOR
-    assert member.stored is None
+    assert left == VISITOR
+    assert stored is None
+    assert member.identity == ADA
+    assert member.view.lines == ()
 
 
 def test_failing_renewals_keep_the_member_until_the_token_ends(member: Driver) -> None:

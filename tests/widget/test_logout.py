@@ -8,9 +8,12 @@ import pytest
 from tests.widget.conftest import KEY
 
 from chatkey_protocol.codes import Close
+from chatkey_protocol.frames import Kind
 from chatkey_widget import effects, events
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tests.widget.conftest import Driver, MakeWidget
 
 VISITOR = ("visitor", KEY.uid)
@@ -53,6 +56,69 @@ def test_the_members_history_leaves_the_screen_and_the_visitors_comes_back(make_
         widget.feed(events.MessageWritten("from ada"))
 
     assert seen == [[], ["from the visitor"], []]
+
+
+@pytest.fixture
+def away(member: Driver) -> Driver:
+    """Ada wrote offline, her token ended, and `getToken` failed once: the widget goes on as the visitor."""
+    member.page = lambda call: events.GetTokenFailed(call.ref, "503")
+    member.close(1006)
+    member.feed(events.MessageWritten("from ada"))
+    member.now += 10_800
+    member.feed(events.Woken("online"))
+    member.advance(1)
+    assert member.identity == VISITOR
+    return member
+
+
+def come(widget: Driver, uid: str) -> None:
+    """Let this person's login work from now on, and the page say so."""
+    widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom(uid=uid))
+    widget.feed(events.RefreshAsked())
+
+
+@pytest.mark.contract("D-12/always-chat")
+def test_what_a_member_wrote_offline_is_sent_when_the_member_is_back(away: Driver) -> None:
+    """F064, F142: the visitor does not see it, and it goes out under its own name."""
+    shown, sent = away.view.lines, away.frames(Kind.MESSAGE)
+    away.page = lambda call: events.GetTokenReturned(call.ref, away.custom())
+    away.advance(4)
+
+    assert (shown, sent) == ((), [])
+    assert away.identity == ("member", "ada")
+    assert [(frame["body"], frame["headers"]) for frame in away.frames(Kind.MESSAGE)] == [
+        ("from ada", {"name": "Ada Lovelace"})
+    ]
+
+
+def logged_out(widget: Driver) -> None:
+    widget.feed(events.LogoutAsked())
+
+
+def logged_out_elsewhere(widget: Driver) -> None:
+    widget.feed(events.LogoutAsked(heard=True))
+
+
+def nobody_there(widget: Driver) -> None:
+    widget.page = lambda call: events.GetTokenReturned(call.ref, None)
+    widget.advance(4)
+
+
+def another_member(widget: Driver) -> None:
+    come(widget, "bob")
+
+
+@pytest.mark.contract("2.7/history-apart")
+@pytest.mark.parametrize("end", [logged_out, logged_out_elsewhere, nobody_there, another_member])
+def test_what_a_member_wrote_offline_is_forgotten_with_the_login(away: Driver, end: Callable[[Driver], None]) -> None:
+    """F189: the twin of the above; nothing of Ada's goes out later, though she comes back."""
+    end(away)
+
+    come(away, "ada")
+
+    assert away.identity == ("member", "ada")
+    assert away.view.lines == ()
+    assert away.frames(Kind.MESSAGE) == []
 
 
 @pytest.mark.parametrize("how", ["heard", "storage", "both", "both-reversed"])

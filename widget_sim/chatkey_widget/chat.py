@@ -52,15 +52,22 @@ class Chat:
         self._ctx = ctx
         self._session = session
         self._conversations: dict[tuple[str, str], Conversation] = {}
-        self._principal: Principal | None = None
         self._conversation = Conversation()
 
     def enter(self, principal: Principal) -> None:
-        """Turn to this identity's conversation. A member's own is forgotten when the member leaves."""
-        if self._principal is not None and not isinstance(self._principal, Visitor):
-            self._conversations.pop(_name(self._principal), None)
-        self._principal = principal
+        """Turn to this identity's conversation; those of other members are forgotten when a member comes."""
+        if not isinstance(principal, Visitor):
+            self.forget_members(but=principal)
         self._conversation = self._conversations.setdefault(_name(principal), Conversation())
+
+    def forget_members(self, *, but: Principal | None = None) -> None:
+        """Forget what members wrote and read in this page, except this one."""
+        kept = None if but is None else _name(but)
+        self._conversations = {
+            name: conversation
+            for name, conversation in self._conversations.items()
+            if name == kept or name[0] == Visitor.__name__
+        }
 
     def connected(self) -> None:
         """Begin on a new connection."""

@@ -236,8 +236,7 @@ class Machine:
 
     def _become(self, principal: Principal) -> None:
         """Be this person from now on: another's history leaves the screen before anything else (D-10)."""
-        if not same_person(principal, self._session.principal):
-            self._chat.enter(principal)
+        self._chat.enter(principal)
         self._session.begin(principal)
         if isinstance(principal, Visitor):
             if self._told is not None:
@@ -256,8 +255,11 @@ class Machine:
             self._become(member)
 
     def _leave_member(self, reason: str) -> None:
+        """Be the visitor; while `getToken` is tried again, the member may come back."""
         self._cache.drop(reason)
         self._ctx.cancel_timer("renew")
+        if not self._login.failing:
+            self._chat.forget_members()
         self._become(self._visitor)
 
     def _tell_identity(self, principal: Principal) -> None:
@@ -392,7 +394,8 @@ class Machine:
             self._forget_unused()
 
     def _forget_unused(self) -> None:
-        """A login of the page's that is cached, but not in use, must not come back."""
+        """A login of the page's that is cached, or may come back, must not."""
+        self._chat.forget_members()
         cached = None if self._cache.token is None else self._cache.member(self._cache.token)
         if isinstance(cached, Custom):
             self._held = None
@@ -469,6 +472,7 @@ class Machine:
         self._login.cancel()
         self._flow.cancel()
         self._held = None
+        self._chat.forget_members()
         if not heard:
             self._cache.clear(reason)
         if self._member is not None:

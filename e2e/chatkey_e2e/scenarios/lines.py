@@ -41,6 +41,11 @@ def wait_out(widget: WidgetPage, advance: Advance, timer: str = "reconnect") -> 
     advance(widget.debug()["timers"].get(timer, 0))
 
 
+def stop_clocks(context: BrowserContext) -> None:
+    """Stop all pages' clocks, which the scenario took over: what goes on happening waits for nothing but answers."""
+    context.clock.pause_at(max(page.evaluate("() => Date.now()") for page in context.pages) / 1000 + 1)
+
+
 CUTTABLE = """(() => {
   const { WebSocket } = window;
   window.cuts = 0;

@@ -17,6 +17,9 @@ from chatkey_e2e.witness import Witness
 
 OPEN_AND_SHUT = "(address) => new Promise((resolve) => { new WebSocket(address).onclose = () => resolve(); })"
 
+A_LONG_HANDSHAKE = 30
+"""Seconds; a step of a scenario may take ten."""
+
 BEAT = 26
 """Seconds after which the next ping is due."""
 
@@ -75,6 +78,24 @@ def test_a_server_that_falls_silent_after_the_proof_is_left(advance: Advance, sh
     shop.widget.wait_ready()
 
     assert len(dropped) == 1
+    assert shop.widget.events("socket:lost") == [{"why": "timeout"}]
+    assert shop.widget.debug()["counters"]["socket:opening"] == 2
+
+
+@pytest.mark.contract("D-10/reconnect", "D-12/always-chat")
+def test_a_handshake_that_hangs_does_not_keep_the_next_one_waiting(
+    advance: Advance, shop: ShopPage, stack: Stack
+) -> None:
+    """F092: browsers open one socket to an address at a time, and would wait for the first one for minutes."""
+    stack.service_lab.arm(where="/v1/socket", action="delay", seconds=A_LONG_HANDSHAKE)
+
+    shop.visit()
+    shop.widget.wait_for_event("socket:opening")
+    advance(10)
+    shop.widget.wait_for_event("socket:waiting")
+    advance(5)
+    shop.widget.wait_ready()
+
     assert shop.widget.events("socket:lost") == [{"why": "timeout"}]
     assert shop.widget.debug()["counters"]["socket:opening"] == 2
 

@@ -11,6 +11,7 @@ from chatkey_e2e.business import Business
 from chatkey_e2e.pages.shop import ShopPage
 from chatkey_e2e.pages.widget import WidgetPage
 from chatkey_e2e.plugin import Advance
+from chatkey_e2e.scenarios.lines import stop_clocks
 from chatkey_e2e.scenarios.test_custom_login import TOKEN_URL, short_lived
 from chatkey_e2e.witness import Witness
 from chatkey_protocol.frames import Kind
@@ -166,12 +167,16 @@ def test_a_frozen_tab_that_holds_the_lock_keeps_nobody_waiting_for_ever(
 
 
 @pytest.mark.contract("D-12/tabs", "2.8/deleted-by-logout")
-def test_a_logout_is_one_in_all_tabs_within_a_second(shop: ShopPage, open_beside: OpenBeside) -> None:
-    """F190, WDG-011: by the pages' own clocks; each is the visitor of before, and tells that it heard of it."""
+def test_a_logout_is_one_in_all_tabs_within_a_second(
+    context: BrowserContext, shop: ShopPage, open_beside: OpenBeside
+) -> None:
+    """F190, WDG-011: with all clocks stopped; each is the visitor of before, and tells that it heard of it."""
+    context.clock.install()
     visitor = shop.open().uid
     widgets = [shop.sign_in(), *(open_beside().widget for _ in range(2))]
     for widget in widgets:
         widget.page.evaluate(NOTE_TIMES)
+    stop_clocks(context)
 
     began = shop.page.evaluate("() => { const now = Date.now(); Service.logout(); return now; }")
     for widget in widgets:
@@ -179,7 +184,7 @@ def test_a_logout_is_one_in_all_tabs_within_a_second(shop: ShopPage, open_beside
 
     ended = [at for widget in widgets for at in widget.page.evaluate("() => Object.values(window.at)")]
     assert len(ended) == 6
-    assert max(ended) - began <= 1000
+    assert set(ended) == {began}
     assert [widget.uid for widget in widgets] == [visitor] * 3
     assert [widget.events("logout") for widget in widgets] == [[{"heard": False}], [{"heard": True}], [{"heard": True}]]
 

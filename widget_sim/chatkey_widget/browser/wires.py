@@ -1,6 +1,7 @@
 """WebSockets of the browser."""
 
-from typing import Any
+import asyncio
+from typing import Any, Final
 
 import js
 from pyodide.ffi import JsException
@@ -8,6 +9,9 @@ from pyodide.ffi import JsException
 from chatkey_protocol.names import SUBPROTOCOL
 from chatkey_widget.browser.js_values import Listeners
 from chatkey_widget.ports import Unreachable, WireListener
+
+HANDSHAKE_SECONDS: Final = 5.0
+"""How long a socket that is no longer wanted may still take to open."""
 
 
 class BrowserWire:
@@ -29,12 +33,14 @@ class BrowserWire:
     def close(self, code: int) -> None:
         """Close it; nothing more is heard of it. One that is still opening is closed when it is open.
 
-        Browsers print an error into the page's console when a socket is closed before.
+        Browsers print an error into the page's console when a socket is closed before. But they open one socket to an
+        address at a time, so one that never opens does not keep the next one waiting for long.
         """
         self._listeners.remove_all()
         if self._socket.readyState == js.WebSocket.CONNECTING:
             self._listeners.add(self._socket, "open", lambda _event: self._socket.close(code))
             self._listeners.add(self._socket, "close", lambda _event: self._listeners.remove_all())
+            asyncio.get_running_loop().call_later(HANDSHAKE_SECONDS, self._socket.close)
         else:
             self._socket.close(code)
 
