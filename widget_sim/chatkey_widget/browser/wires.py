@@ -38,11 +38,15 @@ class BrowserWire:
         """
         self._listeners.remove_all()
         if self._socket.readyState == js.WebSocket.CONNECTING:
+            patience = asyncio.get_running_loop().call_later(HANDSHAKE_SECONDS, self._socket.close)
             self._listeners.add(self._socket, "open", lambda _event: self._socket.close(code))
-            self._listeners.add(self._socket, "close", lambda _event: self._listeners.remove_all())
-            asyncio.get_running_loop().call_later(HANDSHAKE_SECONDS, self._socket.close)
+            self._listeners.add(self._socket, "close", lambda _event: self._let_go(patience))
         else:
             self._socket.close(code)
+
+    def _let_go(self, patience: asyncio.TimerHandle) -> None:
+        self._listeners.remove_all()
+        patience.cancel()
 
     def _received(self, event: Any) -> None:
         self._listener.received(event.data if isinstance(event.data, str) else None)
