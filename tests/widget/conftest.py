@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from random import Random
 from typing import TypeVar
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
@@ -26,6 +27,9 @@ MOST_EFFECTS = 5000
 PID = "prov_1"
 KEY = PublicKey("MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4", "4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM")
 OTHER_JKT = "x" * 43
+VISITOR = ("visitor", KEY.uid)
+ADA = ("member", "ada")
+GRACE = ("member", "google:42")
 SETTINGS = Settings("https://chat.test", "https://chat.test", "https://shop.test", PID)
 
 E = TypeVar("E", bound=effects.Effect)
@@ -168,6 +172,14 @@ class Driver:
         """Count the effects by kind."""
         return Counter(type(effect).__name__ for effect in self.done)
 
+    def calls(self) -> list[tuple[str, int]]:
+        """Return reason and attempt of every `getToken` call."""
+        return [(call.reason, call.attempt) for call in self.all(effects.CallGetToken)]
+
+    def sockets(self) -> int:
+        """Count the sockets that were opened."""
+        return self.counts()["OpenSocket"]
+
     @property
     def view(self) -> View:
         """What is on the screen."""
@@ -306,3 +318,22 @@ def member(make_widget: MakeWidget) -> Driver:
     driver = make_widget(custom_login=True)
     driver.page = lambda call: events.GetTokenReturned(call.ref, driver.custom())
     return driver.start()
+
+
+def click(widget: Driver, social: str = "google") -> dict[str, object]:
+    """Click a social button, and return the message that the callback page would send."""
+    widget.feed(events.SocialClicked(social))
+    query = parse_qs(urlsplit(widget.last(effects.OpenPopup).url).query)
+    token = widget.identity_token(uid=f"{social}:42")
+    return {"type": "wf:oauth", "providerId": PID, "social": social, "nonce": query["nonce"][0], "token": token}
+
+
+def post(widget: Driver, message: object, *, origin: str = "https://chat.test", from_popup: bool = True) -> None:
+    widget.feed(events.PopupMessage(origin, from_popup, message))
+
+
+@pytest.fixture
+def grace(visitor: Driver) -> Driver:
+    """A widget that is connected as a social member."""
+    post(visitor, click(visitor))
+    return visitor

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.widget.conftest import KEY, NOW
+from tests.widget.conftest import ADA, KEY, NOW
 
 from chatkey_protocol.codes import Close
 from chatkey_protocol.frames import Kind
@@ -17,7 +17,6 @@ from chatkey_widget.server_time import ServerTime
 if TYPE_CHECKING:
     from tests.widget.conftest import Driver, MakeWidget
 
-ADA = ("member", "ada")
 HOUR = 3600
 WAKING = (events.Woken("visible"), events.Woken("online"), events.Woken("pageshow"))
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.widget.conftest import KEY, SETTINGS, Driver, SeededChance
+from tests.widget.conftest import ADA, SETTINGS, VISITOR, Driver, SeededChance
 
 from chatkey_protocol.codes import Close
 from chatkey_protocol.frames import Kind
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tests.widget.conftest import MakeWidget
-
-ADA = ("member", "ada")
-VISITOR = ("visitor", KEY.uid)
 
 
 @dataclass

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from tests.widget.conftest import KEY, Driver, MakeWidget
-from tests.widget.test_runtime import TOKEN, World, run
+from tests.widget.world import TOKEN, World, run
 
 from chatkey_widget import effects, events
 from chatkey_widget.errors import Fault

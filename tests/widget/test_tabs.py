@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.widget.conftest import KEY, OTHER_JKT
+from tests.widget.conftest import ADA, GRACE, KEY, OTHER_JKT, VISITOR
 
 from chatkey_protocol.codes import Close
 from chatkey_protocol.frames import Kind
@@ -16,10 +16,6 @@ from chatkey_widget.login import LOCK_SECONDS
 
 if TYPE_CHECKING:
     from tests.widget.conftest import Driver, MakeWidget
-
-VISITOR = ("visitor", KEY.uid)
-ADA = ("member", "ada")
-GRACE = ("member", "google:42")
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""Visitor mode: the identity that is always there."""
+"""Visitor mode: the identity that is always there, and what a widget needs to start at all."""
 
 from __future__ import annotations
 
@@ -102,203 +102,6 @@ def test_a_get_token_that_is_no_function_leaves_the_visitor(make_widget: MakeWid
     assert widget.identity == ("visitor", KEY.uid)
 
 
-@pytest.mark.parametrize("code", [1006, 1001, 1011, Close.RESTART, Close.TRY_LATER, Close.NONCE, Close.AUTH_TIMEOUT])
-@pytest.mark.contract("D-10/close-codes", "D-10/reconnect")
-def test_a_lost_socket_is_reopened_with_a_fresh_token(visitor: Driver, code: int) -> None:
-    """No close code but those about the token says anything about identity."""
-    visitor.close(code)
-
-    links = [visitor.view.link]
-    visitor.advance(10)
-
-    assert [*links, visitor.view.link] == ["offline", "online"]
-    assert visitor.counts()["LoadVisitorToken"] == 2
-    assert visitor.errors() == []
-
-
-@pytest.mark.contract("D-10/reconnect")
-def test_reconnecting_backs_off_with_jitter_and_a_cap(make_widget: MakeWidget) -> None:
-    """The waits double up to 30 seconds, each scaled by chance; being unreachable is told once."""
-    widget = make_widget(answers_frames=False)
-    widget.start()
-    for _ in range(8):
-        widget.socket = widget.last(effects.OpenSocket).ref
-        widget.close(1006)
-        widget.advance(float(str(widget.emitted("socket:waiting")[-1]["seconds"])))
-
-    waits = [detail["seconds"] for detail in widget.emitted("socket:waiting")]
-    assert waits == [1, 2, 4, 8, 16, 30, 30, 30]
-    assert widget.errors() == [Fault.SOCKET_UNREACHABLE]
-
-
-def test_jitter_scales_the_wait(visitor: Driver) -> None:
-    """Full jitter: chance decides between no wait and all of it."""
-    visitor.chance.value = 0.25
-
-    visitor.close(1006)
-
-    assert visitor.emitted("socket:waiting")[-1]["seconds"] == 0.25
-
-
-@pytest.mark.parametrize("stage", ["hello", "ready"])
-def test_a_silent_server_is_left_after_10_seconds(make_widget: MakeWidget, stage: str) -> None:
-    """F139: whether it never greets or never accepts, the widget gives up and tries again."""
-    widget = make_widget(answers_frames=False)
-    widget.start()
-    ref = widget.last(effects.OpenSocket).ref
-    if stage == "ready":
-        hello = {"type": "hello", "nonce": "n", "server_time": widget.server_now, "auth_timeout": 10, "ping": 25}
-        for effect in widget.machine.handle(events.FrameReceived(ref, hello), widget.now):
-            widget.done.append(effect)
-
-    widget.advance(9)
-    assert widget.all(effects.CloseSocket) == []
-    widget.advance(1)
-
-    assert widget.last(effects.CloseSocket).ref == ref
-    assert widget.emitted("socket:lost") == [{"why": "timeout"}]
-    assert widget.errors() == []
-
-
-def test_a_mute_socket_is_replaced(visitor: Driver) -> None:
-    """F090: two pings without any answer, and the third beat opens a new socket."""
-    visitor.answers_frames = False
-
-    visitor.advance(80)
-
-    assert visitor.emitted("socket:lost") == [{"why": "mute"}]
-    assert visitor.counts()["OpenSocket"] == 2
-
-
-def test_waking_up_probes_the_socket_once(visitor: Driver) -> None:
-    """F062: three reasons to look in one moment make one ping; without an answer the socket is replaced in 5 s."""
-    visitor.answers_frames = False
-
-    visitor.feed(events.Woken("visible"), events.Woken("online"), events.Woken("pageshow"))
-
-    assert len(visitor.frames(Kind.PING)) == 1
-    visitor.advance(5)
-    assert visitor.emitted("socket:lost") == [{"why": "mute"}]
-
-
-def test_waking_up_with_a_living_socket_changes_nothing(visitor: Driver) -> None:
-    """The positive twin: the pong arrives and the socket stays."""
-    visitor.feed(events.Woken("online"))
-    visitor.advance(20)
-
-    assert visitor.emitted("socket:lost") == []
-    assert visitor.counts()["OpenSocket"] == 1
-
-
-def test_a_jump_in_time_refreshes_first_and_reconnects_second(visitor: Driver) -> None:
-    """After three hours of sleep: one new token, then one new socket, the same visitor."""
-    before = len(visitor.done)
-
-    visitor.sleep(10_800)
-
-    order = [type(effect).__name__ for effect in visitor.done[before:]]
-    assert order.index("LoadVisitorToken") < order.index("OpenSocket")
-    assert order.count("OpenSocket") == 1
-    assert visitor.identity == ("visitor", KEY.uid)
-    assert len(visitor.emitted("identity:changed")) == 1
-
-
-@pytest.mark.contract("D-12/no-hammering")
-def test_a_refused_visitor_is_not_tried_for_ever(make_widget: MakeWidget) -> None:
-    """F138: 4401 for ever makes two attempts, then silence and a plain word."""
-    widget = make_widget(verdict=lambda _: ("token_signature", Close.TOKEN)).start()
-
-    widget.advance(300)
-
-    assert widget.counts()["OpenSocket"] == 2
-    assert widget.errors() == ["token_signature"]
-    assert widget.view.link == "stopped"
-
-
-@pytest.mark.parametrize("code", ["provider_off", "origin_not_allowed", "insecure_origin"])
-def test_a_refusal_of_the_page_or_provider_stops_at_once(make_widget: MakeWidget, code: str) -> None:
-    """No other token would be accepted, so none is tried."""
-    widget = make_widget(verdict=lambda _: (code, Close.FORBIDDEN)).start()
-
-    widget.advance(300)
-
-    assert widget.counts()["OpenSocket"] == 1
-    assert widget.errors() == [code]
-    assert widget.view.notice
-
-
-@pytest.mark.parametrize(
-    ("status", "code", "retry_after", "waits"),
-    [(0, None, None, 1.0), (503, "unavailable", None, 1.0), (429, "rate_limited", 7.0, 7.0)],
-)
-def test_a_token_endpoint_that_fails_is_asked_again(
-    make_widget: MakeWidget, status: int, code: str | None, retry_after: float | None, waits: float
-) -> None:
-    """F087: later, and not before `Retry-After` has passed."""
-    widget = make_widget(answers_tokens=False).start()
-    ref = widget.last(effects.LoadVisitorToken).ref
-
-    widget.feed(events.TokenFailed(ref, status, code, "No.", retry_after))
-    widget.answers_tokens = True
-    widget.advance(waits - 0.01)
-    assert widget.counts()["LoadVisitorToken"] == 1
-    widget.advance(0.01)
-
-    assert widget.identity == ("visitor", KEY.uid)
-    assert widget.errors() == []
-
-
-def test_a_refresh_that_fails_keeps_the_socket(visitor: Driver) -> None:
-    """The connection is not given up for a token that may come a second later."""
-    visitor.answers_tokens = False
-    visitor.advance(50)
-
-    visitor.feed(events.TokenFailed(visitor.last(effects.LoadVisitorToken).ref, 503))
-    visitor.answers_tokens = True
-    visitor.advance(1)
-
-    assert len(visitor.frames(Kind.REFRESH)) == 1
-    assert visitor.counts()["CloseSocket"] == 0
-
-
-def test_a_refresh_that_fails_is_not_asked_again_within_the_second(visitor: Driver) -> None:
-    """However small the jitter drawn, an endpoint in trouble is left alone for a second."""
-    visitor.chance.value = 0.0
-    visitor.answers_tokens = False
-    visitor.advance(50)
-
-    visitor.feed(events.TokenFailed(visitor.last(effects.LoadVisitorToken).ref, 503))
-    visitor.advance(0.99)
-    asked_within_the_second = visitor.counts()["LoadVisitorToken"]
-    visitor.advance(0.01)
-
-    assert asked_within_the_second == 2
-    assert visitor.counts()["LoadVisitorToken"] == 3
-
-
-def test_a_refresh_under_way_is_not_asked_for_twice(visitor: Driver) -> None:
-    """F062: the server's `reauth` finds the token already being fetched."""
-    visitor.answers_tokens = False
-    visitor.advance(50)
-
-    visitor.frame(type="reauth", deadline=visitor.server_now + 30)
-
-    assert visitor.counts()["LoadVisitorToken"] == 2
-
-
-def test_a_late_token_answer_of_a_lost_connection_is_ignored(visitor: Driver) -> None:
-    """It belongs to a connection that is no more, and must not delay the next one."""
-    visitor.answers_tokens = False
-    visitor.advance(50)
-    ref = visitor.last(effects.LoadVisitorToken).ref
-    visitor.close(1006)
-
-    visitor.feed(events.TokenFailed(ref, 503, retry_after=600))
-
-    assert len(visitor.emitted("socket:waiting")) == 1
-    assert visitor.timers["reconnect"] - visitor.now == 1
-
-
 def test_an_unknown_provider_stops_the_widget(make_widget: MakeWidget) -> None:
     """404 is nothing to retry."""
     widget = make_widget(answers_tokens=False).start()
@@ -333,19 +136,6 @@ def test_an_admin_change_reaches_an_open_panel_within_a_minute_or_so(visitor: Dr
     assert visitor.view.appearance.socials == ("github",)
     visitor.advance(120)
     assert 2 < visitor.counts()["LoadConfiguration"] <= 4
-
-
-@pytest.mark.parametrize("frame", [None, {"type": "hello"}, {"type": "hello", "nonce": 5, "server_time": 1, "ping": 2}])
-def test_a_frame_that_cannot_be_read_leads_to_a_new_connection(
-    make_widget: MakeWidget, frame: dict[str, object] | None
-) -> None:
-    """The error names the member; nothing crashes."""
-    widget = make_widget(answers_frames=False).start()
-
-    widget.feed(events.FrameReceived(widget.last(effects.OpenSocket).ref, frame))
-
-    assert widget.errors() == [Fault.FRAME_UNREADABLE]
-    assert widget.view.link == "offline"
 
 
 def test_a_server_that_accepts_someone_else_is_not_believed(make_widget: MakeWidget) -> None:
@@ -420,38 +210,6 @@ def test_the_page_hears_once_that_the_widget_is_ready(visitor: Driver) -> None:
     assert len(visitor.emitted("ready")) == 1
 
 
-def test_a_refusal_long_ago_is_forgotten(visitor: Driver) -> None:
-    """F138: only refusals in a row make the widget give up."""
-    for _ in range(3):
-        visitor.close(Close.TOKEN)
-        visitor.advance(120)
-
-    assert visitor.view.link == "online"
-    assert visitor.errors() == []
-
-
-def test_a_token_that_ended_is_no_refusal(visitor: Driver) -> None:
-    """However often in a row: the next one may be good."""
-    for _ in range(3):
-        visitor.close(Close.TOKEN_EXPIRED)
-        visitor.advance(10)
-
-    assert visitor.view.link == "online"
-    assert visitor.errors() == []
-
-
-def test_a_refresh_revives_a_widget_that_was_stopped(make_widget: MakeWidget) -> None:
-    """The page says that something changed, so it is tried again."""
-    widget = make_widget(verdict=lambda _: ("token_signature", Close.TOKEN)).start()
-    widget.advance(300)
-    stopped = widget.view.link
-    widget.verdict = lambda _: None
-
-    widget.feed(events.RefreshAsked())
-
-    assert (stopped, widget.view.link) == ("stopped", "online")
-
-
 @pytest.mark.parametrize(("retry_after", "waits"), [(None, 0.5), (7.0, 7.0)])
 def test_a_configuration_is_not_asked_for_again_too_soon(
     make_widget: MakeWidget, retry_after: float | None, waits: float
@@ -487,29 +245,6 @@ def test_a_server_that_accepts_before_the_proof_is_not_believed(make_widget: Mak
 
     assert widget.emitted("ready") == []
     assert widget.view.link == "connecting"
-
-
-@pytest.mark.contract("D-12/always-chat")
-def test_opening_the_panel_tries_again_what_was_refused(make_widget: MakeWidget) -> None:
-    """F138: who wants to chat is not sent away for what was wrong an hour ago; who does not look, asks for nothing."""
-    widget = make_widget(verdict=lambda _: ("token_signature", Close.TOKEN)).start()
-    widget.advance(300)
-    sockets = widget.counts()["OpenSocket"]
-    widget.feed(events.PanelToggled(open=True))
-    tried = widget.counts()["OpenSocket"]
-    widget.advance(300)
-    refused = widget.counts()["OpenSocket"], widget.view.link
-    widget.verdict = lambda _: None
-
-    widget.feed(events.PanelToggled(open=False))
-    closed = widget.counts()["OpenSocket"]
-    for is_open in (True, False, True):
-        widget.feed(events.PanelToggled(is_open))
-
-    assert (tried, refused) == (sockets + 1, (sockets + 2, "stopped"))
-    assert (closed, widget.counts()["OpenSocket"]) == (sockets + 2, sockets + 3)
-    assert widget.view.link == "online"
-    assert widget.view.notice is None
 
 
 def test_opening_the_panel_asks_for_a_configuration_that_was_refused(make_widget: MakeWidget) -> None:

@@ -1,0 +1,120 @@
+"""A login that is cached: used across loads, or dropped before anything connects, by the right clock."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.widget.conftest import ADA, KEY, NOW, OTHER_JKT, VISITOR
+
+from chatkey_widget import effects, events
+
+if TYPE_CHECKING:
+    from tests.widget.conftest import MakeWidget
+
+
+@pytest.mark.contract("3/reuse-across-loads", "2.8/exp-before-reuse", "D-12/visitor-beside", "4.2/not-for-members")
+def test_a_cached_token_connects_the_member_directly(make_widget: MakeWidget) -> None:
+    """WDG-009: no visitor token, no getToken, one socket."""
+    widget = make_widget(custom_login=True)
+    widget.stored = widget.custom()
+
+    widget.start()
+
+    assert widget.identity == ADA
+    assert widget.calls() == []
+    assert widget.all(effects.LoadVisitorToken) == []
+    assert widget.sockets() == 1
+
+
+def test_a_cached_member_waits_for_the_sockets_address(make_widget: MakeWidget) -> None:
+    """The key may be ready before the configuration, which tells where to connect."""
+    widget = make_widget(custom_login=True)
+    widget.machine.handle(events.Started(secure=True), widget.now)
+    widget.feed(events.KeyReady(KEY, widget.custom()))
+    before = widget.sockets()
+
+    widget.feed(events.ConfigurationLoaded({"socket_uri": "wss://chat.test/v1/socket"}))
+
+    assert (before, widget.sockets()) == (0, 1)
+    assert widget.identity == ADA
+
+
+@pytest.mark.contract("D-06/dropped-before-connect", "2.8/exp-before-reuse")
+@pytest.mark.parametrize(
+    "cached",
+    [
+        pytest.param({"exp": int(NOW) - 10}, id="WDG-001"),
+        pytest.param({"exp": int(NOW) + 5}, id="WDG-002"),
+        pytest.param({"exp": "soon"}, id="WDG-003-exp"),
+        pytest.param({"exp": int(NOW) * 1000}, id="WDG-003-ms"),
+        pytest.param({"exp": ...}, id="WDG-003-missing"),
+        pytest.param({"cnf": {"jkt": OTHER_JKT}}, id="WDG-005"),
+        pytest.param({"pid": "prov_2"}, id="F020"),
+        pytest.param({"type": "visitor"}, id="type"),
+    ],
+)
+def test_a_cached_token_that_will_not_do_is_dropped_before_anything_connects(
+    make_widget: MakeWidget, cached: dict[str, object]
+) -> None:
+    """F010, F068: it is deleted, getToken is asked with this key, and the token never reaches a socket."""
+    widget = make_widget(custom_login=True)
+    useless = widget.stored = widget.custom(**cached)
+    widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom(uid="bob"))
+
+    widget.start()
+
+    order = [type(effect).__name__ for effect in widget.done]
+    assert order.index("DropToken") < order.index("OpenSocket")
+    assert widget.calls() == [("load", 1)]
+    assert useless not in [connect.token for connect in widget.all(effects.SendConnect)]
+    assert widget.identity == ("member", "bob")
+
+
+@pytest.mark.parametrize("garbage", ["{", "null", "", "x" * 1_000_000])
+def test_garbage_in_the_cache_is_dropped(make_widget: MakeWidget, garbage: str) -> None:
+    """F017, WDG-003: then everything goes its normal way."""
+    widget = make_widget(custom_login=True, cached=garbage).start()
+
+    assert widget.stored is None
+    assert widget.calls() == [("load", 1)]
+    assert widget.identity == VISITOR
+    assert widget.errors() == []
+
+
+@pytest.mark.contract("D-12/clock-skew")
+def test_a_fast_page_clock_does_not_throw_a_good_cached_token_away(make_widget: MakeWidget) -> None:
+    """F053, WDG-013: a token that looks old waits for the first word of the service, which tells the time."""
+    widget = make_widget(custom_login=True, server_ahead=-86_400)
+    widget.stored = widget.custom()
+
+    widget.start()
+
+    assert widget.identity == ADA
+    assert widget.calls() == []
+    assert widget.sockets() == 1
+
+
+@pytest.mark.contract("D-12/clock-skew", "2.8/exp-before-reuse")
+def test_a_slow_page_clock_does_not_keep_a_dead_cached_token(make_widget: MakeWidget) -> None:
+    """A token that looks good but ended by the server's time is never sent; getToken is asked once."""
+    widget = make_widget(custom_login=True, server_ahead=86_400)
+    widget.stored = widget.custom(iat=int(NOW), exp=int(NOW) + 3600)
+    widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom())
+
+    widget.start()
+
+    assert widget.calls() == [("renew", 1)]
+    assert widget.identity == ADA
+    assert len(widget.all(effects.SendConnect)) == 1
+
+
+def test_a_new_token_is_good_on_a_page_with_a_wrong_clock(make_widget: MakeWidget) -> None:
+    """Before the server's time is known, the token's own `iat` is believed."""
+    widget = make_widget(custom_login=True, server_ahead=-86_400, answers_tokens=False)
+    widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom())
+
+    widget.start()
+
+    assert widget.identity == ADA
+    assert widget.errors() == []

@@ -1,0 +1,287 @@
+"""The window of a social login: what opens it, what it may say, and how it ends."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from tests.widget.conftest import GRACE, KEY, OTHER_JKT, PID, VISITOR, click, post
+
+from chatkey_widget import effects, events
+from chatkey_widget.errors import Fault
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.widget.conftest import Driver, MakeWidget
+
+WIDGET = Path(__file__).parents[2] / "widget_sim" / "chatkey_widget"
+SDK = WIDGET.parent / "page" / "sdk.js"
+
+
+def texts_of(module: Path) -> Iterator[str]:
+    """Yield every text of a module that is no docstring."""
+    tree = ast.parse(module.read_text())
+    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
+            yield node.value
+
+
+@pytest.mark.contract("3/no-automatic-oauth")
+def test_nothing_but_a_click_opens_the_popup(make_widget: MakeWidget) -> None:
+    """WDG-016: whatever happens in an hour, no popup."""
+    widget = make_widget(custom_login=True).start()
+
+    widget.feed(events.PanelToggled(open=True), events.PageChosen("sign-in"), events.RefreshAsked())
+    widget.advance(3600)
+
+    assert widget.all(effects.OpenPopup) == []
+
+
+@pytest.mark.contract("4.6/popup", "4/paths")
+def test_the_popup_opens_the_start_endpoint_within_the_click(visitor: Driver) -> None:
+    """The address names provider and social, and carries origin, jkt and a nonce; it is the click's own effect."""
+    opened = [
+        effect
+        for effect in visitor.machine.handle(events.SocialClicked("github"), visitor.now)
+        if isinstance(effect, effects.OpenPopup)
+    ]
+
+    address = urlsplit(opened[0].url)
+    assert f"{address.scheme}://{address.netloc}{address.path}" == (
+        f"https://chat.test/v1/public/provider/{PID}/oauth/github"
+    )
+    query = parse_qs(address.query)
+    assert query["origin"] == ["https://shop.test"]
+    assert query["jkt"] == [KEY.jkt]
+    assert len(query["nonce"][0]) > 0
+
+
+def test_no_window_is_opened_without_its_opener() -> None:
+    """F162: with `noopener`, `window.open` returns nothing, and the callback page finds nobody to tell."""
+    said = [text for module in WIDGET.rglob("*.py") for text in texts_of(module)] + [SDK.read_text()]
+
+    assert [text for text in said if "popup,width=" in text]
+    assert [text for text in said if "noopener" in text or "noreferrer" in text] == []
+
+
+@pytest.mark.contract("D-09/accepted-once")
+@pytest.mark.parametrize(
+    ("change", "origin", "from_popup"),
+    [
+        pytest.param({}, "https://evil.test", True, id="origin"),
+        pytest.param({}, "https://chat.test.evil.test", True, id="origin-suffix"),
+        pytest.param({}, "null", True, id="null-origin"),
+        pytest.param({}, "https://chat.test", False, id="source"),
+        pytest.param({"nonce": "other"}, "https://chat.test", True, id="nonce"),
+        pytest.param({"nonce": None}, "https://chat.test", True, id="no-nonce"),
+        pytest.param({"providerId": "prov_2"}, "https://chat.test", True, id="provider"),
+        pytest.param({"social": "github"}, "https://chat.test", True, id="social"),
+        pytest.param({"type": "oauth"}, "https://chat.test", True, id="type"),
+    ],
+)
+def test_a_message_that_is_not_the_popups_own_is_ignored(
+    visitor: Driver, change: dict[str, object], origin: str, *, from_popup: bool
+) -> None:
+    """F168, F175: no error, no member; the true message still counts afterwards."""
+    message = click(visitor)
+
+    post(visitor, message | change, origin=origin, from_popup=from_popup)
+
+    assert visitor.errors() == []
+    assert visitor.identity == VISITOR
+    post(visitor, message)
+    assert visitor.identity == GRACE
+
+
+@pytest.mark.parametrize("data", [None, "wf:oauth", 5, [], {}])
+def test_a_message_of_any_shape_is_harmless(visitor: Driver, data: object) -> None:
+    """Pages send all kinds of things."""
+    click(visitor)
+
+    post(visitor, data)
+
+    assert visitor.errors() == []
+
+
+@pytest.mark.contract("D-09/accepted-once")
+def test_a_message_counts_once(grace: Driver) -> None:
+    """F169: after a logout the same message makes nobody a member."""
+    message = click(grace)
+    post(grace, message)
+    grace.feed(events.LogoutAsked())
+
+    post(grace, message)
+
+    assert grace.identity == VISITOR
+
+
+def test_a_double_click_is_one_click(visitor: Driver) -> None:
+    """F170: the second would open a window that browsers block; later it is a second try."""
+    message = click(visitor)
+    visitor.advance(0.5)
+
+    visitor.feed(events.SocialClicked("google"))
+
+    assert visitor.counts()["OpenPopup"] == 1
+    visitor.advance(1)
+    visitor.feed(events.SocialClicked("google"))
+    assert visitor.counts()["OpenPopup"] == 2
+    post(visitor, message)
+    assert visitor.identity == VISITOR
+
+
+def test_the_second_click_replaces_the_first(visitor: Driver) -> None:
+    """F170: one flow at a time, and exactly one result."""
+    first = click(visitor, "google")
+    second = click(visitor, "github")
+
+    post(visitor, first)
+    assert visitor.identity == VISITOR
+    post(visitor, second)
+
+    assert visitor.identity == ("member", "github:42")
+    assert visitor.counts()["OpenPopup"] == 2
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({"cnf": {"jkt": OTHER_JKT}}, id="other-key"),
+        pytest.param({"cnf": ...}, id="unbound"),
+        pytest.param({"pid": "prov_2"}, id="other-provider"),
+        pytest.param({"type": "user"}, id="F109-socket-token"),
+        pytest.param({"exp": ...}, id="no-exp"),
+    ],
+)
+def test_an_identity_token_that_will_not_do_is_not_taken(visitor: Driver, changes: dict[str, object]) -> None:
+    """It is named, neither stored nor exchanged, and the button works again."""
+    message = click(visitor) | {"token": visitor.identity_token(**changes)}
+
+    post(visitor, message)
+
+    assert visitor.errors() == [Fault.OAUTH_FAILED]
+    assert visitor.all(effects.StoreToken) == []
+    assert visitor.identity == VISITOR
+    assert visitor.view.signing_in is None
+
+
+@pytest.mark.contract("D-09/error", "D-12/always-chat")
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [
+        pytest.param({"code": "oauth_denied", "message": "m"}, "oauth_denied", "Signing in was cancelled.", id="F171"),
+        pytest.param({"code": "oauth_failed", "message": "m"}, "oauth_failed", "Signing in did not work", id="F172"),
+        pytest.param({"code": "social_disabled", "message": "m"}, "social_disabled", "not available", id="F178"),
+        pytest.param({"code": "unheard_of", "message": "m"}, "unheard_of", "Signing in did not work", id="other"),
+        pytest.param({}, "oauth_failed", "Signing in did not work", id="empty"),
+        pytest.param(None, "oauth_failed", "Signing in did not work", id="none"),
+    ],
+)
+def test_an_error_of_the_callback_is_said_in_plain_words(visitor: Driver, error: object, code: str, said: str) -> None:
+    """The page gets the code, the person a sentence; the visitor goes on."""
+    message = {**click(visitor), "token": None, "error": error}
+
+    post(visitor, message)
+
+    assert visitor.errors() == [code]
+    assert visitor.emitted("oauth:failed") == [{"social": "google", "code": code}]
+    assert visitor.view.notice is not None
+    assert said in visitor.view.notice
+    assert visitor.view.signing_in is None
+    assert visitor.identity == VISITOR
+
+
+@pytest.mark.contract("D-12/always-chat")
+def test_a_blocked_popup_is_said(visitor: Driver) -> None:
+    """F160: with an offer to open it, which the next click takes away with the sentence."""
+    click(visitor)
+
+    visitor.feed(events.PopupBlocked(visitor.last(effects.OpenPopup).ref))
+
+    assert visitor.errors() == [Fault.POPUP_BLOCKED]
+    assert "blocked" in str(visitor.view.notice)
+    assert visitor.view.blocked == "google"
+    assert visitor.identity == VISITOR
+    click(visitor, "github")
+    assert visitor.view.notice is None
+    assert visitor.view.blocked is None
+
+
+def test_the_offer_to_open_a_blocked_popup_stays_no_longer_than_its_sentence(visitor: Driver) -> None:
+    """F160: whether the person has read it, or there is other news."""
+    for news in (events.NoticeDismissed(), events.ConfigurationFailed(403, "provider_off", "Switched off.")):
+        click(visitor)
+        visitor.feed(events.PopupBlocked(visitor.last(effects.OpenPopup).ref))
+
+        visitor.feed(news)
+
+        assert visitor.view.blocked is None
+
+
+@pytest.mark.contract("D-09/lost", "D-12/always-chat")
+@pytest.mark.parametrize(
+    ("reached", "blank", "code"),
+    [
+        pytest.param(True, False, Fault.POPUP_CLOSED, id="F163"),
+        pytest.param(False, True, Fault.POPUP_CLOSED, id="F163-blank"),
+        pytest.param(False, False, Fault.POPUP_LOST, id="F164"),
+    ],
+)
+@pytest.mark.parametrize("after", [0.3, 60.0])
+def test_a_popup_that_is_gone_is_said(
+    visitor: Driver, after: float, code: Fault, *, reached: bool, blank: bool
+) -> None:
+    """Closed by the person, or cut off by the browser as its first page came: however fast or slow that was."""
+    click(visitor)
+    ref = visitor.last(effects.OpenPopup).ref
+    visitor.advance(after)
+
+    visitor.feed(*[events.PopupReached(ref)] * reached, events.PopupClosed(ref, blank))
+
+    assert visitor.errors() == [code]
+    assert visitor.emitted("oauth:failed") == [{"social": "google", "code": code}]
+    assert visitor.view.signing_in is None
+    assert visitor.identity == VISITOR
+    post(visitor, click(visitor))
+    assert visitor.identity == GRACE
+
+
+def test_a_popup_that_was_replaced_says_nothing_of_the_one_that_is_open(visitor: Driver) -> None:
+    """F170: that the first one was seen at its provider does not make the second one seen."""
+    click(visitor, "google")
+    first = visitor.last(effects.OpenPopup).ref
+    visitor.feed(events.PopupReached(first))
+    click(visitor, "github")
+
+    visitor.feed(events.PopupReached(first), events.PopupClosed(first))
+
+    assert visitor.errors() == []
+    assert visitor.view.signing_in == "github"
+    visitor.feed(events.PopupClosed(visitor.last(effects.OpenPopup).ref))
+    assert visitor.errors() == [Fault.POPUP_LOST]
+
+
+def test_a_popup_that_stays_open_is_waited_for(visitor: Driver) -> None:
+    """F172: nothing is told for as long as it is open, the button works meanwhile, and its message still counts."""
+    message = click(visitor)
+    visitor.feed(events.PopupReached(visitor.last(effects.OpenPopup).ref))
+
+    visitor.advance(550)
+
+    assert visitor.errors() == []
+    assert visitor.view.signing_in == "google"
+    assert visitor.view.appearance.socials == ("google", "github")
+    post(visitor, message)
+    assert visitor.identity == GRACE
+
+
+def test_the_popup_closing_after_its_message_is_no_error(grace: Driver) -> None:
+    """The usual end of the flow."""
+    grace.feed(events.PopupClosed(grace.last(effects.OpenPopup).ref))
+
+    assert grace.errors() == []

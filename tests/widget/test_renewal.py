@@ -1,0 +1,183 @@
+"""A member's token comes to its end, or is refused: how often the page is asked, and who the widget is meanwhile."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.widget.conftest import ADA, VISITOR
+
+from chatkey_protocol.codes import Close
+from chatkey_protocol.frames import Kind
+from chatkey_widget import effects, events
+
+if TYPE_CHECKING:
+    from tests.widget.conftest import Driver, MakeWidget
+
+
+@pytest.mark.contract("3/renewal", "5.3/renews")
+def test_the_token_is_renewed_before_its_end_on_the_same_socket(member: Driver) -> None:
+    """One minute before `exp`, getToken is called again, and its token goes out in a `refresh` frame."""
+    opened, told = member.sockets(), len(member.emitted("identity:changed"))
+
+    member.advance(3539)
+    assert member.calls() == [("load", 1)]
+    member.advance(2)
+
+    assert member.calls() == [("load", 1), ("renew", 1)]
+    assert member.frames(Kind.REFRESH)[-1]["token"] == member.stored
+    assert member.sockets() == opened
+    assert len(member.emitted("identity:changed")) == told
+
+
+def test_a_short_lived_token_is_not_renewed_in_a_rush(make_widget: MakeWidget) -> None:
+    """F056: not more often than every 10 seconds; the page is warned once."""
+    widget = make_widget(custom_login=True)
+    widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom(exp=widget.server_now + 20))
+
+    widget.start()
+    widget.advance(60)
+
+    assert len(widget.calls()) == 7
+    assert [warning["code"] for warning in widget.emitted("warning")] == ["short_lifetime"]
+
+
+@pytest.mark.contract("D-10/refresh")
+def test_another_uid_on_renewal_is_another_person(member: Driver) -> None:
+    """F046: never an in-band refresh: the old socket is closed, the screen cleared, then a new socket opened."""
+    member.feed(events.MessageWritten("of ada"))
+    member.page = lambda call: events.GetTokenReturned(call.ref, member.custom(uid="bob", name="Bob"))
+    before = len(member.done)
+
+    member.advance(3541)
+
+    order = [type(effect).__name__ for effect in member.done[before:]]
+    assert order.index("CloseSocket") < order.index("OpenSocket")
+    assert member.frames(Kind.REFRESH) == []
+    assert member.identity == ("member", "bob")
+    assert member.view.lines == ()
+    assert member.view.person.name == "Bob"
+
+
+@pytest.mark.contract("2.7/history-apart")
+def test_null_on_renewal_ends_the_membership(member: Driver) -> None:
+    """The page's user is gone: a visitor again, the cached token deleted, the conversation out of the page's memory."""
+    member.feed(events.MessageWritten("from ada"))
+    member.page = lambda call: events.GetTokenReturned(call.ref, None)
+
+    member.advance(3541)
+    left, stored = member.identity, member.stored
+    member.page = lambda call: events.GetTokenReturned(call.ref, member.custom())
+    member.feed(events.RefreshAsked())
+
+    assert left == VISITOR
+    assert stored is None
+    assert member.identity == ADA
+    assert member.view.lines == ()
+
+
+def test_failing_renewals_keep_the_member_until_the_token_ends(member: Driver) -> None:
+    """F037, F142: the connection lives on to `exp`; then 4419 makes a visitor, without another call on the spot."""
+    member.page = lambda call: events.GetTokenFailed(call.ref, "503")
+    member.advance(3590)
+    assert member.identity == ADA
+
+    before = len(member.calls())
+    member.advance(10)
+    member.close(Close.TOKEN_EXPIRED)
+
+    assert member.identity == VISITOR
+    assert len(member.calls()) == before
+
+
+def test_a_reauth_asks_the_page_at_once(member: Driver) -> None:
+    """F065, F142: the server's deadline is met by a renewal on the same socket."""
+    opened = member.sockets()
+
+    member.frame(type="reauth", deadline=member.server_now + 30)
+
+    assert member.calls()[-1] == ("renew", 1)
+    assert len(member.frames(Kind.REFRESH)) == 1
+    assert member.sockets() == opened
+
+
+@pytest.mark.contract("D-12/no-hammering")
+@pytest.mark.parametrize(
+    ("code", "close"),
+    [
+        ("token_signature", Close.TOKEN),
+        ("proof_key_mismatch", Close.FORBIDDEN),
+        ("token_provider", Close.TOKEN),
+        pytest.param("token_not_yet_valid", Close.TOKEN, id="F054"),
+        pytest.param("token_claims", Close.TOKEN, id="F059"),
+    ],
+)
+def test_a_member_refused_for_ever_costs_two_calls(make_widget: MakeWidget, code: str, close: Close) -> None:
+    """F138, F044, WDG-007: two tokens, then a visitor who chats, and not a call more."""
+    widget = make_widget(custom_login=True, verdict=lambda c: (code, close) if c["type"] == "user" else None)
+    widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom())
+    widget.start()
+
+    widget.advance(300)
+
+    assert widget.calls() == [("load", 1), ("rejected", 1)]
+    assert widget.sockets() == 4
+    assert widget.errors() == [code, code]
+    assert widget.identity == VISITOR
+    assert widget.stored is None
+
+
+@pytest.mark.contract("D-12/no-hammering")
+def test_everyone_refused_for_ever_costs_four_sockets(make_widget: MakeWidget) -> None:
+    """F138 at its worst: at most four sockets and two calls in five minutes."""
+    widget = make_widget(custom_login=True, verdict=lambda _: ("token_signature", Close.TOKEN))
+    widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom())
+    widget.start()
+
+    widget.advance(300)
+
+    assert widget.sockets() <= 4
+    assert len(widget.calls()) <= 2
+    assert widget.view.link == "stopped"
+
+
+def test_a_rotated_secret_is_survived_without_becoming_a_visitor(member: Driver) -> None:
+    """F112, F113: refused once, asked once, a member again; the page never hears of a visitor in between."""
+    told, opened, old = len(member.emitted("identity:changed")), member.sockets(), member.stored
+    member.advance(1)
+    member.frame(type="error", code="token_signature", message="No.", retryable=False)
+
+    member.close(Close.TOKEN)
+    member.advance(600)
+
+    assert member.calls() == [("load", 1), ("rejected", 1)]
+    assert member.stored not in {old, None}
+    assert member.all(effects.DropToken) == []  # other tabs would take it for a logout
+    assert member.sockets() == opened + 1
+    assert member.identity == ADA
+    assert len(member.emitted("identity:changed")) == told
+
+
+def test_waking_after_the_token_ended_renews_before_connecting(member: Driver) -> None:
+    """A laptop that slept for three hours: getToken first, then one socket."""
+    before = len(member.done)
+
+    member.sleep(10_800)
+
+    order = [type(effect).__name__ for effect in member.done[before:]]
+    assert order.index("CallGetToken") < order.index("OpenSocket")
+    assert order.count("OpenSocket") == 1
+    assert order.count("CallGetToken") == 1
+    assert member.identity == ADA
+    assert member.errors() == []
+
+
+@pytest.mark.parametrize("code", [1006, Close.RESTART, Close.NONCE])
+def test_reconnecting_does_not_call_get_token(member: Driver, code: int) -> None:
+    """F094: the token in hand is still good."""
+    for _ in range(5):
+        member.close(code)
+        member.advance(31)
+
+    assert member.calls() == [("load", 1)]
+    assert member.identity == ADA

@@ -1,0 +1,206 @@
+"""A browser that the test holds in its hand: every port of the widget, and what was asked of it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from tests.widget.conftest import KEY, NOW, PID, Driver, FixedChance, claims_of, jwt
+
+from chatkey_widget import events
+from chatkey_widget.context import Settings
+from chatkey_widget.machine import Machine
+from chatkey_widget.ports import (
+    Answer,
+    PopupListener,
+    Ports,
+    Prepared,
+    Unreachable,
+    WireListener,
+)
+from chatkey_widget.runtime import Runtime
+
+if TYPE_CHECKING:
+    from chatkey_widget.effects import Reason
+    from chatkey_widget.view import View
+
+URI = "wss://chat.test/v1/socket"
+SETTINGS = Settings("https://chat.test", "https://chat.test", "https://shop.test", PID, custom_login=True)
+TOKEN = Driver(SETTINGS).custom()
+
+
+@dataclass
+class World:
+    """All ports in one, with what they were asked and what they answer."""
+
+    page: Callable[[], object] = lambda: None
+    refuse: Exception | None = None
+    stored: str | None = None
+    other_tab: str | None = None
+    degraded: str | None = None
+    write_refused: str | None = None
+    answer: Answer | None = None
+    asked: list[str] = field(default_factory=list)
+    told: list[tuple[str, Mapping[str, object]]] = field(default_factory=list)
+    sent: list[dict[str, object]] = field(default_factory=list)
+    closed: list[int] = field(default_factory=list)
+    held: list[str] = field(default_factory=list)
+    patience: float | None = None
+    popup_opens: bool = True
+    listener: WireListener | None = None
+    removed: int = 0
+    news: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def ports(self) -> Ports:
+        return Ports(
+            keys=self,
+            store=self,
+            http=self,
+            locks=self,
+            wires=self,
+            popups=Popups(self),
+            host=self,
+            screen=self,
+            now=lambda: NOW,
+            release=lambda: self.closed.append(0),
+        )
+
+    async def until(self, fact: Callable[[], object]) -> None:
+        """Wait until something is so; the loop's own events drive it."""
+        async with asyncio.timeout(5):
+            while not fact():
+                self.news.clear()
+                await self.news.wait()
+
+    # keys, store, locks
+
+    async def prepare(self) -> Prepared:
+        if self.refuse is not None:
+            raise self.refuse
+        return Prepared(KEY, self.degraded)
+
+    async def sign(self, data: bytes) -> bytes:
+        return bytes(64)
+
+    def read(self) -> str | None:
+        return self.stored
+
+    def keep_in_memory(self) -> None:
+        self.stored = None
+        self.asked.append("in memory")
+
+    def write(self, token: str) -> str | None:
+        self.stored = token
+        return self.write_refused
+
+    def drop(self, token: str) -> None:
+        if self.stored == token:
+            self.stored = None
+
+    def announce_logout(self) -> None:
+        self.stored = None
+        self.asked.append("announce")
+
+    @asynccontextmanager
+    async def hold(self, name: str, patience: float | None = None) -> AsyncIterator[None]:
+        self.held.append(name)
+        self.patience = patience
+        self.stored = self.stored or self.other_tab
+        yield
+        self.held.append("released")
+        self.news.set()
+
+    # http
+
+    async def get(self, url: str) -> Answer:
+        self.asked.append(url)
+        if isinstance(self.refuse, Unreachable):
+            raise self.refuse
+        if self.answer is not None:
+            return self.answer
+        if url.endswith(PID):
+            return Answer(200, {"data": {"socket_uri": URI}})
+        token = jwt(pid=PID, uid=KEY.uid, type="visitor", iat=int(NOW), exp=int(NOW) + 90)
+        return Answer(200, {"data": {"socket_uri": URI, "auth_token": token}})
+
+    # the socket: greets and accepts
+
+    def open(self, uri: str, listener: WireListener) -> World:
+        self.listener = listener
+        loop = asyncio.get_running_loop()
+        loop.call_soon(listener.opened)
+        loop.call_soon(
+            self._receive, {"type": "hello", "nonce": "n", "server_time": NOW, "auth_timeout": 9, "ping": 25}
+        )
+        return self
+
+    def send(self, text: str) -> None:
+        frame = json.loads(text)
+        self.sent.append(frame)
+        if frame["type"] == "connect":
+            claims = claims_of(frame["token"])
+            identity = "visitor" if claims["type"] == "visitor" else "member"
+            ready = {"type": "ready", "identity": identity, "uid": claims["uid"], "expires_at": claims["exp"]}
+            asyncio.get_running_loop().call_soon(self._receive, ready | {"server_time": NOW})
+
+    def close(self, code: int) -> None:
+        self.closed.append(code)
+
+    def _receive(self, frame: Mapping[str, object]) -> None:
+        assert self.listener is not None
+        self.listener.received(json.dumps(frame))
+
+    # the page
+
+    async def get_token(self, jkt: str, reason: Reason, attempt: int) -> str | events.Unusable | None:
+        self.asked.append(f"getToken {reason}")
+        answer = self.page()
+        if isinstance(answer, Exception):
+            raise answer
+        if isinstance(answer, asyncio.Future):
+            answer = await answer
+        assert answer is None or isinstance(answer, str)
+        return answer
+
+    def emit(self, name: str, detail: Mapping[str, object]) -> None:
+        self.told.append((name, detail))
+        self.news.set()
+
+    def names(self) -> list[str]:
+        return [name for name, _ in self.told]
+
+    def errors(self) -> list[object]:
+        return [detail["code"] for name, detail in self.told if name == "error"]
+
+    # the screen
+
+    def show(self, view: View) -> None:
+        self.news.set()
+
+    def remove(self) -> None:
+        self.removed += 1
+
+
+@dataclass
+class Popups:
+    """The popup port of a world."""
+
+    world: World
+    opened: list[str] = field(default_factory=list)
+
+    def open(self, url: str, listener: PopupListener) -> bool:
+        self.world.asked.append("popup")
+        return self.world.popup_opens
+
+    def close(self) -> None:
+        self.world.asked.append("popup closed")
+
+
+def run(world: World) -> Runtime:
+    driven = Runtime(Machine(SETTINGS, FixedChance()), SETTINGS, world.ports())
+    driven.feed(events.Started(secure=True))
+    return driven
