@@ -55,6 +55,13 @@ def test_a_child_that_dies_before_it_is_ready_fails_with_its_output(make_process
     assert "child.log" in str(failure.value)
 
 
+def test_a_child_whose_output_ends_before_it_does_is_told_with_its_status(make_process: MakeProcess) -> None:
+    child = make_process("import os, time; os.close(1); os.close(2); time.sleep(0.2); os._exit(3)")
+
+    with pytest.raises(ProcessError, match=r"child ended before it was ready \(exit status 3\)"), child:
+        pass
+
+
 def test_a_child_that_is_late_fails_and_is_ended(make_process: MakeProcess) -> None:
     child = make_process("import signal; print('still thinking', flush=True); signal.pause()", ready_within=0.3)
 

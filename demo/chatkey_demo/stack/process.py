@@ -44,7 +44,7 @@ class Process:
         self._lines: deque[str] = deque(maxlen=KEPT_LINES)
         self._written = 0
         self._said_ready = threading.Event()
-        self._closed = threading.Event()
+        self._ended = threading.Event()
         self._child: subprocess.Popen[str] | None = None
         self._reader: threading.Thread | None = None
 
@@ -83,7 +83,7 @@ class Process:
         if self.running:
             raise ProcessError(f"{self.name} is running already")
         self._said_ready.clear()
-        self._closed.clear()
+        self._ended.clear()
         self._child = subprocess.Popen(  # noqa: S603  (the command is ours)
             self._command,
             env=self._environ,
@@ -102,7 +102,7 @@ class Process:
         """Wait for the line `ready <url>`."""
         deadline = time.monotonic() + self._ready_within
         while not self._said_ready.wait(0.02):
-            if self._closed.is_set() and not self._said_ready.is_set():
+            if self._ended.is_set() and not self._said_ready.is_set():
                 raise ProcessError(self._sentence("ended before it was ready"))
             if time.monotonic() > deadline:
                 raise ProcessError(self._sentence(f"was not ready within {self._ready_within:g} s"))
@@ -148,7 +148,8 @@ class Process:
                 log.flush()
                 if line.startswith(READY):
                     self._said_ready.set()
-        self._closed.set()
+        child.wait()  # its output ends a moment before it has a status
+        self._ended.set()
 
     def _sentence(self, what: str) -> str:
         status = self._child.poll() if self._child else None
