@@ -56,6 +56,7 @@ def test_a_child_that_dies_before_it_is_ready_fails_with_its_output(make_process
 
 
 def test_a_child_whose_output_ends_before_it_does_is_told_with_its_status(make_process: MakeProcess) -> None:
+    """Every child has such a moment between its output's end and its own; this one makes it long."""
     child = make_process("import os, time; os.close(1); os.close(2); time.sleep(0.2); os._exit(3)")
 
     with pytest.raises(ProcessError, match=r"child ended before it was ready \(exit status 3\)"), child:

@@ -329,6 +329,7 @@ def click(widget: Driver, social: str = "google") -> dict[str, object]:
 
 
 def post(widget: Driver, message: object, *, origin: str = "https://chat.test", from_popup: bool = True) -> None:
+    """Let a window send the page a message."""
     widget.feed(events.PopupMessage(origin, from_popup, message))
 
 

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.widget.conftest import ADA, KEY, NOW
+from tests.widget.conftest import ADA, NOW, VISITOR
 
 from chatkey_protocol.codes import Close
 from chatkey_protocol.frames import Kind
@@ -117,7 +117,7 @@ def test_a_token_that_had_ended_is_seen_after_sleep_too(member: Driver) -> None:
     member.advance(600)
 
     assert [call.reason for call in member.all(effects.CallGetToken)] == ["load", "renew", "renew"]
-    assert member.identity == ("visitor", KEY.uid)
+    assert member.identity == VISITOR
     assert member.stored is None
 
 
@@ -225,5 +225,5 @@ def test_a_backend_whose_tokens_end_at_once_is_left_alone(member: Driver) -> Non
         member.close(Close.TOKEN_EXPIRED)
     member.advance(HOUR)
 
-    assert member.identity == ("visitor", KEY.uid)
+    assert member.identity == VISITOR
     assert member.counts()["CallGetToken"] - calls == 1

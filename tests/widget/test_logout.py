@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.widget.conftest import KEY, VISITOR
+from tests.widget.conftest import ADA, GRACE, KEY, VISITOR
 
 from chatkey_protocol.codes import Close
 from chatkey_protocol.frames import Kind
@@ -83,7 +83,7 @@ def test_what_a_member_wrote_offline_is_sent_when_the_member_is_back(away: Drive
     away.advance(4)
 
     assert (shown, sent) == ((), [])
-    assert away.identity == ("member", "ada")
+    assert away.identity == ADA
     assert [(frame["body"], frame["headers"]) for frame in away.frames(Kind.MESSAGE)] == [
         ("from ada", {"name": "Ada Lovelace"})
     ]
@@ -114,7 +114,7 @@ def test_what_a_member_wrote_offline_is_forgotten_with_the_login(away: Driver, e
 
     come(away, "ada")
 
-    assert away.identity == ("member", "ada")
+    assert away.identity == ADA
     assert away.view.lines == ()
     assert away.frames(Kind.MESSAGE) == []
 
@@ -143,7 +143,7 @@ def test_a_login_in_another_tab_is_followed(visitor: Driver) -> None:
     """One identity at a time in one browser."""
     visitor.feed(events.StoredTokenChanged(visitor.identity_token()))
 
-    assert visitor.identity == ("member", "google:42")
+    assert visitor.identity == GRACE
     assert visitor.all(effects.StoreToken) == []
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.widget.conftest import ADA
 
 from chatkey_widget import effects, events
 
@@ -63,4 +64,4 @@ def test_a_member_who_is_still_logged_in_comes_back_on_one_new_socket(member: Dr
 
     fresh = [type(effect) for effect in member.done[before:]]
     assert fresh.count(effects.OpenSocket) == 1
-    assert member.identity == ("member", "ada")
+    assert member.identity == ADA

@@ -285,3 +285,15 @@ def test_the_popup_closing_after_its_message_is_no_error(grace: Driver) -> None:
     grace.feed(events.PopupClosed(grace.last(effects.OpenPopup).ref))
 
     assert grace.errors() == []
+
+
+def test_a_click_before_the_key_is_ready_opens_nothing(make_widget: MakeWidget) -> None:
+    """The configuration may come first, and with it the buttons."""
+    widget = make_widget()
+    widget.machine.handle(events.Started(secure=True), widget.now)
+    widget.feed(events.ConfigurationLoaded({"auth": {"oauth_providers": ["google"]}}))
+
+    widget.feed(events.SocialClicked("google"))
+
+    assert widget.view.appearance.socials == ("google",)
+    assert widget.all(effects.OpenPopup) == []

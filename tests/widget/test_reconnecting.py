@@ -1,11 +1,14 @@
-"""The visitor's connection when something is wrong with it: lost, silent, refused, asleep, misunderstood."""
+"""One connection that is lost, silent, refused or misunderstood: when the next one comes, and after which wait.
+
+What networks and proxies do to connections is in `test_network`.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.widget.conftest import KEY
+from tests.widget.conftest import VISITOR
 
 from chatkey_protocol.codes import Close
 from chatkey_protocol.frames import Kind
@@ -113,7 +116,7 @@ def test_a_jump_in_time_refreshes_first_and_reconnects_second(visitor: Driver) -
     order = [type(effect).__name__ for effect in visitor.done[before:]]
     assert order.index("LoadVisitorToken") < order.index("OpenSocket")
     assert order.count("OpenSocket") == 1
-    assert visitor.identity == ("visitor", KEY.uid)
+    assert visitor.identity == VISITOR
     assert len(visitor.emitted("identity:changed")) == 1
 
 
@@ -158,7 +161,7 @@ def test_a_token_endpoint_that_fails_is_asked_again(
     assert widget.counts()["LoadVisitorToken"] == 1
     widget.advance(0.01)
 
-    assert widget.identity == ("visitor", KEY.uid)
+    assert widget.identity == VISITOR
     assert widget.errors() == []
 
 

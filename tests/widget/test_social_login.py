@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.widget.conftest import GRACE, KEY, VISITOR, click, post
+from tests.widget.conftest import ADA, GRACE, KEY, VISITOR, click, post
 
 from chatkey_protocol.codes import Close
 from chatkey_protocol.frames import Kind
@@ -137,7 +137,7 @@ def test_the_pages_own_login_wins_when_it_comes_later(make_widget: MakeWidget) -
 
     widget.feed(events.RefreshAsked())
 
-    assert widget.identity == ("member", "ada")
+    assert widget.identity == ADA
 
 
 def test_a_refresh_without_a_user_leaves_the_social_member(make_widget: MakeWidget) -> None:
@@ -195,18 +195,6 @@ def test_what_only_the_pages_author_can_mend_takes_no_sentence_off_the_screen(ma
 
     assert widget.errors()[-1] == Fault.GETTOKEN_FAILED
     assert "blocked" in str(widget.view.notice)
-
-
-def test_a_click_before_the_key_is_ready_opens_nothing(make_widget: MakeWidget) -> None:
-    """The configuration may come first, and with it the buttons."""
-    widget = make_widget()
-    widget.machine.handle(events.Started(secure=True), widget.now)
-    widget.feed(events.ConfigurationLoaded({"auth": {"oauth_providers": ["google"]}}))
-
-    widget.feed(events.SocialClicked("google"))
-
-    assert widget.view.appearance.socials == ("google",)
-    assert widget.all(effects.OpenPopup) == []
 
 
 def test_a_401_that_is_not_the_services_own_is_tried_again(make_widget: MakeWidget) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.widget.conftest import KEY, Driver, MakeWidget
+from tests.widget.conftest import VISITOR, Driver, MakeWidget
 from tests.widget.world import TOKEN, World, run
 
 from chatkey_widget import effects, events
@@ -63,7 +63,7 @@ def test_a_browser_without_storage_and_windows_shows_where_to_sign_in(make_widge
     assert widget.view.sign_in_elsewhere
     assert widget.view.blocked is None
     assert ELSEWHERE in str(widget.view.notice)
-    assert widget.identity == ("visitor", KEY.uid)
+    assert widget.identity == VISITOR
 
 
 def test_a_page_that_cannot_open_windows_never_shows_a_button(make_widget: MakeWidget) -> None:

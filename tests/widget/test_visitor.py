@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.widget.conftest import KEY
+from tests.widget.conftest import KEY, VISITOR
 
 from chatkey_protocol.codes import Close
 from chatkey_protocol.frames import Kind
@@ -21,7 +21,7 @@ def test_the_first_open_connects_as_the_visitor_of_the_key(visitor: Driver) -> N
     """Nothing is asked of anyone: the key makes the uid, the uid gets a token, the token opens the socket."""
     assert visitor.last(effects.LoadVisitorToken).uid == KEY.uid
     assert visitor.all(effects.CallGetToken) == []
-    assert visitor.identity == ("visitor", KEY.uid)
+    assert visitor.identity == VISITOR
     assert visitor.emitted("ready") == [{"identity": "visitor", "uid": KEY.uid}]
     assert visitor.view.link == "online"
     assert not visitor.view.person.member
@@ -77,7 +77,7 @@ def test_a_key_in_memory_only_is_told_and_used(make_widget: MakeWidget) -> None:
 
     assert widget.emitted("storage:degraded") == [{"what": "key", "reason": "SecurityError"}]
     assert widget.emitted("key:lost") == [{"reason": "corrupt"}]
-    assert widget.identity == ("visitor", KEY.uid)
+    assert widget.identity == VISITOR
 
 
 @pytest.mark.contract("4.8/config")
@@ -99,7 +99,7 @@ def test_a_get_token_that_is_no_function_leaves_the_visitor(make_widget: MakeWid
     widget.feed(events.Started(secure=True, fault=WidgetError(Fault.CONFIG_INVALID, "getToken must be a function.")))
 
     assert widget.errors() == [Fault.CONFIG_INVALID]
-    assert widget.identity == ("visitor", KEY.uid)
+    assert widget.identity == VISITOR
 
 
 def test_an_unknown_provider_stops_the_widget(make_widget: MakeWidget) -> None:

@@ -394,7 +394,7 @@ class Machine:
             self._forget_unused()
 
     def _forget_unused(self) -> None:
-        """A login of the page's that is cached, or may come back, must not."""
+        """A login of the page's that is not in use, cached or away, must not come back."""
         self._chat.forget_members()
         cached = None if self._cache.token is None else self._cache.member(self._cache.token)
         if isinstance(cached, Custom):
