@@ -88,10 +88,18 @@ def _check_levels(value: object, left: int) -> None:
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
     members = dict(pairs)
     if len(members) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise Malformed(f"member {twice[:32]!a} stands there twice")
+        raise Malformed(f"member {_repeated(pairs)[:32]!a} stands there twice")
     return members
+
+
+def _repeated(pairs: list[tuple[str, object]]) -> str:
+    """Return the first name that stands there again, in one pass: nobody has proved anything yet."""
+    seen: set[str] = set()
+    for name, _ in pairs:
+        if name in seen:
+            return name
+        seen.add(name)
+    raise AssertionError("no name stands there twice")
 
 
 def _no_constant(_: str) -> NoReturn:

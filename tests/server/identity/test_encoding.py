@@ -53,6 +53,11 @@ def test_json_that_two_readers_could_read_differently_is_refused(raw: bytes, why
         encoding.json_object(raw)
 
 
+def test_the_first_member_that_repeats_is_the_one_named() -> None:
+    with pytest.raises(encoding.Malformed, match="member 'b' stands there twice"):
+        encoding.json_object(b'{"a":1,"b":2,"c":3,"b":4,"a":5}')
+
+
 @pytest.mark.parametrize("inside", [b"[" * 31 + b"]" * 31, b"[" + b"{}," * 100 + b"0]", b'"' + b"[" * 100 + b'"'])
 def test_json_of_32_levels_is_read_and_so_are_many_brackets(inside: bytes) -> None:
     assert "a" in encoding.json_object(b'{"a":' + inside + b"}")
