@@ -38,6 +38,7 @@ POSTGRES_ERRORS: Final = (
 )
 
 Doing = Literal["read", "write"]
+Trouble = Literal["database.away", "database.busy"]
 
 log = structlog.get_logger("chatkey.database")
 
@@ -52,11 +53,15 @@ def is_away(error: BaseException) -> bool:
     return isinstance(error, (OSError, *POSTGRES_ERRORS))
 
 
+class Busy(TimeoutError):
+    """The database is there, and all ways to it are taken by others."""
+
+
 class Outages:
     """Tells the log that the database cannot be read or written any more, and that it can again; each once."""
 
     def __init__(self) -> None:
-        self._refused = Counter[Doing]()
+        self._refused: dict[Doing, Counter[Trouble]] = {"read": Counter(), "write": Counter()}
 
     @contextmanager
     def noted(self, doing: Doing) -> Iterator[None]:
@@ -68,15 +73,15 @@ class Outages:
             if refused.code is Code.UNAVAILABLE:
                 self._note(doing, refused.__cause__)
             raise
-        if count := self._refused.pop(doing, 0):
+        if count := self._refused[doing].total():
+            self._refused[doing].clear()
             log.warning("database.back", doing=doing, refused=count)
 
     def _note(self, doing: Doing, error: BaseException | None) -> None:
-        if not self._refused[doing]:
-            log.error(
-                "database.away", doing=doing, error=type(error).__name__, reason=str(error) or "no answer in time"
-            )
-        self._refused[doing] += 1
+        trouble: Trouble = "database.busy" if isinstance(error, Busy) else "database.away"
+        if not self._refused[doing][trouble]:
+            log.error(trouble, doing=doing, error=type(error).__name__, reason=str(error) or "no answer in time")
+        self._refused[doing][trouble] += 1
 
 
 @contextmanager

@@ -18,11 +18,12 @@ from piccolo.engine.sqlite import SQLiteEngine
 from piccolo.table import Table
 
 from chatkey_server.settings import SettingsError
-from chatkey_server.storage.availability import Outages, is_away
+from chatkey_server.storage.availability import Busy, Outages, is_away
 from chatkey_server.storage.tables import TABLES
 
 if TYPE_CHECKING:
     import aiosqlite
+    from asyncpg import Pool  # type: ignore[import-untyped]
 
 BUSY_SECONDS = 5
 """How long a write to SQLite waits for another process, and a query for a connection to PostgreSQL."""
@@ -81,8 +82,10 @@ class SQLite(SQLiteEngine):
             async with self._begun("BEGIN") as connection:
                 yield connection
             return
-        async with asyncio.timeout(BUSY_SECONDS):
-            await self.writing.acquire()
+        try:
+            await asyncio.wait_for(self.writing.acquire(), BUSY_SECONDS)
+        except TimeoutError as error:
+            raise Busy(f"others have been writing for {BUSY_SECONDS} s") from error
         try:
             async with self._begun("BEGIN IMMEDIATE") as connection:
                 yield connection
@@ -98,6 +101,7 @@ class SQLite(SQLiteEngine):
                 yield connection
             except BaseException:
                 with suppress(sqlite3.Error):  # what went wrong first is what matters
+                    await connection.interrupt()  # what nobody waits for any more
                     await connection.execute("ROLLBACK")
                 raise
             await connection.execute("COMMIT")
@@ -143,10 +147,25 @@ class Postgres(PostgresEngine):
             raise ConnectionError("the database is closed")
         isolation = "read_committed" if write else "repeatable_read"
         async with (
-            self.pool.acquire(timeout=BUSY_SECONDS) as connection,
+            _acquired(self.pool) as connection,
             connection.transaction(isolation=isolation, readonly=not write),
         ):
             yield connection
+
+
+@asynccontextmanager
+async def _acquired(pool: Pool) -> AsyncIterator[Any]:
+    """Hold a connection of the pool. Raises `Busy` when others have all of them, `OSError` when there is no server."""
+    try:
+        connection = await pool.acquire(timeout=BUSY_SECONDS)
+    except TimeoutError as error:
+        if pool.get_size() == POOL_SIZE and not pool.get_idle_size():
+            raise Busy(f"others have had all {POOL_SIZE} connections for {BUSY_SECONDS} s") from error
+        raise
+    try:
+        yield connection
+    finally:
+        await pool.release(connection)
 
 
 Database = SQLite | Postgres

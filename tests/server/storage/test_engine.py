@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from chatkey_protocol.codes import Code
+from chatkey_server import logs
 from chatkey_server.identity.errors import Refused
 from chatkey_server.settings import SettingsError
 from chatkey_server.storage import engine
+from chatkey_server.storage.availability import Busy
 from chatkey_server.storage.tables import Agent
 
 if TYPE_CHECKING:
@@ -178,12 +180,65 @@ async def test_a_writer_does_not_wait_for_ever_behind_another(sqlite_url: str, m
         with pytest.raises(Refused) as refused:
             await task
 
-    assert (refused.value.code, type(refused.value.__cause__)) == (Code.UNAVAILABLE, TimeoutError)
+    assert (refused.value.code, type(refused.value.__cause__)) == (Code.UNAVAILABLE, Busy)
 
 
 async def _write(name: str) -> None:
     async with engine.transaction():
         await _add(name)
+
+
+SLOW = {
+    "sqlite": "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 200000000) SELECT max(i) FROM n",
+    "postgres": "SELECT pg_sleep(30)",
+}
+
+
+async def test_a_query_that_nobody_waits_for_any_more_ends(database: engine.Database) -> None:
+    """Else its connection, and a core, would be gone until it came to its own end."""
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.1), engine.snapshot():
+            await Agent.raw(SLOW[str(database.engine_type)])
+
+    async with asyncio.timeout(10), engine.transaction():
+        await _add("ada")
+    assert await _names() == ["ada"]
+
+
+async def test_a_database_whose_connections_are_all_taken_is_busy_and_not_away(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "POOL_SIZE", 1)
+    monkeypatch.setattr(engine, "BUSY_SECONDS", 0.2)
+    heard: list[dict[str, object]] = []
+    async with engine.opened(postgres_url):
+        held, done = asyncio.Event(), asyncio.Event()
+
+        async def hold() -> None:
+            async with engine.transaction():
+                held.set()
+                await done.wait()
+
+        holding = asyncio.create_task(hold())
+        await held.wait()
+
+        with logs.listening(lambda event: heard.append(dict(event))):
+            with pytest.raises(Refused) as refused:
+                await asyncio.create_task(_names_in_a_snapshot(), context=Context())
+            done.set()
+            await holding
+            await _names_in_a_snapshot()
+
+    assert refused.value.code == Code.UNAVAILABLE
+    assert [(event["event"], event["doing"]) for event in heard] == [
+        ("database.busy", "read"),
+        ("database.back", "read"),
+    ]
+
+
+async def _names_in_a_snapshot() -> list[str]:
+    async with engine.snapshot():
+        return await _names()
 
 
 async def test_a_vanished_file_is_unavailable_and_recovers_when_it_is_back(sqlite_url: str) -> None:
@@ -287,6 +342,7 @@ async def test_a_database_that_cannot_be_opened_names_the_setting_and_no_passwor
 WRITER = """
 import asyncio, sys
 from chatkey_server.storage import engine
+from chatkey_server.storage.availability import Busy
 from chatkey_server.storage.tables import Agent
 
 async def main():
