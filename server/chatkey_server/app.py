@@ -12,12 +12,12 @@ from chatkey_server import assets, panel, socket
 from chatkey_server.chat.hub import Hub
 from chatkey_server.clock import Clock
 from chatkey_server.lab import Lab
+from chatkey_server.limits.rates import Rates
 from chatkey_server.panel import admin
 from chatkey_server.public import oauth_callback, oauth_start, routes
 from chatkey_server.public.answers import DefaultHeaders
 from chatkey_server.public.documentation import openapi
 from chatkey_server.public.errors import EXCEPTION_HANDLERS
-from chatkey_server.public.limits import RateLimit
 from chatkey_server.public.paths import OneSpelling
 from chatkey_server.services import Services
 from chatkey_server.socket.registry import Sockets
@@ -78,8 +78,7 @@ def build_services(settings: Settings, clock: Clock) -> Services:
         providers=Providers(now=clock, vault=vault, socket_uri=settings.socket_uri, offered=settings.offered_socials),
         hub=Hub(settings.redis_url),
         sockets=Sockets(settings.limits),
-        token_limit=RateLimit(settings.limits.token_rate, clock),
-        oauth_limit=RateLimit(settings.limits.oauth_rate, clock),
+        rates=Rates(settings.limits, clock),
     )
 
 

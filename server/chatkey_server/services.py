@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from chatkey_server.chat.hub import Hub
 from chatkey_server.clock import Clock
-from chatkey_server.public.limits import RateLimit
+from chatkey_server.limits.rates import Rates
 from chatkey_server.settings import Settings
 from chatkey_server.socket.registry import Sockets
 from chatkey_server.storage.providers import Providers
@@ -23,7 +23,4 @@ class Services:
     providers: Providers
     hub: Hub
     sockets: Sockets
-    token_limit: RateLimit
-    """For the token endpoints: `token_limit.check(scope)`."""
-    oauth_limit: RateLimit
-    """For the OAuth endpoints: `oauth_limit.check(scope)`."""
+    rates: Rates

@@ -45,7 +45,7 @@ class SocialAddress(msgspec.Struct, frozen=True):
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """How much one peer may ask for. Rates are per minute and client address; 0 switches a rate off."""
+    """How much one peer may ask for. Rates are per minute, what may be stored is per day; 0 is no limit."""
 
     head_bytes: int = 64 * 1024
     query_bytes: int = 16 * 1024
@@ -65,6 +65,16 @@ class Limits(msgspec.Struct, frozen=True):
     ping: int = 25
     sockets_per_address: int = 1000
     sockets_per_identity: int = 50
+    search_chars: int = 100
+    searches_per_identity: int = 60
+    searches_per_address: int = 600
+    messages_per_identity: int = 2400
+    messages_per_address: int = 480_000
+    messages_per_provider: int = 2_400_000
+    kilobytes_per_identity: int = 4000
+    kilobytes_per_address: int = 96_000
+    kilobytes_per_provider: int = 1_200_000
+    ipv6_prefix: int = 64
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -347,6 +357,34 @@ def _limits() -> Iterator[Setting]:
         "CHATKEY_LIMIT_SOCKETS_PER_ADDRESS", rate, "Sockets open at once from one client address; 0 is no limit."
     )
     yield Setting("CHATKEY_LIMIT_SOCKETS_PER_IDENTITY", rate, "Sockets open at once of one person; 0 is no limit.")
+    yield Setting(
+        "CHATKEY_LIMIT_SEARCH_CHARS", partial(_whole, least=1, most=1000), "Characters of what is searched for."
+    )
+    yield Setting("CHATKEY_LIMIT_SEARCHES_PER_IDENTITY", rate, "Searches a minute of one person; 0 is no limit.")
+    yield Setting(
+        "CHATKEY_LIMIT_SEARCHES_PER_ADDRESS", rate, "Searches a minute from one client address; 0 is no limit."
+    )
+    yield from _quotas()
+    yield Setting(
+        "CHATKEY_LIMIT_IPV6_PREFIX",
+        partial(_whole, least=32, most=128),
+        "Bits of an IPv6 address that make a client: what comes from one network of this size is counted together.",
+    )
+
+
+def _quotas() -> Iterator[Setting]:
+    amount = partial(_whole, least=0, most=999_999_999)
+    for name, what in (("MESSAGES", "Messages and calls"), ("KILOBYTES", "Kilobytes of messages")):
+        for of, whose in (
+            ("IDENTITY", "of one person"),
+            ("ADDRESS", "from one client address"),
+            ("PROVIDER", "of a business's visitors, and again of its members"),
+        ):
+            yield Setting(
+                f"CHATKEY_LIMIT_{name}_PER_{of}",
+                amount,
+                f"{what} a day {whose}, an hour's worth of them at once; 0 is no limit.",
+            )
 
 
 def _socials() -> Iterator[Setting]:

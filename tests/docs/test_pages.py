@@ -135,7 +135,7 @@ def test_every_contract_id_named_in_a_page_exists(page: Path) -> None:
 
 @each_page
 def test_every_setting_named_in_a_page_exists(page: Path) -> None:
-    named = set(re.findall(r"CHATKEY_[A-Z][A-Z_]*[A-Z]", page.read_text()))
+    named = set(re.findall(r"CHATKEY_[A-Z][A-Z0-9_]*[A-Z0-9]", page.read_text()))
 
     assert named <= {setting.name for setting in SETTINGS} | ELSEWHERE
 

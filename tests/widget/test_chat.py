@@ -371,3 +371,30 @@ def test_a_name_that_is_new_goes_out_with_the_next_message(member: Driver) -> No
     member.feed(events.MessageWritten("Hello"))
 
     assert member.frames(Kind.MESSAGE)[-1]["headers"] == {"name": "Ada King"}
+
+
+def test_a_message_that_comes_too_soon_is_sent_again_when_the_server_said(visitor: Driver) -> None:
+    visitor.feed(events.MessageWritten("Hello"))
+    sent = visitor.frames(Kind.MESSAGE)[0]
+    visitor.frame(type="error", id=sent["id"], code="rate_limited", message="Too much.", retryable=True, retry_after=36)
+
+    visitor.advance(36)
+    posted = len(visitor.frames(Kind.MESSAGE))
+    visitor.advance(10)
+
+    assert posted == 1
+    assert visitor.frames(Kind.MESSAGE) == [sent, sent]
+    assert visitor.view.lines[0].state == "sending"
+
+
+def test_nobody_waits_longer_than_an_hour_for_the_next_attempt(visitor: Driver) -> None:
+    visitor.feed(events.MessageWritten("Hello"))
+    sent = visitor.frames(Kind.MESSAGE)[0]
+    visitor.frame(
+        type="error", id=sent["id"], code="rate_limited", message="Too much.", retryable=True, retry_after=1e9
+    )
+
+    visitor.feed(events.TimerFired("again"))
+
+    assert visitor.frames(Kind.MESSAGE) == [sent, sent]
+    assert max(timer.seconds for timer in visitor.all(effects.SetTimer) if timer.name == "again") <= 3610

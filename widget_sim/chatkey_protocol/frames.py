@@ -64,7 +64,8 @@ class Ready(TypedDict):
 class Error(TypedDict):
     """Server: what was refused. With an `id` it answers that frame and the socket stays; else a close follows.
 
-    `cause`, where it can be told, is the likely mistake behind the refusal.
+    `cause`, where it can be told, is the likely mistake behind the refusal; `retry_after`, with `rate_limited`, is
+    after how many seconds the same may succeed.
     """
 
     type: Literal["error"]
@@ -72,6 +73,7 @@ class Error(TypedDict):
     message: str
     retryable: bool
     cause: NotRequired[str]
+    retry_after: NotRequired[int]
     id: NotRequired[str]
 
 
@@ -157,7 +159,7 @@ class History(TypedDict):
 
 
 class AskSearch(TypedDict):
-    """Widget: search one's own conversation for a text, letter case ignored."""
+    """Widget: search one's own conversation for a text of at most 100 characters, letter case ignored."""
 
     type: Literal["search"]
     id: str

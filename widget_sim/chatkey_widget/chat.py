@@ -18,6 +18,9 @@ MESSAGE_CHARS: Final = 4000
 AGAIN_SECONDS: Final = 5.0
 """What the server could not do just now is asked for again after this time, or up to twice as long."""
 
+LONGEST_SECONDS: Final = 3600.0
+"""However long the server says to wait, it is asked again after this time."""
+
 CALL_ENDED_SECONDS: Final = 5.0
 """How long the end of a call stays on the screen."""
 
@@ -225,7 +228,8 @@ class Chat:
 
     def _put_off(self, frame: Mapping[str, object]) -> None:
         self._ctx.report(WidgetError(text(frame, "code"), text(frame, "message"), phase="chat", retryable=True))
-        self._ctx.set_timer("again", AGAIN_SECONDS * (1 + self._ctx.chance.fraction()))
+        told = min(number(frame, "retry_after"), LONGEST_SECONDS) if "retry_after" in frame else 0
+        self._ctx.set_timer("again", told + AGAIN_SECONDS * (1 + self._ctx.chance.fraction()))
 
 
 def _name(principal: Principal) -> tuple[str, str]:

@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 from uuid import UUID
 
-from piccolo.columns.combination import And, WhereRaw
+from piccolo.columns.combination import And
 from piccolo.custom_types import Combinable
-from piccolo.query.methods.select import Select
 
 from chatkey_protocol.codes import Code
 from chatkey_protocol.frames import Entry, Sender
+from chatkey_server.chat import search
+from chatkey_server.chat.entries import ENTRY, entry_of, in_order
 from chatkey_server.identity.errors import Refused
 from chatkey_server.identity.tokens import SocketIdentity
 from chatkey_server.storage.tables import Conversation, Message
-
-ENTRIES: Final = 50
-"""The most messages that are read at once, by a history or a search."""
-
-ENTRY: Final = (
-    Message.message_id.as_alias("id"),
-    Message.seq,
-    Message.sender,
-    Message.name,
-    Message.body,
-    Message.sent_at,
-)
 
 
 class Locked(NamedTuple):
@@ -37,6 +25,13 @@ class Locked(NamedTuple):
     provider: str
     login: str
     uid: str
+    last_seq: int
+
+
+class Begun(NamedTuple):
+    """A conversation that is only read."""
+
+    id: UUID
     last_seq: int
 
 
@@ -83,12 +78,7 @@ async def lock(conversation: UUID) -> Locked:
 
 async def lock_begun(identity: SocketIdentity) -> Locked | None:
     """Hold the person's conversation if there is one. Inside a transaction only."""
-    return await _lock(
-        And(
-            And(Conversation.provider == identity.pid, Conversation.login == identity.login),
-            Conversation.uid == identity.uid,
-        )
-    )
+    return await _lock(_owned_by(identity))
 
 
 async def append(conversation: Locked, draft: Draft, now: float) -> Stored:
@@ -105,7 +95,7 @@ async def append(conversation: Locked, draft: Draft, now: float) -> Stored:
             sender=draft.sender,
             name=draft.name,
             body=draft.body,
-            folded=fold(draft.body),
+            folded=search.searchable(conversation.id, draft.body),
             sent_at=sent_at,
         )
     )
@@ -116,26 +106,19 @@ async def append(conversation: Locked, draft: Draft, now: float) -> Stored:
     return Stored(entry, fresh=True)
 
 
-async def own_page(identity: SocketIdentity, before: int | None, limit: int) -> tuple[list[Entry], bool]:
-    """Return the person's newest messages below `before`, in order, and whether older ones exist."""
-    return await _page(_own(identity), before, limit)
+async def begun(identity: SocketIdentity) -> Begun | None:
+    """Return the person's conversation if there is one."""
+    rows = await Conversation.select(Conversation.id, Conversation.last_seq).where(_owned_by(identity))
+    return Begun(**rows[0]) if rows else None
 
 
 async def page(conversation: UUID, before: int | None, limit: int) -> tuple[list[Entry], bool]:
     """Return a conversation's newest messages below `before`, in order, and whether older ones exist."""
-    return await _page(Message.select(*ENTRY).where(Message.conversation == conversation), before, limit)
-
-
-async def find(identity: SocketIdentity, text: str) -> list[Entry]:
-    """Return the person's newest messages that contain the text, letter case ignored, in order."""
-    contains = WhereRaw("message.folded LIKE {} ESCAPE '!'", f"%{_escaped(fold(text))}%")
-    rows = await _own(identity).where(contains).order_by(Message.seq, ascending=False).limit(ENTRIES)
-    return [entry_of(row) for row in reversed(rows)]
-
-
-def fold(text: str) -> str:
-    """Return a text as it is searched: letter case and the spelling of accents do not count."""
-    return unicodedata.normalize("NFC", text).casefold()
+    query = Message.select(*ENTRY).where(Message.conversation == conversation)
+    if before is not None:
+        query = query.where(Message.seq < before)
+    rows: Sequence[Mapping[str, object]] = await query.order_by(Message.seq, ascending=False).limit(limit + 1)
+    return in_order(rows[:limit]), len(rows) > limit
 
 
 async def _lock(which: Combinable) -> Locked | None:
@@ -148,24 +131,8 @@ async def _lock(which: Combinable) -> Locked | None:
     return Locked(**rows[0]) if rows else None
 
 
-def _own(identity: SocketIdentity) -> Select[Message]:
-    owner = Message.conversation._  # how Piccolo spells a joined table for type checkers
-    return Message.select(*ENTRY).where(
-        owner.provider == identity.pid, owner.login == identity.login, owner.uid == identity.uid
+def _owned_by(identity: SocketIdentity) -> Combinable:
+    return And(
+        And(Conversation.provider == identity.pid, Conversation.login == identity.login),
+        Conversation.uid == identity.uid,
     )
-
-
-async def _page(query: Select[Message], before: int | None, limit: int) -> tuple[list[Entry], bool]:
-    if before is not None:
-        query = query.where(Message.seq < before)
-    rows: Sequence[Mapping[str, object]] = await query.order_by(Message.seq, ascending=False).limit(limit + 1)
-    return [entry_of(row) for row in reversed(rows[:limit])], len(rows) > limit
-
-
-def _escaped(text: str) -> str:
-    return text.replace("!", "!!").replace("%", "!%").replace("_", "!_")
-
-
-def entry_of(row: Mapping[str, object]) -> Entry:
-    """Return a selected row of `ENTRY` as what it is."""
-    return row  # type: ignore[return-value]  # the columns of `ENTRY` are the members of Entry

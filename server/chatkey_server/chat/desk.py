@@ -6,7 +6,7 @@ from typing import Any, Final, TypedDict
 from uuid import UUID
 
 from chatkey_protocol.frames import CallState, Entry
-from chatkey_server.chat import conversations
+from chatkey_server.chat import conversations, entries
 from chatkey_server.storage.engine import snapshot
 from chatkey_server.storage.tables import Call, Conversation, Message, Provider
 
@@ -83,14 +83,14 @@ async def overview(provider: str | None = None) -> list[Summary]:
 async def thread(conversation: UUID, before: int | None = None) -> Thread:
     """Return the newest messages of a conversation below `before`."""
     async with snapshot():
-        messages, more = await conversations.page(conversation, before, conversations.ENTRIES)
+        messages, more = await conversations.page(conversation, before, entries.ENTRIES)
     return Thread(messages=messages, more=more)
 
 
 async def _last_messages(ids: list[UUID]) -> dict[UUID, Entry]:
     newest = Message.conversation._.last_seq
     # It is selected, too, because Piccolo joins the tables of selected columns and of a condition's left side only.
-    rows = await Message.select(Message.conversation, newest.as_alias("last_seq"), *conversations.ENTRY).where(
+    rows = await Message.select(Message.conversation, newest.as_alias("last_seq"), *entries.ENTRY).where(
         Message.conversation.is_in(ids), Message.seq == newest
     )
     return {row.pop("conversation"): _entry(row) for row in rows}
@@ -105,7 +105,7 @@ async def _open_calls(ids: list[UUID]) -> dict[UUID, CallSummary]:
 
 def _entry(row: dict[str, Any]) -> Entry:
     del row["last_seq"]
-    return conversations.entry_of(row)
+    return entries.entry_of(row)
 
 
 def _summary(row: dict[str, Any], last: Entry | None, call: CallSummary | None) -> Summary:

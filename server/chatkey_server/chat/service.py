@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
@@ -9,7 +12,7 @@ import structlog
 
 from chatkey_protocol.codes import Code
 from chatkey_protocol.frames import CallEvent, Entry, MessageEvent
-from chatkey_server.chat import calls, conversations
+from chatkey_server.chat import calls, conversations, search
 from chatkey_server.chat.conversations import Draft, Locked, Stored
 from chatkey_server.chat.customers import customer_of
 from chatkey_server.chat.events import AGENTS, customer_channel, publish
@@ -20,30 +23,38 @@ if TYPE_CHECKING:
     from chatkey_server.chat.hub import Hub
     from chatkey_server.clock import Now
     from chatkey_server.identity.tokens import SocketIdentity
+    from chatkey_server.limits.rates import Rates
     from chatkey_server.settings import Limits
 
 SYSTEM: Final = ""
 """The source of an event that no socket caused."""
 
+SEARCH_SECONDS: Final = 3.0
+"""How long one search may take, whatever is searched for in whatever."""
+
 log = structlog.get_logger("chatkey.chat")
 
 
 class Chat:
-    """Stores first, then tells everyone else; `source` is the socket that acts and is answered directly."""
+    """Stores first, then tells everyone else.
 
-    def __init__(self, hub: Hub, limits: Limits, *, now: Now) -> None:
+    `source` is the socket that acts and is answered directly, `address` whom the limits of its client are counted for.
+    """
+
+    def __init__(self, hub: Hub, limits: Limits, rates: Rates, *, now: Now) -> None:
         self._hub = hub
         self._limits = limits
+        self._rates = rates
         self._now = now
         self._callers: set[str] = set()
 
     async def post(
-        self, identity: SocketIdentity, message_id: str, body: str, *, name: str | None, source: str
+        self, identity: SocketIdentity, message_id: str, body: str, *, name: str | None, source: str, address: str = ""
     ) -> Entry:
         """Store a person's message once per id, and return it with its number."""
         self._check_body(body)
         shown = self._shown_name(identity, name)
-        async with transaction():
+        async with self._stored(identity, address, len(body.encode())):
             conversation = await self._own(identity, name)
             draft = Draft(message_id, "customer", shown, body)
             stored = await conversations.append(conversation, draft, self._now())
@@ -62,20 +73,29 @@ class Chat:
     async def history(self, identity: SocketIdentity, before: int | None, limit: int) -> tuple[list[Entry], bool]:
         """Return the person's newest messages below `before`, in order, and whether older ones exist."""
         async with snapshot():
-            return await conversations.own_page(identity, before, limit)
+            own = await conversations.begun(identity)
+            return await conversations.page(own.id, before, limit) if own is not None else ([], False)
 
-    async def search(self, identity: SocketIdentity, query: str) -> list[Entry]:
+    async def search(self, identity: SocketIdentity, query: str, *, address: str = "") -> list[Entry]:
         """Return the person's newest messages that contain the text."""
         if not query.strip():
             raise Refused(Code.PARAMETER_INVALID, "Write what to search for.", member="query")
-        self._check_text(query, "query", self._limits.message_chars)
-        async with snapshot():
-            return await conversations.find(identity, query)
+        self._check_text(query, "query", self._limits.search_chars)
+        self._rates.searches.check(_party(identity), address)
+        async with self._rates.searches.turns.turn():
+            try:
+                async with asyncio.timeout(SEARCH_SECONDS), snapshot():
+                    own = await conversations.begun(identity)
+                    return await search.find(own.id, own.last_seq, query) if own is not None else []
+            except TimeoutError:
+                raise Refused(
+                    Code.UNAVAILABLE, f"The search took longer than {SEARCH_SECONDS:.0f} s.", member="query"
+                ) from None
 
-    async def call(self, identity: SocketIdentity, *, name: str | None, source: str) -> CallEvent:
+    async def call(self, identity: SocketIdentity, *, name: str | None, source: str, address: str = "") -> CallEvent:
         """Start a call, or say where the one stands that is on."""
         self._shown_name(identity, name)
-        async with transaction():
+        async with self._stored(identity, address, 0):
             conversation = await self._own(identity, name)
             changed = await calls.ring(conversation.id, self._now())
         self._callers.add(_channel(conversation))
@@ -110,13 +130,23 @@ class Chat:
 
     async def gone(self, identity: SocketIdentity) -> None:
         """End the call that this process saw start, now that the person's last socket here is gone."""
-        if customer_channel(identity.pid, identity.login, identity.uid) not in self._callers:
+        if _party(identity) not in self._callers:
             return
         try:
             await self.hang_up(identity, source=SYSTEM)
         except Refused as refused:
             # An agent may have ended it in another process; a database that is away leaves it ringing.
             log.info("call.left", code=refused.code, provider=identity.pid)
+
+    @asynccontextmanager
+    async def _stored(self, identity: SocketIdentity, address: str, size: int) -> AsyncIterator[None]:
+        """Hold a transaction in which a message of so many bytes is stored, as far as the quotas allow it."""
+        counted = self._rates.quotas.stored(
+            party=_party(identity), address=address, provider=identity.pid, login=identity.login, size=size
+        )
+        with counted:
+            async with transaction():
+                yield
 
     async def _own(self, identity: SocketIdentity, name: str | None) -> Locked:
         now = self._now()
@@ -153,6 +183,10 @@ class Chat:
             raise Refused(Code.TOO_LARGE, f"It has {len(text)} characters, at most {most} are taken.", member=member)
         if "\0" in text:
             raise Refused(Code.PARAMETER_INVALID, "It holds a NUL character.", member=member)
+
+
+def _party(identity: SocketIdentity) -> str:
+    return customer_channel(identity.pid, identity.login, identity.uid)
 
 
 def _channel(conversation: Locked) -> str:

@@ -96,8 +96,7 @@ def _reset(services: Services, faults: Faults, feed: Feed) -> HTTPRouteHandler:
         faults.armed.clear()
         feed.clear()
         services.providers.forget()
-        services.token_limit.reset()
-        services.oauth_limit.reset()
+        services.rates.reset()
         return Data(Time(services.clock.reset()))
 
     return reset

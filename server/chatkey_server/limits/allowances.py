@@ -1,52 +1,83 @@
-"""Rate limits per client address: in memory, bounded, on the server's clock."""
+"""Allowances that fill evenly: one number for each name, in memory and bounded."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import Final, NamedTuple
 
-from chatkey_server.clock import Now
 from chatkey_server.identity.errors import RateLimited
 
-if TYPE_CHECKING:
-    from litestar.types import Scope
-
-WINDOW_SECONDS: Final = 60.0
-MOST_CLIENTS: Final = 20_000
+MOST_NAMES: Final = 20_000
 
 
-class RateLimit:
-    """Lets each client make `per_minute` requests at once, and then as many per minute evenly; 0 means no limit.
+class Allowances:
+    """Lets each name have `at_once`, and then `most` in so many `seconds` evenly; `most` 0 means no limit.
 
-    For each client one number is kept, the time at which its allowance is whole again. When there are too many
-    clients, those with a whole allowance are forgotten, and if that is not enough the half longest known.
+    What is kept is the time at which a name's allowance is whole again. When there are too many names, those with a
+    whole allowance are forgotten, and if that is not enough the half longest known.
     """
 
-    def __init__(self, per_minute: int, now: Now, *, most_clients: int = MOST_CLIENTS) -> None:
-        self._interval = WINDOW_SECONDS / per_minute if per_minute else 0.0
-        self._now = now
-        self._most_clients = most_clients
+    def __init__(
+        self, most: int, seconds: float, *, at_once: float | None = None, most_names: int = MOST_NAMES
+    ) -> None:
+        self._interval = seconds / most if most else 0.0
+        self._at_once = most if at_once is None else max(1.0, at_once)
+        self._most_names = most_names
         self._whole_at: dict[str, float] = {}
 
-    def check(self, scope: Scope) -> None:
-        """Count one request of the client of this connection. Raises `RateLimited` when it is one too many."""
+    def wait(self, name: str, amount: float, now: float) -> float:
+        """Return how many seconds until so much may be taken; 0 when it may be now."""
+        whole_at = max(self._whole_at.get(name, 0.0), now) + self._cost(amount)
+        return max(0.0, whole_at - now - self._at_once * self._interval)
+
+    def take(self, name: str, amount: float, now: float) -> None:
+        """Take so much, whether or not it may be."""
         if not self._interval:
             return
-        client = scope["client"][0] if scope["client"] else ""
-        now = self._now()
-        whole_at = max(self._whole_at.get(client, 0.0), now) + self._interval
-        if (excess := whole_at - now - WINDOW_SECONDS) > 0:
-            raise RateLimited(math.ceil(excess))
-        if client not in self._whole_at and len(self._whole_at) >= self._most_clients:
+        if name not in self._whole_at and len(self._whole_at) >= self._most_names:
             self._forget(now)
-        self._whole_at[client] = whole_at
+        self._whole_at[name] = max(self._whole_at.get(name, 0.0), now) + self._cost(amount)
 
-    def reset(self) -> None:
-        """Forget every client."""
+    def give_back(self, name: str, amount: float) -> None:
+        """Undo a `take`."""
+        if name in self._whole_at:
+            self._whole_at[name] -= self._cost(amount)
+
+    def clear(self) -> None:
+        """Forget every name."""
         self._whole_at.clear()
 
+    def _cost(self, amount: float) -> float:
+        # What is more than one may ever have at once is let through by a whole allowance, or it never would be.
+        return min(amount, self._at_once) * self._interval
+
     def _forget(self, now: float) -> None:
-        self._whole_at = {client: at for client, at in self._whole_at.items() if at > now}
-        if (known := len(self._whole_at)) >= self._most_clients:
+        self._whole_at = {name: at for name, at in self._whole_at.items() if at > now}
+        if (known := len(self._whole_at)) >= self._most_names:
             self._whole_at = dict(islice(self._whole_at.items(), known // 2, None))
+
+
+class Charge(NamedTuple):
+    """So much of a name's allowance. `whose` begins the sentence that a refusal says."""
+
+    allowances: Allowances
+    name: str
+    amount: float
+    whose: str
+
+
+def take_all(charges: Sequence[Charge], now: float) -> None:
+    """Take all of them, or none. Raises `RateLimited`."""
+    for allowances, name, amount, whose in charges:
+        if wait := allowances.wait(name, amount, now):
+            raise RateLimited(math.ceil(wait), whose)
+    for allowances, name, amount, _ in charges:
+        allowances.take(name, amount, now)
+
+
+def give_all_back(charges: Sequence[Charge]) -> None:
+    """Undo `take_all`."""
+    for allowances, name, amount, _ in charges:
+        allowances.give_back(name, amount)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import structlog
 from litestar import Request, Response, Router, WebSocket, get, post, websocket
@@ -13,15 +13,12 @@ from chatkey_server.identity.errors import Refused
 from chatkey_server.panel import pages, sessions
 from chatkey_server.panel.live import AgentSession
 from chatkey_server.panel.sessions import LAB_AGENT, PATH, check_origin
-from chatkey_server.public.limits import RateLimit
 from chatkey_server.storage.agents import check_agent
 
 if TYPE_CHECKING:
     from litestar.types import ControllerRouterHandler
 
     from chatkey_server.services import Services
-
-SIGN_INS_PER_MINUTE: Final = 10
 
 log = structlog.get_logger("chatkey.panel")
 
@@ -38,7 +35,6 @@ def router(services: Services) -> Router:
 
 def _pages(services: Services) -> list[ControllerRouterHandler]:
     settings = services.settings
-    limit = RateLimit(SIGN_INS_PER_MINUTE, services.clock)
 
     def sign_in_page(error: str = "", *, status_code: int = 200) -> Response[str]:
         return pages.page("sign_in.html", settings, status_code=status_code, error=error, lab=settings.lab)
@@ -54,7 +50,7 @@ def _pages(services: Services) -> list[ControllerRouterHandler]:
     async def sign_in(request: PanelRequest) -> Response[Any]:
         try:
             check_origin(request, settings)
-            limit.check(request.scope)
+            services.rates.agent_sign_ins.check(request.scope)
         except Refused as refused:
             return sign_in_page(refused.message, status_code=refused.meaning.status)
         form = await request.form()
@@ -99,7 +95,7 @@ def _static() -> list[ControllerRouterHandler]:
 
 
 def _socket(services: Services) -> ControllerRouterHandler:
-    chat = Chat(services.hub, services.settings.limits, now=services.clock)
+    chat = Chat(services.hub, services.settings.limits, services.rates, now=services.clock)
 
     @websocket("/socket")
     async def agent_socket(socket: WebSocket[Any, Any, Any]) -> None:

@@ -39,7 +39,7 @@ def handler(services: Services) -> HTTPRouteHandler:
         responses=responses(TokenBody, 400, 401, 403, 404, 429, 503),
     )
     async def member_token(scope: Scope) -> ASGIApp:
-        services.token_limit.check(scope)
+        services.rates.tokens.check(scope)
         provider = await provider_of(services, scope)
         query = read_query(scope, "auth", "jkt", most=limits.query_bytes)
         auth, jkt = required(query, "auth", AUTH), required(query, "jkt", JKT)

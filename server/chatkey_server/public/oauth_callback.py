@@ -58,7 +58,7 @@ def router(services: Services) -> Router:
         name: str = request.path_params["social"]
         words = popup_words.preferred(request.headers.get("accept-language", ""))
         try:
-            services.oauth_limit.check(request.scope)
+            services.rates.oauth.check(request.scope)
             social = registry.get(name, services.settings)
             given = await _parameters(request, social, services.settings.limits.query_bytes)
             text = _brought_back(given, "state", social)

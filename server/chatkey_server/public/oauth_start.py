@@ -54,7 +54,7 @@ def router(services: Services) -> Router:
         opener: Opener | None = None
         social: str = scope["path_params"]["social"]
         try:
-            services.oauth_limit.check(scope)
+            services.rates.oauth.check(scope)
             query = read_query(scope, "origin", "jkt", "nonce", most=services.settings.limits.query_bytes)
             origin = _given_origin(query)
             provider = await provider_of(services, scope)

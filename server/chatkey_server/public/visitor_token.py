@@ -37,7 +37,7 @@ def handler(services: Services) -> HTTPRouteHandler:
         responses=responses(TokenBody, 400, 403, 404, 429, 503),
     )
     async def visitor_token(scope: Scope) -> ASGIApp:
-        services.token_limit.check(scope)
+        services.rates.tokens.check(scope)
         provider = await provider_of(services, scope)
         uid = required(read_query(scope, "uid", most=limits.query_bytes), "uid", UID)
         if jkt_of_visitor(uid) is None:

@@ -14,26 +14,31 @@ if TYPE_CHECKING:
     from chatkey_server.identity.tokens import SocketIdentity
 
 
-async def answer(chat: Chat, identity: SocketIdentity, frame: frames.ChatFrame, source: str) -> Mapping[str, object]:
+async def answer(
+    chat: Chat, identity: SocketIdentity, frame: frames.ChatFrame, source: str, address: str
+) -> Mapping[str, object]:
     """Return the answer to one frame; what the chat refuses is an `error` with the frame's id, and the socket stays."""
     try:
-        return await _answer(chat, identity, frame, source)
+        return await _answer(chat, identity, frame, source, address)
     except Refused as refused:
         return frames.error(refused, frame.id)
 
 
-async def _answer(chat: Chat, identity: SocketIdentity, frame: frames.ChatFrame, source: str) -> Mapping[str, object]:
+async def _answer(
+    chat: Chat, identity: SocketIdentity, frame: frames.ChatFrame, source: str, address: str
+) -> Mapping[str, object]:
     match frame:
         case frames.SendMessage(id=frame_id, body=body, headers=headers):
-            entry = await chat.post(identity, frame_id, body, name=headers.name, source=source)
+            entry = await chat.post(identity, frame_id, body, name=headers.name, source=source, address=address)
             return wire.Ack(type="ack", id=frame_id, seq=entry["seq"], sent_at=entry["sent_at"])
         case frames.AskHistory(id=frame_id, before=before, limit=limit):
             messages, more = await chat.history(identity, before, limit)
             return wire.History(type="history", id=frame_id, messages=messages, more=more)
         case frames.AskSearch(id=frame_id, query=query):
-            return wire.SearchResult(type="search", id=frame_id, messages=await chat.search(identity, query))
+            found = await chat.search(identity, query, address=address)
+            return wire.SearchResult(type="search", id=frame_id, messages=found)
         case frames.AskCall(id=frame_id, action="start", headers=headers):
-            event = await chat.call(identity, name=headers.name, source=source)
+            event = await chat.call(identity, name=headers.name, source=source, address=address)
             return {**event, "id": frame_id}
         case frames.AskCall(id=frame_id):
             event = await chat.hang_up(identity, source=source)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def handler(services: Services) -> WebsocketRouteHandler:
     """Return the route of the socket."""
-    chat = Chat(services.hub, services.settings.limits, now=services.clock)
+    chat = Chat(services.hub, services.settings.limits, services.rates, now=services.clock)
 
     @websocket(SOCKET_PATH)
     async def socket_endpoint(socket: WebSocket[Any, Any, Any]) -> None:

@@ -7,8 +7,8 @@ from typing import Annotated, Final, TypeAlias
 import msgspec
 
 from chatkey_protocol.frames import CallAction, Error
-from chatkey_server.chat.conversations import ENTRIES
-from chatkey_server.identity.errors import Refused
+from chatkey_server.chat.entries import ENTRIES
+from chatkey_server.identity.errors import RateLimited, Refused
 from chatkey_server.socket.reader import Reader
 
 FrameId = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_-]{1,64}\Z")]
@@ -83,6 +83,8 @@ def error(refused: Refused, frame_id: str | None = None) -> Error:
     frame = Error(type="error", code=refused.code, message=refused.message, retryable=refused.meaning.retryable)
     if refused.cause is not None:
         frame["cause"] = refused.cause
+    if isinstance(refused, RateLimited):
+        frame["retry_after"] = refused.retry_after
     if frame_id is not None:
         frame["id"] = frame_id
     return frame

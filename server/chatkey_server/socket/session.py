@@ -56,7 +56,8 @@ class Session:
         self._idle: asyncio.TimerHandle | None = None
         self._alarm: Alarm | None = None
         self._closing: asyncio.Task[None] | None = None
-        self._address: str | None = None
+        self._address = ""
+        self._has_place = False
         self._party: str | None = None
         self._log: structlog.typing.FilteringBoundLogger = log
 
@@ -102,10 +103,9 @@ class Session:
             self._closing = asyncio.create_task(self.refuse(slow))
 
     def _take_place(self) -> None:
-        client = self._socket.scope["client"]
-        address = client[0] if client else ""
+        address = self._services.rates.client_of(self._socket.scope)
         self._services.sockets.addresses.join(address)
-        self._address = address
+        self._address, self._has_place = address, True
 
     def _origins(self) -> list[str]:
         return [value.decode("latin-1") for name, value in self._socket.scope["headers"] if name == b"origin"]
@@ -133,7 +133,7 @@ class Session:
             case frames.Ping():
                 await self._send(self._machine.pong(now))
             case _:
-                await self._send(await dialogue.answer(self._chat, self._identity(), frame, self._id))
+                await self._send(await dialogue.answer(self._chat, self._identity(), frame, self._id, self._address))
 
     async def _connect(self, frame: frames.Connect, now: float) -> None:
         token = tokens.unverified(frame.token, most=self._services.settings.limits.token_bytes)
@@ -203,7 +203,7 @@ class Session:
             self._alarm = None
         self._outbox.close()
         self._services.sockets.remove(self)
-        if self._address is not None:
+        if self._has_place:
             self._services.sockets.addresses.leave(self._address)
         if self._party is None:
             return

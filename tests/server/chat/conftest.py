@@ -13,6 +13,7 @@ from chatkey_server.chat.events import AGENTS, customer_channel, read_event
 from chatkey_server.chat.hub import Hub
 from chatkey_server.chat.service import Chat
 from chatkey_server.identity.tokens import Profile, SocketIdentity
+from chatkey_server.limits.rates import Rates
 from chatkey_server.settings import Limits
 from chatkey_server.storage.engine import Database
 
@@ -60,8 +61,13 @@ async def hub() -> AsyncIterator[Hub]:
 
 
 @pytest.fixture
-def chat(database: Database, hub: Hub, time: Time) -> Chat:
-    return Chat(hub, Limits(message_chars=100, name_chars=20), now=time)
+def limits() -> Limits:
+    return Limits(message_chars=100, name_chars=20)
+
+
+@pytest.fixture
+def chat(database: Database, hub: Hub, time: Time, limits: Limits) -> Chat:
+    return Chat(hub, limits, Rates(limits, time), now=time)
 
 
 MakePerson = Callable[..., SocketIdentity]

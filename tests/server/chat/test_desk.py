@@ -60,7 +60,7 @@ async def test_the_list_can_be_kept_to_one_provider(chat: Fixture, ann: Fixture,
 
 
 async def test_a_thread_is_read_page_by_page(chat: Fixture, ann: Fixture, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("chatkey_server.chat.conversations.ENTRIES", 2)
+    monkeypatch.setattr("chatkey_server.chat.entries.ENTRIES", 2)
     for n in range(1, 4):
         await post(chat, ann, f"m{n}", str(n))
     conversation = UUID((await desk.overview())[0]["id"])

@@ -154,54 +154,6 @@ class TestHistory:
         assert [await bodies(chat, person) for person in people] == [["from 0"], ["from 1"], ["from 2"], ["from 3"]]
 
 
-class TestSearch:
-    async def find(self, chat: Fixture, person: Fixture, query: str) -> list[str]:
-        return [entry["body"] for entry in await chat.search(person, query)]
-
-    async def test_it_finds_parts_of_words_whatever_their_case(self, chat: Fixture, ann: Fixture) -> None:
-        for n, body in enumerate(["The Parcel", "is LATE", "parcels?", "Straße", "CAFE\u0301"]):
-            await post(chat, ann, f"m{n}", body)
-
-        assert await self.find(chat, ann, "PARCEL") == ["The Parcel", "parcels?"]
-        assert await self.find(chat, ann, "strasse") == ["Straße"]
-        assert await self.find(chat, ann, "caf\u00e9") == ["CAFE\u0301"]
-        assert await self.find(chat, ann, "missing") == []
-
-    @pytest.mark.parametrize("query", ["%", "_", "!", "\\", "100%", "a_b"])
-    async def test_wildcards_are_letters_like_any_other(self, chat: Fixture, ann: Fixture, query: str) -> None:
-        await post(chat, ann, "m1", "axb and 1000")
-        await post(chat, ann, "m2", "100% a_b ! \\")
-
-        assert await self.find(chat, ann, query) == ["100% a_b ! \\"]
-
-    async def test_it_searches_ones_own_conversation_only(
-        self, chat: Fixture, ann: Fixture, make_person: Fixture
-    ) -> None:
-        await post(chat, ann, "m1", "secret of ann")
-
-        assert await self.find(chat, make_person("bob"), "secret") == []
-        assert await self.find(chat, make_person("ann", login="visitor"), "secret") == []
-
-    async def test_the_newest_fifty_are_found(self, chat: Fixture, ann: Fixture) -> None:
-        for n in range(52):
-            await post(chat, ann, f"m{n}", f"no {n}")
-
-        found = await chat.search(ann, "no")
-
-        assert [entry["seq"] for entry in found] == list(range(3, 53))
-
-    @pytest.mark.parametrize(
-        ("query", "code"), [("", Code.PARAMETER_INVALID), ("  ", Code.PARAMETER_INVALID), ("x" * 101, Code.TOO_LARGE)]
-    )
-    async def test_nothing_and_too_much_cannot_be_searched_for(
-        self, chat: Fixture, ann: Fixture, query: str, code: Code
-    ) -> None:
-        with pytest.raises(Refused) as refusal:
-            await chat.search(ann, query)
-
-        assert (refusal.value.code, refusal.value.member) == (code, "query")
-
-
 class TestMemberRecords:
     @pytest.mark.contract("2.7/custom-on-first")
     async def test_a_custom_member_gets_a_record_with_the_first_message(self, chat: Fixture, ann: Fixture) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from chatkey_server.identity.errors import RateLimited
-from chatkey_server.public.limits import RateLimit
+from chatkey_server.limits.rates import RateLimit
 from chatkey_server.settings import Limits
 
 if TYPE_CHECKING:
@@ -74,28 +74,25 @@ def test_after_a_reset_everyone_begins_anew(clock: Clock) -> None:
     limit.check(request_of("192.0.2.1"))
 
 
-def test_what_it_remembers_is_bounded_and_those_with_a_whole_allowance_are_forgotten_first(clock: Clock) -> None:
-    limit = RateLimit(1, clock, most_clients=10)
-    for number in range(9):
-        limit.check(request_of(f"192.0.2.{number}"))
-    clock.advance(60)
-    limit.check(request_of("198.51.100.1"))
+@pytest.mark.parametrize("ours", ["2001:db8:1:2::1", "2001:db8:1:2:ffff::9", "2001:DB8:1:2:0:0:0:3%eth0"])
+def test_one_ipv6_network_is_one_client(ours: str, clock: Clock) -> None:
+    limit = RateLimit(1, clock)
+    limit.check(request_of("2001:db8:1:2::77"))
 
-    for number in range(5):
-        limit.check(request_of(f"203.0.113.{number}"))
-
-    assert len(limit._whole_at) <= 10
     with pytest.raises(RateLimited):
-        limit.check(request_of("198.51.100.1"))
+        limit.check(request_of(ours))
+
+    limit.check(request_of("2001:db8:1:3::77"))
 
 
-def test_a_crowd_of_new_clients_does_not_make_it_grow(clock: Clock) -> None:
-    limit = RateLimit(1, clock, most_clients=10)
+def test_how_large_a_network_is_one_client_can_be_set(clock: Clock) -> None:
+    limit = RateLimit(1, clock, ipv6_prefix=48)
+    limit.check(request_of("2001:db8:1:2::1"))
 
-    for number in range(1000):
-        limit.check(request_of(f"client {number}"))
+    with pytest.raises(RateLimited):
+        limit.check(request_of("2001:db8:1:3::1"))
 
-    assert len(limit._whole_at) <= 10
+    limit.check(request_of("2001:db8:2:2::1"))
 
 
 @pytest.mark.contract("D-03/rate-limit")

@@ -45,7 +45,7 @@ def person(uid: str = "ann") -> SocketIdentity:
 
 def chat_of(client: Fixture) -> Chat:
     services = client.services
-    return Chat(services.hub, services.settings.limits, now=services.clock)
+    return Chat(services.hub, services.settings.limits, services.rates, now=services.clock)
 
 
 @pytest.fixture

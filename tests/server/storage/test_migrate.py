@@ -13,12 +13,15 @@ from piccolo.apps.migrations.auto.diffable_table import DiffableTable
 from piccolo.apps.migrations.auto.migration_manager import MigrationManager
 from piccolo.apps.migrations.auto.schema_differ import SchemaDiffer
 from piccolo.apps.migrations.auto.schema_snapshot import SchemaSnapshot
+from piccolo.apps.migrations.tables import Migration
 from piccolo.table import Table, create_db_tables
 
+from chatkey_server.chat import search
 from chatkey_server.clock import Clock
 from chatkey_server.settings import Settings, SettingsError
 from chatkey_server.storage import admin, engine, migrate
-from chatkey_server.storage.tables import TABLES, UNIQUE, Agent, Call, Conversation, Provider
+from chatkey_server.storage.migrations import m2026_11_22_message_search
+from chatkey_server.storage.tables import TABLES, UNIQUE, Agent, Call, Conversation, Message, Provider
 from chatkey_server.storage.vault import KEY_FILE, Vault
 
 if TYPE_CHECKING:
@@ -34,6 +37,16 @@ POSTGRES_COLUMNS = """
     WHERE table_schema = 'public' AND table_type = 'BASE TABLE'
 """
 POSTGRES_INDEXES = "SELECT tablename, indexname, indexdef FROM pg_indexes WHERE schemaname = 'public'"
+SEARCH = {
+    "sqlite": {
+        "table message_search",
+        *(f"table message_search_{part}" for part in ("data", "idx", "content", "docsize", "config")),
+        "trigger message_searchable",
+        "trigger message_unsearchable",
+    },
+    "postgres": {"message_search"},
+}
+"""What each database keeps for searching, which Piccolo has no words for."""
 POSTGRES_FOREIGN_KEYS = "SELECT conname, pg_get_constraintdef(oid) AS definition FROM pg_constraint WHERE contype = 'f'"
 
 
@@ -84,10 +97,12 @@ async def test_the_migrations_end_in_the_tables_of_today(
     engine.bind(database)
     migrated = await _schema(database)
 
-    extra = set(migrated) - set(declared)
+    extra = {name.removeprefix("index ") for name in set(migrated) - set(declared)}
+    search = {name for name in extra if "search" in name}
 
     assert {name: migrated[name] for name in declared} == declared
-    assert {name.removeprefix("index ") for name in extra} == {
+    assert search == SEARCH[str(database.engine_type)]
+    assert extra - search == {
         "registered_domain_key",
         "social_login_key",
         "oauth_application_key",
@@ -213,3 +228,28 @@ async def test_piccolos_own_tools_find_nothing_left_to_migrate(sqlite_url: str) 
     differ = SchemaDiffer(today, SchemaSnapshot(managers).get_snapshot(), auto_input="y")
 
     assert [change.statements for change in differ.get_alter_statements() if change.statements] == []
+
+
+async def test_messages_of_before_the_search_index_are_found_by_it(empty_database: engine.Database) -> None:
+    before = [step for step in migrate.steps() if step.ID < m2026_11_22_message_search.ID]
+    async with engine.transaction():
+        await Migration.create_table(if_not_exists=True)
+        for step in before:
+            await migrate._run(step)
+        conversation = Conversation(provider="p", login="custom", uid="u", last_at=0, last_seq=1)
+        await conversation.save()
+        await Message(
+            conversation=conversation.id,
+            seq=1,
+            message_id="m1",
+            sender="customer",
+            body="A Parcel",
+            folded="a parcel",
+            sent_at=0,
+        ).save()
+
+    await migrate.migrate()
+
+    async with engine.snapshot():
+        found = await search._by_index(conversation.id, "parcel")
+    assert [entry["body"] for entry in found] == ["A Parcel"]

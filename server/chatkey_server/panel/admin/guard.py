@@ -12,7 +12,6 @@ from litestar.enums import ScopeType
 from chatkey_protocol.codes import Code
 from chatkey_server.identity.errors import RateLimited, Refused
 from chatkey_server.public.answers import JSON, NO_STORE, Answer, Header, error_body
-from chatkey_server.public.limits import RateLimit
 from chatkey_server.storage.availability import available
 
 if TYPE_CHECKING:
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from chatkey_server.services import Services
 
 MOST_BODY_BYTES: Final = 64 * 1024
-SIGN_INS_PER_MINUTE: Final = 10
 SIGN_IN: Final = "/admin/public/login/"
 SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 REDIRECT_HERE: Final[Header] = (b"location", b"/admin/")
@@ -70,7 +68,7 @@ class Guard:
         self._origin = services.settings.base_url.encode()
         self._is_secure = self._origin.startswith(b"https://")
         self._cookie = b"__Host-chatkey_admin=" if self._is_secure else b"chatkey_admin="
-        self._sign_ins = RateLimit(SIGN_INS_PER_MINUTE, services.clock)
+        self._sign_ins = services.rates.admin_sign_ins
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, or refuse it."""

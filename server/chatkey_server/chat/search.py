@@ -1,0 +1,107 @@
+"""Search in a conversation: any part of a message, letter case ignored, the same answers on both databases.
+
+An index of every three letters in a row finds the messages that may hold a text; each is then looked at. SQLite has it
+as an FTS5 table, PostgreSQL as a GIN index; the migration makes both. Whose conversation a message is in stands in the
+index too, as three letters before its text, so that other people's messages cost nothing.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import Final
+from uuid import UUID
+
+from piccolo.columns.combination import WhereRaw
+
+from chatkey_protocol.frames import Entry
+from chatkey_server.chat.entries import ENTRIES, ENTRY, in_order
+from chatkey_server.storage.tables import Message
+
+NEWEST: Final = 5000
+"""How many messages are looked through without the index: what is said often is found there, and so are one or two
+letters, for which there is no index."""
+
+MOST_MARKS: Final = 30
+"""How many combining marks in a row count; to put them in order takes time squared (UAX 15, 13)."""
+
+_GRAM: Final = 3
+_PRIVATE_USE: Final = 0xF0000
+_SCOPE_BITS: Final = 15
+
+_HOLDS: Final = {"sqlite": "instr", "postgres": "strpos"}
+_INDEXED: Final = {
+    "sqlite": """
+        SELECT message.message_id AS id, message.seq, sender, name, body, sent_at
+        FROM message_search
+        JOIN message ON message.conversation = message_search.conversation AND message.seq = message_search.seq
+        WHERE message_search MATCH {} AND message_search.conversation = {} AND instr(message_search.folded, {}) > 0
+        ORDER BY message_search.rowid DESC LIMIT {}
+    """,
+    "postgres": """
+        SELECT message_id AS id, seq, sender, name, body, sent_at
+        FROM message
+        WHERE message_trigrams(folded) @> {} AND conversation = {} AND strpos(folded, {}) > 0
+        ORDER BY seq DESC LIMIT {}
+    """,
+}
+
+
+def fold(text: str) -> str:
+    """Return a text as it is searched: letter case and the spelling of accents do not count."""
+    return unicodedata.normalize("NFC", text if text.isascii() else _with_few_marks(text)).casefold()
+
+
+def searchable(conversation: UUID, body: str) -> str:
+    """Return what is stored of a message to be searched."""
+    return _scope(conversation) + fold(body)
+
+
+async def find(conversation: UUID, last_seq: int, text: str) -> list[Entry]:
+    """Return the newest messages of a conversation that contain the text, in order. Inside a snapshot only."""
+    wanted = fold(text)
+    found = await _among_newest(conversation, last_seq, wanted)
+    if len(found) < ENTRIES and last_seq > NEWEST and len(wanted) >= _GRAM:
+        return await _by_index(conversation, wanted)
+    return found
+
+
+async def _among_newest(conversation: UUID, last_seq: int, wanted: str) -> list[Entry]:
+    holds = WhereRaw(f"{_HOLDS[_engine()]}(message.folded, {{}}) > 0", wanted)
+    newest = Message.select(*ENTRY).where(Message.conversation == conversation, Message.seq > last_seq - NEWEST)
+    return in_order(await newest.where(holds).order_by(Message.seq, ascending=False).limit(ENTRIES))
+
+
+async def _by_index(conversation: UUID, wanted: str) -> list[Entry]:
+    grams = [_scope(conversation), *_grams(wanted)]
+    asked = _quoted(grams) if _engine() == "sqlite" else grams
+    return in_order(await Message.raw(_INDEXED[_engine()], asked, conversation, wanted, ENTRIES))
+
+
+def _engine() -> str:
+    return str(Message._meta.db.engine_type)  # noqa: SLF001 - Piccolo keeps a table's description in `_meta`
+
+
+def _grams(text: str) -> list[str]:
+    """Return enough of the text's three letters in a row to cover it."""
+    return [*(text[at : at + _GRAM] for at in range(0, len(text) - _GRAM, _GRAM)), text[-_GRAM:]]
+
+
+def _quoted(grams: list[str]) -> str:
+    """Return what asks FTS5 for all of them (https://www.sqlite.org/fts5.html#full_text_query_syntax)."""
+    return " AND ".join('"' + gram.replace('"', '""') + '"' for gram in grams)
+
+
+def _scope(conversation: UUID) -> str:
+    """Return three letters of private use for a conversation. Two may share them: what is found is looked at."""
+    places = range(0, _GRAM * _SCOPE_BITS, _SCOPE_BITS)
+    return "".join(chr(_PRIVATE_USE + (conversation.int >> place) % 2**_SCOPE_BITS) for place in places)
+
+
+def _with_few_marks(text: str) -> str:
+    kept: list[str] = []
+    marks = 0
+    for character in text:
+        marks = marks + 1 if unicodedata.combining(character) else 0
+        if marks <= MOST_MARKS:
+            kept.append(character)
+    return "".join(kept)

@@ -1,0 +1,170 @@
+"""Search: the same answers by looking through the newest messages and by the index, on both databases."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chatkey_protocol.codes import Code
+from chatkey_server.chat import search
+from chatkey_server.identity.errors import Refused
+from chatkey_server.storage.tables import Conversation, Message
+
+Fixture = Any
+
+
+@pytest.fixture(params=["newest", "index"])
+def by(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """By which way a text is found; without newest messages to look through it is the index."""
+    if request.param == "index":
+        monkeypatch.setattr(search, "NEWEST", 0)
+    return str(request.param)
+
+
+@pytest.fixture
+def say(chat: Fixture, ann: Fixture) -> Fixture:
+    async def said(*bodies: str, who: Fixture = ann) -> None:
+        for n, body in enumerate(bodies):
+            await chat.post(who, f"m{n}", body, name=None, source="here")
+
+    return said
+
+
+@pytest.fixture
+def find(chat: Fixture, ann: Fixture) -> Fixture:
+    async def found(query: str, who: Fixture = ann) -> list[str]:
+        return [entry["body"] for entry in await chat.search(who, query)]
+
+    return found
+
+
+@pytest.mark.parametrize(
+    ("query", "bodies"),
+    [
+        ("PARCEL", ["The Parcel", "parcels?"]),
+        ("strasse", ["Straße"]),
+        ("caf\u00e9", ["CAFE\u0301"]),
+        ("ed par", ["a sealed parcel of a \N{PACKAGE}"]),
+        ("a \N{PACKAGE}", ["a sealed parcel of a \N{PACKAGE}"]),
+        ("注文番号", ["注文番号は四二です"]),
+        ("番号は四", ["注文番号は四二です"]),
+        ("الطلب", ["أين الطلب رقم ٤٢؟"]),
+        ("missing", []),
+        ("par cel", []),
+        ("elc", []),
+    ],
+)
+async def test_any_part_of_a_message_is_found_whatever_its_case(
+    query: str, bodies: list[str], say: Fixture, find: Fixture, by: str
+) -> None:
+    others = ["is LATE", "Straße", "CAFE\u0301", "注文番号は四二です", "أين الطلب رقم ٤٢؟"]
+    own = ["The Parcel", "parcels?"] if query == "PARCEL" else ["a sealed p\u00e4rcel"]
+    await say(*own, *others, "a sealed parcel of a \N{PACKAGE}" if query != "PARCEL" else "post")
+
+    assert await find(query) == bodies
+
+
+@pytest.mark.parametrize("query", ["100%", "a_b", '"b" OR "x', "x'; --", "a* NEAR", "\\\\!", "{folded}:"])
+async def test_no_letter_has_a_meaning_of_its_own(query: str, say: Fixture, find: Fixture, by: str) -> None:
+    await say("axb and 1000", "100X a_X", f"here: {query} and on", "b x OR")
+
+    assert await find(query) == [f"here: {query} and on"]
+
+
+@pytest.mark.parametrize("query", ["%", "_", "!", '"', "注文", "是"])
+async def test_one_or_two_letters_are_found_among_the_newest(query: str, say: Fixture, find: Fixture) -> None:
+    await say("nothing", f"with {query} in it")
+
+    assert await find(query) == [f"with {query} in it"]
+
+
+async def test_it_searches_ones_own_conversation_only(
+    say: Fixture, find: Fixture, make_person: Fixture, by: str
+) -> None:
+    await say("secret of ann")
+    await say("hello", who=make_person("bob"))
+
+    assert await find("secret") == ["secret of ann"]
+    assert await find("secret", who=make_person("bob")) == []
+    assert await find("secret", who=make_person("ann", login="visitor")) == []
+
+
+async def test_two_conversations_that_share_their_place_in_the_index_are_told_apart(
+    say: Fixture, find: Fixture, make_person: Fixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "NEWEST", 0)
+    monkeypatch.setattr(search, "_scope", lambda _: "\U000f0000\U000f0001\U000f0002")
+    await say("secret of ann")
+    await say("secret of bob", who=make_person("bob"))
+
+    assert await find("secret") == ["secret of ann"]
+
+
+async def test_the_newest_fifty_are_found(chat: Fixture, ann: Fixture, say: Fixture, by: str) -> None:
+    await say(*(f"number {n}" for n in range(52)))
+
+    found = await chat.search(ann, "number")
+
+    assert [entry["seq"] for entry in found] == list(range(3, 53))
+
+
+async def test_the_index_finds_what_the_newest_do_not_have(
+    say: Fixture, find: Fixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "NEWEST", 2)
+    await say("an old parcel", "one", "two", "a new parcel")
+
+    assert await find("parcel") == ["an old parcel", "a new parcel"]
+
+
+async def test_a_long_text_is_found(say: Fixture, find: Fixture, by: str) -> None:
+    text = "".join(chr(0x4E00 + n) for n in range(90))
+    await say(text[:89], f"before {text}.")
+
+    assert await find(text) == [f"before {text}."]
+
+
+async def test_what_a_removed_conversation_said_is_in_no_index(database: Fixture, say: Fixture, ann: Fixture) -> None:
+    await say("secret of ann")
+
+    await Conversation.delete(force=True)
+
+    if database.engine_type == "sqlite":
+        assert await Message.raw("SELECT folded FROM message_search") == []
+    assert await Message.count() == 0
+
+
+@given(body=st.text(min_size=1, max_size=12), data=st.data())
+def test_what_holds_a_text_holds_the_letters_it_is_looked_up_by(body: str, data: st.DataObject) -> None:
+    folded = search.fold(body)
+    start = data.draw(st.integers(0, len(folded)))
+
+    wanted = folded[start : start + data.draw(st.integers(0, 9))]
+
+    grams = search._grams(wanted)
+    assert all(gram in folded for gram in grams)
+    assert "".join(grams[:-1]) == wanted[: 3 * len(grams) - 3]
+    assert wanted.endswith(grams[-1])
+
+
+@pytest.mark.parametrize(
+    ("query", "code"), [("", Code.PARAMETER_INVALID), ("  ", Code.PARAMETER_INVALID), ("x" * 101, Code.TOO_LARGE)]
+)
+async def test_nothing_and_too_much_cannot_be_searched_for(chat: Fixture, ann: Fixture, query: str, code: Code) -> None:
+    with pytest.raises(Refused) as refusal:
+        await chat.search(ann, query)
+
+    assert (refusal.value.code, refusal.value.member) == (code, "query")
+
+
+def test_of_combining_marks_in_a_row_only_the_first_are_searched() -> None:
+    marks = "\u0315" * 4000
+
+    assert search.fold(f"a{marks}b") == "a" + marks[: search.MOST_MARKS] + "b"
+
+
+def test_accents_count_the_same_however_they_are_spelled() -> None:
+    assert search.fold("CAFE\u0301") == search.fold("caf\u00e9") == "caf\u00e9"

@@ -1,0 +1,98 @@
+"""Allowances that fill evenly, and charges that are taken together or not at all."""
+
+from __future__ import annotations
+
+import pytest
+
+from chatkey_server.identity.errors import RateLimited
+from chatkey_server.limits.allowances import Allowances, Charge, give_all_back, take_all
+
+NOW = 1_800_000_000.0
+
+
+def taken(allowances: Allowances, name: str, now: float = NOW) -> bool:
+    """Take one if it may be taken."""
+    if allowances.wait(name, 1, now):
+        return False
+    allowances.take(name, 1, now)
+    return True
+
+
+def test_an_hours_worth_of_a_day_is_had_at_once_and_then_evenly() -> None:
+    a_day = Allowances(240, 86_400, at_once=10)
+
+    at_once = [taken(a_day, "ann") for _ in range(11)]
+
+    assert at_once == [True] * 10 + [False]
+    assert a_day.wait("ann", 1, NOW) == pytest.approx(360)
+    assert [taken(a_day, "ann", NOW + 361) for _ in range(2)] == [True, False]
+
+
+def test_what_is_more_than_one_may_have_at_once_waits_for_a_whole_allowance() -> None:
+    small = Allowances(100, 60)
+
+    assert small.wait("ann", 5000, NOW) == 0
+
+    small.take("ann", 5000, NOW)
+    assert small.wait("ann", 1, NOW) == pytest.approx(0.6)
+    assert small.wait("ann", 5000, NOW) == pytest.approx(60)
+
+
+def test_what_was_given_back_may_be_taken_again() -> None:
+    one = Allowances(1, 60)
+    one.take("ann", 1, NOW)
+
+    one.give_back("ann", 1)
+
+    assert taken(one, "ann")
+    assert not taken(one, "ann")
+
+
+def test_zero_is_no_limit() -> None:
+    none = Allowances(0, 60)
+
+    assert all(taken(none, "ann") for _ in range(1000))
+
+
+def test_what_it_remembers_is_bounded_and_those_with_a_whole_allowance_are_forgotten_first() -> None:
+    allowances = Allowances(1, 60, most_names=10)
+    for number in range(9):
+        allowances.take(f"early {number}", 1, NOW)
+    allowances.take("ann", 1, NOW + 60)
+
+    for number in range(5):
+        allowances.take(f"late {number}", 1, NOW + 60)
+
+    assert len(allowances._whole_at) <= 10
+    assert allowances.wait("ann", 1, NOW + 60) == pytest.approx(60)
+
+
+def test_a_crowd_of_new_names_does_not_make_it_grow() -> None:
+    allowances = Allowances(1, 60, most_names=10)
+
+    for number in range(1000):
+        allowances.take(f"name {number}", 1, NOW)
+
+    assert len(allowances._whole_at) <= 10
+
+
+def test_of_several_charges_all_are_taken_or_none() -> None:
+    wide, narrow = Allowances(10, 60), Allowances(1, 60)
+    charges = [Charge(wide, "house", 1, "The house is full"), Charge(narrow, "ann", 1, "Ann is full")]
+    take_all(charges, NOW)
+
+    with pytest.raises(RateLimited, match=r"Ann is full; try again in 60 s\.") as refused:
+        take_all(charges, NOW)
+
+    assert refused.value.retry_after == 60
+    assert [taken(wide, "house") for _ in range(10)] == [True] * 9 + [False]
+
+
+def test_charges_that_are_given_back_leave_nothing() -> None:
+    allowances = Allowances(1, 60)
+    charges = [Charge(allowances, "ann", 1, "Ann is full")]
+    take_all(charges, NOW)
+
+    give_all_back(charges)
+
+    take_all(charges, NOW)
