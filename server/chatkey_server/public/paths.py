@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 READ: Final = (HttpMethod.GET, HttpMethod.HEAD)
 
 _PUBLIC: Final = re.compile(rb"/v1(/[A-Za-z0-9_-]+)+")
+_SEGMENTS: Final = rb"(?:/(?!\.{1,2}(?:/|\Z))[A-Za-z0-9._~-]+)+"
+_ADMIN: Final = re.compile(_SEGMENTS + rb"/?")
+_OTHER: Final = re.compile(rb"/|" + _SEGMENTS)
 _NOT_FOUND: Final = Answer(error_body(Code.NOT_FOUND, "There is nothing at this path."), (JSON, NO_STORE), 404)
 
 
@@ -32,8 +35,8 @@ def route_path(template: str) -> str:
 class OneSpelling:
     """An ASGI application that answers 404 to any other spelling of a path, before the router evens them out.
 
-    Everywhere: no empty segment and no slash at the end, but for the admin panel, whose paths are Piccolo's. Under /v1
-    also nothing percent-encoded, since no path there needs it; so an id can neither hold a slash nor be empty.
+    Nothing is percent-encoded, since no path here needs it, no segment is empty or only dots, and there is no slash at
+    the end, but for the admin panel, whose paths are Piccolo's. So what is decided by a path is decided by its text.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -41,7 +44,7 @@ class OneSpelling:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, or answer it."""
-        if _is_canonical(scope["path"], scope["raw_path"]):
+        if _is_canonical(scope["raw_path"].partition(b"?")[0]):  # test clients leave the query there
             await self._app(scope, receive, send)
         elif scope["type"] == ScopeType.HTTP:
             await _NOT_FOUND(scope, receive, send)
@@ -50,10 +53,10 @@ class OneSpelling:
             await send({"type": "websocket.close", "code": Close.BAD_FRAME, "reason": None})  # before accepting: 403
 
 
-def _is_canonical(path: str, raw_path: bytes) -> bool:
-    if path.startswith("/v1/"):
-        return _PUBLIC.fullmatch(raw_path.partition(b"?")[0]) is not None  # test clients leave the query there
-    return path == "/" or path.startswith("/admin/") or not ("//" in path or path.endswith("/"))
+def _is_canonical(path: bytes) -> bool:
+    if path.startswith(b"/v1/"):
+        return _PUBLIC.fullmatch(path) is not None
+    return (_ADMIN if path.startswith(b"/admin/") else _OTHER).fullmatch(path) is not None
 
 
 async def provider_of(services: Services, scope: Scope) -> ProviderView:

@@ -58,3 +58,19 @@ async def test_a_question_without_an_answer_is_400_with_a_reason_and_no_tracebac
     events = [event for event in heard if event["event"].startswith("admin.")]
     assert {event["event"] for event in events} == {"admin.unanswerable"}
     assert not any("exception" in event for event in events)
+
+
+@pytest.mark.parametrize("name", ["a%0d%0aX-Evil: 1", "a%0aSet-Cookie: id=1", "a%00"])
+async def test_nothing_that_is_asked_can_break_the_headers_of_the_answer(panel: Fixture, name: str) -> None:
+    query = f"__range_header=true&__range_header_name={name}"
+
+    answer = await panel.ask("GET", f"api/tables/providers/?{query}")
+
+    assert answer.status_code == 400
+    assert answer.json()["error"]["code"] == "parameter_invalid"
+
+
+async def test_an_honest_range_is_answered(panel: Fixture) -> None:
+    answer = await panel.ask("GET", "api/tables/providers/?__range_header=true&__range_header_name=rows")
+
+    assert (answer.status_code, answer.headers["content-range"]) == (200, "rows 0-0/1")

@@ -244,3 +244,57 @@ async def test_there_is_no_socket(client: Fixture) -> None:
     await client.app(scope, receive, send)
 
     assert [message["type"] for message in sent] == ["websocket.close"]
+
+
+async def sign_in_at(client: Fixture, path: str, password: str) -> Any:
+    headers = {"Origin": "http://localhost:8800", "X-CSRFToken": client.cookies.get("csrftoken", "")}
+    return await client.post(path, json={"username": "ada", "password": password}, headers=headers)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/admin/public/login/x",
+        "/admin/public/login//",
+        "/admin/public/login/%2f",
+        "/admin/public/login/%2e",
+        "/admin/public//login/",
+        "/admin//public/login/",
+        "/admin/./public/login/",
+        "/admin/x/../public/login/",
+        "/admin/public/login",
+        "/admin/public/Login/",
+        "/admin/public/login/;x",
+        "/admin/public/login/login/",
+        "/%61dmin/public/login/",
+    ],
+)
+async def test_no_spelling_of_the_path_has_guesses_of_its_own(stranger: Fixture, path: str) -> None:
+    elsewhere = [(await sign_in_at(stranger.client, path, "a wrong guess")).status_code for _ in range(15)]
+    right = await sign_in_at(stranger.client, path, PASSWORD)
+
+    assert right.status_code in {307, 404, 405, 429}
+    assert "chatkey_admin" not in right.headers.get("set-cookie", "")
+    assert set(elsewhere) <= {307, 401, 404, 405, 429}
+    assert elsewhere.count(401) <= 10
+
+
+async def test_guesses_at_the_old_password_count_when_it_is_changed(panel: Fixture) -> None:
+    guess = {"current_password": "a wrong guess", "new_password": "x" * 12, "confirm_new_password": "x" * 12}
+
+    answers = [(await panel.ask("POST", "api/change-password/", guess)).status_code for _ in range(11)]
+
+    assert 429 not in answers[:8]
+    assert answers[-1] == 429
+
+
+async def test_a_reset_of_the_lab_lets_one_guess_anew(make_client: Fixture) -> None:
+    async with make_client(lab=True) as client:
+        await accounts.add(Administrator, "ada", PASSWORD)
+        await client.get("/admin/")
+        for _ in range(11):
+            await sign_in_at(client, "/admin/public/login/", "a wrong guess")
+
+        await client.post("/lab/reset", json={})
+
+        assert (await sign_in_at(client, "/admin/public/login/", PASSWORD)).status_code == 200

@@ -157,6 +157,21 @@ async def test_a_provider_that_is_switched_off_is_403(client: ServerClient, shop
 
 
 @pytest.mark.contract("D-03/one-spelling")
+@pytest.mark.parametrize(
+    "path", ["/agent", "/agent/panel.js", "/admin/", "/admin/public/login/", "/lab/clock", "/assets/sdk.js"]
+)
+async def test_the_panels_the_lab_and_the_assets_have_one_spelling_too(lab: ServerClient, path: str) -> None:
+    first = f"/%{ord(path[1]):x}{path[2:]}"
+    last = f"{path[:-2]}%{ord(path[-2]):x}{path[-1]}"
+    others = [first, last, f"/{path}", path.replace("/", "//"), f"{path}/%2e", f"{path}//", f"{path};", f"{path}%20"]
+
+    answers = {other: (await lab.get(other)).status_code for other in others}
+
+    assert (await lab.get(path)).status_code != 404
+    assert set(answers.values()) == {404}, answers
+
+
+@pytest.mark.contract("D-03/one-spelling")
 async def test_another_spelling_of_a_path_is_404(client: ServerClient, shop: str) -> None:
     for path in OTHER_SPELLINGS:
         raw_path, _, query = path.partition("?")

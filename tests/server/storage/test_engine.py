@@ -189,18 +189,21 @@ async def _write(name: str) -> None:
 
 
 SLOW = {
-    "sqlite": "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 200000000) SELECT max(i) FROM n",
+    "sqlite": "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 60000000) SELECT max(i) FROM n",
     "postgres": "SELECT pg_sleep(30)",
 }
 
 
 async def test_a_query_that_nobody_waits_for_any_more_ends(database: engine.Database) -> None:
     """Else its connection, and a core, would be gone until it came to its own end."""
+    started = asyncio.get_running_loop().time()
+
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.1), engine.snapshot():
             await Agent.raw(SLOW[str(database.engine_type)])
 
-    async with asyncio.timeout(10), engine.transaction():
+    assert asyncio.get_running_loop().time() - started < 3  # by itself it takes ten seconds and more
+    async with engine.transaction():
         await _add("ada")
     assert await _names() == ["ada"]
 

@@ -15,6 +15,7 @@ from piccolo_api.session_auth.tables import SessionsBase
 from starlette.exceptions import HTTPException
 
 from chatkey_server.identity.errors import Refused
+from chatkey_server.panel.admin.sign_ins import count_sign_in
 from chatkey_server.storage import accounts
 from chatkey_server.storage.tables import Administrator
 
@@ -36,7 +37,11 @@ class Administrators(BaseUser, tablename="administrator"):
 
     @classmethod
     async def login(cls, username: str, password: str) -> int | None:
-        """Return the administrator's id, or None for a name and a password that do not belong together."""
+        """Return the administrator's id, or None for a name and a password that do not belong together.
+
+        Raises `RateLimited`.
+        """
+        count_sign_in.get()()
         found = await accounts.check(Administrator, str(username), str(password))
         if found is None:
             log.info("admin.refused")

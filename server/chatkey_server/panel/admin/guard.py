@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final, cast
 
@@ -11,6 +13,7 @@ from litestar.enums import ScopeType
 
 from chatkey_protocol.codes import Code
 from chatkey_server.identity.errors import RateLimited, Refused
+from chatkey_server.panel.admin.sign_ins import count_sign_in
 from chatkey_server.public.answers import JSON, NO_STORE, Answer, Header, error_body
 from chatkey_server.storage.availability import available
 
@@ -20,7 +23,6 @@ if TYPE_CHECKING:
     from chatkey_server.services import Services
 
 MOST_BODY_BYTES: Final = 64 * 1024
-SIGN_IN: Final = "/admin/public/login/"
 SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 REDIRECT_HERE: Final[Header] = (b"location", b"/admin/")
 
@@ -34,6 +36,9 @@ UNANSWERABLE: Final = Refused(
 PLAIN: Final = re.compile("(?:(?![0-9]{10})[A-Za-z0-9_-]{1,64}/?)*")
 """What follows `TABLES` in a path that asks nothing odd: a table, and a word or the id of a row."""
 TABLES: Final = "/admin/api/tables/"
+
+BREAK: Final = re.compile(rb"[\0\r\n]")
+"""What no header may hold (RFC 9110 5.5)."""
 
 PICCOLO_COOKIE: Final = b"id="
 """What Piccolo calls the session's cookie, without a way to call it otherwise."""
@@ -95,11 +100,13 @@ class Guard:
         async def send_guarded(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
+                _check_headers(message["headers"])
                 status = message["status"]
                 message["headers"] = [*map(self._outgoing, message["headers"]), *HEADERS, *_caching(scope)]
             if status != HTTPStatus.INTERNAL_SERVER_ERROR:
                 await send(message)
 
+        counting = count_sign_in.set(partial(self._sign_ins.check, scope))
         try:
             with available():
                 await self._app(scope, receive, send_guarded)
@@ -109,6 +116,8 @@ class Guard:
             failure = _at_fault(scope, error)
         else:
             failure = FAILED
+        finally:
+            count_sign_in.reset(counting)
         if status in {0, HTTPStatus.INTERNAL_SERVER_ERROR}:
             await _refuse(failure, scope, receive, send)
 
@@ -121,8 +130,6 @@ class Guard:
                 f"This did not come from the admin panel. Open it at {self._origin.decode()}/admin/.",
                 member="Origin",
             )
-        if scope["path"] == SIGN_IN:
-            self._sign_ins.check(scope)
 
     def _incoming(self, name: bytes, value: bytes) -> Header:
         """Call the session's cookie what Piccolo calls it; a cookie that has that name already is somebody else's."""
@@ -175,6 +182,12 @@ def _at_fault(scope: HTTPScope, error: Exception) -> Refused:
         return UNANSWERABLE
     log.error("admin.failed", path=scope["path"], exc_info=error)
     return FAILED
+
+
+def _check_headers(headers: Iterable[Header]) -> None:
+    """Refuse an answer that would not be one: Piccolo writes some of what it is asked into its headers."""
+    if any(BREAK.search(value) for _, value in headers):
+        raise UNANSWERABLE
 
 
 def _caching(scope: HTTPScope) -> tuple[Header, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from typing import TYPE_CHECKING, Final
-from urllib.parse import unquote
 
 from litestar import asgi
 from litestar.handlers import ASGIRouteHandler
@@ -26,7 +25,7 @@ def handler(services: Services) -> ASGIRouteHandler:
     @asgi(PATH, is_mount=True, copy_scope=True)
     async def admin_panel(scope: Scope, receive: Receive, send: Send) -> None:
         # Litestar cuts the mount's path off and adds a slash; by the ASGI specification the path is whole.
-        scope["path"] = unquote(scope["raw_path"].partition(b"?")[0].decode("latin-1"))
+        scope["path"] = scope["raw_path"].partition(b"?")[0].decode("ascii")
         scope["root_path"] = PATH
         await panel(scope, receive, send)
 
