@@ -11,8 +11,9 @@ import msgspec
 from chatkey_oauth.engine import pages
 from chatkey_oauth.engine.clients import Client, is_printable
 from chatkey_oauth.engine.grants import Challenge, Code, Grant
-from chatkey_oauth.engine.http import Answer, Call, clean, encode, redirect
+from chatkey_oauth.engine.http import Answer, Call, encode, redirect
 from chatkey_oauth.engine.refusals import SentBack, ShownToPerson
+from chatkey_oauth.engine.text import clean
 
 if TYPE_CHECKING:
     from chatkey_oauth.engine.people import Person

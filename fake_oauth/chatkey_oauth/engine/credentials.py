@@ -5,7 +5,6 @@ from __future__ import annotations
 from base64 import b64decode
 from binascii import Error as Base64Error
 from collections.abc import Mapping
-from hmac import compare_digest
 from typing import TYPE_CHECKING
 from urllib.parse import unquote_plus
 
@@ -53,8 +52,3 @@ def body_pairs(params: Mapping[str, str], *, secrets: bool = True) -> list[Pair]
     """The client's parameters; a public client has no secret, and some providers take none here."""
     name = params.get("client_id")
     return [(name, params.get("client_secret", "") if secrets else "")] if name else []
-
-
-def same(known: str, offered: str) -> bool:
-    """Compare secrets without telling by the time where they differ."""
-    return compare_digest(known.encode("utf-8", "surrogateescape"), offered.encode("utf-8", "surrogateescape"))

@@ -129,11 +129,6 @@ def encode(params: Mapping[str, str]) -> str:
     return urlencode(params, errors="surrogateescape")
 
 
-def clean(text: str) -> str:
-    """Text that can be written as UTF-8, whatever bytes it came from."""
-    return text if text.isascii() else text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-
-
 def json_answer(data: Any, status: int = 200, headers: Iterable[tuple[str, str]] = ()) -> Answer:
     """Answer with compact JSON."""
     return Answer(status, msgspec.json.encode(data), (("content-type", "application/json; charset=utf-8"), *headers))

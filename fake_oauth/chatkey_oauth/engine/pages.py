@@ -12,8 +12,8 @@ from string import Template
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from chatkey_oauth.engine.http import Answer, clean
-from chatkey_oauth.engine.people import fingerprint
+from chatkey_oauth.engine.http import Answer
+from chatkey_oauth.engine.text import clean, fingerprint
 
 if TYPE_CHECKING:
     from chatkey_oauth.engine.authorize import AuthorizationRequest

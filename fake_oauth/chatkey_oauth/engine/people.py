@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hashlib import sha256
 from typing import Annotated, Final
 
 import msgspec
@@ -121,14 +120,3 @@ class People:
     def find(self, hint: str) -> Person | None:
         """Find whom a login hint means: an id, a user name or an e-mail address."""
         return next((p for p in self._people.values() if hint in (p.id, p.login, p.email)), None)
-
-
-def digits(seed: str, length: int) -> str:
-    """A number of that many digits which a seed always leads to."""
-    smallest: int = 10 ** (length - 1)
-    return str(smallest + int.from_bytes(sha256(seed.encode()).digest()) % (9 * smallest))
-
-
-def fingerprint(seed: str, length: int = 32) -> str:
-    """Lower-case hexadecimal digits which a seed always leads to."""
-    return sha256(seed.encode("utf-8", "surrogateescape")).hexdigest()[:length]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from base64 import urlsafe_b64encode
 from collections.abc import Callable, Mapping
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
-from chatkey_oauth.engine.credentials import same
 from chatkey_oauth.engine.refusals import Reason, TokenRefused
+from chatkey_oauth.engine.text import base64url, same
 
 if TYPE_CHECKING:
     from chatkey_oauth.engine.grants import Challenge
@@ -46,8 +45,3 @@ FORMS: Final[Mapping[str, tuple[Callable[[str], str], ...]]] = {
     "S256 any": (s256, s256_hex),
 }
 """What a challenge of each method may have been made by. The last two are no methods on the wire."""
-
-
-def base64url(raw: bytes) -> str:
-    """Base64url without padding (RFC 7515 2)."""
-    return urlsafe_b64encode(raw).rstrip(b"=").decode()

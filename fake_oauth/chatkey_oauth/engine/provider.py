@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from urllib.parse import urlsplit
 
 from chatkey_oauth.engine import authorize, pages, token
-from chatkey_oauth.engine.credentials import same
 from chatkey_oauth.engine.grants import Grant, Grants, Issued
 from chatkey_oauth.engine.http import NO_STORE, Answer, Call, Handler, json_answer, text_answer
-from chatkey_oauth.engine.people import Person, digits
+from chatkey_oauth.engine.people import Person
 from chatkey_oauth.engine.refusals import (
     BearerRefused,
     Problem,
@@ -26,6 +25,7 @@ from chatkey_oauth.engine.refusals import (
 )
 from chatkey_oauth.engine.routing import Routes
 from chatkey_oauth.engine.signing import KeyRing, half_hash, make_key, seal
+from chatkey_oauth.engine.text import digits, same
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey

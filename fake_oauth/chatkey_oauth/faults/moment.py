@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from chatkey_oauth.engine.flows import Leg, Step, Verdict
-from chatkey_oauth.engine.http import clean
 from chatkey_oauth.engine.refusals import Refusal, TokenRefused
+from chatkey_oauth.engine.text import clean
 from chatkey_oauth.faults import verdicts
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from chatkey_oauth.engine.credentials import basic_pairs
 from chatkey_oauth.engine.flows import COOKIE, Flow, Flows, Leg
-from chatkey_oauth.engine.http import clean
 from chatkey_oauth.engine.refusals import Refusal
+from chatkey_oauth.engine.text import clean
 from chatkey_oauth.faults import menu, verdicts
 from chatkey_oauth.faults.moment import Moment
 

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from chatkey_oauth.engine.flows import Leg
-from chatkey_oauth.engine.http import clean
-from chatkey_oauth.engine.people import fingerprint
+from chatkey_oauth.engine.text import clean, fingerprint
 
 if TYPE_CHECKING:
     from chatkey_oauth.engine.http import Answer, Call

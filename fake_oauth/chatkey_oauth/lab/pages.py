@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 from litestar import Response
 
 from chatkey_oauth.engine.flows import Leg
-from chatkey_oauth.engine.http import Answer, clean
+from chatkey_oauth.engine.http import Answer
 from chatkey_oauth.engine.pages import html, policy, template
+from chatkey_oauth.engine.text import clean
 from chatkey_oauth.faults.catalogue import FAMILIES
 from chatkey_oauth.lab.log import stand_in
 

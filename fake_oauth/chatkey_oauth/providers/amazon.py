@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from chatkey_oauth.engine.http import NO_STORE, Answer, Call, Handler, json_answer
-from chatkey_oauth.engine.people import digits, fingerprint
 from chatkey_oauth.engine.provider import Provider, say
 from chatkey_oauth.engine.refusals import (
     CLIENT_REASONS,
@@ -22,6 +21,7 @@ from chatkey_oauth.engine.refusals import (
     Words,
 )
 from chatkey_oauth.engine.switches import Switch
+from chatkey_oauth.engine.text import digits, fingerprint
 
 if TYPE_CHECKING:
     from chatkey_oauth.engine.authorize import AuthorizationRequest

@@ -11,8 +11,7 @@ import msgspec
 
 from chatkey_oauth.engine.apple_secret import BadSecret, verify
 from chatkey_oauth.engine.grants import Issued
-from chatkey_oauth.engine.http import NO_STORE, Answer, Call, Handler, clean, json_answer
-from chatkey_oauth.engine.people import fingerprint
+from chatkey_oauth.engine.http import NO_STORE, Answer, Call, Handler, json_answer
 from chatkey_oauth.engine.provider import Provider, say
 from chatkey_oauth.engine.refusals import (
     CLIENT_REASONS,
@@ -25,6 +24,7 @@ from chatkey_oauth.engine.refusals import (
 )
 from chatkey_oauth.engine.signing import half_hash
 from chatkey_oauth.engine.switches import Switch
+from chatkey_oauth.engine.text import clean, fingerprint
 from chatkey_oauth.engine.token import own_token
 from chatkey_oauth.loopback import is_loopback
 

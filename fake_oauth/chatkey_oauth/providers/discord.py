@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from chatkey_oauth.engine.http import Answer, Call, Handler, json_answer, text_answer
-from chatkey_oauth.engine.people import fingerprint
 from chatkey_oauth.engine.provider import Lives, Provider, say
 from chatkey_oauth.engine.refusals import CLIENT_REASONS, CODE_REASONS, BearerRefused, Reason, TokenRefused, Words
 from chatkey_oauth.engine.switches import Switch
+from chatkey_oauth.engine.text import fingerprint
 from chatkey_oauth.engine.token import own_token
 
 if TYPE_CHECKING:

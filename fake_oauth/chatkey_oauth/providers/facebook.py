@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from chatkey_oauth.engine.credentials import same
 from chatkey_oauth.engine.http import NO_STORE, Answer, Call, Handler, Headers, json_answer
 from chatkey_oauth.engine.provider import Provider, say
 from chatkey_oauth.engine.refusals import (
@@ -24,6 +23,7 @@ from chatkey_oauth.engine.refusals import (
     Words,
 )
 from chatkey_oauth.engine.switches import Switch
+from chatkey_oauth.engine.text import same
 from chatkey_oauth.engine.token import issue, required
 
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from chatkey_oauth.engine.http import NO_STORE, Answer, Call, Handler, Headers, json_answer
-from chatkey_oauth.engine.people import fingerprint
 from chatkey_oauth.engine.provider import Provider, say
 from chatkey_oauth.engine.refusals import (
     CLIENT_REASONS,
@@ -22,6 +21,7 @@ from chatkey_oauth.engine.refusals import (
     Words,
 )
 from chatkey_oauth.engine.switches import Switch
+from chatkey_oauth.engine.text import fingerprint
 from chatkey_oauth.engine.token import client_of, own_token, required
 
 if TYPE_CHECKING:

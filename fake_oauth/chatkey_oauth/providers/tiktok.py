@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from chatkey_oauth.engine.http import Answer, Call, Handler, json_answer
-from chatkey_oauth.engine.people import fingerprint
 from chatkey_oauth.engine.provider import Lives, Provider, say
 from chatkey_oauth.engine.refusals import (
     CLIENT_REASONS,
@@ -23,6 +22,7 @@ from chatkey_oauth.engine.refusals import (
     Words,
 )
 from chatkey_oauth.engine.switches import Switch
+from chatkey_oauth.engine.text import fingerprint
 from chatkey_oauth.engine.token import own_token
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import jwt
 import pytest
 
-from chatkey_oauth.engine.pkce import base64url
+from chatkey_oauth.engine.text import base64url
 from chatkey_oauth.faults.id_token import public_pem
 from chatkey_oauth.faults.rules import Rule
 
