@@ -21,9 +21,9 @@ from chatkey_oauth.engine.grants import RING
 from chatkey_oauth.engine.people import SEEDED
 from chatkey_oauth.engine.signing import KEYS
 from chatkey_oauth.faults.rules import RULES
-from chatkey_oauth.lab.log import RING as LOG_RING
 from chatkey_oauth.providers import NAMES, declared_switches, load
 from chatkey_oauth.ready_made import READY_MADE
+from chatkey_oauth.request_log import RING as LOG_RING
 from chatkey_protocol import frames
 
 ROOT: Final = Path(__file__).parents[1]

@@ -1,50 +1,26 @@
-"""The fake as an ASGI application: providers under their names, and the lab, whose framework is loaded on demand."""
+"""The fake as an ASGI application, with the lab beside it: here what was made apart is joined."""
 
 from __future__ import annotations
 
-import re
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, cast
+from typing import Final, cast
 
 from chatkey_oauth.clock import Clock
-from chatkey_oauth.engine.approval import Approval
-from chatkey_oauth.engine.clients import Clients
-from chatkey_oauth.engine.flows import Flows
-from chatkey_oauth.engine.http import Answer, Asgi, Call, Receive, Scope, Send, send_answer, text_answer
-from chatkey_oauth.engine.pages import index_page
-from chatkey_oauth.engine.people import People
-from chatkey_oauth.engine.provider import Addresses, Provider, World
-from chatkey_oauth.engine.switches import Switches
-from chatkey_oauth.lab.log import RequestLog
-from chatkey_oauth.providers import NAMES, declared_switches, load
+from chatkey_oauth.engine.call import Call
+from chatkey_oauth.engine.http import Asgi, Receive, Scope, Send, send_answer, text_answer
+from chatkey_oauth.fake import Fake
 from chatkey_oauth.settings import Settings
-
-if TYPE_CHECKING:
-    from chatkey_oauth.faults.rules import Faults
-    from chatkey_oauth.faults.watch import Watch
 
 LAB: Final = "lab"
 BODY_BYTES: Final = 64 * 1024
-WELL_KNOWN: Final = re.compile(r"/\.well-known/([a-z-]+)/([a-z]+)(/.*)?")
 
 
-class App:
-    """One running fake.
+class App(Fake):
+    """A fake that is served, under `/lab` its control API while that is on.
 
     The providers are plain functions of a request and need no framework; Litestar, which costs more time to import
     than everything else here, carries the lab and is imported with its first request.
     """
-
-    def __init__(self, settings: Settings, clock: Clock) -> None:
-        self.settings = settings
-        self.clock = clock
-        people, switches = People(), Switches(declared_switches, settings.switches)
-        approval = Approval(people, settings.auto_approve or None)
-        self.world = World(clock, Clients(settings.clients), people, switches, approval)
-        self.log = RequestLog(clock)
-        self._providers: dict[str, Provider] = {}
-        if settings.lab:
-            self.world = self.world._replace(watch=self.watch)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -63,49 +39,6 @@ class App:
 
         return cast("Asgi", control_app(self))
 
-    @cached_property
-    def watch(self) -> Watch:
-        """What attends to every request while the lab is on."""
-        from chatkey_oauth.faults.rules import Faults
-        from chatkey_oauth.faults.watch import Watch
-
-        clock, random = self.world.clock, self.world.random
-        return Watch(Flows(clock, random), Faults(clock, random, NAMES))
-
-    @property
-    def flows(self) -> Flows:
-        """The login attempts that were seen while the lab is on."""
-        return self.watch.flows
-
-    @property
-    def faults(self) -> Faults:
-        """The faults that are armed while the lab is on."""
-        return self.watch.faults
-
-    def provider(self, name: str) -> Provider:
-        """A provider of `NAMES`, made when it is first asked for."""
-        if name not in self._providers:
-            self._providers[name] = load(name)(self.world, self.addresses(name))
-        return self._providers[name]
-
-    def addresses(self, name: str) -> Addresses:
-        """Where a provider is, for whom."""
-        settings = self.settings
-        return Addresses(settings.browser_base(name), settings.server_base(name), settings.issuer(name))
-
-    def reset(self) -> None:
-        """Return to the state after the start. Signing keys stay, so that what others cached of them holds."""
-        self.clock.reset()
-        self.world.clients.reset()
-        self.world.people.reset()
-        self.world.switches.reset()
-        self.world.approval.reset()
-        for provider in self._providers.values():
-            provider.reset()
-        if self.world.watch is not None:
-            self.world.watch.clear()
-        self.log.clear()
-
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         body = await read_body(receive)
         call = call_of(scope, body or b"")
@@ -117,23 +50,6 @@ class App:
 
             await misbehave(scope, receive, send, answer)
 
-    def answer(self, call: Call) -> Answer:
-        """Hand a request to its provider, and write it down while the lab is on."""
-        name, path = provider_path(call.path)
-        if name not in NAMES:
-            return self._front(call)
-        call.path = path
-        answer = self.provider(name).respond(call)
-        if self.settings.lab:
-            self.log.add(name, call, answer)
-        return answer
-
-    def _front(self, call: Call) -> Answer:
-        if call.path != "/":
-            return text_answer(f"There is nothing at {call.path}. Providers: {', '.join(NAMES)}.", 404)
-        places = {load(name).label: self.addresses(name).browser for name in NAMES}
-        return index_page(places, lab=self.settings.lab)
-
 
 def create_app(settings: Settings | None = None, clock: Clock | None = None) -> App:
     """Make a fake with its own clients, people and tokens."""
@@ -143,15 +59,6 @@ def create_app(settings: Settings | None = None, clock: Clock | None = None) -> 
 def first_segment(path: str) -> str:
     """The part of a path between its first two slashes."""
     return path.removeprefix("/").partition("/")[0]
-
-
-def provider_path(path: str) -> tuple[str, str]:
-    """Whose path this is, and what it is there; metadata may be asked for before the issuer's path (RFC 8414 3.1)."""
-    if found := WELL_KNOWN.fullmatch(path):
-        document, name, rest = found.groups("")
-        return name, f"/.well-known/{document}{rest}"
-    name, _, rest = path.removeprefix("/").partition("/")
-    return name, f"/{rest}"
 
 
 def call_of(scope: Scope, body: bytes) -> Call:

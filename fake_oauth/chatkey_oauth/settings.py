@@ -8,10 +8,10 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from chatkey_oauth.engine.clients import Client, ClientError, check_client
+from chatkey_oauth.engine.clients import Client, ClientError
 from chatkey_oauth.engine.people import SEEDED
 from chatkey_oauth.loopback import is_loopback
-from chatkey_oauth.providers import NAMES
+from chatkey_oauth.providers import NAMES, check_client
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -135,12 +135,11 @@ def read_clients(path: Path) -> tuple[Client, ...]:
     """Read a JSON list of clients. Raises `SettingsError` naming the file and the member at fault."""
     try:
         clients = msgspec.json.decode(path.read_bytes(), type=tuple[Client, ...])
-        for client in clients:
+        for number, client in enumerate(clients):
+            check_provider(f"The clients file {path}, provider of entry {number}", client.provider)
             check_client(client)
     except OSError as error:
         raise SettingsError(f"The clients file {path} cannot be read: {error.strerror}.") from error
     except (msgspec.MsgspecError, ClientError) as error:
         raise SettingsError(f"The clients file {path} is not a list of clients: {error}") from error
-    for number, client in enumerate(clients):
-        check_provider(f"The clients file {path}, provider of entry {number}", client.provider)
     return clients

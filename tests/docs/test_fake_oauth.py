@@ -11,8 +11,8 @@ import httpx
 import pytest
 
 from chatkey_oauth.app import create_app
+from chatkey_oauth.engine.call import Call
 from chatkey_oauth.engine.clients import Client
-from chatkey_oauth.engine.http import Call
 from chatkey_oauth.providers import NAMES
 from chatkey_oauth.ready_made import READY_MADE
 from chatkey_oauth.settings import Settings, read_clients

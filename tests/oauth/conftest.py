@@ -16,8 +16,9 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from chatkey_oauth.app import App, create_app
 from chatkey_oauth.clock import Clock
+from chatkey_oauth.engine.call import Call
 from chatkey_oauth.engine.clients import Client
-from chatkey_oauth.engine.http import Answer, Call, encode
+from chatkey_oauth.engine.http import Answer, encode
 from chatkey_oauth.engine.pkce import s256
 from chatkey_oauth.engine.signing import make_key
 from chatkey_oauth.providers import NAMES

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from chatkey_oauth.engine.http import Call, encode, pairs
+from chatkey_oauth.engine.call import Call, pairs
+from chatkey_oauth.engine.http import encode
 from chatkey_oauth.providers import NAMES
 
 if TYPE_CHECKING:

@@ -12,9 +12,10 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 from jwt.algorithms import ECAlgorithm
 
-from chatkey_oauth.engine.apple_secret import LONGEST, SKEW, BadSecret, verify
-from chatkey_oauth.engine.clients import Client, ClientError, check_client
+from chatkey_oauth.engine.clients import Client, ClientError
 from chatkey_oauth.engine.credentials import basic_pairs, body_pairs
+from chatkey_oauth.providers import check_client
+from chatkey_oauth.providers.apple_secret import LONGEST, SKEW, BadSecret, verify
 
 NOW = 1_795_000_000
 CALLBACK = ("https://chat.example/callback",)

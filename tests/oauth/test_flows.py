@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from chatkey_oauth.engine.call import Call
 from chatkey_oauth.engine.flows import FLOWS, STEPS, Flow, Flows, Leg, Step
-from chatkey_oauth.engine.http import Call, encode
-from chatkey_oauth.faults.watch import LEGS
+from chatkey_oauth.engine.hooks import UNTOUCHED
+from chatkey_oauth.engine.http import encode
 from chatkey_oauth.providers import NAMES
 
 if TYPE_CHECKING:
@@ -20,11 +21,18 @@ if TYPE_CHECKING:
     Visit = Callable[[str], Visitor]
 
 EVERY = pytest.mark.parametrize("name", NAMES)
-BEHIND_THE_TOKEN = {
-    *("authorization", "check_token", "debug_token", "emails", "introspect", "me", "people_me", "token_info", "user"),
-    *("userinfo", "userinfo_v2"),
+LEGS = {
+    **dict.fromkeys(("discovery", "metadata"), Leg.DISCOVERY),
+    **dict.fromkeys(("jwks", "certificates"), Leg.KEYS),
+    "authorize": Leg.AUTHORIZE,
+    "consent": Leg.CONSENT,
+    "token": Leg.TOKEN,
+    **dict.fromkeys(("revoke", "delete_token", "remove_permissions"), Leg.REVOKE),
+    **dict.fromkeys(("authorization", "check_token", "debug_token", "emails", "introspect", "me"), Leg.PROFILE),
+    **dict.fromkeys(("people_me", "token_info", "user", "userinfo", "userinfo_v2"), Leg.PROFILE),
+    **dict.fromkeys(("avatar", "device"), None),
 }
-"""The methods of all providers that answer from behind an access token or tell about one."""
+"""Which leg the endpoints of all providers are, by the methods that answer them."""
 
 
 @EVERY
@@ -108,17 +116,12 @@ def test_token_refresh_profile_and_revocation_belong_to_the_flow(google: Visitor
     assert [step.leg for step in flow.steps] == ["consent", "code", "token", "profile", "token", "revoke"]
 
 
-def test_the_call_tells_which_leg_of_which_flow_it_was(google: Visitor) -> None:
-    calls = {
-        path: Call("GET", f"/google{path}", encode(google.request()))
-        for path in ("/o/oauth2/v2/auth", "/oauth2/v3/certs", "/avatars/rhea.svg", "/nothing")
-    }
-
-    for call in calls.values():
-        google.fake.answer(call)
+def test_the_log_tells_which_leg_of_which_flow_a_request_was(google: Visitor) -> None:
+    for path in ("/o/oauth2/v2/auth", "/oauth2/v3/certs", "/avatars/rhea.svg", "/nothing"):
+        google.get(path, google.request())
 
     (flow,) = google.fake.flows.all()
-    assert [(call.leg, call.flow) for call in calls.values()] == [
+    assert [(entry.leg, entry.flow) for entry in google.fake.log.find()] == [
         (Leg.AUTHORIZE, flow.id),
         (Leg.KEYS, None),
         (None, None),
@@ -132,9 +135,17 @@ def test_without_the_lab_there_are_no_flows(make_fake: Callable[..., App], googl
     tokens = google.login()
     google.profile(tokens["access_token"])
 
-    assert google.fake.world.watch is None
-    assert google.fake.provider("google").moment is None
+    assert google.fake.flows.all() == []
+    assert google.fake.log.find() == []
     assert all(code.grant.flow is None for code in google.fake.provider("google").grants.codes.newest_first())
+
+
+def test_a_request_keeps_the_hooks_it_came_with(google: Visitor) -> None:
+    call = Call("GET", "/google/o/oauth2/v2/auth", encode(google.request()))
+
+    google.fake.answer(call)
+
+    assert call.hooks is UNTOUCHED
 
 
 def test_the_oldest_flow_is_forgotten_when_there_are_too_many() -> None:
@@ -185,8 +196,8 @@ def test_a_flow_does_not_print_its_state() -> None:
 
 @EVERY
 def test_every_endpoint_of_a_provider_is_a_known_leg(visit: Visit, name: str) -> None:
-    provider = visit(name).fake.provider(name)
+    endpoints = visit(name).fake.provider(name).endpoints()
 
-    handlers = {handler.__name__ for handler in (provider.routes() | provider._own_routes()).values()}
-
-    assert handlers <= LEGS.keys() | BEHIND_THE_TOKEN
+    assert {path: route.leg for path, route in endpoints.items()} == {
+        path: LEGS[route.handler.__name__] for path, route in endpoints.items()
+    }

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from chatkey_oauth.engine.call import Call
 from chatkey_oauth.engine.clients import Client
-from chatkey_oauth.engine.http import Call
 from chatkey_oauth.engine.pkce import s256
 
 if TYPE_CHECKING:

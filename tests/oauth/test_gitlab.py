@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
-from chatkey_oauth.engine.http import Call
+from chatkey_oauth.engine.call import Call
 
 if TYPE_CHECKING:
     from tests.oauth.conftest import Visitor

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from chatkey_oauth.engine.http import Call
+from chatkey_oauth.engine.call import Call
 from chatkey_oauth.engine.people import SEEDED, Person
 from chatkey_oauth.providers import NAMES
 

@@ -19,7 +19,7 @@ from click.testing import CliRunner
 
 from chatkey_oauth.app import BODY_BYTES
 from chatkey_oauth.cli import fake_oauth, guide
-from chatkey_oauth.engine.http import Call
+from chatkey_oauth.engine.call import Call
 from chatkey_oauth.providers import NAMES
 from chatkey_oauth.ready_made import READY_MADE
 from chatkey_oauth.settings import Settings, SettingsError, read_addresses, read_clients, read_issuers
@@ -187,7 +187,7 @@ def test_a_process_serves_https(tmp_path: Path) -> None:
 @pytest.mark.contract("D-18/light-start")
 def test_what_the_first_request_does_not_need_is_not_imported() -> None:
     code = (
-        "import sys; from chatkey_oauth.app import create_app; from chatkey_oauth.engine.http import Call\n"
+        "import sys; from chatkey_oauth.app import create_app; from chatkey_oauth.engine.call import Call\n"
         "from chatkey_oauth.ready_made import READY_MADE; from chatkey_oauth.settings import Settings\n"
         "app = create_app(Settings(lab=True, clients=READY_MADE, switches={'google.iss': False}))\n"
         "answer = app.answer(Call('GET', '/google/.well-known/openid-configuration'))\n"

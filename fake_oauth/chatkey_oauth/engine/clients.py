@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
@@ -58,24 +58,22 @@ class Client(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return parts.scheme in {"http", "https"} and is_loopback(parts.hostname or "")
 
 
-def check_client(client: Client) -> None:
-    """Refuse a client without a usable redirect URI, or without what its provider demands. Raises `ClientError`."""
-    check_redirect_uris(client)
-    if client.provider == "apple":
-        from chatkey_oauth.engine.apple_secret import check_application
-
-        check_application(client)
-    elif client.team_id or client.key_id or client.public_key:
-        raise ClientError(f"team_id, key_id and public_key are for apple; {client.client_id!r} is of {client.provider}")
-
-
 def check_redirect_uris(client: Client) -> None:
-    """Refuse a client without redirect URIs that are absolute, ASCII and without fragment (RFC 6749 3.1.2)."""
+    """Refuse a client without redirect URIs that are absolute, ASCII and without fragment (RFC 6749 3.1.2).
+
+    Raises `ClientError`.
+    """
     if not client.redirect_uris:
         raise ClientError(f"client {client.client_id!r} has no redirect_uris: give at least one")
     for uri in client.redirect_uris:
         if not is_printable(uri) or not urlsplit(uri).scheme or "#" in uri:
             raise ClientError(f"redirect_uris of {client.client_id!r}: {uri!r} is not an absolute URI without fragment")
+
+
+def check_nothing_signed(client: Client) -> None:
+    """Refuse a client with what only an Apple application has. Raises `ClientError`."""
+    if client.team_id or client.key_id or client.public_key:
+        raise ClientError(f"team_id, key_id and public_key are for apple; {client.client_id!r} is of {client.provider}")
 
 
 def is_printable(uri: str) -> bool:
@@ -88,9 +86,10 @@ def is_printable(uri: str) -> bool:
 
 
 class Clients:
-    """The registered clients, by provider and client id."""
+    """The registered clients, by provider and client id. `check` raises `ClientError` for one that may not be."""
 
-    def __init__(self, clients: Iterable[Client] = ()) -> None:
+    def __init__(self, clients: Iterable[Client], check: Callable[[Client], None]) -> None:
+        self._check = check
         self._initial = tuple(clients)
         self._clients: dict[tuple[str, str], Client] = {}
         self.reset()
@@ -101,7 +100,7 @@ class Clients:
 
     def add(self, client: Client) -> None:
         """Register a client, replacing one of the same id. Raises `ClientError`."""
-        check_client(client)
+        self._check(client)
         self._clients[client.provider, client.client_id] = client
 
     def get(self, provider: str, client_id: str) -> Client | None:

@@ -12,12 +12,12 @@ from chatkey_oauth.engine.refusals import Reason, TokenRefused
 
 if TYPE_CHECKING:
     from chatkey_oauth.engine.clients import Client
-    from chatkey_oauth.engine.provider import Provider
+    from chatkey_oauth.engine.dialect import Dialect
 
 Pair = tuple[str, str]
 
 
-def authenticate(provider: Provider, authorization: str, params: Mapping[str, str]) -> Client:
+def authenticate(provider: Dialect, authorization: str, params: Mapping[str, str]) -> Client:
     """Find the client that proves to be itself, by Basic header (RFC 6749 2.3.1) or by parameters.
 
     Which of the two count is the provider's affair, and so is what proves a client. Raises `TokenRefused`.

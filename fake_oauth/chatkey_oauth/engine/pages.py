@@ -16,30 +16,29 @@ from chatkey_oauth.engine.http import Answer
 from chatkey_oauth.engine.text import clean, fingerprint
 
 if TYPE_CHECKING:
-    from chatkey_oauth.engine.authorize import AuthorizationRequest
+    from chatkey_oauth.engine.call import Call
+    from chatkey_oauth.engine.dialect import Dialect
     from chatkey_oauth.engine.people import Person
-    from chatkey_oauth.engine.provider import Provider
     from chatkey_oauth.engine.refusals import ShownToPerson
+    from chatkey_oauth.engine.requests import AuthorizationRequest
 
 FOLDER: Final = Path(__file__).parent.parent / "pages"
 SUBMIT: Final = "document.forms[0].submit()"
 HUES: Final = 12
 
 
-def consent_page(
-    provider: Provider, request: AuthorizationRequest, query_string: str, *, selected: Person | None
-) -> Answer:
+def consent_page(provider: Dialect, call: Call, request: AuthorizationRequest, *, selected: Person | None) -> Answer:
     """Ask who it is and whether the application may know. The one `selected` leads the list, whose first is chosen."""
     people = sorted(provider.world.people.all(), key=lambda person: person != selected)
     body = template("consent.html").substitute(
         frame(provider),
         client=escape(clean(request.client.title)),
-        action=escape(clean(f"{provider.browser_path}/consent?{query_string}")),
+        action=escape(clean(f"{provider.browser_path}/consent?{call.query_string}")),
         accounts="\n".join(account(person, checked=person is people[0]) for person in people),
         shares="\n".join(share(provider, request, scope) for scope in request.scopes)
         or "<li><span>Public details</span></li>",
         choices=provider.choices(request),
-        lab="" if provider.moment is None else provider.moment.form_part(),
+        lab=call.hooks.form_part(request),
         destination=escape(urlsplit(request.redirect_uri).netloc or request.redirect_uri),
     )
     return page(provider, body)
@@ -65,7 +64,7 @@ def account_words(person_id: str, name: str, email: str, note: str) -> str:
     )
 
 
-def share(provider: Provider, request: AuthorizationRequest, scope: str) -> str:
+def share(provider: Dialect, request: AuthorizationRequest, scope: str) -> str:
     """One line of what is shared; with a box to untick where this provider lets people leave it out."""
     words = escape(clean(provider.scopes.get(scope, scope)))
     if scope not in provider.may_decline(request):
@@ -77,7 +76,7 @@ def share(provider: Provider, request: AuthorizationRequest, scope: str) -> str:
     )
 
 
-def error_page(provider: Provider, refusal: ShownToPerson) -> Answer:
+def error_page(provider: Dialect, refusal: ShownToPerson) -> Answer:
     """Say on the provider's own page what is wrong with a request."""
     title = escape(f"Error {refusal.status}: {refusal.error}")
     heading, message = escape(provider.error_heading), escape(clean(provider.error_lead + refusal.message))
@@ -85,7 +84,7 @@ def error_page(provider: Provider, refusal: ShownToPerson) -> Answer:
     return page(provider, body, refusal.status)
 
 
-def closing_page(provider: Provider) -> Answer:
+def closing_page(provider: Dialect) -> Answer:
     """Say that there is nothing more to do here."""
     return page(provider, template("closing.html").substitute(frame(provider)))
 
@@ -131,7 +130,7 @@ def avatar(person: Person) -> Answer:
 # Parts
 
 
-def page(provider: Provider, body: str, status: int = 200) -> Answer:
+def page(provider: Dialect, body: str, status: int = 200) -> Answer:
     """A page in the provider's dress."""
     return html(body, policy(style(provider.accent)), status)
 
@@ -160,7 +159,7 @@ def digest(inline: str) -> str:
     return f"sha256-{b64encode(sha256(inline.encode()).digest()).decode()}"
 
 
-def frame(provider: Provider) -> dict[str, str]:
+def frame(provider: Dialect) -> dict[str, str]:
     """What every page of a provider has."""
     return {"label": escape(provider.label), "initial": provider.label[0], "style": style(provider.accent)}
 

@@ -4,35 +4,46 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import NamedTuple
 
-from chatkey_oauth.engine.http import Answer, Handler, text_answer
+from chatkey_oauth.engine.call import Handler
+from chatkey_oauth.engine.flows import Leg
+from chatkey_oauth.engine.http import Answer, text_answer
 
-Methods = dict[str, Handler]
+
+class Route(NamedTuple):
+    """An endpoint, and which leg of a login it is; None: of no login."""
+
+    leg: Leg | None
+    handler: Handler
+
+
+Methods = dict[str, Route]
 
 
 class Routes:
     """Endpoints by method and path, made from keys such as `"GET POST /path"`, where `{name}` is one segment."""
 
-    def __init__(self, routes: Mapping[str, Handler]) -> None:
+    def __init__(self, routes: Mapping[str, Route]) -> None:
         by_path: dict[str, Methods] = {}
-        for key, handler in routes.items():
+        for key, route in routes.items():
             *methods, path = key.split(" ")
-            by_path.setdefault(path, {}).update(dict.fromkeys(methods, handler))
+            by_path.setdefault(path, {}).update(dict.fromkeys(methods, route))
         self._exact = {path: methods for path, methods in by_path.items() if "{" not in path}
         self._patterns = [(pattern(path), methods) for path, methods in by_path.items() if "{" in path]
 
-    def find(self, method: str, path: str) -> Handler:
+    def find(self, method: str, path: str) -> Route:
         """The endpoint, or one that answers 404 or 405. HEAD is answered as GET is."""
         methods = self._exact.get(path) or next((m for p, m in self._patterns if p.fullmatch(path)), None)
         if methods is None:
-            return lambda _: text_answer(f"There is nothing at {path}.", 404)
+            return Route(None, lambda _: text_answer(f"There is nothing at {path}.", 404))
         return methods.get("GET" if method == "HEAD" else method) or not_allowed(methods)
 
 
-def not_allowed(methods: Methods) -> Handler:
+def not_allowed(methods: Methods) -> Route:
     """An endpoint that names the methods there are (RFC 9110 15.5.6)."""
     allowed = ", ".join(methods)
-    return lambda _: Answer(405, headers=(("allow", allowed),))
+    return Route(None, lambda _: Answer(405, headers=(("allow", allowed),)))
 
 
 def pattern(path: str) -> re.Pattern[str]:

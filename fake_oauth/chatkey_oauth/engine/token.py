@@ -5,34 +5,36 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from chatkey_oauth.engine import id_tokens
 from chatkey_oauth.engine.credentials import authenticate
 from chatkey_oauth.engine.grants import Code, Grant, Issued
 from chatkey_oauth.engine.pkce import check_verifier
 from chatkey_oauth.engine.refusals import Reason, TokenRefused
 
 if TYPE_CHECKING:
+    from chatkey_oauth.engine.call import Call
     from chatkey_oauth.engine.clients import Client
-    from chatkey_oauth.engine.http import Answer, Call
-    from chatkey_oauth.engine.provider import Provider
+    from chatkey_oauth.engine.dialect import Dialect
+    from chatkey_oauth.engine.http import Answer
 
 
-def exchange(provider: Provider, call: Call) -> Answer:
+def exchange(provider: Dialect, call: Call) -> Answer:
     """Answer a token request: who asks first, then what for."""
     params = provider.token_params(call)
     client = client_of(provider, call, params)
     issued = granted(provider, client, params)
     provider.grants.issue(issued)
-    body = provider.token_body(issued)
-    return provider.token_answer(call, body if provider.moment is None else provider.moment.token(body))
+    id_token = id_tokens.sign(provider, call.hooks, issued) if provider.brings_id_token(issued) else None
+    return provider.token_answer(call, call.hooks.token(provider.token_body(issued, id_token)))
 
 
-def client_of(provider: Provider, call: Call, params: Mapping[str, str]) -> Client:
+def client_of(provider: Dialect, call: Call, params: Mapping[str, str]) -> Client:
     """The client that makes a back-channel request. Raises `TokenRefused`."""
     header = call.headers.get("authorization", "")
     return authenticate(provider, header, params)
 
 
-def own_token(provider: Provider, call: Call) -> Issued | None:
+def own_token(provider: Dialect, call: Call) -> Issued | None:
     """What the parameter `token` stands for, if it is known and was issued to the client that asks."""
     params = provider.token_params(call)
     client = client_of(provider, call, params)
@@ -40,7 +42,7 @@ def own_token(provider: Provider, call: Call) -> Issued | None:
     return issued if issued is not None and issued.grant.client_id == client.client_id else None
 
 
-def granted(provider: Provider, client: Client, params: Mapping[str, str]) -> Issued:
+def granted(provider: Dialect, client: Client, params: Mapping[str, str]) -> Issued:
     """What the grant type asked for brings."""
     grant_type = params.get("grant_type")
     if grant_type is None and provider.grant_type_required:
@@ -52,7 +54,7 @@ def granted(provider: Provider, client: Client, params: Mapping[str, str]) -> Is
     return provider.other_grant(client, params)
 
 
-def by_code(provider: Provider, client: Client, params: Mapping[str, str]) -> Issued:
+def by_code(provider: Dialect, client: Client, params: Mapping[str, str]) -> Issued:
     """Take a code: once, by its client, with its redirect URI and verifier."""
     code = find_code(provider, client, required(params, "code"))
     check_redirect_uri(provider, code.grant, params)
@@ -62,7 +64,7 @@ def by_code(provider: Provider, client: Client, params: Mapping[str, str]) -> Is
     return issue(provider, code.grant, provider.new_refresh_token() if code.grant.refreshable else None)
 
 
-def find_code(provider: Provider, client: Client, text: str) -> Code:
+def find_code(provider: Dialect, client: Client, text: str) -> Code:
     """Find a code that may still be used. Using one twice may take back what it brought."""
     if not provider.code_shape.fullmatch(text):
         raise TokenRefused(Reason.CODE_MALFORMED, "code")
@@ -79,7 +81,7 @@ def find_code(provider: Provider, client: Client, text: str) -> Code:
     return code
 
 
-def check_redirect_uri(provider: Provider, grant: Grant, params: Mapping[str, str]) -> None:
+def check_redirect_uri(provider: Dialect, grant: Grant, params: Mapping[str, str]) -> None:
     """Demand the redirect URI of the authorization request, byte for byte (RFC 6749 4.1.3)."""
     given = params.get("redirect_uri")
     if given is None and not provider.redirect_uri_required:
@@ -88,7 +90,7 @@ def check_redirect_uri(provider: Provider, grant: Grant, params: Mapping[str, st
         raise TokenRefused(Reason.REDIRECT_URI, "redirect_uri")
 
 
-def by_refresh_token(provider: Provider, client: Client, params: Mapping[str, str]) -> Issued:
+def by_refresh_token(provider: Dialect, client: Client, params: Mapping[str, str]) -> Issued:
     """Take a refresh token. Where they rotate, the pair it came with ends."""
     issued = provider.grants.refresh.get(required(params, "refresh_token"))
     if issued is None or issued.is_revoked or issued.grant.client_id != client.client_id:
@@ -101,7 +103,7 @@ def by_refresh_token(provider: Provider, client: Client, params: Mapping[str, st
     return issue(provider, issued.grant, provider.new_refresh_token())
 
 
-def issue(provider: Provider, grant: Grant, refresh: str | None) -> Issued:
+def issue(provider: Dialect, grant: Grant, refresh: str | None) -> Issued:
     """Make an access token for a grant."""
     now = provider.now
     life = provider.lives().access

@@ -15,8 +15,8 @@ from chatkey_oauth.faults.bodies import with_headers
 from chatkey_oauth.faults.fault import BROWSER, Fault
 
 if TYPE_CHECKING:
-    from chatkey_oauth.engine.authorize import Callback
     from chatkey_oauth.engine.http import Answer
+    from chatkey_oauth.engine.requests import Callback
     from chatkey_oauth.faults.moment import Moment
 
 PASSED: Final = "chatkey_passed"

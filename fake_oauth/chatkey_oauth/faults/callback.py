@@ -14,7 +14,7 @@ from chatkey_oauth.faults.fault import Fault
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from chatkey_oauth.engine.authorize import Callback
+    from chatkey_oauth.engine.requests import Callback
     from chatkey_oauth.faults.moment import Moment
 
 ErrorCode = Annotated[str, msgspec.Meta(pattern=r"^[\x20-\x7e]{1,100}$", description="The value of `error`.")]
@@ -234,7 +234,7 @@ def state_of_other_flow(at: Moment) -> str | None:
     flow = at.flow
     others = [
         other.state
-        for other in at.watch.flows.all()
+        for other in at.flows.all()
         if flow and other.id != flow.id and (other.provider, other.client_id) == (flow.provider, flow.client_id)
     ]
     return next((state for state in others if state is not None), None)

@@ -9,9 +9,9 @@ import msgspec
 from chatkey_oauth.engine.flows import Leg
 
 if TYPE_CHECKING:
-    from chatkey_oauth.engine.authorize import Callback
     from chatkey_oauth.engine.http import Answer
     from chatkey_oauth.engine.refusals import Refusal
+    from chatkey_oauth.engine.requests import Callback
     from chatkey_oauth.engine.signing import Draft
     from chatkey_oauth.faults.moment import Moment
 

@@ -72,7 +72,7 @@ class EmbeddedKey(IdTokenFault):
 
     def id_token(self, token: Draft, at: Moment) -> Draft:
         """A client that takes it trusts anybody."""
-        return with_header(signed_by_stranger(token, at), jwk=public_jwk(STRANGER_KID, at.watch.stranger(at.provider)))
+        return with_header(signed_by_stranger(token, at), jwk=public_jwk(STRANGER_KID, at.stranger()))
 
 
 class NoKid(IdTokenFault):
@@ -289,7 +289,7 @@ def flipped(signature: bytes) -> bytes:
 
 def signed_by_stranger(token: Draft, at: Moment) -> Draft:
     """A draft that a key will sign which is never published."""
-    key = at.watch.stranger(at.provider)
+    key = at.stranger()
     return token._replace(signature=lambda signed: rs256(key, signed))
 
 

@@ -55,7 +55,7 @@ class OtherModulus(KeysFault):
 
     def keys(self, keys: list[dict[str, Any]], at: Moment) -> list[dict[str, Any]]:
         """A stranger's key under our name."""
-        return [public_jwk(keys[0]["kid"], at.watch.stranger(at.provider)), *keys[1:]]
+        return [public_jwk(keys[0]["kid"], at.stranger()), *keys[1:]]
 
 
 class OtherIssuer(Fault):

@@ -12,18 +12,17 @@ from chatkey_oauth.faults.fault import summary
 from chatkey_oauth.faults.rules import FaultError, Order, Scope
 
 if TYPE_CHECKING:
+    from chatkey_oauth.engine.call import Call
+    from chatkey_oauth.engine.flows import Flow
     from chatkey_oauth.faults.fault import Fault
-    from chatkey_oauth.faults.moment import Moment
+    from chatkey_oauth.faults.rules import Faults
 
 FIELD: Final = "misbehave"
 
 
-def form_part(moment: Moment) -> str:
+def form_part(flow: Flow, *, with_id_token: bool) -> str:
     """The hidden field with the flow and the menu."""
-    if moment.flow is None:
-        return ""
-    signs = moment.request is not None and moment.provider.signs(moment.request.scopes)
-    return f'<input type="hidden" name="flow" value="{moment.flow.id}">{menu(with_id_token=signs)}'
+    return f'<input type="hidden" name="flow" value="{flow.id}">{menu(with_id_token=with_id_token)}'
 
 
 @cache
@@ -49,12 +48,12 @@ def group(title: str, faults: list[type[Fault]]) -> str:
     return f"<fieldset><legend>{escape(title)}</legend>{rows}</fieldset>"
 
 
-def arm_chosen(moment: Moment) -> None:
+def arm_chosen(faults: Faults, flow_id: str | None, call: Call) -> None:
     """Arm what a person ticked, once, for this very flow. Raises `ShownToPerson`."""
-    if moment.flow is None:
+    if flow_id is None:
         return
-    for name in [value for field, value in moment.call.form_pairs if field == FIELD]:
+    for name in [value for field, value in call.form_pairs if field == FIELD]:
         try:
-            moment.watch.faults.arm(Order(fault=name, scope=Scope(flow=moment.flow.id)))
+            faults.arm(Order(fault=name, scope=Scope(flow=flow_id)))
         except FaultError as error:
             raise ShownToPerson(400, "fault_unknown", str(error)) from error

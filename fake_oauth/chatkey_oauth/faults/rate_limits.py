@@ -8,27 +8,27 @@ from typing import TYPE_CHECKING, Final
 from chatkey_oauth.engine.http import Answer, json_answer
 
 if TYPE_CHECKING:
-    from chatkey_oauth.engine.provider import Provider
+    from chatkey_oauth.engine.dialect import Dialect
 
 
-def rate_limited(provider: Provider, retry_after: int) -> Answer:
+def rate_limited(provider: Dialect, retry_after: int) -> Answer:
     """The refusal in the provider's shape; `retry_after` in seconds."""
     return SHAPES.get(provider.name, standard)(provider, retry_after)
 
 
-def standard(_provider: Provider, retry_after: int) -> Answer:
+def standard(_provider: Dialect, retry_after: int) -> Answer:
     """429 with `Retry-After` (RFC 6585 4)."""
     body = {"error": "rate_limit_exceeded", "error_description": f"Too many requests. Retry in {retry_after} seconds."}
     return json_answer(body, 429, (("retry-after", str(retry_after)),))
 
 
-def google(_provider: Provider, _: int) -> Answer:
+def google(_provider: Dialect, _: int) -> Answer:
     """Google's error object."""
     message = "Quota exceeded for quota metric 'Requests' and limit 'Requests per minute'."
     return json_answer({"error": {"code": 429, "message": message, "status": "RESOURCE_EXHAUSTED"}}, 429)
 
 
-def facebook(provider: Provider, _: int) -> Answer:
+def facebook(provider: Dialect, _: int) -> Answer:
     """Code 4 in an error object with status 400, and how much of the quota is used."""
     error = {
         "message": "(#4) Application request limit reached",
@@ -40,7 +40,7 @@ def facebook(provider: Provider, _: int) -> Answer:
     return json_answer({"error": error}, 400, (("x-app-usage", usage),))
 
 
-def github(provider: Provider, retry_after: int) -> Answer:
+def github(provider: Dialect, retry_after: int) -> Answer:
     """403, which only the message and the headers tell from other refusals."""
     headers = (
         ("x-ratelimit-limit", "5000"),
@@ -54,7 +54,7 @@ def github(provider: Provider, retry_after: int) -> Answer:
     return json_answer(body, 403, headers)
 
 
-def gitlab(provider: Provider, retry_after: int) -> Answer:
+def gitlab(provider: Dialect, retry_after: int) -> Answer:
     """429 in plain words, with a family of headers."""
     headers = (
         ("content-type", "text/plain"),
@@ -67,7 +67,7 @@ def gitlab(provider: Provider, retry_after: int) -> Answer:
     return Answer(429, b"Retry later\n", headers)
 
 
-def discord(provider: Provider, retry_after: int) -> Answer:
+def discord(provider: Dialect, retry_after: int) -> Answer:
     """Fractions of seconds in the body, whole ones in the headers."""
     headers = (
         ("retry-after", str(retry_after)),
@@ -82,7 +82,7 @@ def discord(provider: Provider, retry_after: int) -> Answer:
     return json_answer(body, 429, headers)
 
 
-def x(provider: Provider, retry_after: int) -> Answer:
+def x(provider: Dialect, retry_after: int) -> Answer:
     """A problem document, and when the window of 15 minutes ends."""
     headers = (
         ("x-rate-limit-limit", "75"),
@@ -93,7 +93,7 @@ def x(provider: Provider, retry_after: int) -> Answer:
     return json_answer(body, 429, headers)
 
 
-def tiktok(provider: Provider, _: int) -> Answer:
+def tiktok(provider: Dialect, _: int) -> Answer:
     """The envelope of every answer."""
     error = {
         "code": "rate_limit_exceeded",
@@ -103,7 +103,7 @@ def tiktok(provider: Provider, _: int) -> Answer:
     return json_answer({"data": {}, "error": error}, 429)
 
 
-SHAPES: Final[Mapping[str, Callable[[Provider, int], Answer]]] = {
+SHAPES: Final[Mapping[str, Callable[[Dialect, int], Answer]]] = {
     "google": google,
     "facebook": facebook,
     "github": github,

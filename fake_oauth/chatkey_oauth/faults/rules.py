@@ -109,19 +109,19 @@ class FaultInfo(msgspec.Struct, frozen=True):
 
 
 class Faults:
-    """The faults there are and the rules that arm them."""
+    """The faults there are (`kinds`, by name) and the rules that arm them."""
 
     def __init__(
         self,
         clock: Callable[[], float],
         random: Callable[[int], bytes],
         providers: Collection[str],
-        kinds: Mapping[str, type[Fault]] | None = None,
+        kinds: Mapping[str, type[Fault]],
     ) -> None:
         self._clock = clock
         self._random = random
         self._providers = providers
-        self._kinds = kinds if kinds is not None else all_faults()
+        self._kinds = kinds
         self._rules: Ring[Rule] = Ring(RULES)
         self._armed: dict[str, tuple[Rule, Fault]] = {}
 
@@ -233,10 +233,3 @@ def unknown_fault(name: str, known: Collection[str]) -> str:
 
     close = get_close_matches(name, known, n=1)
     return f"{name!r} is not a fault. " + (f"Did you mean {close[0]!r}?" if close else "GET /lab lists them.")
-
-
-def all_faults() -> Mapping[str, type[Fault]]:
-    """The faults of this package by name, in the order of the way a login takes."""
-    from chatkey_oauth.faults.catalogue import FAULTS
-
-    return FAULTS

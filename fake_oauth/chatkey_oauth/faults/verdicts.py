@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from chatkey_oauth.engine.authorize import split_scopes
 from chatkey_oauth.engine.flows import Leg, Verdict
 from chatkey_oauth.engine.pkce import check_verifier
+from chatkey_oauth.engine.reading import split_scopes
 from chatkey_oauth.engine.refusals import Reason, TokenRefused
 from chatkey_oauth.engine.token import client_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from chatkey_oauth.engine.authorize import Callback
+    from chatkey_oauth.engine.call import Call
     from chatkey_oauth.engine.clients import Client
+    from chatkey_oauth.engine.dialect import Dialect
     from chatkey_oauth.engine.flows import Flow
     from chatkey_oauth.engine.grants import Challenge, Grant
-    from chatkey_oauth.engine.http import Call
-    from chatkey_oauth.engine.provider import Provider
+    from chatkey_oauth.engine.requests import Callback
 
     Verdicts = dict[str, Verdict]
 
@@ -49,7 +49,7 @@ def odd(words: str) -> Verdict:
 # Authorization request
 
 
-def of_request(provider: Provider, call: Call) -> Verdicts:
+def of_request(provider: Dialect, call: Call) -> Verdicts:
     """The protections that an authorization request brings along."""
     query = call.query
     verdicts = {"pkce": of_challenge(query), "state": of_state(query.get("state"))}
@@ -84,7 +84,7 @@ def of_chance(name: str, value: str) -> Verdict:
     return good(words) if len(value) >= GUESSABLE else odd(f"{words}: too short not to be guessed")
 
 
-def of_nonce(provider: Provider, query: Mapping[str, str]) -> Verdict | None:
+def of_nonce(provider: Dialect, query: Mapping[str, str]) -> Verdict | None:
     """The nonce (OpenID Connect Core 3.1.2.1), where there will be an id_token."""
     if nonce := query.get("nonce"):
         return of_chance("nonce", nonce)
@@ -93,7 +93,7 @@ def of_nonce(provider: Provider, query: Mapping[str, str]) -> Verdict | None:
     return absent("no nonce: the id_token of another login could be put in")
 
 
-def of_redirect_uri(provider: Provider, client: Client, uri: str | None) -> Verdict:
+def of_redirect_uri(provider: Dialect, client: Client, uri: str | None) -> Verdict:
     """Whether the redirect URI is one of the client's."""
     if uri is None:
         return absent("no redirect_uri: the registered one is taken")
@@ -125,7 +125,7 @@ def of_echo(asked: str | None, sent: str | None) -> Verdict:
 # Token request
 
 
-def of_exchange(provider: Provider, call: Call, grant: Grant, flow: Flow | None) -> Verdicts:
+def of_exchange(provider: Dialect, call: Call, grant: Grant, flow: Flow | None) -> Verdicts:
     """The protections that a token request honours or does not."""
     try:
         params = provider.token_params(call)
@@ -161,7 +161,7 @@ def of_same_uri(asked: str, given: str | None) -> Verdict:
     return good("the one of the authorization request") if given == asked else wrong("not the one asked for before")
 
 
-def of_client(provider: Provider, call: Call, params: Mapping[str, str]) -> Verdict:
+def of_client(provider: Dialect, call: Call, params: Mapping[str, str]) -> Verdict:
     """How the client says who it is, and whether it proves it."""
     style = client_style(call)
     try:

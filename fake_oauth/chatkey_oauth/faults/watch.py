@@ -2,40 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from functools import partial
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from chatkey_oauth.engine.credentials import basic_pairs
 from chatkey_oauth.engine.flows import COOKIE, Flow, Flows, Leg
 from chatkey_oauth.engine.refusals import Refusal
 from chatkey_oauth.engine.text import clean
 from chatkey_oauth.faults import menu, verdicts
+from chatkey_oauth.faults.misbehaviour import Misbehaviour
 from chatkey_oauth.faults.moment import Moment
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 
+    from chatkey_oauth.engine.call import Call, Handler
     from chatkey_oauth.engine.grants import Grant
-    from chatkey_oauth.engine.http import Answer, Call, Handler
+    from chatkey_oauth.engine.http import Answer
     from chatkey_oauth.engine.provider import Provider
     from chatkey_oauth.faults.rules import Faults
 
-LEGS: Final[Mapping[str, Leg | None]] = {
-    "discovery": Leg.DISCOVERY,
-    "metadata": Leg.DISCOVERY,
-    "jwks": Leg.KEYS,
-    "certificates": Leg.KEYS,
-    "authorize": Leg.AUTHORIZE,
-    "consent": Leg.CONSENT,
-    "token": Leg.TOKEN,
-    "revoke": Leg.REVOKE,
-    "delete_token": Leg.REVOKE,
-    "remove_permissions": Leg.REVOKE,
-    "avatar": None,
-    "device": None,
-    "<lambda>": None,
-}
-"""What the methods that answer requests are for; every other one is an endpoint behind the access token."""
+PAGES: Final = (Leg.AUTHORIZE, Leg.CONSENT)
+"""The legs that carry an authorization request. Once they have read it, they ask their hooks by themselves."""
 
 NOTE: Final = 60
 """How much of a grant type is noted."""
@@ -47,6 +37,14 @@ STAND_FOR_GRANTS: Final = ("refresh_token", "token", "access_token", "input_toke
 """Parameters that carry a token."""
 
 
+class Attended(NamedTuple):
+    """An answer, and which part of which login it turned out to be, where it was one."""
+
+    answer: Answer
+    leg: Leg | None = None
+    flow: str | None = None
+
+
 class Watch:
     """The flows and faults of one fake."""
 
@@ -55,45 +53,66 @@ class Watch:
         self.faults = faults
         self._stranger: RSAPrivateKey | None = None
 
-    def attend(self, provider: Provider, handler: Handler, call: Call) -> Answer:
-        """Answer a request under the eyes of the armed faults, and write it into the timeline of its flow."""
-        leg = LEGS.get(getattr(handler, "__name__", "<lambda>"), Leg.PROFILE)
+    def attend(self, provider: Provider, call: Call) -> Attended:
+        """Let a provider answer under the eyes of the armed faults, and write it into the timeline of its flow."""
+        leg, handler = provider.route(call)
         if leg is None:
-            return provider.answer(handler, call)
-        moment = self._moment(provider, leg, call)
-        call.leg, call.flow = leg, moment.flow_id
-        provider.moment = moment
-        try:
-            answer = moment.answer(provider.answer(attended(moment, handler), call))
-        finally:
-            provider.moment = None
-        moment.record(answer)
-        return answer
-
-    def stranger(self, provider: Provider) -> RSAPrivateKey:
-        """A key of nobody's, which is never published."""
-        if self._stranger is None:
-            self._stranger = provider.world.make_key()
-        return self._stranger
+            return Attended(provider.answer(handler, call))
+        misbehaviour = self._page(provider, leg, call) if leg in PAGES else self._back_channel(provider, leg, call)
+        attended = self._attended(misbehaviour, leg, handler)
+        answer = misbehaviour.answer(provider.answer(attended, call.watched(misbehaviour)))
+        misbehaviour.record(answer)
+        return Attended(answer, leg, misbehaviour.flow_id)
 
     def clear(self) -> None:
         """Forget all flows and disarm all rules."""
         self.flows.clear()
         self.faults.clear()
 
-    def _moment(self, provider: Provider, leg: Leg, call: Call) -> Moment:
-        if leg in {Leg.AUTHORIZE, Leg.CONSENT}:
-            moment = Moment(self, provider, leg, call, flow=self._asking(provider, leg, call))
-            moment.verdicts = verdicts.of_request(provider, call)
-            return moment
+    def _attended(self, misbehaviour: Misbehaviour, leg: Leg, handler: Handler) -> Handler:
+        """An endpoint that lets faults go first, and whose refusals are noted."""
+
+        def attend(call: Call) -> Answer:
+            try:
+                if leg is Leg.CONSENT:
+                    misbehaviour.note = APPROVED if call.form.get("decision") == "approve" else DECLINED
+                    menu.arm_chosen(self.faults, misbehaviour.flow_id, call)
+                before = None if leg in PAGES else misbehaviour.before()
+                return handler(call) if before is None else before
+            except Refusal as refusal:
+                if misbehaviour.note != DECLINED:
+                    misbehaviour.refused(refusal)
+                raise
+
+        return attend
+
+    def _page(self, provider: Provider, leg: Leg, call: Call) -> Misbehaviour:
+        """What becomes of a request with which a browser asks."""
+        moment = self._moment(provider, leg, call, self._asking(provider, leg, call))
+        return Misbehaviour(self.faults, moment, verdicts.of_request(provider, call))
+
+    def _back_channel(self, provider: Provider, leg: Leg, call: Call) -> Misbehaviour:
+        """What becomes of a request with which a client asks by itself."""
         params = call.query | call.form
         grant = grant_of(provider, call, params)
         flow = self.flows.get(grant.flow) if grant is not None and grant.flow is not None else None
-        moment = Moment(self, provider, leg, call, flow=flow, client_id=client_id_of(provider, call, params))
-        if grant is not None and leg is Leg.TOKEN:
-            moment.verdicts = verdicts.of_exchange(provider, call, grant, flow)
-            moment.note = params.get("grant_type", "authorization_code")[:NOTE]
-        return moment
+        moment = self._moment(provider, leg, call, flow, client_id_of(provider, call, params))
+        if grant is None or leg is not Leg.TOKEN:
+            return Misbehaviour(self.faults, moment, {})
+        note = params.get("grant_type", "authorization_code")[:NOTE]
+        return Misbehaviour(self.faults, moment, verdicts.of_exchange(provider, call, grant, flow), note)
+
+    def _moment(
+        self, provider: Provider, leg: Leg, call: Call, flow: Flow | None, client_id: str | None = None
+    ) -> Moment:
+        stranger = partial(self._make_stranger, provider)
+        return Moment(provider, leg, call, flow=flow, flows=self.flows, stranger=stranger, client_id=client_id)
+
+    def _make_stranger(self, provider: Provider) -> RSAPrivateKey:
+        """A key of nobody's, which is never published."""
+        if self._stranger is None:
+            self._stranger = provider.world.make_key()
+        return self._stranger
 
     def _asking(self, provider: Provider, leg: Leg, call: Call) -> Flow | None:
         """The flow of the consent form, or a new one for a client that is known."""
@@ -110,25 +129,6 @@ class Watch:
             login_hint=clean(call.query[provider.hint]) if provider.hint in call.query else None,
             cookie=call.cookie(COOKIE),
         )
-
-
-def attended(moment: Moment, handler: Handler) -> Handler:
-    """An endpoint that lets faults go first, and whose refusals are noted."""
-
-    def attend(call: Call) -> Answer:
-        try:
-            if moment.leg is Leg.CONSENT:
-                moment.note = APPROVED if call.form.get("decision") == "approve" else DECLINED
-                menu.arm_chosen(moment)
-            # The authorization endpoint asks by itself, once it knows the request.
-            before = None if moment.leg in {Leg.AUTHORIZE, Leg.CONSENT} else moment.instead()
-            return handler(call) if before is None else before
-        except Refusal as refusal:
-            if moment.note != DECLINED:
-                moment.refused(refusal)
-            raise
-
-    return attend
 
 
 def grant_of(provider: Provider, call: Call, params: Mapping[str, str]) -> Grant | None:

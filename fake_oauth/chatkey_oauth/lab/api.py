@@ -19,20 +19,20 @@ from chatkey_oauth.lab.requests import requests_handler
 from chatkey_oauth.lab.world import world_handlers
 
 if TYPE_CHECKING:
-    from chatkey_oauth.app import App
+    from chatkey_oauth.fake import Fake
 
 
-def control_app(app: App) -> Litestar:
+def control_app(fake: Fake) -> Litestar:
     """Build the control API of one fake whose lab is on."""
     return Litestar(
         route_handlers=[
-            *world_handlers(app),
-            *provider_handlers(app),
-            *client_handlers(app),
-            *people_handlers(app),
-            *fault_handlers(app),
-            *flow_handlers(app),
-            requests_handler(app),
+            *world_handlers(fake),
+            *provider_handlers(fake),
+            *client_handlers(fake),
+            *people_handlers(fake),
+            *fault_handlers(fake),
+            *flow_handlers(fake),
+            requests_handler(fake),
         ],
         path="/lab",
         guards=[only_this_machine, only_known_parameters],

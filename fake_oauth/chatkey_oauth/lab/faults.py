@@ -14,26 +14,26 @@ from chatkey_oauth.lab.wire import Data
 if TYPE_CHECKING:
     from litestar.handlers import HTTPRouteHandler
 
-    from chatkey_oauth.app import App
+    from chatkey_oauth.fake import Fake
 
 
-def fault_handlers(app: App) -> list[HTTPRouteHandler]:
+def fault_handlers(fake: Fake) -> list[HTTPRouteHandler]:
     """Arm and disarm."""
 
     @get("/faults", summary="The armed rules with their hits, spent ones among them")
     async def rules() -> Data[list[Rule]]:
-        return Data(app.faults.rules())
+        return Data(fake.faults.rules())
 
     @post("/faults", status_code=201, summary="Arm a fault, once unless told otherwise; GET /lab lists them")
     async def arm(data: JSONBody[Order]) -> Data[Rule]:
         try:
-            return Data(app.faults.arm(data))
+            return Data(fake.faults.arm(data))
         except FaultError as error:
             raise LabRefused(400, "fault_invalid", str(error)) from error
 
     @delete("/faults/{rule_id:str}", status_code=200, summary="Disarm a rule; the answer says how often it was met")
     async def disarm(rule_id: FromPath[str]) -> Data[Rule]:
-        rule = app.faults.disarm(rule_id)
+        rule = fake.faults.disarm(rule_id)
         if rule is None:
             message = f"rule_id: there is no rule {rule_id!r}; GET /lab/faults lists those there are."
             raise LabRefused(404, "rule_unknown", message)

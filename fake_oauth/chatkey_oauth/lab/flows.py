@@ -11,18 +11,18 @@ from litestar.params import FromPath, FromQuery, QueryParameter
 from chatkey_oauth.engine.flows import Flow
 from chatkey_oauth.faults.rules import Scope
 from chatkey_oauth.lab import pages
-from chatkey_oauth.lab.log import stand_in
 from chatkey_oauth.lab.refusals import LabRefused
 from chatkey_oauth.lab.registry import check_filter
 from chatkey_oauth.lab.wire import Data
+from chatkey_oauth.request_log import stand_in
 
 if TYPE_CHECKING:
     from litestar.handlers import HTTPRouteHandler
 
-    from chatkey_oauth.app import App
+    from chatkey_oauth.fake import Fake
 
 
-def flow_handlers(app: App) -> list[HTTPRouteHandler]:
+def flow_handlers(fake: Fake) -> list[HTTPRouteHandler]:
     """Find and show flows."""
 
     @get("/flows", summary="The flows that match everything given, the newest first")
@@ -46,22 +46,22 @@ def flow_handlers(app: App) -> list[HTTPRouteHandler]:
             login_hint=login_hint,
             cookie=cookie,
         )
-        return Data([shown(flow) for flow in app.flows.all() if wanted.matches(flow)])
+        return Data([shown(flow) for flow in fake.flows.all() if wanted.matches(flow)])
 
     @get("/flows/{flow_id:str}", summary="One flow with its timeline")
     async def flow(flow_id: FromPath[str]) -> Data[Flow]:
-        return Data(shown(find(app, flow_id)))
+        return Data(shown(find(fake, flow_id)))
 
     @get("/flows/{flow_id:str}/page", summary="One flow as a page", media_type="text/html")
     async def page(flow_id: FromPath[str]) -> Response[Any]:
-        return pages.response(pages.flow_page(find(app, flow_id)))
+        return pages.response(pages.flow_page(find(fake, flow_id)))
 
     return [flows, flow, page]
 
 
-def find(app: App, flow_id: str) -> Flow:
+def find(fake: Fake, flow_id: str) -> Flow:
     """A flow that is still remembered."""
-    flow = app.flows.get(flow_id)
+    flow = fake.flows.get(flow_id)
     if flow is None:
         message = (
             f"flow_id: there is no flow {flow_id!r}, or it was forgotten for newer ones; GET /lab/flows lists them."

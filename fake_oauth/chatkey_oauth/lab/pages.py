@@ -16,7 +16,7 @@ from chatkey_oauth.engine.http import Answer
 from chatkey_oauth.engine.pages import html, policy, template
 from chatkey_oauth.engine.text import clean
 from chatkey_oauth.faults.catalogue import FAMILIES
-from chatkey_oauth.lab.log import stand_in
+from chatkey_oauth.request_log import stand_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from litestar import Response, get, post, put
 from litestar.params import FromPath, JSONBody
 
+from chatkey_oauth.engine.flows import Leg
 from chatkey_oauth.engine.switches import SwitchError
 from chatkey_oauth.lab.refusals import LabRefused
 from chatkey_oauth.lab.registry import check_provider
@@ -15,17 +16,17 @@ from chatkey_oauth.lab.wire import AutoApproval, Data, Keys, SwitchSet, SwitchSh
 if TYPE_CHECKING:
     from litestar.handlers import HTTPRouteHandler
 
-    from chatkey_oauth.app import App
+    from chatkey_oauth.fake import Fake
 
 
-def provider_handlers(app: App) -> list[HTTPRouteHandler]:
+def provider_handlers(fake: Fake) -> list[HTTPRouteHandler]:
     """What can be turned at a provider."""
 
     @post("/providers/{name:str}/keys", status_code=200, summary="Sign with a new key; the former ones stay published")
     async def rotate(name: FromPath[str]) -> Data[Keys]:
         check_provider("name", name)
-        provider = app.provider(name)
-        if provider.jwks not in provider.routes().values():
+        provider = fake.provider(name)
+        if all(route.leg is not Leg.KEYS for route in provider.routes().values()):
             raise LabRefused(400, "keys_none", f"name: {name} signs nothing and has no keys to rotate.")
         keys = provider.keys
         keys.jwks()  # makes the first key where none was needed yet: after a rotation there are two
@@ -33,26 +34,26 @@ def provider_handlers(app: App) -> list[HTTPRouteHandler]:
 
     @get("/switches", summary="The behaviours that may be either way, and how they stand")
     async def switches() -> Data[list[SwitchShown]]:
-        return Data([SwitchShown(*position) for position in app.world.switches.all()])
+        return Data([SwitchShown(*position) for position in fake.world.switches.all()])
 
     @put("/switches/{key:str}", summary="Set one of them")
     async def switch(key: FromPath[str], data: JSONBody[SwitchSet]) -> Data[SwitchShown]:
         try:
-            return Data(SwitchShown(*app.world.switches.set(key, on=data.on)))
+            return Data(SwitchShown(*fake.world.switches.set(key, on=data.on)))
         except SwitchError as error:
             raise LabRefused(404, "switch_unknown", f"key: {error}") from error
 
     @get("/auto-approve", summary="Who approves every request unasked")
     async def approval() -> Data[AutoApproval]:
-        return Data(AutoApproval(app.world.approval.account))
+        return Data(AutoApproval(fake.world.approval.account))
 
     @put("/auto-approve", summary="Let an account approve every request unasked, or nobody")
     async def approve(data: JSONBody[AutoApproval]) -> Data[AutoApproval]:
-        if data.account is not None and app.world.people.get(data.account) is None:
-            known = ", ".join(person.id for person in app.world.people.all())
+        if data.account is not None and fake.world.people.get(data.account) is None:
+            known = ", ".join(person.id for person in fake.world.people.all())
             message = f"account: there is no person {data.account!r}; there are {known}."
             raise LabRefused(404, "person_unknown", message)
-        app.world.approval.account = data.account
+        fake.world.approval.account = data.account
         return Data(data)
 
     @get("/ready-made/apple.p8", summary="The private key of the ready-made Apple application", media_type="text/plain")

@@ -17,28 +17,28 @@ from chatkey_oauth.providers import NAMES, load
 if TYPE_CHECKING:
     from litestar.handlers import HTTPRouteHandler
 
-    from chatkey_oauth.app import App
+    from chatkey_oauth.fake import Fake
 
 
-def client_handlers(app: App) -> list[HTTPRouteHandler]:
+def client_handlers(fake: Fake) -> list[HTTPRouteHandler]:
     """The registered applications."""
 
     @get("/clients", summary="The registered clients, without their secrets")
     async def clients() -> Data[list[Client]]:
-        return Data([without_secret(client) for client in app.world.clients.all()])
+        return Data([without_secret(client) for client in fake.world.clients.all()])
 
     @post("/clients", status_code=201, summary="Register a client, or replace the one of the same id")
     async def register(data: JSONBody[Client]) -> Data[Client]:
         check_provider("provider", data.provider)
         try:
-            app.world.clients.add(data)
+            fake.world.clients.add(data)
         except ClientError as error:
             raise LabRefused(400, "client_invalid", str(error)) from error
         return Data(without_secret(data))
 
     @delete("/clients/{provider:str}/{client_id:str}", status_code=200, summary="Forget a client")
     async def forget(provider: FromPath[str], client_id: FromPath[str]) -> Data[None]:
-        if not app.world.clients.remove(provider, client_id):
+        if not fake.world.clients.remove(provider, client_id):
             message = f"client_id: {provider} has no client {client_id!r}; GET /lab/clients lists those there are."
             raise LabRefused(404, "client_unknown", message)
         return Data(None)
@@ -46,12 +46,12 @@ def client_handlers(app: App) -> list[HTTPRouteHandler]:
     return [clients, register, forget]
 
 
-def people_handlers(app: App) -> list[HTTPRouteHandler]:
+def people_handlers(fake: Fake) -> list[HTTPRouteHandler]:
     """The people who can sign in."""
 
     @get("/people", summary="Everyone who can sign in")
     async def people() -> Data[list[Person]]:
-        return Data(app.world.people.all())
+        return Data(fake.world.people.all())
 
     @put("/people/{person_id:str}", summary="Add a person, or replace the one of the same id")
     async def put_person(person_id: FromPath[str], data: JSONBody[Person]) -> Data[Person]:
@@ -60,12 +60,12 @@ def people_handlers(app: App) -> list[HTTPRouteHandler]:
             raise LabRefused(400, "person_invalid", message)
         for name, subject in data.subjects.items():
             check_subject(name, subject)
-        app.world.people.put(data)
+        fake.world.people.put(data)
         return Data(data)
 
     @delete("/people/{person_id:str}", status_code=200, summary="Forget a person; their tokens stop working")
     async def forget(person_id: FromPath[str]) -> Data[None]:
-        if not app.world.people.remove(person_id):
+        if not fake.world.people.remove(person_id):
             message = f"id: there is no person {person_id!r}; GET /lab/people lists those there are."
             raise LabRefused(404, "person_unknown", message)
         return Data(None)

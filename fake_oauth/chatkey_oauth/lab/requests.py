@@ -8,17 +8,17 @@ from litestar import get
 from litestar.params import FromQuery, QueryParameter
 
 from chatkey_oauth.engine.flows import Leg
-from chatkey_oauth.lab.log import Wanted
 from chatkey_oauth.lab.registry import check_filter
 from chatkey_oauth.lab.wire import Data, Requests
+from chatkey_oauth.request_log import Wanted
 
 if TYPE_CHECKING:
     from litestar.handlers import HTTPRouteHandler
 
-    from chatkey_oauth.app import App
+    from chatkey_oauth.fake import Fake
 
 
-def requests_handler(app: App) -> HTTPRouteHandler:
+def requests_handler(fake: Fake) -> HTTPRouteHandler:
     """What was received."""
 
     @get("/requests", summary="What the providers were asked; waits for a match when told how long")
@@ -45,7 +45,7 @@ def requests_handler(app: App) -> HTTPRouteHandler:
             flow=flow,
             leg=leg,
         )
-        found = await app.log.wait(wanted, seconds=wait)
-        return Data(Requests(found, app.log.last))
+        found = await fake.log.wait(wanted, seconds=wait)
+        return Data(Requests(found, fake.log.last))
 
     return requests

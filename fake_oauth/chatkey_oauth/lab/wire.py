@@ -8,7 +8,7 @@ import msgspec
 
 from chatkey_oauth.engine.clients import Client
 from chatkey_oauth.faults.rules import FaultInfo, Rule
-from chatkey_oauth.lab.log import Entry
+from chatkey_oauth.request_log import Entry
 
 T = TypeVar("T")
 

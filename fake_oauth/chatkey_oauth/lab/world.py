@@ -15,46 +15,46 @@ from chatkey_oauth.providers import NAMES
 if TYPE_CHECKING:
     from litestar.handlers import HTTPRouteHandler
 
-    from chatkey_oauth.app import App
+    from chatkey_oauth.fake import Fake
 
 
-def world_handlers(app: App) -> list[HTTPRouteHandler]:
+def world_handlers(fake: Fake) -> list[HTTPRouteHandler]:
     """What there is, and what time it is."""
 
     @get("/", summary="Everything there is; a page when a browser asks")
     async def overview(request: Request[Any, Any, Any]) -> Response[Data[Overview]]:
-        found = overview_of(app)
+        found = overview_of(fake)
         if pages.is_wanted(request):
-            return pages.response(pages.lab_page(found, app.flows.all(), f"{str(request.base_url).rstrip('/')}/lab"))
+            return pages.response(pages.lab_page(found, fake.flows.all(), f"{str(request.base_url).rstrip('/')}/lab"))
         return Response(Data(found), headers={"vary": "accept"})
 
     @get("/clock", summary="The fake's time")
     async def clock() -> Data[Time]:
-        return Data(Time(app.clock()))
+        return Data(Time(fake.clock()))
 
     @post("/clock", status_code=200, summary="Move the fake's time")
     async def advance(data: JSONBody[Advance]) -> Data[Time]:
-        return Data(Time(app.clock.advance(data.advance)))
+        return Data(Time(fake.clock.advance(data.advance)))
 
     @post("/reset", status_code=200, summary="Return to the state after the start")
     async def reset() -> Data[Time]:
-        app.reset()
-        return Data(Time(app.clock()))
+        fake.reset()
+        return Data(Time(fake.clock()))
 
     return [overview, clock, advance, reset]
 
 
-def overview_of(app: App) -> Overview:
+def overview_of(fake: Fake) -> Overview:
     """Everything there is."""
     return Overview(
-        now=app.clock(),
-        providers={name: Place(*app.addresses(name)) for name in NAMES},
-        clients=[without_secret(client) for client in app.world.clients.all()],
-        people=len(app.world.people.all()),
-        flows=len(app.flows.all()),
-        requests=app.log.last,
-        auto_approve=app.world.approval.account,
-        rules=app.faults.rules(),
-        faults=app.faults.catalogue(),
-        switches=[SwitchShown(*position) for position in app.world.switches.all()],
+        now=fake.clock(),
+        providers={name: Place(*fake.addresses(name)) for name in NAMES},
+        clients=[without_secret(client) for client in fake.world.clients.all()],
+        people=len(fake.world.people.all()),
+        flows=len(fake.flows.all()),
+        requests=fake.log.last,
+        auto_approve=fake.world.approval.account,
+        rules=fake.faults.rules(),
+        faults=fake.faults.catalogue(),
+        switches=[SwitchShown(*position) for position in fake.world.switches.all()],
     )

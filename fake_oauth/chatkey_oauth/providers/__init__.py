@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final, cast
 
 if TYPE_CHECKING:
+    from chatkey_oauth.engine.clients import Client
     from chatkey_oauth.engine.provider import Provider
     from chatkey_oauth.engine.switches import Switch
 
@@ -21,3 +22,8 @@ def load(name: str) -> type[Provider]:
 def declared_switches() -> dict[str, tuple[Switch, ...]]:
     """The switches of every provider."""
     return {name: load(name).switches for name in NAMES}
+
+
+def check_client(client: Client) -> None:
+    """Refuse a client that its provider, one of `NAMES`, would not register. Raises `ClientError`."""
+    load(client.provider).check_client(client)

@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from chatkey_oauth.engine.http import NO_STORE, Answer, Call, Handler, json_answer
-from chatkey_oauth.engine.provider import Provider, say
+from chatkey_oauth.engine.call import Call
+from chatkey_oauth.engine.dialect import say
+from chatkey_oauth.engine.flows import Leg
+from chatkey_oauth.engine.http import NO_STORE, Answer, json_answer
+from chatkey_oauth.engine.provider import Provider
 from chatkey_oauth.engine.refusals import (
     CLIENT_REASONS,
     CODE_REASONS,
@@ -16,18 +19,20 @@ from chatkey_oauth.engine.refusals import (
     BearerRefused,
     Problem,
     Reason,
+    Refusal,
     ShownToPerson,
     TokenRefused,
     Words,
 )
+from chatkey_oauth.engine.routing import Route
 from chatkey_oauth.engine.switches import Switch
 from chatkey_oauth.engine.text import digits, fingerprint
 
 if TYPE_CHECKING:
-    from chatkey_oauth.engine.authorize import AuthorizationRequest
     from chatkey_oauth.engine.clients import Client
     from chatkey_oauth.engine.grants import Grant, Issued
     from chatkey_oauth.engine.people import Person
+    from chatkey_oauth.engine.requests import AuthorizationRequest
 
 BAD_GRANT: Final = Words(400, "invalid_grant", "The request has an invalid grant parameter : {member}")
 
@@ -70,18 +75,18 @@ class Imitated(Provider):
     }
     switches = (Switch("callback-scope", True, "The callback carries the granted scopes as `scope`."),)
 
-    def routes(self) -> dict[str, Handler]:
+    def routes(self) -> dict[str, Route]:
         """Four endpoints, no discovery, no revocation."""
         return {
-            "GET /ap/oa": self.authorize,
-            "POST /auth/o2/token": self.token,
-            "GET /auth/o2/tokeninfo": self.token_info,
-            "GET /user/profile": self.user,
+            "GET /ap/oa": Route(Leg.AUTHORIZE, self.authorize),
+            "POST /auth/o2/token": Route(Leg.TOKEN, self.token),
+            "GET /auth/o2/tokeninfo": Route(Leg.PROFILE, self.token_info),
+            "GET /user/profile": Route(Leg.PROFILE, self.user),
         }
 
     # Authorization endpoint
 
-    def redirect_refused(self, client: Client, call: Call) -> Exception:
+    def redirect_refused(self, client: Client, call: Call) -> Refusal:
         """Amazon's page."""
         text = "The redirect URI you provided has not been whitelisted for your application."
         return ShownToPerson(400, "invalid_request", text)
@@ -116,9 +121,9 @@ class Imitated(Provider):
 
     # Token endpoint
 
-    def token_body(self, issued: Issued) -> dict[str, Any]:
+    def token_body(self, issued: Issued, id_token: str | None) -> dict[str, Any]:
         """No scope, a lower-case type."""
-        body = super().token_body(issued) | {"token_type": "bearer"}
+        body = super().token_body(issued, id_token) | {"token_type": "bearer"}
         return {name: value for name, value in body.items() if name != "scope"}
 
     def token_refusal(self, call: Call, refusal: TokenRefused) -> Answer:

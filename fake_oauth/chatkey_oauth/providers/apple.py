@@ -9,32 +9,37 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from chatkey_oauth.engine.apple_secret import BadSecret, verify
+from chatkey_oauth.engine.call import Call
+from chatkey_oauth.engine.clients import check_redirect_uris
+from chatkey_oauth.engine.dialect import say
+from chatkey_oauth.engine.flows import Leg
 from chatkey_oauth.engine.grants import Issued
-from chatkey_oauth.engine.http import NO_STORE, Answer, Call, Handler, json_answer
-from chatkey_oauth.engine.provider import Provider, say
+from chatkey_oauth.engine.http import NO_STORE, Answer, json_answer
+from chatkey_oauth.engine.provider import Provider
 from chatkey_oauth.engine.refusals import (
     CLIENT_REASONS,
     CODE_REASONS,
     BearerRefused,
     Reason,
+    Refusal,
     ShownToPerson,
     TokenRefused,
     Words,
 )
-from chatkey_oauth.engine.signing import half_hash
+from chatkey_oauth.engine.routing import Route
 from chatkey_oauth.engine.switches import Switch
 from chatkey_oauth.engine.text import clean, fingerprint
 from chatkey_oauth.engine.token import own_token
 from chatkey_oauth.loopback import is_loopback
+from chatkey_oauth.providers.apple_secret import BadSecret, check_application, verify
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from chatkey_oauth.engine.authorize import AuthorizationRequest
     from chatkey_oauth.engine.clients import Client
     from chatkey_oauth.engine.grants import Grant
     from chatkey_oauth.engine.people import Person
+    from chatkey_oauth.engine.requests import AuthorizationRequest
 
 REAL = "https://appleid.apple.com"
 RELAY = "@privaterelay.appleid.com"
@@ -89,14 +94,14 @@ class Imitated(Provider):
         Switch("strict-redirect", False, "Redirect URIs with http, an IP address or localhost are refused."),
     )
 
-    def routes(self) -> dict[str, Handler]:
+    def routes(self) -> dict[str, Route]:
         """Five endpoints. There is no userinfo: all there is to know is in the id_token."""
         return {
-            "GET /.well-known/openid-configuration": self.discovery,
-            "GET /auth/authorize": self.authorize,
-            "POST /auth/token": self.token,
-            "GET /auth/keys": self.jwks,
-            "POST /auth/revoke": self.revoke,
+            "GET /.well-known/openid-configuration": Route(Leg.DISCOVERY, self.discovery),
+            "GET /auth/authorize": Route(Leg.AUTHORIZE, self.authorize),
+            "POST /auth/token": Route(Leg.TOKEN, self.token),
+            "GET /auth/keys": Route(Leg.KEYS, self.jwks),
+            "POST /auth/revoke": Route(Leg.REVOKE, self.revoke),
         }
 
     def discovery(self, call: Call) -> Answer:
@@ -122,6 +127,12 @@ class Imitated(Provider):
             }
         )
 
+    @classmethod
+    def check_client(cls, client: Client) -> None:
+        """Refuse one that could never sign its secret."""
+        check_redirect_uris(client)
+        check_application(client)
+
     # Authorization endpoint
 
     def authorize(self, call: Call) -> Answer:
@@ -134,7 +145,7 @@ class Imitated(Provider):
         """Always: only the person's own refusal is sent back."""
         return True
 
-    def redirect_refused(self, client: Client, call: Call) -> Exception:
+    def redirect_refused(self, client: Client, call: Call) -> Refusal:
         """A page."""
         return ShownToPerson(400, "invalid_request", "Invalid web redirect url.")
 
@@ -145,7 +156,7 @@ class Imitated(Provider):
         if request.response_mode != "form_post" and {"name", "email"}.intersection(request.scopes):
             text = "response_mode must be form_post when name or email scope is requested."
             raise ShownToPerson(400, "invalid_request", text)
-        if request.response_mode == "query" and is_hybrid(request):
+        if request.response_mode == "query" and self.is_hybrid(request):
             raise ShownToPerson(400, "invalid_request", "Invalid response mode.")
 
     def ignores_challenge(self) -> bool:
@@ -191,12 +202,9 @@ class Imitated(Provider):
             return person.email
         return fingerprint(f"relay {person.id} {self.team(grant.client_id)}", 10) + RELAY
 
-    def front_channel(self, request: AuthorizationRequest, grant: Grant, code: str) -> dict[str, str]:
-        """The id_token of the flow `code id_token`, bound to the code (OpenID Connect Core 3.3.2.11)."""
-        if not is_hybrid(request):
-            return {}
-        issued = Issued(grant, access="", refresh=None, issued_at=self.now, expires_at=None)
-        return {"id_token": self.sign_id_token(issued, c_hash=half_hash(code))}
+    def is_hybrid(self, request: AuthorizationRequest) -> bool:
+        """The response type `code id_token` asks for it."""
+        return request.query.get("response_type") == HYBRID
 
     # Token endpoint
 
@@ -208,19 +216,17 @@ class Imitated(Provider):
             raise TokenRefused(Reason.CLIENT_SECRET, "client_secret", str(error)) from error
         return True
 
-    def token_body(self, issued: Issued) -> dict[str, Any]:
+    def token_body(self, issued: Issued, id_token: str | None) -> dict[str, Any]:
         """Without `scope`; a refresh brings no new refresh token."""
-        return {name: value for name, value in super().token_body(issued).items() if name != "scope"}
+        return {name: value for name, value in super().token_body(issued, id_token).items() if name != "scope"}
 
     def signs(self, scopes: Collection[str]) -> bool:
         """Whatever the scopes are."""
         return True
 
-    def id_token_member(self, issued: Issued) -> dict[str, str]:
-        """Whatever the scope; refreshed tokens are the ones without a refresh token."""
-        if issued.refresh is None and not self.on("refresh-id-token"):
-            return {}
-        return {"id_token": self.sign_id_token(issued)}
+    def brings_id_token(self, issued: Issued) -> bool:
+        """Whether it is the first token or not, unless switched off; a refreshed one comes without a refresh token."""
+        return issued.refresh is not None or self.on("refresh-id-token")
 
     def token_refusal(self, call: Call, refusal: TokenRefused) -> Answer:
         """Names the client that a code was not issued to."""
@@ -289,11 +295,6 @@ class Imitated(Provider):
 
     def _token(self, kind: str) -> str:
         return f"{kind}{self.hexadecimal(32)}.0.{self.alphanumeric(4, LOWER)}.{self.alphanumeric(22)}"
-
-
-def is_hybrid(request: AuthorizationRequest) -> bool:
-    """Tell whether an id_token is asked for beside the code."""
-    return request.query.get("response_type") == HYBRID
 
 
 def is_public(redirect_uri: str) -> bool:

@@ -6,17 +6,22 @@ import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from chatkey_oauth.engine.http import Answer, Call, Handler, json_answer, text_answer
-from chatkey_oauth.engine.provider import Lives, Provider, say
+from chatkey_oauth.engine.call import Call
+from chatkey_oauth.engine.dialect import say
+from chatkey_oauth.engine.flows import Leg
+from chatkey_oauth.engine.http import Answer, json_answer, text_answer
+from chatkey_oauth.engine.provider import Provider
 from chatkey_oauth.engine.refusals import CLIENT_REASONS, CODE_REASONS, BearerRefused, Reason, TokenRefused, Words
+from chatkey_oauth.engine.routing import Route
 from chatkey_oauth.engine.switches import Switch
 from chatkey_oauth.engine.text import fingerprint
 from chatkey_oauth.engine.token import own_token
+from chatkey_oauth.engine.world import Lives
 
 if TYPE_CHECKING:
-    from chatkey_oauth.engine.authorize import AuthorizationRequest
     from chatkey_oauth.engine.grants import Grant, Issued
     from chatkey_oauth.engine.people import Person
+    from chatkey_oauth.engine.requests import AuthorizationRequest
 
 API_VERSION = re.compile(r"^/api/v\d+(?=/)")
 BAD_CODE = Words(400, "invalid_grant", 'Invalid "code" in request.')
@@ -54,19 +59,19 @@ class Imitated(Provider):
         Switch("user-agent", False, "Who does not say who asks is refused by the edge, with 403."),
     )
 
-    def routes(self) -> dict[str, Handler]:
+    def routes(self) -> dict[str, Route]:
         """The two spellings of authorize, the API, and the OpenID Connect endpoints."""
         return {
-            "GET /oauth2/authorize": self.authorize,
-            "GET /api/oauth2/authorize": self.authorize,
-            "POST /api/oauth2/token": self.token,
-            "POST /api/oauth2/token/revoke": self.revoke,
-            "GET /api/users/@me": self.user,
-            "GET /api/oauth2/@me": self.authorization,
-            "GET POST /api/oauth2/userinfo": self.userinfo,
-            "GET /api/oauth2/keys": self.jwks,
-            "GET /.well-known/openid-configuration": self.discovery,
-            "GET /.well-known/oauth-authorization-server": self.metadata,
+            "GET /oauth2/authorize": Route(Leg.AUTHORIZE, self.authorize),
+            "GET /api/oauth2/authorize": Route(Leg.AUTHORIZE, self.authorize),
+            "POST /api/oauth2/token": Route(Leg.TOKEN, self.token),
+            "POST /api/oauth2/token/revoke": Route(Leg.REVOKE, self.revoke),
+            "GET /api/users/@me": Route(Leg.PROFILE, self.user),
+            "GET /api/oauth2/@me": Route(Leg.PROFILE, self.authorization),
+            "GET POST /api/oauth2/userinfo": Route(Leg.PROFILE, self.userinfo),
+            "GET /api/oauth2/keys": Route(Leg.KEYS, self.jwks),
+            "GET /.well-known/openid-configuration": Route(Leg.DISCOVERY, self.discovery),
+            "GET /.well-known/oauth-authorization-server": Route(Leg.DISCOVERY, self.metadata),
         }
 
     def canonical(self, path: str) -> str:
@@ -118,11 +123,11 @@ class Imitated(Provider):
         lives = super().lives()
         return lives if self.on("short-codes") else lives._replace(code=Provider.code_life)
 
-    def respond(self, call: Call) -> Answer:
+    def route(self, call: Call) -> Route:
         """The edge may ask who it is before anything else is looked at."""
         if self.on("user-agent") and not call.headers.get("user-agent"):
-            return text_answer("error code: 1010", 403)
-        return super().respond(call)
+            return Route(None, lambda _: text_answer("error code: 1010", 403))
+        return super().route(call)
 
     def token_refusal(self, call: Call, refusal: TokenRefused) -> Answer:
         """Bad codes had another error once."""

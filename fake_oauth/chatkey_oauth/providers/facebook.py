@@ -10,27 +10,32 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from chatkey_oauth.engine.http import NO_STORE, Answer, Call, Handler, Headers, json_answer
-from chatkey_oauth.engine.provider import Provider, say
+from chatkey_oauth.engine.call import Call
+from chatkey_oauth.engine.dialect import say
+from chatkey_oauth.engine.flows import Leg
+from chatkey_oauth.engine.http import NO_STORE, Answer, Headers, json_answer
+from chatkey_oauth.engine.provider import Provider
 from chatkey_oauth.engine.refusals import (
     CODE_REASONS,
     VERIFIER_REASONS,
     BearerRefused,
     Problem,
     Reason,
+    Refusal,
     ShownToPerson,
     TokenRefused,
     Words,
 )
+from chatkey_oauth.engine.routing import Route
 from chatkey_oauth.engine.switches import Switch
 from chatkey_oauth.engine.text import same
 from chatkey_oauth.engine.token import issue, required
 
 if TYPE_CHECKING:
-    from chatkey_oauth.engine.authorize import AuthorizationRequest
     from chatkey_oauth.engine.clients import Client
     from chatkey_oauth.engine.grants import Grant, Issued
     from chatkey_oauth.engine.people import Person
+    from chatkey_oauth.engine.requests import AuthorizationRequest
 
 NEWEST = "v24.0"
 VERSION = re.compile(r"^/v\d+(\.\d+)?(?=/)")
@@ -81,16 +86,16 @@ class Imitated(Provider):
         Switch("graph-headers", True, "Graph answers carry `facebook-api-version` and `X-App-Usage`."),
     )
 
-    def routes(self) -> dict[str, Handler]:
+    def routes(self) -> dict[str, Route]:
         """The dialog, the Graph endpoints, and the keys of Limited Login."""
         return {
-            "GET /dialog/oauth": self.authorize,
-            "GET POST /oauth/access_token": self.token,
-            "GET /me": self.me,
-            "GET /debug_token": self.debug_token,
-            "DELETE /{user}/permissions": self.remove_permissions,
-            "GET /.well-known/openid-configuration": self.discovery,
-            "GET /.well-known/oauth/openid/jwks": self.jwks,
+            "GET /dialog/oauth": Route(Leg.AUTHORIZE, self.authorize),
+            "GET POST /oauth/access_token": Route(Leg.TOKEN, self.token),
+            "GET /me": Route(Leg.PROFILE, self.me),
+            "GET /debug_token": Route(Leg.PROFILE, self.debug_token),
+            "DELETE /{user}/permissions": Route(Leg.REVOKE, self.remove_permissions),
+            "GET /.well-known/openid-configuration": Route(Leg.DISCOVERY, self.discovery),
+            "GET /.well-known/oauth/openid/jwks": Route(Leg.KEYS, self.jwks),
         }
 
     def canonical(self, path: str) -> str:
@@ -115,11 +120,11 @@ class Imitated(Provider):
             }
         )
 
-    def client_refused(self, client_id: str | None) -> Exception:
+    def client_refused(self, client_id: str | None) -> Refusal:
         """A page that names the app id."""
         return ShownToPerson(400, "Invalid App ID", "The provided app ID does not look like a valid app ID.")
 
-    def redirect_refused(self, client: Client, call: Call) -> Exception:
+    def redirect_refused(self, client: Client, call: Call) -> Refusal:
         """A page that calls the address blocked."""
         text = "This redirect failed because the redirect URI is not white-listed in the app's client OAuth settings."
         return ShownToPerson(400, "URL blocked", text)
@@ -157,9 +162,9 @@ class Imitated(Provider):
             raise TokenRefused(Reason.CODE_UNKNOWN, "fb_exchange_token")
         return issue(self, issued.grant, None)
 
-    def token_body(self, issued: Issued) -> dict[str, Any]:
+    def token_body(self, issued: Issued, id_token: str | None) -> dict[str, Any]:
         """No scope, no refresh token, a lower-case type."""
-        body = super().token_body(issued) | {"token_type": "bearer"}
+        body = super().token_body(issued, id_token) | {"token_type": "bearer"}
         return {name: value for name, value in body.items() if name != "scope"}
 
     def token_refusal(self, call: Call, refusal: TokenRefused) -> Answer:

@@ -11,9 +11,12 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from chatkey_oauth.engine.call import Call, Handler
 from chatkey_oauth.engine.clients import is_printable
-from chatkey_oauth.engine.http import NO_STORE, Answer, Call, Handler, encode, json_answer, text_answer
-from chatkey_oauth.engine.provider import Provider, say
+from chatkey_oauth.engine.dialect import say
+from chatkey_oauth.engine.flows import Leg
+from chatkey_oauth.engine.http import NO_STORE, Answer, encode, json_answer, text_answer
+from chatkey_oauth.engine.provider import Provider
 from chatkey_oauth.engine.refusals import (
     CLIENT_REASONS,
     BearerRefused,
@@ -25,16 +28,17 @@ from chatkey_oauth.engine.refusals import (
     TokenRefused,
     Words,
 )
+from chatkey_oauth.engine.routing import Route
 from chatkey_oauth.engine.switches import Switch
 from chatkey_oauth.engine.token import client_of
 from chatkey_oauth.loopback import is_loopback
 from chatkey_oauth.providers import github_api
 
 if TYPE_CHECKING:
-    from chatkey_oauth.engine.authorize import AuthorizationRequest
     from chatkey_oauth.engine.clients import Client
     from chatkey_oauth.engine.grants import Grant, Issued
     from chatkey_oauth.engine.people import Person
+    from chatkey_oauth.engine.requests import AuthorizationRequest
 
 DOCS = "https://docs.github.com"
 REQUEST_ERRORS = f"{DOCS}/apps/managing-oauth-apps/troubleshooting-authorization-request-errors/#"
@@ -92,19 +96,19 @@ class Imitated(Provider):
         Switch("suspended", False, "The application is suspended: nobody is asked, its callback is told so."),
     )
 
-    def routes(self) -> dict[str, Handler]:
+    def routes(self) -> dict[str, Route]:
         """The login endpoints, the API, and metadata at both of its places. The root has no discovery document."""
         return {
-            "GET /login/oauth/authorize": self.authorize,
-            "GET POST /login/oauth/access_token": self.token,
-            "POST /login/device/code": self.device,
-            "GET /user": self.api(self.user),
-            "GET /user/emails": self.api(self.emails, ACCEPTED),
-            "POST /applications/{client_id}/token": self.api(self.check_token),
-            "DELETE /applications/{client_id}/token": self.api(self.delete_token),
-            "DELETE /applications/{client_id}/grant": self.api(self.delete_token),
-            "GET /.well-known/oauth-authorization-server/login/oauth": self.metadata,
-            "GET /login/oauth/.well-known/openid-configuration": self.metadata,
+            "GET /login/oauth/authorize": Route(Leg.AUTHORIZE, self.authorize),
+            "GET POST /login/oauth/access_token": Route(Leg.TOKEN, self.token),
+            "POST /login/device/code": Route(None, self.device),
+            "GET /user": Route(Leg.PROFILE, self.api(self.user)),
+            "GET /user/emails": Route(Leg.PROFILE, self.api(self.emails, ACCEPTED)),
+            "POST /applications/{client_id}/token": Route(Leg.PROFILE, self.api(self.check_token)),
+            "DELETE /applications/{client_id}/token": Route(Leg.REVOKE, self.api(self.delete_token)),
+            "DELETE /applications/{client_id}/grant": Route(Leg.REVOKE, self.api(self.delete_token)),
+            "GET /.well-known/oauth-authorization-server/login/oauth": Route(Leg.DISCOVERY, self.metadata),
+            "GET /login/oauth/.well-known/openid-configuration": Route(Leg.DISCOVERY, self.metadata),
         }
 
     def canonical(self, path: str) -> str:
@@ -139,7 +143,7 @@ class Imitated(Provider):
 
     # Authorization endpoint
 
-    def client_refused(self, client_id: str | None) -> Exception:
+    def client_refused(self, client_id: str | None) -> Refusal:
         """GitHub's 404 page."""
         return ShownToPerson(404, "Not Found", "There is no application with this client_id.")
 
@@ -150,7 +154,7 @@ class Imitated(Provider):
             uri == registered or lies_below(uri, registered, any_port=ports) for registered in client.redirect_uris
         )
 
-    def redirect_refused(self, client: Client, call: Call) -> Exception:
+    def redirect_refused(self, client: Client, call: Call) -> Refusal:
         """Reported to the registered address, never to the one asked for."""
         params = self.fault_params("redirect_uri_mismatch", MISMATCH)
         return SentBack(client.redirect_uris[0], self.callback(params, call.query))
@@ -197,7 +201,11 @@ class Imitated(Provider):
         body = {"error": "device_flow_disabled", "error_description": "Device Flow must be explicitly enabled."}
         return self.token_answer(call, body)
 
-    def token_body(self, issued: Issued) -> dict[str, Any]:
+    def brings_id_token(self, issued: Issued) -> bool:
+        """GitHub has no id_tokens, whatever is asked for."""
+        return False
+
+    def token_body(self, issued: Issued, id_token: str | None) -> dict[str, Any]:
         """Three members; the token does not expire."""
         scope = self.scope_separator.join(issued.grant.scopes)
         return {"access_token": issued.access, "token_type": "bearer", "scope": scope}

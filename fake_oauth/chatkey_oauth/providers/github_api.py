@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from chatkey_oauth.engine.grants import Grant
     from chatkey_oauth.engine.http import Headers
     from chatkey_oauth.engine.people import Person
-    from chatkey_oauth.engine.provider import Addresses
+    from chatkey_oauth.engine.world import Addresses
 
 
 def user(number: int, person: Person, addresses: Addresses, avatar: str, now: int) -> dict[str, Any]:

@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from chatkey_oauth.engine.http import NO_STORE, Answer, Call, Handler, Headers, json_answer
-from chatkey_oauth.engine.provider import Provider, say
+from chatkey_oauth.engine.call import Call
+from chatkey_oauth.engine.dialect import say
+from chatkey_oauth.engine.flows import Leg
+from chatkey_oauth.engine.http import NO_STORE, Answer, Headers, json_answer
+from chatkey_oauth.engine.provider import Provider
 from chatkey_oauth.engine.refusals import (
     CLIENT_REASONS,
     CODE_REASONS,
@@ -20,14 +23,15 @@ from chatkey_oauth.engine.refusals import (
     TokenRefused,
     Words,
 )
+from chatkey_oauth.engine.routing import Route
 from chatkey_oauth.engine.switches import Switch
 from chatkey_oauth.engine.text import fingerprint
 from chatkey_oauth.engine.token import client_of, own_token, required
 
 if TYPE_CHECKING:
-    from chatkey_oauth.engine.authorize import AuthorizationRequest
     from chatkey_oauth.engine.grants import Grant, Issued
     from chatkey_oauth.engine.people import Person
+    from chatkey_oauth.engine.requests import AuthorizationRequest
 
 BAD_CLIENT = (
     "Client authentication failed due to unknown client, no client authentication included, or unsupported "
@@ -87,19 +91,19 @@ class Imitated(Provider):
         Switch("blocked", False, "Whoever signs in is blocked, which the API tells and the login does not."),
     )
 
-    def routes(self) -> dict[str, Handler]:
+    def routes(self) -> dict[str, Route]:
         """Doorkeeper's endpoints, OpenID Connect's, and the API's user."""
         return {
-            "GET /.well-known/openid-configuration": self.discovery,
-            "GET /.well-known/oauth-authorization-server": self.discovery,
-            "GET /oauth/authorize": self.authorize,
-            "POST /oauth/token": self.token,
-            "POST /oauth/revoke": self.revoke,
-            "POST /oauth/introspect": self.introspect,
-            f"GET POST {USERINFO}": self.userinfo,
-            "GET /oauth/discovery/keys": self.jwks,
-            "GET /oauth/token/info": self.token_info,
-            "GET /api/v4/user": self.user,
+            "GET /.well-known/openid-configuration": Route(Leg.DISCOVERY, self.discovery),
+            "GET /.well-known/oauth-authorization-server": Route(Leg.DISCOVERY, self.discovery),
+            "GET /oauth/authorize": Route(Leg.AUTHORIZE, self.authorize),
+            "POST /oauth/token": Route(Leg.TOKEN, self.token),
+            "POST /oauth/revoke": Route(Leg.REVOKE, self.revoke),
+            "POST /oauth/introspect": Route(Leg.PROFILE, self.introspect),
+            "GET POST /oauth/userinfo": Route(Leg.PROFILE, self.userinfo),
+            "GET /oauth/discovery/keys": Route(Leg.KEYS, self.jwks),
+            "GET /oauth/token/info": Route(Leg.PROFILE, self.token_info),
+            "GET /api/v4/user": Route(Leg.PROFILE, self.user),
         }
 
     def discovery(self, call: Call) -> Answer:
@@ -134,7 +138,7 @@ class Imitated(Provider):
             }
         )
 
-    def client_refused(self, client_id: str | None) -> Exception:
+    def client_refused(self, client_id: str | None) -> Refusal:
         """A page with 401."""
         return ShownToPerson(401, "invalid_client", BAD_CLIENT)
 
@@ -152,9 +156,9 @@ class Imitated(Provider):
         """The refusal in Doorkeeper's words."""
         return self.fault_params("access_denied", "The resource owner or authorization server denied the request.")
 
-    def token_body(self, issued: Issued) -> dict[str, Any]:
+    def token_body(self, issued: Issued, id_token: str | None) -> dict[str, Any]:
         """With the time of issue."""
-        return super().token_body(issued) | {"created_at": issued.issued_at}
+        return super().token_body(issued, id_token) | {"created_at": issued.issued_at}
 
     def token_refusal(self, call: Call, refusal: TokenRefused) -> Answer:
         """With the header that says the same as the body."""

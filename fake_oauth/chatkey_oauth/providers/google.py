@@ -6,9 +6,12 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from chatkey_oauth.engine.authorize import split_scopes
-from chatkey_oauth.engine.http import Answer, Call, Handler, Headers, json_answer
-from chatkey_oauth.engine.provider import Provider, say
+from chatkey_oauth.engine.call import Call
+from chatkey_oauth.engine.dialect import say
+from chatkey_oauth.engine.flows import Leg
+from chatkey_oauth.engine.http import Answer, Headers, json_answer
+from chatkey_oauth.engine.provider import Provider
+from chatkey_oauth.engine.reading import split_scopes
 from chatkey_oauth.engine.refusals import (
     CLIENT_REASONS,
     CODE_REASONS,
@@ -19,13 +22,14 @@ from chatkey_oauth.engine.refusals import (
     ShownToPerson,
     Words,
 )
+from chatkey_oauth.engine.routing import Route
 from chatkey_oauth.engine.switches import Switch
 from chatkey_oauth.providers import google_people
 
 if TYPE_CHECKING:
-    from chatkey_oauth.engine.authorize import AuthorizationRequest
     from chatkey_oauth.engine.grants import Grant, Issued
     from chatkey_oauth.engine.people import Person
+    from chatkey_oauth.engine.requests import AuthorizationRequest
 
 SCOPE_URLS = {
     "email": "https://www.googleapis.com/auth/userinfo.email",
@@ -70,27 +74,27 @@ class Imitated(Provider):
         Switch("www-authenticate", True, "A refusal of userinfo has the header `WWW-Authenticate`."),
     )
 
-    def routes(self) -> dict[str, Handler]:
+    def routes(self) -> dict[str, Route]:
         """Discovery, the authorization endpoint and its older spelling, four spellings of token and of userinfo."""
         return {
-            "GET /.well-known/openid-configuration": self.discovery,
-            "GET /o/oauth2/v2/auth": self.authorize,
-            "GET /o/oauth2/auth": self.authorize,
-            "POST /token": self.token,
-            "POST /o/oauth2/token": self.token,
-            "POST /oauth2/v4/token": self.token,
-            "POST /oauth2/v3/token": self.token,
-            "GET POST /v1/userinfo": self.userinfo,
-            "GET POST /oauth2/v3/userinfo": self.userinfo,
-            "GET POST /oauth2/v2/userinfo": self.userinfo_v2,
-            "GET POST /oauth2/v1/userinfo": self.userinfo_v2,
-            "GET /userinfo/v2/me": self.userinfo_v2,
-            "GET /v1/people/me": self.people_me,
-            "GET /oauth2/v3/certs": self.jwks,
-            "GET /oauth2/v1/certs": self.certificates,
-            "POST /revoke": self.revoke,
-            "GET POST /o/oauth2/revoke": self.revoke,
-            "POST /device/code": self.device,
+            "GET /.well-known/openid-configuration": Route(Leg.DISCOVERY, self.discovery),
+            "GET /o/oauth2/v2/auth": Route(Leg.AUTHORIZE, self.authorize),
+            "GET /o/oauth2/auth": Route(Leg.AUTHORIZE, self.authorize),
+            "POST /token": Route(Leg.TOKEN, self.token),
+            "POST /o/oauth2/token": Route(Leg.TOKEN, self.token),
+            "POST /oauth2/v4/token": Route(Leg.TOKEN, self.token),
+            "POST /oauth2/v3/token": Route(Leg.TOKEN, self.token),
+            "GET POST /v1/userinfo": Route(Leg.PROFILE, self.userinfo),
+            "GET POST /oauth2/v3/userinfo": Route(Leg.PROFILE, self.userinfo),
+            "GET POST /oauth2/v2/userinfo": Route(Leg.PROFILE, self.userinfo_v2),
+            "GET POST /oauth2/v1/userinfo": Route(Leg.PROFILE, self.userinfo_v2),
+            "GET /userinfo/v2/me": Route(Leg.PROFILE, self.userinfo_v2),
+            "GET /v1/people/me": Route(Leg.PROFILE, self.people_me),
+            "GET /oauth2/v3/certs": Route(Leg.KEYS, self.jwks),
+            "GET /oauth2/v1/certs": Route(Leg.KEYS, self.certificates),
+            "POST /revoke": Route(Leg.REVOKE, self.revoke),
+            "GET POST /o/oauth2/revoke": Route(Leg.REVOKE, self.revoke),
+            "POST /device/code": Route(None, self.device),
         }
 
     def discovery(self, call: Call) -> Answer:
@@ -129,7 +133,7 @@ class Imitated(Provider):
             headers=(("cache-control", "public, max-age=3600"),),
         )
 
-    def client_refused(self, client_id: str | None) -> Exception:
+    def client_refused(self, client_id: str | None) -> Refusal:
         """A page with 401 for an unknown client."""
         if client_id:
             return ShownToPerson(401, "invalid_client", "The OAuth client was not found.")
@@ -176,10 +180,10 @@ class Imitated(Provider):
             scopes = (*scopes, *sorted(before.allowed))
         return tuple(dict.fromkeys((*scopes, *(["openid"] if "email" in short(scopes) else []))))
 
-    def token_body(self, issued: Issued) -> dict[str, Any]:
+    def token_body(self, issued: Issued, id_token: str | None) -> dict[str, Any]:
         """Scopes are expanded in the answer."""
         scope = " ".join(dict.fromkeys(SCOPE_URLS.get(scope, scope) for scope in issued.grant.scopes))
-        return super().token_body(issued) | {"scope": scope}
+        return super().token_body(issued, id_token) | {"scope": scope}
 
     def id_claims(self, issued: Issued) -> dict[str, Any]:
         """The profile is in the id_token too."""

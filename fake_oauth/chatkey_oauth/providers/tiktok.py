@@ -8,8 +8,11 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from chatkey_oauth.engine.http import Answer, Call, Handler, json_answer
-from chatkey_oauth.engine.provider import Lives, Provider, say
+from chatkey_oauth.engine.call import Call
+from chatkey_oauth.engine.dialect import say
+from chatkey_oauth.engine.flows import Leg
+from chatkey_oauth.engine.http import Answer, json_answer
+from chatkey_oauth.engine.provider import Provider
 from chatkey_oauth.engine.refusals import (
     CLIENT_REASONS,
     CODE_REASONS,
@@ -17,19 +20,22 @@ from chatkey_oauth.engine.refusals import (
     BearerRefused,
     Problem,
     Reason,
+    Refusal,
     ShownToPerson,
     TokenRefused,
     Words,
 )
+from chatkey_oauth.engine.routing import Route
 from chatkey_oauth.engine.switches import Switch
 from chatkey_oauth.engine.text import fingerprint
 from chatkey_oauth.engine.token import own_token
+from chatkey_oauth.engine.world import Lives
 
 if TYPE_CHECKING:
-    from chatkey_oauth.engine.authorize import AuthorizationRequest
     from chatkey_oauth.engine.clients import Client
     from chatkey_oauth.engine.grants import Grant, Issued
     from chatkey_oauth.engine.people import Person
+    from chatkey_oauth.engine.requests import AuthorizationRequest
 
 MALFORMED: Final = Words(200, "invalid_request", "The request parameters are malformed.")
 LOOPBACK_PORT: Final = re.compile(r"^(https?://(?:localhost|127\.0\.0\.1)):\*(?=/|$)")
@@ -77,13 +83,13 @@ class Imitated(Provider):
         Switch("err-code", False, "The callback of a refusal carries `errCode` and `error_type` too."),
     )
 
-    def routes(self) -> dict[str, Handler]:
+    def routes(self) -> dict[str, Route]:
         """Every path is served with and without a slash at its end."""
         return {
-            "GET /v2/auth/authorize": self.authorize,
-            "POST /v2/oauth/token": self.token,
-            "POST /v2/oauth/revoke": self.revoke,
-            "GET /v2/user/info": self.user,
+            "GET /v2/auth/authorize": Route(Leg.AUTHORIZE, self.authorize),
+            "POST /v2/oauth/token": Route(Leg.TOKEN, self.token),
+            "POST /v2/oauth/revoke": Route(Leg.REVOKE, self.revoke),
+            "GET /v2/user/info": Route(Leg.PROFILE, self.user),
         }
 
     def canonical(self, path: str) -> str:
@@ -92,7 +98,7 @@ class Imitated(Provider):
 
     # Authorization endpoint
 
-    def client_refused(self, client_id: str | None) -> Exception:
+    def client_refused(self, client_id: str | None) -> Refusal:
         """A page that names the parameter."""
         return blamed("client_key", "unauthorized_client")
 
@@ -102,7 +108,7 @@ class Imitated(Provider):
             return True
         return client.kind == "desktop" and any(same_but_port(uri, known) for known in client.redirect_uris)
 
-    def redirect_refused(self, client: Client, call: Call) -> Exception:
+    def redirect_refused(self, client: Client, call: Call) -> Refusal:
         """A page that names the parameter."""
         return blamed("redirect_uri")
 
@@ -148,7 +154,7 @@ class Imitated(Provider):
         params = super().token_params(call)
         return params | {"client_id": params.get("client_key", "")}
 
-    def token_body(self, issued: Issued) -> dict[str, Any]:
+    def token_body(self, issued: Issued, id_token: str | None) -> dict[str, Any]:
         """With the id of the person, and how long the refresh token lives."""
         lives = self.lives()
         return {

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from chatkey_oauth.engine.call import Call
+from chatkey_oauth.engine.dialect import say
+from chatkey_oauth.engine.flows import Leg
 from chatkey_oauth.engine.grants import Ring
-from chatkey_oauth.engine.http import Answer, Call, Handler, Headers, json_answer
-from chatkey_oauth.engine.provider import Provider, say
+from chatkey_oauth.engine.http import Answer, Headers, json_answer
+from chatkey_oauth.engine.provider import Provider
 from chatkey_oauth.engine.refusals import (
     CODE_REASONS,
     BearerRefused,
@@ -19,16 +22,17 @@ from chatkey_oauth.engine.refusals import (
     TokenRefused,
     Words,
 )
+from chatkey_oauth.engine.routing import Route
 from chatkey_oauth.engine.switches import Switch
 from chatkey_oauth.engine.token import own_token, required
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from chatkey_oauth.engine.authorize import AuthorizationRequest
     from chatkey_oauth.engine.grants import Grant, Issued
     from chatkey_oauth.engine.people import Person
-    from chatkey_oauth.engine.provider import Addresses, World
+    from chatkey_oauth.engine.requests import AuthorizationRequest
+    from chatkey_oauth.engine.world import Addresses, World
 
 PROBLEMS = "https://api.twitter.com/2/problems"
 GIVEN = ("id", "name", "username")
@@ -110,14 +114,14 @@ class Imitated(Provider):
         super().reset()
         self._windows.clear()
 
-    def routes(self) -> dict[str, Handler]:
+    def routes(self) -> dict[str, Route]:
         """Four endpoints, the same at both families of hosts, and the avatars in their two sizes."""
         return {
-            "GET /i/oauth2/authorize": self.authorize,
-            "POST /2/oauth2/token": self.token,
-            "POST /2/oauth2/revoke": self.revoke,
-            "GET /2/users/me": self.user,
-            "GET /profile_images/{person}": self.avatar,
+            "GET /i/oauth2/authorize": Route(Leg.AUTHORIZE, self.authorize),
+            "POST /2/oauth2/token": Route(Leg.TOKEN, self.token),
+            "POST /2/oauth2/revoke": Route(Leg.REVOKE, self.revoke),
+            "GET /2/users/me": Route(Leg.PROFILE, self.user),
+            "GET /profile_images/{person}": Route(None, self.avatar),
         }
 
     # Authorization endpoint
@@ -156,9 +160,9 @@ class Imitated(Provider):
         """Only offline access brings a refresh token."""
         return "offline.access" in request.scopes
 
-    def token_body(self, issued: Issued) -> dict[str, Any]:
+    def token_body(self, issued: Issued, id_token: str | None) -> dict[str, Any]:
         """In X's order."""
-        body = super().token_body(issued)
+        body = super().token_body(issued, id_token)
         order = ("token_type", "expires_in", "access_token", "scope", "refresh_token")
         return {name: body[name] for name in order if name in body} | {"token_type": "bearer"}
 

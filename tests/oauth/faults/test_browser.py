@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chatkey_oauth.engine.http import Call
+from chatkey_oauth.engine.call import Call
 from chatkey_oauth.faults.rules import Rule
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from chatkey_oauth.engine.http import pairs
+from chatkey_oauth.engine.call import pairs
 from chatkey_oauth.engine.refusals import Reason
 from chatkey_oauth.faults.rules import Rule
 from chatkey_oauth.providers import NAMES

@@ -9,9 +9,9 @@ import httpx
 import pytest
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-from chatkey_oauth.engine.apple_secret import public_key
 from chatkey_oauth.engine.signing import make_key
 from chatkey_oauth.providers import NAMES
+from chatkey_oauth.providers.apple_secret import public_key
 from chatkey_oauth.ready_made import READY_MADE
 
 if TYPE_CHECKING:

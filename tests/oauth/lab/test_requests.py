@@ -10,8 +10,8 @@ import httpx
 import pytest
 
 from chatkey_oauth.engine.grants import RING
-from chatkey_oauth.lab.log import RING as LOG_RING
 from chatkey_oauth.providers import NAMES
+from chatkey_oauth.request_log import RING as LOG_RING
 
 if TYPE_CHECKING:
     from tests.oauth.conftest import Visitor

@@ -15,7 +15,7 @@ from chatkey_oauth.engine.flows import Leg
 from chatkey_oauth.engine.text import clean, fingerprint
 
 if TYPE_CHECKING:
-    from chatkey_oauth.engine.http import Answer, Call
+    from chatkey_oauth.engine.call import Call
 
 RING: Final = 2000
 """How many requests are remembered."""
@@ -99,8 +99,8 @@ class RequestLog:
         self._news = asyncio.Event()
         self.last = 0
 
-    def add(self, provider: str, call: Call, answer: Answer) -> None:
-        """Write a request down and wake whoever waits."""
+    def add(self, provider: str, call: Call, status: int, leg: Leg | None, flow: str | None) -> None:
+        """Write a request down, and which part of which login it was, and wake whoever waits."""
         self.last += 1
         authorization, client_id = redact_authorization(call.headers.get("authorization", ""))
         self._entries.append(
@@ -115,9 +115,9 @@ class RequestLog:
                 headers={name: clean(call.headers[name]) for name in HEADERS if name in call.headers},
                 authorization=authorization,
                 client_id=clean(named_client(call) or client_id),
-                status=answer.status,
-                flow=call.flow,
-                leg=call.leg,
+                status=status,
+                flow=flow,
+                leg=leg,
             )
         )
         self._news.set()

@@ -1,0 +1,91 @@
+"""One request as a plain value, with the hooks it carries along."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from functools import cached_property, lru_cache
+from urllib.parse import parse_qsl
+
+from chatkey_oauth.engine.hooks import UNTOUCHED, Hooks
+from chatkey_oauth.engine.http import Answer
+
+
+class Call:
+    """A request. Names of headers are lower-case; of a repeated parameter the last value counts.
+
+    Parameters keep bytes that are not UTF-8 as surrogate escapes, so that `state` is echoed byte for byte. Whoever
+    answers offers each step of the way to the `hooks`.
+    """
+
+    hooks: Hooks = UNTOUCHED
+
+    def __init__(
+        self,
+        method: str,
+        path: str,
+        query_string: str = "",
+        headers: Mapping[str, str] | None = None,
+        body: bytes = b"",
+    ) -> None:
+        self.method = method
+        self.path = path
+        self.query_string = query_string
+        self.headers = headers or {}
+        self.body = body
+
+    def watched(self, hooks: Hooks) -> Call:
+        """The same request with these hooks; what was read of it already stays read."""
+        watched = Call.__new__(Call)
+        vars(watched).update(vars(self), hooks=hooks)
+        return watched
+
+    @cached_property
+    def query(self) -> dict[str, str]:
+        """The parameters of the address."""
+        return dict(query_pairs(self.query_string))
+
+    @cached_property
+    def form_pairs(self) -> list[tuple[str, str]]:
+        """The parameters of a form body, in order and with repetitions."""
+        return [] if self.is_json else pairs(self.body.decode("ascii", "surrogateescape"))
+
+    @cached_property
+    def form(self) -> dict[str, str]:
+        """The parameters of the body; the text members of a JSON object count too."""
+        return self._json_members() if self.is_json else dict(self.form_pairs)
+
+    @property
+    def is_json(self) -> bool:
+        """Tell whether the body says it is JSON."""
+        return "json" in self.headers.get("content-type", "").lower()
+
+    def _json_members(self) -> dict[str, str]:
+        try:
+            body = json.loads(self.body)
+        except (ValueError, RecursionError):
+            return {}
+        return {k: v for k, v in body.items() if isinstance(v, str)} if isinstance(body, dict) else {}
+
+    def cookie(self, name: str) -> str | None:
+        """The value of a cookie, or None."""
+        for part in self.headers.get("cookie", "").split(";"):
+            key, _, value = part.strip().partition("=")
+            if key == name:
+                return value
+        return None
+
+
+Handler = Callable[[Call], Answer]
+"""An endpoint: a function from the request to its answer."""
+
+
+def pairs(text: str) -> list[tuple[str, str]]:
+    """Parse form-encoded text without losing blank values or bytes."""
+    return parse_qsl(text, keep_blank_values=True, errors="surrogateescape") if text else []
+
+
+@lru_cache(maxsize=64)
+def query_pairs(text: str) -> tuple[tuple[str, str], ...]:
+    """Parse a query, which comes twice in a login: the consent form brings that of the request along."""
+    return tuple(pairs(text))

@@ -1,0 +1,73 @@
+"""What lies behind the access token: whose token it is, and what that person is called here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from chatkey_oauth.engine.dialect.common import Common
+from chatkey_oauth.engine.refusals import BearerRefused, Problem
+
+if TYPE_CHECKING:
+    from chatkey_oauth.engine.call import Call
+    from chatkey_oauth.engine.grants import Grant, Issued
+    from chatkey_oauth.engine.http import Answer
+    from chatkey_oauth.engine.people import Person
+
+
+class ProfileDialect(Common):
+    """How an access token is presented, and how people are told apart."""
+
+    query_tokens: ClassVar[bool] = False
+    """Whether an access token may come as the parameter `access_token`."""
+    numeric_subjects: ClassVar[bool] = False
+    """Whether subject ids are numbers."""
+
+    def bearer(self, call: Call, *needed: str) -> Issued:
+        """The access token of a request, which must carry one of the needed scopes. Raises `BearerRefused`."""
+        text = self.bearer_text(call)
+        if not text:
+            raise BearerRefused(Problem.MISSING)
+        issued = self.grants.access.get(text)
+        if issued is None or self.world.people.get(issued.grant.person_id) is None:
+            raise BearerRefused(Problem.UNKNOWN)
+        if issued.is_revoked:
+            raise BearerRefused(Problem.REVOKED)
+        if issued.expires_at is not None and issued.expires_at <= self.world.clock():
+            raise BearerRefused(Problem.EXPIRED)
+        if needed and not set(needed).intersection(issued.grant.scopes):
+            raise BearerRefused(Problem.SCOPE, needed[0])
+        return issued
+
+    def bearer_text(self, call: Call) -> str | None:
+        """The access token of a request, as it came."""
+        scheme, _, credentials = call.headers.get("authorization", "").partition(" ")
+        if scheme.lower() in {"bearer", "token"}:
+            return credentials.strip()
+        return (call.query.get("access_token") or call.form.get("access_token")) if self.query_tokens else None
+
+    def bearer_refusal(self, refusal: BearerRefused) -> Answer:
+        """A refusal of the endpoints behind the access token, in the provider's words."""
+        raise NotImplementedError
+
+    def person(self, grant: Grant) -> Person:
+        """Who approved. The lab may have removed them since: then the token is as good as unknown."""
+        person = self.world.people.get(grant.person_id)
+        if person is None:
+            raise BearerRefused(Problem.UNKNOWN)
+        return person if grant.first else person.later
+
+    def subject(self, person: Person, client_id: str) -> str:
+        """The subject id as text: the person's own for this provider, or one derived from it."""
+        return person.subjects.get(self.name) or self.derived_subject(person, client_id)
+
+    def derived_subject(self, person: Person, client_id: str) -> str:
+        """A subject id in the provider's format."""
+        raise NotImplementedError
+
+    def picture(self, person: Person) -> str | None:
+        """The address of a person's avatar, which the fake serves itself; None for who has no picture."""
+        return self.portrait(person) if person.picture else None
+
+    def portrait(self, person: Person) -> str:
+        """The address of an avatar for anybody, as of providers that draw one for who has no picture."""
+        return f"{self.addresses.browser}/avatars/{person.id}.svg"

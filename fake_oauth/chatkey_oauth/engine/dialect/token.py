@@ -1,0 +1,104 @@
+"""The token endpoint: how clients prove themselves, what is issued, and the words of every refusal."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from chatkey_oauth.engine.dialect.common import Common
+from chatkey_oauth.engine.http import NO_STORE, Answer, json_answer
+from chatkey_oauth.engine.refusals import Reason, TokenRefused, Words
+from chatkey_oauth.engine.text import same
+from chatkey_oauth.engine.world import Lives
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from chatkey_oauth.engine.call import Call
+    from chatkey_oauth.engine.clients import Client
+    from chatkey_oauth.engine.grants import Grant, Issued
+
+
+class TokenDialect(Common):
+    """What the token endpoint takes, and what it answers."""
+
+    basic_auth: ClassVar[bool] = True
+    """Whether a client may prove itself by a Basic header; where not, the header is ignored."""
+    body_auth: ClassVar[bool] = True
+    """Whether a secret among the parameters counts."""
+    json_bodies: ClassVar[bool] = False
+    """Whether the parameters may come as JSON."""
+    grant_type_required: ClassVar[bool] = True
+    rotates: ClassVar[bool] = True
+    """Whether a refresh token serves once and brings the next."""
+    reuse_revokes: ClassVar[bool] = False
+    """Whether a code that comes twice takes back what it brought."""
+    code_life: ClassVar[int] = 600
+    access_life: ClassVar[int | None] = 3600
+    refresh_life: ClassVar[int | None] = None
+    code_shape: ClassVar[re.Pattern[str]] = re.compile(r".+", re.DOTALL)
+    words: ClassVar[Mapping[Reason, Words]]
+    """How each refusal is put."""
+
+    def lives(self) -> Lives:
+        """How long what is issued now will live."""
+        return Lives(self.code_life, self.access_life, self.refresh_life)
+
+    def proves(self, client: Client, secret: str) -> bool:
+        """Whether a secret proves a client. May raise `TokenRefused` to say why it does not."""
+        return same(client.client_secret, secret)
+
+    def token_params(self, call: Call) -> dict[str, str]:
+        """The token request's parameters. Raises `TokenRefused` for a body of the wrong type."""
+        if call.is_json and not self.json_bodies:
+            raise TokenRefused(Reason.CONTENT_TYPE, "content-type")
+        return call.form
+
+    def other_grant(self, client: Client, params: Mapping[str, str]) -> Issued:
+        """A grant type of this provider's own. Raises `TokenRefused` for one it does not know."""
+        del client, params
+        raise TokenRefused(Reason.GRANT_TYPE, "grant_type")
+
+    def before_issue(self, grant: Grant) -> None:
+        """A last condition for a token in exchange for a code. Raises `TokenRefused`."""
+        del grant
+
+    def token_body(self, issued: Issued, id_token: str | None) -> dict[str, Any]:
+        """The members of the token answer; `id_token` is there where one is due."""
+        body: dict[str, Any] = {"access_token": issued.access, "token_type": "Bearer"}
+        if issued.expires_at is not None:
+            body["expires_in"] = issued.expires_at - issued.issued_at
+        if issued.refresh is not None:
+            body["refresh_token"] = issued.refresh
+        body["scope"] = self.scope_separator.join(issued.grant.scopes)
+        return body if id_token is None else body | {"id_token": id_token}
+
+    def token_answer(self, call: Call, body: Mapping[str, Any], status: int = 200) -> Answer:
+        """The token endpoint's encoding."""
+        del call
+        return json_answer(body, status, NO_STORE)
+
+    def token_refusal(self, call: Call, refusal: TokenRefused) -> Answer:
+        """A refusal of the token endpoint in the provider's words."""
+        words = self.words[refusal.reason]
+        body = {"error": words.error}
+        if words.description is not None:
+            body["error_description"] = words.description.replace("{member}", refusal.member)
+        return self.token_answer(call, body, words.status)
+
+    def new_code(self) -> str:
+        """A fresh authorization code in the provider's format."""
+        raise NotImplementedError
+
+    def new_access_token(self) -> str:
+        """A fresh access token in the provider's format."""
+        raise NotImplementedError
+
+    def new_refresh_token(self) -> str:
+        """A fresh refresh token in the provider's format."""
+        raise NotImplementedError
+
+
+def say(words: Words, reasons: Iterable[Reason]) -> dict[Reason, Words]:
+    """The same words for several reasons."""
+    return dict.fromkeys(reasons, words)

@@ -1,0 +1,112 @@
+"""Reading an authorization request (RFC 6749 4.1.1): what is in it, and which fault goes where."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+from chatkey_oauth.engine.clients import is_printable
+from chatkey_oauth.engine.grants import Challenge
+from chatkey_oauth.engine.refusals import SentBack, ShownToPerson
+from chatkey_oauth.engine.requests import AuthorizationRequest
+
+if TYPE_CHECKING:
+    from chatkey_oauth.engine.call import Call
+    from chatkey_oauth.engine.clients import Client
+    from chatkey_oauth.engine.dialect import Dialect
+
+METHODS: Final = {"s256": "S256", "plain": "plain"}
+"""The PKCE methods by how they may be spelt, in any case."""
+
+
+def read(provider: Dialect, call: Call) -> AuthorizationRequest:
+    """Check a request in the order that keeps it from being an open redirector: client, redirect URI, the rest."""
+    query = call.query
+    client = provider.world.clients.get(provider.name, query.get(provider.client_parameter, ""))
+    if client is None:
+        raise provider.client_refused(query.get(provider.client_parameter))
+    redirect_uri = read_redirect_uri(provider, client, call)
+    for name in provider.required_params:
+        if not query.get(name):
+            raise fault(provider, query, redirect_uri, "invalid_request", f"Missing required parameter: {name}.")
+    request = AuthorizationRequest(
+        client=client,
+        redirect_uri=redirect_uri,
+        response_mode=read_response(provider, query, redirect_uri),
+        scopes=read_scopes(provider, query, redirect_uri),
+        challenge=read_challenge(provider, client, query, redirect_uri),
+        query=query,
+    )
+    provider.check_request(request)
+    return request
+
+
+def read_redirect_uri(provider: Dialect, client: Client, call: Call) -> str:
+    """The registered URI asked for, or the first one where the parameter is optional."""
+    uri = call.query.get("redirect_uri")
+    if uri is None and not provider.redirect_uri_required:
+        return client.redirect_uris[0]
+    if uri is None:
+        raise ShownToPerson(400, "invalid_request", "Missing required parameter: redirect_uri.")
+    if not is_printable(uri) or not (client.leads_home(uri) or provider.redirect_allowed(client, uri)):
+        raise provider.redirect_refused(client, call)
+    return uri
+
+
+def read_response(provider: Dialect, query: Mapping[str, str], redirect_uri: str) -> str:
+    """The response mode, for a response type this provider knows."""
+    response_type = query.get("response_type")
+    if response_type is None and provider.response_type_required:
+        raise fault(provider, query, redirect_uri, "invalid_request", "Missing required parameter: response_type.")
+    if response_type not in {None, *provider.response_types}:
+        description = "The authorization server does not support this response type."
+        raise fault(provider, query, redirect_uri, "unsupported_response_type", description)
+    mode = query.get("response_mode", "query")
+    if mode not in provider.response_modes:
+        description = "The authorization server does not support this response mode."
+        raise fault(provider, query, redirect_uri, "unsupported_response_mode", description)
+    return mode
+
+
+def read_scopes(provider: Dialect, query: Mapping[str, str], redirect_uri: str) -> tuple[str, ...]:
+    """The scopes asked for."""
+    asked = query.get("scope", provider.default_scope)
+    if asked is None:
+        raise fault(provider, query, redirect_uri, "invalid_scope", "Missing required parameter: scope.")
+    scopes = split_scopes(asked)
+    known = not provider.strict_scopes or provider.scopes.keys() >= set(scopes)
+    if not known or not all(map(is_printable, scopes)):
+        description = "The requested scope is invalid, unknown, or malformed."
+        raise fault(provider, query, redirect_uri, "invalid_scope", description)
+    return scopes
+
+
+def split_scopes(text: str) -> tuple[str, ...]:
+    """Scopes separated by spaces, commas or plus signs, each once."""
+    return tuple(dict.fromkeys(part for part in re.split(r"[ ,+]+", text) if part))
+
+
+def read_challenge(provider: Dialect, client: Client, query: Mapping[str, str], redirect_uri: str) -> Challenge | None:
+    """The PKCE challenge; the method `plain` where none is named (RFC 7636 4.3)."""
+    value = query.get("code_challenge")
+    if not value or provider.ignores_challenge():
+        if provider.needs_challenge(client):
+            raise fault(provider, query, redirect_uri, "invalid_request", "Missing required parameter: code_challenge.")
+        return None
+    method = METHODS.get(query.get("code_challenge_method", "plain").lower())
+    if method not in provider.challenge_methods:
+        description = f"The code_challenge_method must be {' or '.join(provider.challenge_methods)}."
+        raise fault(provider, query, redirect_uri, "invalid_request", description)
+    return Challenge(value, provider.comparison(client, method))
+
+
+def fault(
+    provider: Dialect, query: Mapping[str, str], redirect_uri: str, error: str, description: str
+) -> ShownToPerson | SentBack:
+    """A fault of the request, on the provider's page or back to the client, whichever this provider does."""
+    if provider.shows_fault(error):
+        return ShownToPerson(400, error, description)
+    mode = query.get("response_mode", "query")
+    params = provider.callback(provider.fault_params(error, description), query)
+    return SentBack(redirect_uri, params, mode if mode in provider.response_modes else "query")

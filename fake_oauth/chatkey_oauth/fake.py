@@ -1,0 +1,113 @@
+"""One running fake: its providers under their names, its people and applications, and what it remembers."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+from chatkey_oauth.engine.approval import Approval
+from chatkey_oauth.engine.clients import Clients
+from chatkey_oauth.engine.flows import Flows
+from chatkey_oauth.engine.http import Answer, text_answer
+from chatkey_oauth.engine.pages import index_page
+from chatkey_oauth.engine.people import People
+from chatkey_oauth.engine.switches import Switches
+from chatkey_oauth.engine.world import Addresses, World
+from chatkey_oauth.providers import NAMES, check_client, declared_switches, load
+from chatkey_oauth.request_log import RequestLog
+
+if TYPE_CHECKING:
+    from chatkey_oauth.clock import Clock
+    from chatkey_oauth.engine.call import Call
+    from chatkey_oauth.engine.provider import Provider
+    from chatkey_oauth.faults.rules import Faults
+    from chatkey_oauth.faults.watch import Watch
+    from chatkey_oauth.settings import Settings
+
+WELL_KNOWN: Final = re.compile(r"/\.well-known/([a-z-]+)/([a-z]+)(/.*)?")
+
+
+class Fake:
+    """One running fake, which answers requests without a framework. While its lab is on, a watch attends to them."""
+
+    def __init__(self, settings: Settings, clock: Clock) -> None:
+        self.settings = settings
+        self.clock = clock
+        people, switches = People(), Switches(declared_switches, settings.switches)
+        approval = Approval(people, settings.auto_approve or None)
+        self.world = World(clock, Clients(settings.clients, check_client), people, switches, approval)
+        self.log = RequestLog(clock)
+        self._providers: dict[str, Provider] = {}
+
+    @cached_property
+    def watch(self) -> Watch:
+        """What attends to every request while the lab is on."""
+        from chatkey_oauth.faults.catalogue import FAULTS
+        from chatkey_oauth.faults.rules import Faults
+        from chatkey_oauth.faults.watch import Watch
+
+        clock, random = self.world.clock, self.world.random
+        return Watch(Flows(clock, random), Faults(clock, random, NAMES, FAULTS))
+
+    @property
+    def flows(self) -> Flows:
+        """The login attempts that were seen while the lab is on."""
+        return self.watch.flows
+
+    @property
+    def faults(self) -> Faults:
+        """The faults that are armed while the lab is on."""
+        return self.watch.faults
+
+    def provider(self, name: str) -> Provider:
+        """A provider of `NAMES`, made when it is first asked for."""
+        if name not in self._providers:
+            self._providers[name] = load(name)(self.world, self.addresses(name))
+        return self._providers[name]
+
+    def addresses(self, name: str) -> Addresses:
+        """Where a provider is, for whom."""
+        settings = self.settings
+        return Addresses(settings.browser_base(name), settings.server_base(name), settings.issuer(name))
+
+    def reset(self) -> None:
+        """Return to the state after the start. Signing keys stay, so that what others cached of them holds."""
+        self.clock.reset()
+        self.world.clients.reset()
+        self.world.people.reset()
+        self.world.switches.reset()
+        self.world.approval.reset()
+        for provider in self._providers.values():
+            provider.reset()
+        if self.settings.lab:
+            self.watch.clear()
+        self.log.clear()
+
+    def answer(self, call: Call) -> Answer:
+        """Hand a request to its provider, and write it down while the lab is on."""
+        name, path = provider_path(call.path)
+        if name not in NAMES:
+            return self._front(call)
+        call.path = path
+        provider = self.provider(name)
+        if not self.settings.lab:
+            return provider.respond(call)
+        attended = self.watch.attend(provider, call)
+        self.log.add(name, call, attended.answer.status, attended.leg, attended.flow)
+        return attended.answer
+
+    def _front(self, call: Call) -> Answer:
+        if call.path != "/":
+            return text_answer(f"There is nothing at {call.path}. Providers: {', '.join(NAMES)}.", 404)
+        places = {load(name).label: self.addresses(name).browser for name in NAMES}
+        return index_page(places, lab=self.settings.lab)
+
+
+def provider_path(path: str) -> tuple[str, str]:
+    """Whose path this is, and what it is there; metadata may be asked for before the issuer's path (RFC 8414 3.1)."""
+    if found := WELL_KNOWN.fullmatch(path):
+        document, name, rest = found.groups("")
+        return name, f"/.well-known/{document}{rest}"
+    name, _, rest = path.removeprefix("/").partition("/")
+    return name, f"/{rest}"

@@ -1,0 +1,160 @@
+"""The armed faults at work on one request, and the step of the timeline that tells of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit
+
+from chatkey_oauth.engine.flows import Leg, Step, Verdict
+from chatkey_oauth.engine.hooks import Hooks
+from chatkey_oauth.engine.refusals import Refusal, TokenRefused
+from chatkey_oauth.engine.text import clean
+from chatkey_oauth.faults import menu, verdicts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from chatkey_oauth.engine.http import Answer
+    from chatkey_oauth.engine.people import Person
+    from chatkey_oauth.engine.requests import AuthorizationRequest, Callback
+    from chatkey_oauth.engine.signing import Draft
+    from chatkey_oauth.faults.fault import Fault
+    from chatkey_oauth.faults.moment import Moment
+    from chatkey_oauth.faults.rules import Faults, Rule
+
+T = TypeVar("T")
+
+STANDING = frozenset({"pkce", "state", "nonce"})
+"""Verdicts of the authorization request that stand for the rest of the flow."""
+
+
+class Misbehaviour(Hooks):
+    """What the armed faults make of one request. Each of its hooks is a point of `Fault`.
+
+    `judged` is what is to be said of the request's protections, `note` what else the timeline says of it.
+    """
+
+    def __init__(self, faults: Faults, moment: Moment, judged: dict[str, Verdict], note: str = "") -> None:
+        self._faults = faults
+        self._moment = moment
+        self._judged = judged
+        self._hits: list[str] = []
+        self.note = note
+
+    @property
+    def flow_id(self) -> str | None:
+        """The flow by its id, which keeps nothing alive."""
+        return self._moment.flow.id if self._moment.flow else None
+
+    # The points at which faults act
+
+    def instead(self, request: AuthorizationRequest) -> Answer | None:
+        """Return what takes the place of the consent page and of the decision. Raises `Refusal`."""
+        self._moment.request = request
+        return self.before()
+
+    def before(self) -> Answer | None:
+        """Return what takes the place of the endpoint's work. Raises `Refusal`."""
+        for rule, fault in self._armed():
+            if self._moment.leg in fault.acts_on and (outcome := fault.instead(self._moment)) is not None:
+                self._hit(rule)
+                if isinstance(outcome, Refusal):
+                    raise outcome
+                return outcome
+        return None
+
+    def form_part(self, request: AuthorizationRequest) -> str:
+        """Return the flow's id and the menu of faults."""
+        flow = self._moment.flow
+        return "" if flow is None else menu.form_part(flow, with_id_token=self._moment.provider.signs(request.scopes))
+
+    def approved(self, person: Person, scopes: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the scopes that a person's approval grants; whose approval it was is now known."""
+        if self._moment.flow is not None:
+            self._moment.flow.account = person.id
+        return self._bend(scopes, lambda fault, value: fault.grants(value, self._moment))
+
+    def callback(self, callback: Callback) -> Callback:
+        """Return the way back to the client, which is a step of its own."""
+        before = len(self._hits)
+        sent = self._bend(callback, lambda fault, value: fault.callback(value, self._moment))
+        if self._moment.flow is not None:
+            self._moment.way_back = Step(
+                leg=Leg.CODE,
+                at=self._moment.at,
+                method="POST" if sent.mode == "form_post" else "GET",
+                path=without_query(sent.redirect_uri),
+                status=200 if sent.page or sent.mode == "form_post" else 302,
+                verdicts=verdicts.of_callback(self._moment.flow, callback, sent),
+                faults=self._hits[before:],
+                note="kept in the popup" if sent.page else f"carries {', '.join(sent.params) or 'nothing'}",
+            )
+            del self._hits[before:]
+        return sent
+
+    def token(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Return the members of the token answer."""
+        return self._bend(body, lambda fault, value: fault.token(value, self._moment))
+
+    def id_token(self, draft: Draft) -> Draft:
+        """Return an id_token before it is signed."""
+        return self._bend(draft, lambda fault, value: fault.id_token(value, self._moment))
+
+    def answer(self, answer: Answer) -> Answer:
+        """Return the finished answer."""
+        leg = self._moment.leg
+        return self._bend(
+            answer, lambda fault, value: fault.answer(value, self._moment) if leg in fault.acts_on else None
+        )
+
+    # The timeline
+
+    def refused(self, refusal: Refusal) -> None:
+        """Note why the endpoint refuses; its answer may be less plain, or have status 200."""
+        why = refusal.reason if isinstance(refusal, TokenRefused) else refusal
+        self.note = f"refused: {why}"
+
+    def record(self, answer: Answer) -> None:
+        """Write the step down, and the way back that it led to."""
+        moment, flow = self._moment, self._moment.flow
+        if flow is None:
+            return
+        before = flow.steps[-1].verdicts if flow.steps else {}
+        judged = {name: verdict for name, verdict in before.items() if name in STANDING} | self._judged
+        step = Step(
+            leg=moment.leg,
+            at=moment.at,
+            method=moment.call.method,
+            path=clean(moment.call.path),
+            status=answer.status,
+            verdicts=judged,
+            faults=self._hits,
+            note=clean(self.note),
+        )
+        flow.add(step)
+        if moment.way_back is not None:
+            moment.way_back.verdicts = judged | moment.way_back.verdicts
+            flow.add(moment.way_back)
+
+    # Rules
+
+    def _armed(self) -> Iterator[tuple[Rule, Fault]]:
+        moment = self._moment
+        return self._faults.armed(moment.provider.name, moment.client_id, moment.flow)
+
+    def _bend(self, value: T, act: Callable[[Fault, T], T | None]) -> T:
+        for rule, fault in self._armed():
+            bent = act(fault, value)
+            if bent is not None:
+                self._hit(rule)
+                value = bent
+        return value
+
+    def _hit(self, rule: Rule) -> None:
+        self._faults.hit(rule)
+        self._hits.append(rule.fault)
+
+
+def without_query(uri: str) -> str:
+    """An address without its parameters."""
+    return urlsplit(uri)._replace(query="", fragment="").geturl()
