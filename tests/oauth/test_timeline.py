@@ -112,8 +112,9 @@ def test_the_authorization_request_is_judged(
     assert said(timeline(google)[0], name) == (mark, words)
 
 
-def test_without_an_id_token_a_nonce_is_not_missed(github: Visitor) -> None:
-    github.ask()
+@pytest.mark.parametrize("scope", ["read:user", "openid"])
+def test_without_an_id_token_a_nonce_is_not_missed(github: Visitor, scope: str) -> None:
+    github.ask(scope=scope)
 
     assert "nonce" not in timeline(github)[0].verdicts
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import wraps
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -201,7 +201,7 @@ class Imitated(Provider):
         body = {"error": "device_flow_disabled", "error_description": "Device Flow must be explicitly enabled."}
         return self.token_answer(call, body)
 
-    def brings_id_token(self, issued: Issued) -> bool:
+    def signs(self, scopes: Collection[str]) -> bool:
         """GitHub has no id_tokens, whatever is asked for."""
         return False
 

@@ -38,10 +38,11 @@ def test_the_menu_offers_what_makes_sense_from_there(google: Visitor) -> None:
     assert len(OFFERED) >= 25
 
 
-def test_without_an_id_token_nothing_of_one_is_offered(github: Visitor) -> None:
+@pytest.mark.parametrize("scope", ["read:user", "openid"])
+def test_without_an_id_token_nothing_of_one_is_offered(github: Visitor, scope: str) -> None:
     signed = {fault.name for fault in FAMILIES[SIGNED]}
 
-    assert offered(github.ask().body) == [name for name in OFFERED if name not in signed]
+    assert offered(github.ask(scope=scope).body) == [name for name in OFFERED if name not in signed]
 
 
 def test_without_the_lab_there_is_no_menu_and_no_flow(make_fake: Callable[..., App], google: Visitor) -> None:
