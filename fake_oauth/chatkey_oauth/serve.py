@@ -61,7 +61,7 @@ class Cuttable(HttpToolsProtocol):
     """A connection that an application can cut, for which ASGI has no word."""
 
     def on_message_begin(self) -> None:
-        """Give the request its line."""
+        """Put the connection, by which an answer can be cut, into the request's scope."""
         super().on_message_begin()
         self._line = Line(self.transport)
         self.scope["extensions"] = {LINE: self._line}  # type: ignore[dict-item]
@@ -81,7 +81,7 @@ class Server(uvicorn.Server):
         self._ready = ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, then say so."""
+        """Start, and call `ready` once the server listens."""
         await super().startup(sockets)
         if self.started:
             self._ready()

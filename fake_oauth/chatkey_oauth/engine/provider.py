@@ -80,15 +80,15 @@ class Provider(Dialect):
         return authorize.decide(self, call)
 
     def token(self, call: Call) -> Answer:
-        """The token endpoint."""
+        """The token endpoint: a code or refresh token against an access token."""
         return token.exchange(self, call)
 
     def jwks(self, call: Call) -> Answer:
-        """The public keys."""
+        """The endpoint of the public signing keys, as a JWK set."""
         del call
         return json_answer(self.keys.jwks(), headers=(("cache-control", "public, max-age=3600, must-revalidate"),))
 
     def avatar(self, call: Call) -> Answer:
-        """A person's avatar."""
+        """The endpoint of people's pictures, by their ids."""
         person = self.world.people.get(call.path.rpartition("/")[2].removesuffix(".svg"))
         return pages.avatar(person) if person else text_answer("No such avatar.", 404)

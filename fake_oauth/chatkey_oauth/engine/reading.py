@@ -70,7 +70,7 @@ def read_response(provider: Dialect, query: Mapping[str, str], redirect_uri: str
 
 
 def read_scopes(provider: Dialect, query: Mapping[str, str], redirect_uri: str) -> tuple[str, ...]:
-    """The scopes asked for."""
+    """The scopes asked for, or those granted by default. Raises `Refusal` for one that is none."""
     asked = query.get("scope", provider.default_scope)
     if asked is None:
         raise fault(provider, query, redirect_uri, "invalid_scope", "Missing required parameter: scope.")

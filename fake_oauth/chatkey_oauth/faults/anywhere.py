@@ -37,7 +37,7 @@ class Slow(Fault):
     seconds: Seconds = 3.0
 
     def answer(self, answer: Answer, at: Moment) -> Answer:
-        """Wait before it is sent."""
+        """Hold the answer back for so many seconds."""
         return replace(answer, delay=self.seconds)
 
 
@@ -50,7 +50,7 @@ class Hang(Fault):
     leg: Where = Leg.TOKEN
 
     def answer(self, answer: Answer, at: Moment) -> Answer:
-        """Wait without end."""
+        """Hold the answer back without end."""
         return replace(answer, delay=None)
 
 
@@ -63,7 +63,7 @@ class Reset(Fault):
     leg: Where = Leg.TOKEN
 
     def answer(self, answer: Answer, at: Moment) -> Answer:
-        """Cut before the first byte."""
+        """Cut the connection before the first byte of the answer."""
         return replace(answer, cut="before")
 
 
@@ -75,7 +75,7 @@ class Truncated(Fault):
     leg: Where = Leg.TOKEN
 
     def answer(self, answer: Answer, at: Moment) -> Answer | None:
-        """Cut where half of the body is sent."""
+        """Cut the connection after half of the body; an answer without a body stays whole."""
         return replace(answer, cut="midway") if answer.body else None
 
 
@@ -89,7 +89,7 @@ class Status500(Fault):
     status: ErrorStatus = 500
 
     def instead(self, at: Moment) -> Answer:
-        """The page of a server in trouble."""
+        """Return the HTML page of a server in trouble."""
         return error_page(self.status)
 
 
@@ -102,7 +102,7 @@ class Unavailable(Fault):
     retry_after: RetryAfter = 30
 
     def instead(self, at: Moment) -> Answer:
-        """The page of a server that will be back."""
+        """Return the HTML page of a server in maintenance, which says when to come again."""
         return with_headers(error_page(503), ("retry-after", str(self.retry_after)))
 
 
@@ -116,7 +116,7 @@ class RateLimited(Fault):
     retry_after: RetryAfter = 30
 
     def instead(self, at: Moment) -> Answer:
-        """In the provider's own shape."""
+        """Return the refusal in the provider's own shape."""
         return rate_limited(at.provider, self.retry_after)
 
 
@@ -155,7 +155,7 @@ class DuplicateMembers(Fault):
     leg: Where = Leg.TOKEN
 
     def answer(self, answer: Answer, at: Moment) -> Answer | None:
-        """The access token, or the subject of a profile."""
+        """Repeat the access token of a token answer, or the subject of a profile."""
         members = json_object(answer)
         name = subject_name(members) if at.leg is Leg.PROFILE else "access_token"
         if name is None or name not in members:
@@ -173,7 +173,7 @@ class EmptyAnswer(Fault):
     leg: Where = Leg.TOKEN
 
     def answer(self, answer: Answer, at: Moment) -> Answer:
-        """Nothing after the headers."""
+        """Return 200 with the headers of the answer and no body."""
         return replace(answer, status=200, body=b"")
 
 
@@ -186,7 +186,7 @@ class HugeAnswer(Fault):
     megabytes: Megabytes = 8
 
     def answer(self, answer: Answer, at: Moment) -> Answer:
-        """The members there are, and one that is huge."""
+        """Add a member of so many megabytes to those there are."""
         members = json_object(answer) | {"padding": "x" * self.megabytes * 1_000_000}
         return replace(answer, body=msgspec.json.encode(members))
 
@@ -201,7 +201,7 @@ class WrongContentType(Fault):
     content_type: ContentType = ""
 
     def answer(self, answer: Answer, at: Moment) -> Answer:
-        """Whatever it is not."""
+        """Replace the content type by the one given, or by one that the body is not."""
         other = "application/octet-stream" if b"<html" in answer.body[:200] else "text/html; charset=utf-8"
         return with_headers(answer, ("content-type", self.content_type or other))
 
@@ -213,7 +213,7 @@ class FormEncoded(Fault):
     legs = (Leg.TOKEN,)
 
     def answer(self, answer: Answer, at: Moment) -> Answer | None:
-        """The same members in the older encoding."""
+        """Write the members of a JSON answer form-encoded; other answers stay as they are."""
         if not is_json(answer):
             return None
         members = {name: str(value) for name, value in json_object(answer).items()}
@@ -228,7 +228,7 @@ class ErrorWith200(Fault):
     legs = (Leg.TOKEN,)
 
     def instead(self, at: Moment) -> Answer:
-        """The members of RFC 6749 5.2."""
+        """Return the error members of RFC 6749 5.2 with status 200."""
         return json_answer({"error": "invalid_grant", "error_description": "The code is not valid."})
 
 

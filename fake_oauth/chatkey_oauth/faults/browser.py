@@ -47,7 +47,7 @@ class CoopSameOrigin(Fault):
         return with_headers(redirect(here), ("cross-origin-opener-policy", self.policy))
 
     def answer(self, answer: Answer, at: Moment) -> Answer | None:
-        """Put the header on the page asked for."""
+        """Put the header on the answer, if it is the page asked for."""
         page = "consent" if at.way_back is None else "return"
         if self.page not in {"any", page}:
             return None
@@ -76,7 +76,7 @@ class PopupLeftOpen(Fault):
     on_menu = True
 
     def callback(self, callback: Callback, at: Moment) -> Callback:
-        """Show a page instead."""
+        """Show a page that says the window can be closed, instead of sending the browser back."""
         return replace(callback, page=pages.closing_page(at.provider))
 
 
@@ -88,5 +88,5 @@ class ErrorPage(Fault):
     on_menu = True
 
     def instead(self, at: Moment) -> ShownToPerson:
-        """As for an application that is blocked."""
+        """Refuse with the page of a provider that blocks an application."""
         return ShownToPerson(403, "app_blocked", "This application is blocked for now. Try again later.")

@@ -34,11 +34,11 @@ class EndedAtOnce(Fault):
     legs = (Leg.AUTHORIZE, Leg.CODE)
 
     def params(self, at: Moment) -> Mapping[str, str]:
-        """What the client is told."""
+        """Return the parameters with which the client is told."""
         raise NotImplementedError
 
     def instead(self, at: Moment) -> SentBack | None:
-        """Before anybody was asked."""
+        """Send the browser back before the person is asked, once the request is known."""
         request = at.request
         if request is None:
             return None
@@ -46,7 +46,7 @@ class EndedAtOnce(Fault):
         return SentBack(request.redirect_uri, params, request.response_mode)
 
     def callback(self, callback: Callback, at: Moment) -> Callback | None:
-        """After the person was asked, where it was armed for an account or on the page."""
+        """Replace an approval on its way back, where the fault was armed for an account or on the page."""
         if "code" not in callback.params or at.request is None:
             return None
         return replace(callback, params=at.provider.callback(self.params(at), at.request.query), fragment="")
@@ -58,7 +58,7 @@ class Cancel(EndedAtOnce):
     name = "cancel"
 
     def params(self, at: Moment) -> Mapping[str, str]:
-        """As the provider's button does."""
+        """Return what the provider's own button for cancelling sends."""
         return at.provider.denied_params()
 
 
@@ -68,7 +68,7 @@ class Deny(EndedAtOnce):
     name = "deny"
 
     def params(self, at: Moment) -> Mapping[str, str]:
-        """No description."""
+        """Return the error without a description."""
         return {"error": "access_denied"}
 
 
@@ -80,7 +80,7 @@ class CallbackError(EndedAtOnce):
     error: ErrorCode = "server_error"
 
     def params(self, at: Moment) -> Mapping[str, str]:
-        """In the provider's way."""
+        """Return the error in the members that this provider uses for errors."""
         return at.provider.fault_params(self.error, "The authorization server failed.")
 
 
@@ -93,7 +93,7 @@ class MissingScope(Fault):
     left_out: Scope = None
 
     def grants(self, scopes: tuple[str, ...], at: Moment) -> tuple[str, ...] | None:
-        """All but one."""
+        """Return the scopes without the one given, or without that for e-mail, or without the last."""
         by_default = next((scope for scope in scopes if "email" in scope), scopes[-1] if scopes else None)
         left_out = self.left_out or by_default
         return tuple(scope for scope in scopes if scope != left_out) if left_out in scopes else None
@@ -107,7 +107,7 @@ class StateDropped(Fault):
     on_menu = True
 
     def callback(self, callback: Callback, at: Moment) -> Callback | None:
-        """Leave it out."""
+        """Leave `state` out of the parameters."""
         return without(callback, "state")
 
 
@@ -119,7 +119,7 @@ class StateAltered(Fault):
     on_menu = True
 
     def callback(self, callback: Callback, at: Moment) -> Callback | None:
-        """Change the one in the middle, where a signature covers it."""
+        """Change the character in the middle of `state`, where a signature covers it."""
         state = callback.params.get("state")
         if not state:
             return None
@@ -136,7 +136,7 @@ class StateSwapped(Fault):
     state: State = None
 
     def callback(self, callback: Callback, at: Moment) -> Callback | None:
-        """Put in the other one, if there is any."""
+        """Replace `state` by the one given, or by that of the client's newest other flow, if there is any."""
         other = self.state if self.state is not None else state_of_other_flow(at)
         return with_params(callback, state=other) if other is not None else None
 
@@ -149,7 +149,7 @@ class CodeDropped(Fault):
     on_menu = True
 
     def callback(self, callback: Callback, at: Moment) -> Callback | None:
-        """Leave it out."""
+        """Leave `code` out of the parameters."""
         return without(callback, "code")
 
 
@@ -161,7 +161,7 @@ class CodeAltered(Fault):
     on_menu = True
 
     def callback(self, callback: Callback, at: Moment) -> Callback | None:
-        """Put in one of the right format."""
+        """Replace `code` by one of the right format that was never issued."""
         return with_params(callback, code=at.provider.new_code()) if "code" in callback.params else None
 
 
@@ -174,7 +174,7 @@ class ErrorAndCode(Fault):
     error: ErrorCode = "access_denied"
 
     def callback(self, callback: Callback, at: Moment) -> Callback | None:
-        """Add the error to a good code."""
+        """Add `error` to the parameters of an approval."""
         return with_params(callback, error=self.error) if "code" in callback.params else None
 
 
@@ -187,7 +187,7 @@ class WrongCallbackIssuer(Fault):
     iss: Issuer = "https://issuer.invalid"
 
     def callback(self, callback: Callback, at: Moment) -> Callback | None:
-        """Name the other one."""
+        """Set `iss` to another issuer."""
         return with_params(callback, iss=self.iss)
 
 
@@ -198,7 +198,7 @@ class NoCallbackIssuer(Fault):
     legs = (Leg.CODE,)
 
     def callback(self, callback: Callback, at: Moment) -> Callback | None:
-        """Leave it out."""
+        """Leave `iss` out of the parameters."""
         return without(callback, "iss")
 
 
@@ -211,7 +211,7 @@ class OtherRedirectUri(Fault):
     redirect_uri: RedirectUri = None
 
     def callback(self, callback: Callback, at: Moment) -> Callback | None:
-        """Only a registered one, so that nothing is sent to strangers."""
+        """Send the browser to another registered address, so that nothing is sent to strangers."""
         registered = at.request.client.redirect_uris if at.request else ()
         others = [uri for uri in registered if uri != callback.redirect_uri and self.redirect_uri in {None, uri}]
         return replace(callback, redirect_uri=others[0]) if others else None

@@ -43,27 +43,27 @@ class Fault(msgspec.Struct, forbid_unknown_fields=True):
         return self.legs if leg is None else (leg,)
 
     def instead(self, at: Moment) -> Answer | Refusal | None:
-        """What happens instead of the endpoint's work."""
+        """Return what happens instead of the endpoint's work, or the refusal it ends with."""
         return None
 
     def grants(self, scopes: tuple[str, ...], at: Moment) -> tuple[str, ...] | None:
-        """The scopes that are granted."""
+        """Return the scopes that are granted instead of these."""
         return None
 
     def callback(self, callback: Callback, at: Moment) -> Callback | None:
-        """The way back to the client."""
+        """Return another way back to the client."""
         return None
 
     def token(self, body: dict[str, Any], at: Moment) -> dict[str, Any] | None:
-        """The members of the token answer."""
+        """Return other members of the token answer."""
         return None
 
     def id_token(self, token: Draft, at: Moment) -> Draft | None:
-        """The id_token before it is signed."""
+        """Return another id_token, before it is signed."""
         return None
 
     def answer(self, answer: Answer, at: Moment) -> Answer | None:
-        """The finished answer."""
+        """Return another answer in place of the finished one."""
         return None
 
 

@@ -40,7 +40,7 @@ class BadSignature(IdTokenFault):
     on_menu = True
 
     def id_token(self, token: Draft, at: Moment) -> Draft:
-        """Turn the bits of the first byte round."""
+        """Invert the bits of the signature's first byte."""
         return token._replace(signature=lambda signed: flipped(token.signature(signed)))
 
 
@@ -50,7 +50,7 @@ class ForeignKey(IdTokenFault):
     name = "foreign-key"
 
     def id_token(self, token: Draft, at: Moment) -> Draft:
-        """By a key that is never published."""
+        """Sign with a key that is never published, under the `kid` of the published one."""
         return signed_by_stranger(token, at)
 
 
@@ -61,7 +61,7 @@ class UnknownKid(IdTokenFault):
     on_menu = True
 
     def id_token(self, token: Draft, at: Moment) -> Draft:
-        """A client has to look once, and then refuse."""
+        """Sign with a key that is never published, under a `kid` of its own."""
         return with_header(signed_by_stranger(token, at), kid=STRANGER_KID)
 
 
@@ -71,7 +71,7 @@ class EmbeddedKey(IdTokenFault):
     name = "embedded-key"
 
     def id_token(self, token: Draft, at: Moment) -> Draft:
-        """A client that takes it trusts anybody."""
+        """Sign with a stranger's key and put its public half into the header, where nobody may trust it."""
         return with_header(signed_by_stranger(token, at), jwk=public_jwk(STRANGER_KID, at.stranger()))
 
 
@@ -81,7 +81,7 @@ class NoKid(IdTokenFault):
     name = "no-kid"
 
     def id_token(self, token: Draft, at: Moment) -> Draft:
-        """Leave it out."""
+        """Leave `kid` out of the header."""
         return token._replace(header={name: value for name, value in token.header.items() if name != "kid"})
 
 
@@ -92,7 +92,7 @@ class AlgNone(IdTokenFault):
     on_menu = True
 
     def id_token(self, token: Draft, at: Moment) -> Draft:
-        """Say so, and sign nothing (RFC 7518 3.6)."""
+        """Set `alg` to none and leave the signature empty (RFC 7518 3.6)."""
         return with_header(token, alg="none")._replace(signature=lambda _: b"")
 
 
@@ -102,7 +102,7 @@ class AlgHs256(IdTokenFault):
     name = "alg-hs256"
 
     def id_token(self, token: Draft, at: Moment) -> Draft:
-        """The confusion of algorithms (RFC 8725 2.1)."""
+        """Make an HMAC with the public key as its secret: the confusion of algorithms (RFC 8725 2.1)."""
         secret = public_pem(at.provider.keys.keys[0][1])
         return with_header(token, alg="HS256")._replace(
             signature=lambda signed: hmac.new(secret, signed, sha256).digest()
@@ -115,7 +115,7 @@ class UnknownCrit(IdTokenFault):
     name = "unknown-crit"
 
     def id_token(self, token: Draft, at: Moment) -> Draft:
-        """Demand it."""
+        """Name an invented extension in `crit`, and put it into the header."""
         return with_header(token, crit=["https://extension.invalid"], **{"https://extension.invalid": True})
 
 
@@ -126,7 +126,7 @@ class KeysRotated(IdTokenFault):
     on_menu = True
 
     def id_token(self, token: Draft, at: Moment) -> Draft:
-        """Sign with the new one."""
+        """Rotate the provider's keys and sign with the new one."""
         at.provider.keys.rotate()
         return at.provider.keys.draft(token.claims, typ=at.provider.id_token_typ)
 
@@ -142,7 +142,7 @@ class WrongIssuer(IdTokenFault):
     value: Value = "https://issuer.invalid"
 
     def id_token(self, token: Draft, at: Moment) -> Draft:
-        """Name it."""
+        """Set `iss` to another issuer."""
         return with_claims(token, iss=self.value)
 
 
@@ -154,7 +154,7 @@ class WrongAudience(IdTokenFault):
     value: Value = "another-client"
 
     def id_token(self, token: Draft, at: Moment) -> Draft:
-        """In the form this provider gives it, text or list."""
+        """Set `aud` to another client, as text or list, whichever this provider sends."""
         is_list = isinstance(token.claims.get("aud"), list)
         return with_claims(token, aud=[self.value] if is_list else self.value)
 
@@ -166,7 +166,7 @@ class SecondAudience(IdTokenFault):
     value: Value = "another-client"
 
     def id_token(self, token: Draft, at: Moment) -> Draft:
-        """A list of both."""
+        """Make `aud` a list of this client and another, and leave out `azp`."""
         aud = token.claims.get("aud")
         ours = aud if isinstance(aud, list) else [aud]
         return with_claims(without_claim(token, "azp") or token, aud=[*ours, self.value])
@@ -179,7 +179,7 @@ class WrongAzp(IdTokenFault):
     value: Value = "another-client"
 
     def id_token(self, token: Draft, at: Moment) -> Draft:
-        """Name it."""
+        """Set `azp` to another client."""
         return with_claims(token, azp=self.value)
 
 
@@ -191,7 +191,7 @@ class WrongNonce(IdTokenFault):
     value: Value = "another-nonce"
 
     def id_token(self, token: Draft, at: Moment) -> Draft | None:
-        """Where one was sent."""
+        """Set `nonce` to another value, where the request carried one."""
         return with_claims(token, nonce=self.value) if "nonce" in token.claims else None
 
 
@@ -201,7 +201,7 @@ class NoNonce(IdTokenFault):
     name = "no-nonce"
 
     def id_token(self, token: Draft, at: Moment) -> Draft | None:
-        """Leave it out."""
+        """Leave out `nonce`, where the request carried one."""
         return without_claim(token, "nonce")
 
 
@@ -213,7 +213,7 @@ class Expired(IdTokenFault):
     seconds: Seconds = 86400
 
     def id_token(self, token: Draft, at: Moment) -> Draft:
-        """Move its times."""
+        """Move all times of the id_token into the past."""
         return moved(token, -self.seconds)
 
 
@@ -224,7 +224,7 @@ class FromTheFuture(IdTokenFault):
     seconds: Seconds = 86400
 
     def id_token(self, token: Draft, at: Moment) -> Draft:
-        """Move its times."""
+        """Move all times of the id_token into the future."""
         return moved(token, self.seconds)
 
 
@@ -234,7 +234,7 @@ class WrongAtHash(IdTokenFault):
     name = "wrong-at-hash"
 
     def id_token(self, token: Draft, at: Moment) -> Draft | None:
-        """Where there is one."""
+        """Replace `at_hash`, where there is one, by that of no token of ours."""
         return with_claims(token, at_hash="AAAAAAAAAAAAAAAAAAAAAA") if "at_hash" in token.claims else None
 
 
@@ -245,7 +245,7 @@ class NoClaim(IdTokenFault):
     claim: Claim = "sub"
 
     def id_token(self, token: Draft, at: Moment) -> Draft | None:
-        """Leave it out."""
+        """Leave out the claim, where there is one."""
         return without_claim(token, self.claim)
 
 
@@ -255,7 +255,7 @@ class SubjectNumber(IdTokenFault):
     name = "sub-number"
 
     def id_token(self, token: Draft, at: Moment) -> Draft:
-        """A number beyond what a double holds."""
+        """Set `sub` to a number beyond what a double holds."""
         return with_claims(token, sub=109_876_543_210_987_654)
 
 
@@ -283,7 +283,7 @@ def moved(token: Draft, seconds: int) -> Draft:
 
 
 def flipped(signature: bytes) -> bytes:
-    """A signature with its first byte turned round."""
+    """A signature with the bits of its first byte inverted."""
     return bytes([signature[0] ^ 0xFF]) + signature[1:]
 
 

@@ -27,11 +27,11 @@ class KeysFault(Fault):
     legs = (Leg.KEYS,)
 
     def keys(self, keys: list[dict[str, Any]], at: Moment) -> list[dict[str, Any]]:
-        """The keys that are published instead, of those that are, the newest first."""
+        """Return the keys that are published instead of these, which are the newest first."""
         raise NotImplementedError
 
     def answer(self, answer: Answer, at: Moment) -> Answer | None:
-        """Where the answer is a set of keys."""
+        """Replace the keys of an answer that is a JWK set."""
         members = json_object(answer)
         if not isinstance(members.get("keys"), list):
             return None
@@ -44,7 +44,7 @@ class KeyMissing(KeysFault):
     name = "key-missing"
 
     def keys(self, keys: list[dict[str, Any]], at: Moment) -> list[dict[str, Any]]:
-        """The older ones."""
+        """Return all keys but the newest, which is the one that signs."""
         return keys[1:]
 
 
@@ -54,7 +54,7 @@ class OtherModulus(KeysFault):
     name = "other-modulus"
 
     def keys(self, keys: list[dict[str, Any]], at: Moment) -> list[dict[str, Any]]:
-        """A stranger's key under our name."""
+        """Return the keys with a stranger's under the `kid` of the newest."""
         return [public_jwk(keys[0]["kid"], at.stranger()), *keys[1:]]
 
 
@@ -66,7 +66,7 @@ class OtherIssuer(Fault):
     issuer: Issuer = "https://issuer.invalid"
 
     def answer(self, answer: Answer, at: Moment) -> Answer | None:
-        """Name the other one."""
+        """Set `issuer` to another one, in a document that has it."""
         members = json_object(answer)
         if "issuer" not in members:
             return None

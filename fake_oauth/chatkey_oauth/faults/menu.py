@@ -39,7 +39,7 @@ def menu(*, with_id_token: bool) -> str:
 
 
 def group(title: str, faults: list[type[Fault]]) -> str:
-    """The faults of one family."""
+    """The checkboxes for the faults of one family."""
     rows = "".join(
         f'<label><input type="checkbox" name="{FIELD}" value="{fault.name}">'
         f"<span><b>{fault.name}</b> {escape(summary(fault))}</span></label>"

@@ -43,7 +43,7 @@ class Misbehaviour(Hooks):
 
     @property
     def flow_id(self) -> str | None:
-        """The flow by its id, which keeps nothing alive."""
+        """The id of the flow that the request belongs to; by its id a grant keeps no flow alive."""
         return self._moment.flow.id if self._moment.flow else None
 
     # The points at which faults act
@@ -101,7 +101,7 @@ class Misbehaviour(Hooks):
         return self._bend(draft, lambda fault, value: fault.id_token(value, self._moment))
 
     def answer(self, answer: Answer) -> Answer:
-        """Return the finished answer."""
+        """Return the finished answer, as faults of this leg leave it."""
         leg = self._moment.leg
         return self._bend(
             answer, lambda fault, value: fault.answer(value, self._moment) if leg in fault.acts_on else None

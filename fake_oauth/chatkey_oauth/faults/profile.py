@@ -29,7 +29,7 @@ class ProfileRefused(Fault):
     why: Why = Problem.UNKNOWN
 
     def instead(self, at: Moment) -> BearerRefused:
-        """As the provider refuses any bad token."""
+        """Refuse the access token as this provider refuses any that is bad for that reason."""
         return BearerRefused(self.why, "profile")
 
 
@@ -41,7 +41,7 @@ class OtherSubject(Fault):
     on_menu = True
 
     def answer(self, answer: Answer, at: Moment) -> Answer | None:
-        """Another id of the same type."""
+        """Replace the subject by another of the same type and length."""
         return change_profile(answer, change_subject)
 
 
@@ -53,7 +53,7 @@ class NoSubject(Fault):
     on_menu = True
 
     def answer(self, answer: Answer, at: Moment) -> Answer | None:
-        """Without the subject."""
+        """Leave the subject out of the profile."""
         return change_profile(answer, lambda profile, name: profile.pop(name) is not None)
 
 
@@ -64,7 +64,7 @@ class EmptySubject(Fault):
     legs = (Leg.PROFILE,)
 
     def answer(self, answer: Answer, at: Moment) -> Answer | None:
-        """Nothing where the id should be."""
+        """Set the subject to an empty text."""
         return change_profile(answer, clear_subject)
 
 
@@ -75,7 +75,7 @@ class EmailVerifiedText(Fault):
     legs = (Leg.PROFILE,)
 
     def answer(self, answer: Answer, at: Moment) -> Answer | None:
-        """The flag as a text."""
+        """Write whether the address is verified as a text, where the profile says it."""
         return change_profile(answer, flags_as_text)
 
 
@@ -86,7 +86,7 @@ class EmptyProfile(Fault):
     legs = (Leg.PROFILE,)
 
     def answer(self, answer: Answer, at: Moment) -> Answer:
-        """Success, and nothing in it."""
+        """Return 200 with an object that has no members."""
         return replace(answer, status=200, body=b"{}")
 
 
@@ -97,12 +97,12 @@ class ProfileList(Fault):
     legs = (Leg.PROFILE,)
 
     def answer(self, answer: Answer, at: Moment) -> Answer:
-        """One level more than there should be."""
+        """Wrap the profile into a list."""
         return replace(answer, body=b"[" + answer.body + b"]")
 
 
 def change_subject(profile: dict[str, Any], name: str) -> bool:
-    """Put in the id of somebody else, of the same type and length."""
+    """Replace the subject by somebody else's, of the same type and length."""
     subject = profile[name]
     last = str(subject)[-1:]
     other = f"{str(subject)[:-1]}{'1' if last != '1' else '2'}"
@@ -111,13 +111,13 @@ def change_subject(profile: dict[str, Any], name: str) -> bool:
 
 
 def clear_subject(profile: dict[str, Any], name: str) -> bool:
-    """Empty the id."""
+    """Set the subject to an empty text."""
     profile[name] = ""
     return True
 
 
 def flags_as_text(profile: dict[str, Any], name: str) -> bool:
-    """Write the flags as text, if there are any."""
+    """Write booleans about verification as text; tell whether there were any."""
     del name
     flags = {flag: profile[flag] for flag in FLAGS if isinstance(profile.get(flag), bool)}
     profile.update({flag: "true" if value else "false" for flag, value in flags.items()})

@@ -23,7 +23,7 @@ def standard(_provider: Dialect, retry_after: int) -> Answer:
 
 
 def google(_provider: Dialect, _: int) -> Answer:
-    """Google's error object."""
+    """Google's error object with 429, without saying when to come again."""
     message = "Quota exceeded for quota metric 'Requests' and limit 'Requests per minute'."
     return json_answer({"error": {"code": 429, "message": message, "status": "RESOURCE_EXHAUSTED"}}, 429)
 
@@ -55,7 +55,7 @@ def github(provider: Dialect, retry_after: int) -> Answer:
 
 
 def gitlab(provider: Dialect, retry_after: int) -> Answer:
-    """429 in plain words, with a family of headers."""
+    """429 as plain text, with GitLab's `RateLimit-*` headers."""
     headers = (
         ("content-type", "text/plain"),
         ("retry-after", str(retry_after)),
@@ -68,7 +68,7 @@ def gitlab(provider: Dialect, retry_after: int) -> Answer:
 
 
 def discord(provider: Dialect, retry_after: int) -> Answer:
-    """Fractions of seconds in the body, whole ones in the headers."""
+    """429 with the wait in seconds and fractions in the body, and in whole seconds in `Retry-After`."""
     headers = (
         ("retry-after", str(retry_after)),
         ("x-ratelimit-limit", "5"),
@@ -83,7 +83,7 @@ def discord(provider: Dialect, retry_after: int) -> Answer:
 
 
 def x(provider: Dialect, retry_after: int) -> Answer:
-    """A problem document, and when the window of 15 minutes ends."""
+    """429 as a problem document, and when the window of 15 minutes ends in a header."""
     headers = (
         ("x-rate-limit-limit", "75"),
         ("x-rate-limit-remaining", "0"),
@@ -94,7 +94,7 @@ def x(provider: Dialect, retry_after: int) -> Answer:
 
 
 def tiktok(provider: Dialect, _: int) -> Answer:
-    """The envelope of every answer."""
+    """429 with the error in the envelope that all of TikTok's answers have."""
     error = {
         "code": "rate_limit_exceeded",
         "message": "The API rate limit was exceeded. Please try again later.",

@@ -228,7 +228,7 @@ def option_summary(annotation: Any) -> str:
 
 
 def unknown_fault(name: str, known: Collection[str]) -> str:
-    """What to say of a name that is none."""
+    """The message about a name that no fault has, with the nearest that one has."""
     from difflib import get_close_matches
 
     close = get_close_matches(name, known, n=1)

@@ -32,7 +32,7 @@ class CodeUsed(TokenFault):
     on_menu = True
 
     def instead(self, at: Moment) -> TokenRefused:
-        """Before anything is looked at."""
+        """Refuse before the request is looked at, as for a used code."""
         return TokenRefused(Reason.CODE_USED, "code")
 
 
@@ -43,7 +43,7 @@ class CodeExpired(TokenFault):
     on_menu = True
 
     def instead(self, at: Moment) -> TokenRefused:
-        """Before anything is looked at."""
+        """Refuse before the request is looked at, as for an expired code."""
         return TokenRefused(Reason.CODE_EXPIRED, "code")
 
 
@@ -54,7 +54,7 @@ class ClientRefused(TokenFault):
     on_menu = True
 
     def instead(self, at: Moment) -> TokenRefused:
-        """Before anything is looked at."""
+        """Refuse before the request is looked at, as for a wrong secret."""
         return TokenRefused(Reason.CLIENT_SECRET, "client_secret")
 
 
@@ -65,7 +65,7 @@ class TokenRequestRefused(TokenFault):
     why: Why = Reason.CODE_UNKNOWN
 
     def instead(self, at: Moment) -> TokenRefused:
-        """Before anything is looked at."""
+        """Refuse before the request is looked at, for the reason given."""
         return TokenRefused(self.why, "code")
 
 
@@ -75,7 +75,7 @@ class NoAccessToken(TokenFault):
     name = "no-access-token"
 
     def token(self, body: dict[str, Any], at: Moment) -> dict[str, Any] | None:
-        """Leave it out."""
+        """Leave out `access_token`."""
         return without(body, "access_token")
 
 
@@ -86,7 +86,7 @@ class NoIdToken(TokenFault):
     on_menu = True
 
     def token(self, body: dict[str, Any], at: Moment) -> dict[str, Any] | None:
-        """Leave it out."""
+        """Leave out `id_token`, where there is one."""
         return without(body, "id_token")
 
 
@@ -96,7 +96,7 @@ class NoRefreshToken(TokenFault):
     name = "no-refresh-token"
 
     def token(self, body: dict[str, Any], at: Moment) -> dict[str, Any] | None:
-        """Leave it out."""
+        """Leave out `refresh_token`, where there is one."""
         return without(body, "refresh_token")
 
 
@@ -107,7 +107,7 @@ class NullMember(TokenFault):
     member: Member = "access_token"
 
     def token(self, body: dict[str, Any], at: Moment) -> dict[str, Any] | None:
-        """Set it to null, if there is one."""
+        """Set the member to null, if there is one of that name."""
         return body | {self.member: None} if self.member in body else None
 
 
@@ -118,7 +118,7 @@ class OtherTokenType(TokenFault):
     type: Type = "mac"
 
     def token(self, body: dict[str, Any], at: Moment) -> dict[str, Any]:
-        """Say so."""
+        """Set `token_type` to another type."""
         return body | {"token_type": self.type}
 
 
@@ -129,7 +129,7 @@ class OddExpiresIn(TokenFault):
     expires_in: ExpiresIn = -1
 
     def token(self, body: dict[str, Any], at: Moment) -> dict[str, Any] | None:
-        """Say it."""
+        """Set `expires_in` to the value given, or leave it out."""
         return without(body, "expires_in") if self.expires_in is None else body | {"expires_in": self.expires_in}
 
 
@@ -139,7 +139,7 @@ class MalformedIdToken(TokenFault):
     name = "malformed-id-token"
 
     def token(self, body: dict[str, Any], at: Moment) -> dict[str, Any] | None:
-        """Three parts that say nothing."""
+        """Replace the id_token, where there is one, by three parts that are no JSON."""
         return body | {"id_token": "not.a.token"} if "id_token" in body else None
 
 

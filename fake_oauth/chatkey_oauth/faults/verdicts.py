@@ -27,22 +27,22 @@ GUESSABLE: Final = 16
 
 
 def good(words: str) -> Verdict:
-    """As it should be."""
+    """A verdict on a protection that is there and right."""
     return Verdict("good", words)
 
 
 def absent(words: str) -> Verdict:
-    """Not there, with what that means."""
+    """A verdict on a protection that is not there, and what that means."""
     return Verdict("absent", words)
 
 
 def wrong(words: str) -> Verdict:
-    """There, and not what it has to be."""
+    """A verdict on a protection that is there and is not what it has to be."""
     return Verdict("wrong", words)
 
 
 def odd(words: str) -> Verdict:
-    """Works, and could be better or is useless."""
+    """A verdict on a protection that works and could be better, or protects nothing."""
     return Verdict("odd", words)
 
 
@@ -116,7 +116,7 @@ def of_callback(flow: Flow, asked: Callback, sent: Callback) -> Verdicts:
 
 
 def of_echo(asked: str | None, sent: str | None) -> Verdict:
-    """The state on its way back."""
+    """Whether `state` comes back as it was sent."""
     if sent == asked:
         return of_state(asked) if not asked else good("sent back as it came")
     return wrong("left out on the way back" if sent is None else "altered on the way back")

@@ -87,12 +87,12 @@ class Watch:
         return attend
 
     def _page(self, provider: Provider, leg: Leg, call: Call) -> Misbehaviour:
-        """What becomes of a request with which a browser asks."""
+        """What the armed faults will make of a browser's request, with the flow it begins or goes on with."""
         moment = self._moment(provider, leg, call, self._asking(provider, leg, call))
         return Misbehaviour(self.faults, moment, verdicts.of_request(provider, call))
 
     def _back_channel(self, provider: Provider, leg: Leg, call: Call) -> Misbehaviour:
-        """What becomes of a request with which a client asks by itself."""
+        """What the armed faults will make of a client's own request, with the flow its code or token is of."""
         params = call.query | call.form
         grant = grant_of(provider, call, params)
         flow = self.flows.get(grant.flow) if grant is not None and grant.flow is not None else None

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def fault_handlers(fake: Fake) -> list[HTTPRouteHandler]:
-    """Arm and disarm."""
+    """The endpoints that arm, list and disarm faults."""
 
     @get("/faults", summary="The armed rules with their hits, spent ones among them")
     async def rules() -> Data[list[Rule]]:

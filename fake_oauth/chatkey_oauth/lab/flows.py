@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def flow_handlers(fake: Fake) -> list[HTTPRouteHandler]:
-    """Find and show flows."""
+    """The endpoints that find flows and show one."""
 
     @get("/flows", summary="The flows that match everything given, the newest first")
     async def flows(

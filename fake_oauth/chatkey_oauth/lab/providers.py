@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def provider_handlers(fake: Fake) -> list[HTTPRouteHandler]:
-    """What can be turned at a provider."""
+    """The endpoints for signing keys, switches and approval without a page."""
 
     @post("/providers/{name:str}/keys", status_code=200, summary="Sign with a new key; the former ones stay published")
     async def rotate(name: FromPath[str]) -> Data[Keys]:

@@ -20,12 +20,12 @@ class LabRefused(Exception):
 
 
 def failure(status: int, code: str, message: str) -> Response[dict[str, Any]]:
-    """Every refusal."""
+    """The answer that every refusal of the lab has."""
     return Response({"data": None, "error": {"code": code, "message": message}}, status_code=status)
 
 
 def refused(_: Request[Any, Any, Any], error: LabRefused) -> Response[dict[str, Any]]:
-    """A refusal of our own."""
+    """The answer to a refusal that the lab itself raised."""
     return failure(error.status, error.code, str(error))
 
 

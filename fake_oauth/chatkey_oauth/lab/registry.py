@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def client_handlers(fake: Fake) -> list[HTTPRouteHandler]:
-    """The registered applications."""
+    """The endpoints for the registered applications."""
 
     @get("/clients", summary="The registered clients, without their secrets")
     async def clients() -> Data[list[Client]]:
@@ -47,7 +47,7 @@ def client_handlers(fake: Fake) -> list[HTTPRouteHandler]:
 
 
 def people_handlers(fake: Fake) -> list[HTTPRouteHandler]:
-    """The people who can sign in."""
+    """The endpoints for the people who can sign in."""
 
     @get("/people", summary="Everyone who can sign in")
     async def people() -> Data[list[Person]]:

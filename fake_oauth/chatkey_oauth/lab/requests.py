@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def requests_handler(fake: Fake) -> HTTPRouteHandler:
-    """What was received."""
+    """The endpoint that tells what was received."""
 
     @get("/requests", summary="What the providers were asked; waits for a match when told how long")
     async def requests(

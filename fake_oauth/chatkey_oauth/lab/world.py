@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def world_handlers(fake: Fake) -> list[HTTPRouteHandler]:
-    """What there is, and what time it is."""
+    """The endpoints for the overview, the clock and the reset."""
 
     @get("/", summary="Everything there is; a page when a browser asks")
     async def overview(request: Request[Any, Any, Any]) -> Response[Data[Overview]]:
@@ -45,7 +45,7 @@ def world_handlers(fake: Fake) -> list[HTTPRouteHandler]:
 
 
 def overview_of(fake: Fake) -> Overview:
-    """Everything there is."""
+    """What there is in a fake, as the overview shows it."""
     return Overview(
         now=fake.clock(),
         providers={name: Place(*fake.addresses(name)) for name in NAMES},

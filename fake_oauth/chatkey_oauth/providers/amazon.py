@@ -87,28 +87,28 @@ class Imitated(Provider):
     # Authorization endpoint
 
     def redirect_refused(self, client: Client, call: Call) -> Refusal:
-        """Amazon's page."""
+        """Refuse on a page, in Amazon's words."""
         text = "The redirect URI you provided has not been whitelisted for your application."
         return ShownToPerson(400, "invalid_request", text)
 
     def fault_params(self, error: str, description: str) -> dict[str, str]:
-        """A bad scope in Amazon's words."""
+        """A bad scope in Amazon's words, other faults in the engine's."""
         if error == "invalid_scope":
             description = "An unknown scope was requested"
         return {"error_description": description, "error": error}
 
     def denied_params(self) -> dict[str, str]:
-        """The refusal in Amazon's words."""
+        """Tell of the refusal in Amazon's words."""
         return self.fault_params("access_denied", "Access not permitted.")
 
     def callback(self, params: Mapping[str, str], query: Mapping[str, str]) -> dict[str, str]:
-        """An error comes last."""
+        """Move `error` behind all other parameters."""
         ordered = super().callback(params, query)
         error = {"error": ordered.pop("error")} if "error" in ordered else {}
         return ordered | error
 
     def approved_params(self, request: AuthorizationRequest, grant: Grant, *, first: bool) -> dict[str, str]:
-        """What was granted."""
+        """Tell the granted scopes, while that is switched on."""
         return {"scope": " ".join(grant.scopes)} if self.on("callback-scope") else {}
 
     def may_decline(self, request: AuthorizationRequest) -> frozenset[str]:
@@ -122,12 +122,12 @@ class Imitated(Provider):
     # Token endpoint
 
     def token_body(self, issued: Issued, id_token: str | None) -> dict[str, Any]:
-        """No scope, a lower-case type."""
+        """Leave out the scope, and write the token type in lower case."""
         body = super().token_body(issued, id_token) | {"token_type": "bearer"}
         return {name: value for name, value in body.items() if name != "scope"}
 
     def token_refusal(self, call: Call, refusal: TokenRefused) -> Answer:
-        """Four members, the error between them."""
+        """Answer with four members, `error` the third of them."""
         words = self.words[refusal.reason]
         description = (words.description or "").replace("{member}", refusal.member)
         body = {
@@ -169,7 +169,7 @@ class Imitated(Provider):
         )
 
     def bearer_refusal(self, refusal: BearerRefused) -> Answer:
-        """A bad token is a bad parameter."""
+        """Answer a bad token as a bad parameter, with 400."""
         if refusal.problem is Problem.SCOPE:
             description, error, status = "The access token does not have the required scope", "insufficient_scope", 403
         else:
@@ -180,11 +180,11 @@ class Imitated(Provider):
     # Formats
 
     def request_id(self) -> str:
-        """A UUID."""
+        """A random id in the format of a UUID."""
         return "-".join(self.hexadecimal(length) for length in (8, 4, 4, 4, 12))
 
     def new_code(self) -> str:
-        """20 letters."""
+        """`AN` and 18 letters and digits."""
         return "AN" + self.alphanumeric(18)
 
     def new_access_token(self) -> str:
@@ -192,9 +192,9 @@ class Imitated(Provider):
         return f"Atza|IwEB{self.alphanumeric(360)}"
 
     def new_refresh_token(self) -> str:
-        """`Atzr|…`."""
+        """`Atzr|` and more than 350 letters and digits."""
         return f"Atzr|IwEB{self.alphanumeric(360)}"
 
     def derived_subject(self, person: Person, client_id: str) -> str:
-        """`amzn1.account.…`."""
+        """`amzn1.account.A` and 27 hexadecimal digits, the same for every client."""
         return f"amzn1.account.A{fingerprint(f'amazon {person.id}', 27).upper()}"

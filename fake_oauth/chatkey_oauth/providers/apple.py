@@ -129,28 +129,28 @@ class Imitated(Provider):
 
     @classmethod
     def check_client(cls, client: Client) -> None:
-        """Refuse one that could never sign its secret."""
+        """Demand what an application needs to sign its secret."""
         check_redirect_uris(client)
         check_application(client)
 
     # Authorization endpoint
 
     def authorize(self, call: Call) -> Answer:
-        """Tells `+` from `%20` where that is switched on."""
+        """Refuse scopes that are joined by `+` instead of `%20`, while that is switched on."""
         if self.on("strict-scope") and PLUS_IN_SCOPE.search(call.query_string):
             raise ShownToPerson(400, "invalid_scope", "Scopes are separated by %20, not by +.")
         return super().authorize(call)
 
     def shows_fault(self, error: str) -> bool:
-        """Always: only the person's own refusal is sent back."""
+        """Show every fault on the page: only the person's own refusal is sent back."""
         return True
 
     def redirect_refused(self, client: Client, call: Call) -> Refusal:
-        """A page."""
+        """Refuse on a page, in Apple's words."""
         return ShownToPerson(400, "invalid_request", "Invalid web redirect url.")
 
     def check_request(self, request: AuthorizationRequest) -> None:
-        """Name and e-mail travel in a form only, an id_token never in the query."""
+        """Demand a form for name and e-mail, and anything but the query for an id_token."""
         if self.on("strict-redirect") and not is_public(request.redirect_uri):
             raise ShownToPerson(400, "invalid_request", "Invalid web redirect url.")
         if request.response_mode != "form_post" and {"name", "email"}.intersection(request.scopes):
@@ -160,11 +160,11 @@ class Imitated(Provider):
             raise ShownToPerson(400, "invalid_request", "Invalid response mode.")
 
     def ignores_challenge(self) -> bool:
-        """Where that is switched on."""
+        """Tell whether PKCE is switched off."""
         return not self.on("pkce")
 
     def denied_params(self) -> dict[str, str]:
-        """Apple's own word."""
+        """Tell of the refusal by Apple's own error."""
         return {"error": "user_cancelled_authorize"}
 
     def choices(self, request: AuthorizationRequest) -> str:
@@ -203,7 +203,7 @@ class Imitated(Provider):
         return fingerprint(f"relay {person.id} {self.team(grant.client_id)}", 10) + RELAY
 
     def is_hybrid(self, request: AuthorizationRequest) -> bool:
-        """The response type `code id_token` asks for it."""
+        """Tell whether the response type is `code id_token`."""
         return request.query.get("response_type") == HYBRID
 
     # Token endpoint
@@ -217,19 +217,19 @@ class Imitated(Provider):
         return True
 
     def token_body(self, issued: Issued, id_token: str | None) -> dict[str, Any]:
-        """Without `scope`; a refresh brings no new refresh token."""
+        """Leave out the scope."""
         return {name: value for name, value in super().token_body(issued, id_token).items() if name != "scope"}
 
     def signs(self, scopes: Collection[str]) -> bool:
-        """Whatever the scopes are."""
+        """Bring an id_token with every login, whatever its scopes."""
         return True
 
     def brings_id_token(self, issued: Issued) -> bool:
-        """Whether it is the first token or not, unless switched off; a refreshed one comes without a refresh token."""
+        """Bring one with every token, but with refreshed ones only while that is switched on."""
         return issued.refresh is not None or self.on("refresh-id-token")
 
     def token_refusal(self, call: Call, refusal: TokenRefused) -> Answer:
-        """Names the client that a code was not issued to."""
+        """Name the client that asked with the code of another, while that is switched on."""
         if refusal.reason is Reason.CODE_OF_OTHER_CLIENT:
             named = TokenRefused(refusal.reason, call.form["client_id"])
             refusal = named if self.on("mismatch-text") else TokenRefused(Reason.CODE_EXPIRED)
@@ -267,11 +267,11 @@ class Imitated(Provider):
         return claims
 
     def flag(self, value: bool) -> bool | str:
-        """A boolean, or the word for it."""
+        """A boolean, or while that is switched on the word for it."""
         return str(value).lower() if self.on("text-booleans") else value
 
     def derived_subject(self, person: Person, client_id: str) -> str:
-        """The same for all clients of a team."""
+        """A subject id in Apple's format, the same for all clients of a team."""
         return f"000517.{fingerprint(f'apple {person.id} {self.team(client_id)}')}.0730"
 
     def team(self, client_id: str) -> str:
@@ -282,15 +282,15 @@ class Imitated(Provider):
     # Formats
 
     def new_code(self) -> str:
-        """`c`, 32 hexadecimal digits, and more behind dots."""
+        """`c`, 32 hexadecimal digits, and letters and digits behind dots."""
         return self._token("c")
 
     def new_access_token(self) -> str:
-        """The same with `a`."""
+        """`a`, and the rest as in a code."""
         return self._token("a")
 
     def new_refresh_token(self) -> str:
-        """The same with `r`."""
+        """`r`, and the rest as in a code."""
         return self._token("r")
 
     def _token(self, kind: str) -> str:

@@ -75,15 +75,15 @@ class Imitated(Provider):
         }
 
     def canonical(self, path: str) -> str:
-        """Any API version or none."""
+        """Fold `/api/v10` and all other versions of the API into `/api`."""
         return API_VERSION.sub("/api", path)
 
     def discovery(self, call: Call) -> Answer:
-        """The OpenID Connect document."""
+        """The OpenID Connect discovery document (OpenID Connect Discovery 4)."""
         return json_answer(self.document())
 
     def metadata(self, call: Call) -> Answer:
-        """The authorization server's metadata, which says more."""
+        """The authorization server's metadata (RFC 8414), which says more than discovery."""
         return json_answer(
             self.document()
             | {
@@ -96,7 +96,7 @@ class Imitated(Provider):
         )
 
     def document(self) -> dict[str, Any]:
-        """What both documents share."""
+        """The members that discovery and metadata have in common."""
         browser, server, issuer = self.addresses
         return {
             "issuer": issuer,
@@ -111,15 +111,15 @@ class Imitated(Provider):
         }
 
     def denied_params(self) -> dict[str, str]:
-        """The refusal in Discord's words."""
+        """Tell of the refusal in Discord's words."""
         return self.fault_params("access_denied", "The resource owner or authorization server denied the request")
 
     def callback_extras(self) -> dict[str, str]:
-        """`iss`, where it is switched on."""
+        """Add `iss`, while that is switched on."""
         return {"iss": self.addresses.issuer} if self.on("iss") else {}
 
     def lives(self) -> Lives:
-        """Codes as short as one of Discord's people said, or as everywhere."""
+        """Codes live 100 seconds, or ten minutes while that is switched off."""
         lives = super().lives()
         return lives if self.on("short-codes") else lives._replace(code=Provider.code_life)
 
@@ -130,14 +130,14 @@ class Imitated(Provider):
         return super().route(call)
 
     def token_refusal(self, call: Call, refusal: TokenRefused) -> Answer:
-        """Bad codes had another error once."""
+        """Call a bad code an `invalid_request`, while that is switched on."""
         if refusal.reason in CODE_REASONS and self.on("older-errors"):
             body = {"error": "invalid_request", "error_description": BAD_CODE.description}
             return self.token_answer(call, body, BAD_CODE.status)
         return super().token_refusal(call, refusal)
 
     def skips_consent(self, request: AuthorizationRequest) -> bool:
-        """`prompt=none` asks only those who did not approve before."""
+        """Ask with `prompt=none` only those who did not approve before."""
         return request.query.get("prompt") == "none"
 
     def revoke(self, call: Call) -> Answer:
@@ -147,11 +147,11 @@ class Imitated(Provider):
         return json_answer({})
 
     def user(self, call: Call) -> Answer:
-        """The user; `email` and `verified` only with the scope."""
+        """The endpoint of the user object, which needs the scope `identify`."""
         return json_answer(self.profile(self.bearer(call, "identify").grant))
 
     def profile(self, grant: Grant) -> dict[str, Any]:
-        """The user object."""
+        """The user object; `email` and `verified` are there with the scope only."""
         person = self.person(grant)
         profile: dict[str, Any] = {
             "id": self.subject(person, grant.client_id),
@@ -213,7 +213,7 @@ class Imitated(Provider):
         return json_answer(self.claims(self.bearer(call, "openid").grant))
 
     def id_claims(self, issued: Issued) -> dict[str, Any]:
-        """The audience is a list."""
+        """Name the audience as a list of one."""
         return {
             "aud": [issued.grant.client_id],
             "sub": self.subject(self.person(issued.grant), issued.grant.client_id),
@@ -223,7 +223,7 @@ class Imitated(Provider):
         }
 
     def bearer_refusal(self, refusal: BearerRefused) -> Answer:
-        """One answer for every bad token."""
+        """Answer every bad token alike."""
         return json_answer({"message": "401: Unauthorized", "code": 0}, 401)
 
     def new_code(self) -> str:

@@ -121,20 +121,20 @@ class Imitated(Provider):
         )
 
     def client_refused(self, client_id: str | None) -> Refusal:
-        """A page that names the app id."""
+        """Refuse on a page that blames the app id."""
         return ShownToPerson(400, "Invalid App ID", "The provided app ID does not look like a valid app ID.")
 
     def redirect_refused(self, client: Client, call: Call) -> Refusal:
-        """A page that calls the address blocked."""
+        """Refuse on a page that calls the address blocked."""
         text = "This redirect failed because the redirect URI is not white-listed in the app's client OAuth settings."
         return ShownToPerson(400, "URL blocked", text)
 
     def fault_params(self, error: str, description: str) -> dict[str, str]:
-        """Two members, neither of which is `error`."""
+        """Tell of a fault in two members, neither of which is `error`."""
         return {"error_code": "100", "error_message": description}
 
     def denied_params(self) -> dict[str, str]:
-        """Facebook's four members."""
+        """Tell of the refusal in four members."""
         return {
             "error": "access_denied",
             "error_code": "200",
@@ -150,7 +150,7 @@ class Imitated(Provider):
         return tuple(scope for scope in asked if scope not in declined)
 
     def token_params(self, call: Call) -> dict[str, str]:
-        """The address and the form count alike."""
+        """Take parameters from address and form alike; the form goes before."""
         return call.query | super().token_params(call)
 
     def other_grant(self, client: Client, params: Mapping[str, str]) -> Issued:
@@ -163,12 +163,12 @@ class Imitated(Provider):
         return issue(self, issued.grant, None)
 
     def token_body(self, issued: Issued, id_token: str | None) -> dict[str, Any]:
-        """No scope, no refresh token, a lower-case type."""
+        """Leave out the scope, and write the token type in lower case."""
         body = super().token_body(issued, id_token) | {"token_type": "bearer"}
         return {name: value for name, value in body.items() if name != "scope"}
 
     def token_refusal(self, call: Call, refusal: TokenRefused) -> Answer:
-        """An error object instead of OAuth's two members."""
+        """Answer with an error object instead of OAuth's two members."""
         words = self.words[refusal.reason]
         code, _, subcode = words.error.partition("/")
         message = (words.description or "").replace("{member}", refusal.member)
@@ -188,7 +188,7 @@ class Imitated(Provider):
         return graph_json({"error": error}, status, (("www-authenticate", challenge), *NO_STORE))
 
     def bearer_refusal(self, refusal: BearerRefused) -> Answer:
-        """Code 190 and what is wrong with the token."""
+        """Answer with code 190 and what is wrong with the token, or 2500 where there is none."""
         if refusal.problem is Problem.MISSING:
             message = "An active access token must be used to query information about the current user."
             return self.graph_error(message, 2500, status=401 if self.on("missing-token-401") else 400)
@@ -251,7 +251,7 @@ class Imitated(Provider):
         }
 
     def id_claims(self, issued: Issued) -> dict[str, Any]:
-        """The profile under OpenID Connect's names."""
+        """The profile under OpenID Connect's names, for an hour."""
         profile = self.profile(issued)
         claims = {
             "aud": issued.grant.client_id,
@@ -307,15 +307,15 @@ class Imitated(Provider):
         return {"granted_scopes": ",".join(grant.scopes), "denied_scopes": ",".join(declined)}
 
     def new_code(self) -> str:
-        """Long, beginning with AQ."""
+        """`AQ` and 180 letters and digits."""
         return "AQ" + self.alphanumeric(180)
 
     def new_access_token(self) -> str:
-        """`EAA…ZD`."""
+        """`EAAG`, 120 letters and digits, and `ZDZD`."""
         return f"EAAG{self.alphanumeric(120)}ZDZD"
 
     def derived_subject(self, person: Person, client_id: str) -> str:
-        """17 digits, others for every app."""
+        """A number of 17 digits, another for every app."""
         return self.number(person, 17, client_id)
 
 

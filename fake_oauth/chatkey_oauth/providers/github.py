@@ -112,7 +112,7 @@ class Imitated(Provider):
         }
 
     def canonical(self, path: str) -> str:
-        """The API as Enterprise Server has it."""
+        """Fold the API's path on Enterprise Server, `/api/v3`, into that on github.com."""
         return path.removeprefix("/api/v3")
 
     @property
@@ -121,7 +121,7 @@ class Imitated(Provider):
         return f"{self.addresses.issuer.removesuffix(ISSUER_PATH)}{ISSUER_PATH}"
 
     def metadata(self, call: Call) -> Answer:
-        """The authorization server's metadata."""
+        """The authorization server's metadata (RFC 8414)."""
         browser, server, _ = self.addresses
         return json_answer(
             {
@@ -144,54 +144,54 @@ class Imitated(Provider):
     # Authorization endpoint
 
     def client_refused(self, client_id: str | None) -> Refusal:
-        """GitHub's 404 page."""
+        """Refuse with GitHub's page for what is not found."""
         return ShownToPerson(404, "Not Found", "There is no application with this client_id.")
 
     def redirect_allowed(self, client: Client, uri: str) -> bool:
-        """The registered address or anything below its path."""
+        """Allow the registered address and anything below its path."""
         ports = self.on("loopback-ports")
         return is_printable(uri) and any(
             uri == registered or lies_below(uri, registered, any_port=ports) for registered in client.redirect_uris
         )
 
     def redirect_refused(self, client: Client, call: Call) -> Refusal:
-        """Reported to the registered address, never to the one asked for."""
+        """Tell the registered address, never the one asked for."""
         params = self.fault_params("redirect_uri_mismatch", MISMATCH)
         return SentBack(client.redirect_uris[0], self.callback(params, call.query))
 
     def check_request(self, request: AuthorizationRequest) -> None:
-        """A suspended application is told so."""
+        """Refuse whatever a suspended application asks, while that is switched on."""
         if self.on("suspended"):
             params = self.fault_params("application_suspended", "Your application has been suspended.")
             raise SentBack(request.redirect_uri, self.callback(params, request.query))
 
     def fault_params(self, error: str, description: str) -> dict[str, str]:
-        """With a link to the documentation."""
+        """Add a link to the documentation."""
         uri = REQUEST_ERRORS + error.replace("_", "-")
         return {"error": error, "error_description": description, "error_uri": uri}
 
     def denied_params(self) -> dict[str, str]:
-        """The person's refusal, in GitHub's words."""
+        """Tell of the refusal in GitHub's words."""
         return self.fault_params("access_denied", "The user has denied your application access.")
 
     def callback_extras(self) -> dict[str, str]:
-        """`iss` on success and on error."""
+        """Add `iss` to success and error, while that is switched on."""
         return {"iss": self.issuer} if self.on("iss") else {}
 
     # Token endpoint
 
     def token(self, call: Call) -> Answer:
-        """GET only where it is switched on."""
+        """Answer POST, and GET while that is switched on."""
         if call.method == "GET" and not self.on("token-by-get"):
             return Answer(405, headers=(("allow", "POST"),))
         return super().token(call)
 
     def token_params(self, call: Call) -> dict[str, str]:
-        """The form; the address of a GET."""
+        """Take the parameters of a POST from its form, those of a GET from its address."""
         return call.query if call.method == "GET" else super().token_params(call)
 
     def before_issue(self, grant: Grant) -> None:
-        """A verified e-mail address, where it is switched on."""
+        """Demand a verified e-mail address, while that is switched on."""
         person = self.person(grant)
         if self.on("verified-email") and not (person.email and person.email_verified):
             raise TokenRefused(Reason.EMAIL_UNVERIFIED)
@@ -202,16 +202,16 @@ class Imitated(Provider):
         return self.token_answer(call, body)
 
     def signs(self, scopes: Collection[str]) -> bool:
-        """GitHub has no id_tokens, whatever is asked for."""
+        """Bring no id_token, whatever is asked for: GitHub has none."""
         return False
 
     def token_body(self, issued: Issued, id_token: str | None) -> dict[str, Any]:
-        """Three members; the token does not expire."""
+        """Answer with three members; the token does not expire."""
         scope = self.scope_separator.join(issued.grant.scopes)
         return {"access_token": issued.access, "token_type": "bearer", "scope": scope}
 
     def token_refusal(self, call: Call, refusal: TokenRefused) -> Answer:
-        """With status 200 and a link to the documentation."""
+        """Answer with status 200, and a link to the documentation."""
         words = self.words[refusal.reason]
         body = {
             "error": words.error,
@@ -252,28 +252,28 @@ class Imitated(Provider):
         return msgspec.structs.replace(answer, headers=(*answer.headers, *headers))
 
     def refused(self, call: Call, refusal: Refusal) -> Answer:
-        """The API's refusals have its headers too."""
+        """Put the API's headers on its refusals too."""
         answer = super().refused(call, refusal)
         if not isinstance(refusal, BearerRefused):
             return answer
         return self.with_headers(call, answer, ACCEPTED if refusal.problem is Problem.SCOPE else "")
 
     def user(self, call: Call) -> Answer:
-        """The profile. `email` is the public address, which nobody here has."""
+        """The endpoint of the profile object."""
         return json_answer(self.profile(self.person(self.bearer(call).grant)))
 
     def profile(self, person: Person) -> dict[str, Any]:
-        """The authenticated user's profile."""
+        """The profile object of a person."""
         number = int(self.subject(person, ""))
         return github_api.user(number, person, self.addresses, self.portrait(person), self.now)
 
     def emails(self, call: Call) -> Answer:
-        """The person's addresses."""
+        """The endpoint of the person's e-mail addresses, which needs a scope for them."""
         person = self.person(self.bearer(call, *MAIL_SCOPES).grant)
         return json_answer(github_api.addresses(self.subject(person, ""), person))
 
     def bearer_refusal(self, refusal: BearerRefused) -> Answer:
-        """Bad credentials; a missing scope looks like a missing page."""
+        """Answer with bad credentials, or for a missing scope as if there were no such page."""
         if refusal.problem is Problem.SCOPE:
             docs = f"{DOCS}/rest/users/emails#list-email-addresses-for-the-authenticated-user"
             body = {"message": "Not Found", "documentation_url": docs, "status": "404"}
@@ -318,7 +318,7 @@ class Imitated(Provider):
         return "gho_" + self.alphanumeric(36)
 
     def derived_subject(self, person: Person, client_id: str) -> str:
-        """7 digits, the same for every client."""
+        """A number of 7 digits, the same for every client."""
         return self.number(person, 7)
 
 

@@ -107,7 +107,7 @@ class Imitated(Provider):
         }
 
     def discovery(self, call: Call) -> Answer:
-        """The discovery document."""
+        """The discovery document, which serves as metadata (RFC 8414) too."""
         browser, server, issuer = self.addresses
         return json_answer(
             {
@@ -139,29 +139,29 @@ class Imitated(Provider):
         )
 
     def client_refused(self, client_id: str | None) -> Refusal:
-        """A page with 401."""
+        """Refuse with a page and status 401."""
         return ShownToPerson(401, "invalid_client", BAD_CLIENT)
 
     def skips_consent(self, request: AuthorizationRequest) -> bool:
-        """`prompt=none` shows no page to those who approved before."""
+        """Show no page with `prompt=none` to those who approved before, unless switched off."""
         return self.on("prompt") and request.query.get("prompt") == "none"
 
     def page_refused(self, request: AuthorizationRequest, *, signed_in: bool) -> str | None:
-        """`prompt=none` forbids a page (OpenID Connect Core 3.1.2.6)."""
+        """Refuse a page that `prompt=none` forbids (OpenID Connect Core 3.1.2.6)."""
         if not self.skips_consent(request):
             return None
         return "consent_required" if signed_in else "login_required"
 
     def denied_params(self) -> dict[str, str]:
-        """The refusal in Doorkeeper's words."""
+        """Tell of the refusal in Doorkeeper's words."""
         return self.fault_params("access_denied", "The resource owner or authorization server denied the request.")
 
     def token_body(self, issued: Issued, id_token: str | None) -> dict[str, Any]:
-        """With the time of issue."""
+        """Add the time of issue."""
         return super().token_body(issued, id_token) | {"created_at": issued.issued_at}
 
     def token_refusal(self, call: Call, refusal: TokenRefused) -> Answer:
-        """With the header that says the same as the body."""
+        """Put what the body says into `WWW-Authenticate` as well."""
         words = self.words[refusal.reason]
         description = (words.description or "").replace("{member}", refusal.member)
         challenge = f'Bearer realm="Doorkeeper", error="{words.error}", error_description="{description}"'
@@ -202,7 +202,7 @@ class Imitated(Provider):
         return issued.expires_at is not None and issued.expires_at <= self.now
 
     def token_info(self, call: Call) -> Answer:
-        """What a token is worth."""
+        """The endpoint that tells whose a token is, for what, and how long."""
         issued = self.bearer(call)
         return json_answer(
             {
@@ -215,11 +215,11 @@ class Imitated(Provider):
         )
 
     def number_of(self, grant: Grant) -> int:
-        """The user's number."""
+        """The subject id of a grant's person as a number."""
         return int(self.subject(self.person(grant), grant.client_id))
 
     def id_claims(self, issued: Issued) -> dict[str, Any]:
-        """Two minutes of life; the subject is the number as text."""
+        """The claims of two minutes' life; the subject is the number as text."""
         claims = self.claims(issued.grant)
         kept = {name: value for name, value in claims.items() if name in ID_CLAIMS}
         return {
@@ -295,7 +295,7 @@ class Imitated(Provider):
         )
 
     def rate_headers(self) -> Headers:
-        """How often the API may still be asked."""
+        """Headers that say how often the API may still be asked, while that is switched on."""
         if not self.on("rate-headers"):
             return ()
         return (
@@ -306,7 +306,7 @@ class Imitated(Provider):
         )
 
     def bearer_refusal(self, refusal: BearerRefused) -> Answer:
-        """Four ways to say no."""
+        """Answer by what is wrong: the scope, the age, a revocation, or anything else."""
         match refusal.problem:
             case Problem.SCOPE:
                 description = "The request requires higher privileges than provided by the access token."
@@ -329,5 +329,5 @@ class Imitated(Provider):
     new_refresh_token = new_code
 
     def derived_subject(self, person: Person, client_id: str) -> str:
-        """5 digits, the same for every client."""
+        """A number of 5 digits, the same for every client."""
         return self.number(person, 5)

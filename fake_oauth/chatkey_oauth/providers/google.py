@@ -98,7 +98,7 @@ class Imitated(Provider):
         }
 
     def discovery(self, call: Call) -> Answer:
-        """The discovery document."""
+        """The discovery document (OpenID Connect Discovery 4)."""
         del call
         browser, server, issuer = self.addresses
         return json_answer(
@@ -134,31 +134,31 @@ class Imitated(Provider):
         )
 
     def client_refused(self, client_id: str | None) -> Refusal:
-        """A page with 401 for an unknown client."""
+        """Refuse with a page, for an unknown client with status 401."""
         if client_id:
             return ShownToPerson(401, "invalid_client", "The OAuth client was not found.")
         return super().client_refused(client_id)
 
     def shows_fault(self, error: str) -> bool:
-        """Always."""
+        """Show every fault on the page."""
         return True
 
     def callback_extras(self) -> dict[str, str]:
-        """`iss` on success and on error."""
+        """Add `iss` to success and error, while that is switched on."""
         return {"iss": self.addresses.issuer} if self.on("iss") else {}
 
     def skips_consent(self, request: AuthorizationRequest) -> bool:
-        """`prompt=none` shows no page to those who approved before."""
+        """Show no page with `prompt=none` to those who approved before."""
         return silent(request)
 
     def page_refused(self, request: AuthorizationRequest, *, signed_in: bool) -> str | None:
-        """`prompt=none` forbids a page (OpenID Connect Core 3.1.2.6)."""
+        """Refuse a page that `prompt=none` forbids (OpenID Connect Core 3.1.2.6), unless switched off."""
         if not silent(request) or not self.on("silent-prompt"):
             return None
         return "interaction_required" if signed_in else "login_required"
 
     def approved_params(self, request: AuthorizationRequest, grant: Grant, *, first: bool) -> dict[str, str]:
-        """The expanded scopes, and what clients have to tolerate: `authuser`, `prompt`, `hd`."""
+        """Add the expanded scopes, and what clients have to tolerate: `authuser`, `prompt`, `hd`."""
         names = short(grant.scopes)
         expanded = names | {SCOPE_URLS.get(scope, scope) for scope in names}
         person = self.person(grant)
@@ -181,12 +181,12 @@ class Imitated(Provider):
         return tuple(dict.fromkeys((*scopes, *(["openid"] if "email" in short(scopes) else []))))
 
     def token_body(self, issued: Issued, id_token: str | None) -> dict[str, Any]:
-        """Scopes are expanded in the answer."""
+        """Write the scopes in their long spelling."""
         scope = " ".join(dict.fromkeys(SCOPE_URLS.get(scope, scope) for scope in issued.grant.scopes))
         return super().token_body(issued, id_token) | {"scope": scope}
 
     def id_claims(self, issued: Issued) -> dict[str, Any]:
-        """The profile is in the id_token too."""
+        """The claims of userinfo, and an hour of life."""
         grant = issued.grant
         return {
             "azp": grant.client_id,
@@ -235,12 +235,12 @@ class Imitated(Provider):
         return (("www-authenticate", value),) if self.on("www-authenticate") else ()
 
     def bearer_refusal(self, refusal: BearerRefused) -> Answer:
-        """One answer for every bad token."""
+        """Answer every bad token alike."""
         body = {"error": "invalid_request", "error_description": "Invalid Credentials"}
         return json_answer(body, 401, self.challenge())
 
     def certificates(self, call: Call) -> Answer:
-        """The public keys as certificates."""
+        """The endpoint of the public keys as certificates, by `kid`."""
         return json_answer(self.keys.certificates(self.world.clock()))
 
     def revoke(self, call: Call) -> Answer:
@@ -256,19 +256,19 @@ class Imitated(Provider):
         return json_answer({"error": "invalid_client", "error_description": "Invalid client type."}, 401)
 
     def new_code(self) -> str:
-        """Contains a slash, which clients must decode exactly once."""
+        """`4/0A` and 60 characters; the slash must be decoded exactly once."""
         return "4/0A" + self.alphanumeric(60, URL_SAFE)
 
     def new_access_token(self) -> str:
-        """`ya29.…`."""
+        """`ya29.a0` and 90 characters that need no encoding."""
         return "ya29.a0" + self.alphanumeric(90, URL_SAFE)
 
     def new_refresh_token(self) -> str:
-        """`1//0…`."""
+        """`1//0` and 60 characters that need no encoding."""
         return "1//0" + self.alphanumeric(60, URL_SAFE)
 
     def derived_subject(self, person: Person, client_id: str) -> str:
-        """21 digits, the same for every client."""
+        """A number of 21 digits, the same for every client."""
         return self.number(person, 21)
 
 
@@ -278,7 +278,7 @@ def silent(request: AuthorizationRequest) -> bool:
 
 
 def short(scopes: Iterable[str]) -> set[str]:
-    """Scopes in their short spelling."""
+    """Scopes in their short spelling, each once."""
     return {SCOPE_NAMES.get(scope, scope) for scope in scopes}
 
 

@@ -93,13 +93,13 @@ class Imitated(Provider):
         }
 
     def canonical(self, path: str) -> str:
-        """Without the slash at the end."""
+        """Fold a path with a slash at its end into that without."""
         return path.removesuffix("/")
 
     # Authorization endpoint
 
     def client_refused(self, client_id: str | None) -> Refusal:
-        """A page that names the parameter."""
+        """Refuse on a page that blames `client_key`."""
         return blamed("client_key", "unauthorized_client")
 
     def redirect_allowed(self, client: Client, uri: str) -> bool:
@@ -109,32 +109,32 @@ class Imitated(Provider):
         return client.kind == "desktop" and any(same_but_port(uri, known) for known in client.redirect_uris)
 
     def redirect_refused(self, client: Client, call: Call) -> Refusal:
-        """A page that names the parameter."""
+        """Refuse on a page that blames `redirect_uri`."""
         return blamed("redirect_uri")
 
     def needs_challenge(self, client: Client) -> bool:
-        """On a desktop."""
+        """Demand PKCE of desktop applications."""
         return client.kind == "desktop"
 
     def shows_fault(self, error: str) -> bool:
-        """A missing or wrong parameter; a scope or response type that is not had goes to the callback."""
+        """Show a missing or wrong parameter; scopes and response types that are not had are sent back."""
         return error == "invalid_request"
 
     def comparison(self, client: Client, method: str) -> str:
-        """Hexadecimal digits on a desktop, on the web base64url as well."""
+        """Compare with hexadecimal digits, and for web applications with base64url as well."""
         return "S256 any" if client.kind == "web" and self.on("web-base64url") else "S256 hex"
 
     def denied_params(self) -> dict[str, str]:
-        """The refusal, with members of older flows if switched on."""
+        """Tell of the refusal, while that is switched on with members of older flows."""
         older = {"errCode": "-2", "error_type": "access_denied"} if self.on("err-code") else {}
         return self.fault_params("access_denied", "The user denied the request.") | older
 
     def skips_consent(self, request: AuthorizationRequest) -> bool:
-        """`disable_auto_auth=0` asks only those who did not approve before."""
+        """Ask with `disable_auto_auth=0` only those who did not approve before."""
         return request.query.get("disable_auto_auth") == "0"
 
     def approved_params(self, request: AuthorizationRequest, grant: Grant, *, first: bool) -> dict[str, str]:
-        """What was granted of what was asked for."""
+        """Tell what was granted of what was asked for."""
         return {"scopes": self.scope_separator.join(grant.scopes)}
 
     def granted_scopes(self, request: AuthorizationRequest, person: Person, scopes: tuple[str, ...]) -> tuple[str, ...]:
@@ -145,12 +145,12 @@ class Imitated(Provider):
     # Token endpoint
 
     def lives(self) -> Lives:
-        """Two hours and 180 days; once a day and a year."""
+        """Two hours and 180 days, or while that is switched on a day and a year."""
         access, refresh = (86400, 31536000) if self.on("older-lifetimes") else (7200, 15552000)
         return Lives(self.code_life, access, refresh)
 
     def token_params(self, call: Call) -> dict[str, str]:
-        """A form with `client_key`; a `client_id` beside it does not count."""
+        """Take `client_key` for the client id; a `client_id` beside it does not count."""
         params = super().token_params(call)
         return params | {"client_id": params.get("client_key", "")}
 
@@ -168,13 +168,13 @@ class Imitated(Provider):
         }
 
     def token_refusal(self, call: Call, refusal: TokenRefused) -> Answer:
-        """Three members, usually with 200."""
+        """Answer with three members, and with 200 unless 400 is switched on."""
         words = self.words[refusal.reason]
         body = {"error": words.error, "error_description": words.description or "", "log_id": self.log_id()}
         return self.token_answer(call, body, 400 if self.on("token-errors-400") else words.status)
 
     def revoke(self, call: Call) -> Answer:
-        """Take the whole approval back."""
+        """Take back the whole approval that a token is of."""
         if issued := own_token(self, call):
             self.grants.withdraw(issued.grant)
         return json_answer({})
@@ -215,7 +215,7 @@ class Imitated(Provider):
         }
 
     def bearer_refusal(self, refusal: BearerRefused) -> Answer:
-        """Two ways to say no."""
+        """Answer with 401, and tell a missing scope from a bad token."""
         if refusal.problem is Problem.SCOPE:
             message = "The user did not authorize the scope required for completing this request."
             return self.api_error(401, "scope_not_authorized", message)
@@ -241,11 +241,11 @@ class Imitated(Provider):
         return f"{self.alphanumeric(52)}*v!{self.alphanumeric(4)}.va"
 
     def new_access_token(self) -> str:
-        """`act.…`."""
+        """`act.`, letters and digits, and `.va`."""
         return f"act.{self.alphanumeric(60)}!{self.alphanumeric(4)}.va"
 
     def new_refresh_token(self) -> str:
-        """`rft.…`."""
+        """`rft.`, letters and digits, and `.va`."""
         return f"rft.{self.alphanumeric(60)}!{self.alphanumeric(4)}.va"
 
     def derived_subject(self, person: Person, client_id: str) -> str:

@@ -110,7 +110,7 @@ class Imitated(Provider):
         self._windows: Ring[Window] = Ring()
 
     def reset(self) -> None:
-        """With the windows of the rate limit."""
+        """Forget the windows of the rate limit too."""
         super().reset()
         self._windows.clear()
 
@@ -127,22 +127,22 @@ class Imitated(Provider):
     # Authorization endpoint
 
     def shows_fault(self, error: str) -> bool:
-        """Always."""
+        """Show every fault on the page."""
         return True
 
     def check_request(self, request: AuthorizationRequest) -> None:
-        """A state has a longest length."""
+        """Refuse a state that is too long."""
         if len(request.query["state"]) > LONGEST_STATE:
             raise ShownToPerson(400, "invalid_request", f"The state is longer than {LONGEST_STATE} characters.")
 
     def callback(self, params: Mapping[str, str], query: Mapping[str, str]) -> dict[str, str]:
-        """On success the state comes first."""
+        """Put the state before the code of an approval."""
         if "code" in params:
             return {"state": query["state"], **params}
         return super().callback(params, query)
 
     def denied_params(self) -> dict[str, str]:
-        """The refusal, without words."""
+        """Tell of the refusal without a description, unless that is switched on."""
         if self.on("deny-description"):
             return self.fault_params("access_denied", "The user denied the request.")
         return super().denied_params()
@@ -150,7 +150,7 @@ class Imitated(Provider):
     # Token endpoint
 
     def token_params(self, call: Call) -> dict[str, str]:
-        """With the client id, where it is required beside the header."""
+        """Demand the client id even beside the header, while that is switched on."""
         params = super().token_params(call)
         if self.on("client-id-in-body"):
             required(params, "client_id")
@@ -161,13 +161,13 @@ class Imitated(Provider):
         return "offline.access" in request.scopes
 
     def token_body(self, issued: Issued, id_token: str | None) -> dict[str, Any]:
-        """In X's order."""
+        """Order the members as X does, without an id_token."""
         body = super().token_body(issued, id_token)
         order = ("token_type", "expires_in", "access_token", "scope", "refresh_token")
         return {name: body[name] for name in order if name in body} | {"token_type": "bearer"}
 
     def signs(self, scopes: Collection[str]) -> bool:
-        """X has no id_tokens, whatever is asked for."""
+        """Bring no id_token, whatever is asked for: X has none."""
         return False
 
     def token_refusal(self, call: Call, refusal: TokenRefused) -> Answer:
@@ -253,7 +253,7 @@ class Imitated(Provider):
         )
 
     def bearer_refusal(self, refusal: BearerRefused) -> Answer:
-        """Problem documents: a missing scope is forbidden, all else is unauthorized."""
+        """Answer with a problem document: 403 for a missing scope, 401 for all else."""
         if refusal.problem is Problem.SCOPE:
             return problem(403, "Forbidden")
         return problem(401, "Unauthorized")
@@ -265,15 +265,15 @@ class Imitated(Provider):
     # Formats
 
     def new_code(self) -> str:
-        """Base64 of random characters, the time in milliseconds, and what it is."""
+        """Base64 of random characters, the time in milliseconds, and `ac`."""
         return self._token("ac")
 
     def new_access_token(self) -> str:
-        """The same with `at`."""
+        """As a code, but with `at`."""
         return self._token("at")
 
     def new_refresh_token(self) -> str:
-        """The same with `rt`."""
+        """As a code, but with `rt`."""
         return self._token("rt")
 
     def _token(self, kind: str) -> str:

@@ -74,7 +74,7 @@ class TokenDialect(Common):
         return body if id_token is None else body | {"id_token": id_token}
 
     def token_answer(self, call: Call, body: Mapping[str, Any], status: int = 200) -> Answer:
-        """The token endpoint's encoding."""
+        """An answer of the token endpoint, in the provider's encoding."""
         del call
         return json_answer(body, status, NO_STORE)
 
