@@ -15,14 +15,16 @@ HOMES = {
     "chatkey_oauth": ROOT / "fake_oauth" / "chatkey_oauth",
     "chatkey_e2e": ROOT / "e2e" / "chatkey_e2e",
     "chatkey_demo": ROOT / "demo" / "chatkey_demo",
+    "chatkey_lab": ROOT / "lab" / "chatkey_lab",
 }
 OURS_ALLOWED = {
     "chatkey_protocol": set[str](),
     "chatkey_widget": {"chatkey_protocol"},
-    "chatkey_server": {"chatkey_protocol"},
-    "chatkey_oauth": {"chatkey_protocol"},
-    "chatkey_demo": {"chatkey_protocol", "chatkey_oauth"},
-    "chatkey_e2e": {"chatkey_protocol", "chatkey_demo", "chatkey_oauth"},
+    "chatkey_lab": set[str](),
+    "chatkey_server": {"chatkey_protocol", "chatkey_lab"},
+    "chatkey_oauth": {"chatkey_protocol", "chatkey_lab"},
+    "chatkey_demo": {"chatkey_protocol", "chatkey_lab", "chatkey_oauth"},
+    "chatkey_e2e": {"chatkey_protocol", "chatkey_demo", "chatkey_lab", "chatkey_oauth"},
 }
 PAGE_ONLY = {"js", "pyodide", "pyodide_js"}
 RULES_ALLOWED = {"cryptography", "idna", "msgspec"}
@@ -64,6 +66,11 @@ def test_of_the_fake_provider_others_know_its_client_only(package: str) -> None:
     assert known == {"chatkey_oauth.client"}
 
 
+def test_the_guard_of_labs_needs_nothing_but_the_standard_library() -> None:
+    for module in modules("chatkey_lab"):
+        assert roots(module) <= sys.stdlib_module_names | {"chatkey_lab"}, module
+
+
 @pytest.mark.parametrize("package", ["chatkey_protocol", "chatkey_widget"])
 def test_what_may_run_in_the_page_needs_nothing_but_the_standard_library(package: str) -> None:
     allowed = sys.stdlib_module_names | OURS_ALLOWED[package] | {package}
@@ -83,7 +90,7 @@ def test_the_rules_of_identity_know_no_framework() -> None:
         ), module
 
 
-@pytest.mark.parametrize("component", ["server", "widget_sim", "fake_oauth", "e2e", "demo"])
+@pytest.mark.parametrize("component", ["server", "widget_sim", "fake_oauth", "e2e", "demo", "lab"])
 def test_component_folders_are_no_packages(component: str) -> None:
     assert not (ROOT / component / "__init__.py").exists()
     assert not (ROOT / component / "conftest.py").exists()

@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from litestar.testing import TestClient
 from structlog.testing import capture_logs
 
+from chatkey_lab.guard import bearer
 from chatkey_protocol.codes import Code
 from chatkey_protocol.names import CONFIG_PATH, MEMBER_TOKEN_PATH, SOCKET_PATH, SUBPROTOCOL, VISITOR_TOKEN_PATH
 from chatkey_server.app import create_app
@@ -35,6 +36,7 @@ NOW: Final = 1_800_000_030
 PID: Final = "prov_docs"
 SECRET: Final = "for-the-documentation-only-0123456789"  # noqa: S105 - for everybody to see
 ORIGIN: Final = "https://shop.example"
+LAB_TOKEN: Final = "to-make-a-business-by"  # noqa: S105 - of a server that is gone when its examples are made
 BASE_URL: Final = "https://chat.example"
 SOCKET_URI: Final = "wss://chat.example/v1/socket"
 NONCE: Final = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYX"
@@ -157,8 +159,9 @@ def _server() -> Iterator[TestClient[Any]]:
         mock.patch.object(proofs, "new_nonce", return_value=NONCE),
         capture_logs(),
     ):
-        settings = Settings(data_dir=Path(folder), base_url=BASE_URL, lab=True)
+        settings = Settings(data_dir=Path(folder), base_url=BASE_URL, lab=True, lab_token=LAB_TOKEN)
         with TestClient(create_app(settings, clock=Clock(lambda: float(NOW)))) as client:
+            client.headers.update(bearer(LAB_TOKEN))
             socials = {"google": {"key_source": "service"}, "github": {"key_source": "service"}}
             for social in socials:
                 application = {"social": social, "client_id": "service", "client_secret": "kept-by-the-service"}

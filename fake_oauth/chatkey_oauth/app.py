@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Final, cast
 
+from chatkey_lab.guard import LabGuard
 from chatkey_oauth.clock import Clock
 from chatkey_oauth.engine.call import Call
 from chatkey_oauth.engine.http import Asgi, Receive, Scope, Send, send_answer, text_answer
@@ -37,7 +38,7 @@ class App(Fake):
         """The lab's control API."""
         from chatkey_oauth.lab.api import control_app
 
-        return cast("Asgi", control_app(self))
+        return LabGuard(cast("Asgi", control_app(self)), token=self.settings.lab_token)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         body = await read_body(receive)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -53,7 +54,10 @@ if TYPE_CHECKING:
     help="Set a behaviour that may be either way, such as discord.iss=on. Repeatable.",
 )
 @click.option(
-    "--lab/--no-lab", default=None, help="Have the control API under /lab, or not; on loopback it is there by default."
+    "--lab/--no-lab",
+    default=None,
+    help="Have the control API under /lab, or not; by default it is there on loopback, and wherever CHATKEY_LAB_TOKEN "
+    "is set, which it then asks for.",
 )
 def fake_oauth(
     *,
@@ -73,15 +77,25 @@ def fake_oauth(
 
     Prints `ready <address>` when it can be asked, and to a terminal what is where.
     """
+    from chatkey_lab.guard import TOKEN_VARIABLE
     from chatkey_oauth.engine.switches import SwitchError, read_switch
-    from chatkey_oauth.loopback import is_loopback
     from chatkey_oauth.ready_made import READY_MADE
     from chatkey_oauth.serve import Listening
-    from chatkey_oauth.settings import Settings, SettingsError, read_addresses, read_clients, read_issuers
+    from chatkey_oauth.settings import (
+        Settings,
+        SettingsError,
+        check_addresses,
+        is_only_here,
+        read_addresses,
+        read_clients,
+        read_issuers,
+    )
 
+    token = os.environ.get(TOKEN_VARIABLE, "")
     try:
         for_browsers, by_browser = read_addresses("--browser-url", browser_url)
         for_servers, by_server = read_addresses("--server-url", server_url)
+        check_addresses("--browser-url", for_browsers, by_browser)
         with Listening(host, port) as listening:
             settings = Settings(
                 host=host,
@@ -93,13 +107,17 @@ def fake_oauth(
                 server_url=for_servers,
                 server_urls=by_server,
                 issuers=read_issuers(issuer),
-                lab=is_loopback(host) if lab is None else lab,
+                lab=bool(token) or is_only_here(host, for_browsers) if lab is None else lab,
+                lab_token=token,
                 clients=read_clients(clients) if clients else READY_MADE,
                 auto_approve=auto_approve,
                 switches=dict(map(read_switch, switches)),
             )
             if lab is None and not settings.lab:
-                click.echo(f"The lab is off, because {host} is not an address of this machine only.", err=True)
+                where = for_browsers or host
+                click.echo(
+                    f"The lab is off: {where} is not for this machine only, and {TOKEN_VARIABLE} is not set.", err=True
+                )
             listening.serve(settings, ready=lambda: announce(settings))
     except KeyboardInterrupt:
         pass  # the way to end it

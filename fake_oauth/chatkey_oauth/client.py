@@ -15,6 +15,7 @@ from urllib.parse import quote
 import httpx
 import msgspec
 
+from chatkey_lab.guard import bearer
 from chatkey_oauth.engine.clients import Client
 from chatkey_oauth.engine.flows import COOKIE as FLOW_COOKIE
 from chatkey_oauth.engine.flows import Flow, Leg, Step, Verdict
@@ -83,17 +84,23 @@ class FaultNotHit(AssertionError):
 class FakeOAuth:
     """The lab of one running fake, at its base address.
 
-    `verify` is what TLS is verified with. Every method raises `LabError` when the lab refuses, and `httpx.HTTPError`
-    when there is no answer.
+    `verify` is what TLS is verified with, `token` what a lab with CHATKEY_LAB_TOKEN asks for. Every method raises
+    `LabError` when the lab refuses, and `httpx.HTTPError` when there is no answer.
     """
 
     def __init__(
-        self, url: str, *, verify: ssl.SSLContext | bool = True, transport: httpx.BaseTransport | None = None
+        self,
+        url: str,
+        *,
+        verify: ssl.SSLContext | bool = True,
+        transport: httpx.BaseTransport | None = None,
+        token: str = "",
     ) -> None:
         self._http = httpx.Client(
             base_url=f"{url.rstrip('/')}/lab",
             verify=verify,
             transport=transport,
+            headers=bearer(token),
             limits=httpx.Limits(max_keepalive_connections=0),  # an idle TLS peer holds back a server that restarts
             timeout=PATIENCE,
             trust_env=False,

@@ -8,9 +8,10 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from chatkey_lab.guard import TOKEN_VARIABLE, check_token
+from chatkey_lab.hosts import is_loopback
 from chatkey_oauth.engine.clients import Client, ClientError
 from chatkey_oauth.engine.people import SEEDED
-from chatkey_oauth.loopback import is_loopback
 from chatkey_oauth.providers import NAMES, check_client
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     fake listens. `browser_urls`, `server_urls` and `issuers` replace them for single providers, by name: base addresses
     of that provider, not of the fake. An issuer is the address browsers use unless told otherwise, and the same for
     both. `auto_approve` is the account that approves every request unasked, `switches` sets switches by
-    `<provider>.<switch>`.
+    `<provider>.<switch>`. A lab that can be reached from elsewhere needs `lab_token`, which `repr` does not show.
     """
 
     host: str = "127.0.0.1"
@@ -41,6 +42,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     tls_cert: str = ""
     tls_key: str = ""
     lab: bool = False
+    lab_token: str = ""
     auto_approve: str = ""
     clients: tuple[Client, ...] = ()
     switches: dict[str, bool] = {}
@@ -48,13 +50,21 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if bool(self.tls_cert) != bool(self.tls_key):
             raise SettingsError("TLS needs both a certificate and a key: give --tls-cert and --tls-key, or neither.")
-        if self.lab and not is_loopback(self.host):
-            raise SettingsError(f"The lab is for this machine only: bind to 127.0.0.1 instead of {self.host!r}.")
         if self.auto_approve and self.auto_approve not in (seeded := [person.id for person in SEEDED]):
             raise SettingsError(f"--auto-approve: {self.auto_approve!r} is not one of {', '.join(seeded)}.")
         check_addresses("--browser-url", self.browser_url, self.browser_urls)
         check_addresses("--server-url", self.server_url, self.server_urls)
         check_addresses("--issuer", "", self.issuers)
+        if self.lab_token:
+            check_lab_token(self.lab_token)
+        elif self.lab and not is_only_here(self.host, self.browser_url):
+            raise SettingsError(
+                f"The lab is for this machine only: bind to 127.0.0.1 instead of {self.host!r} and leave --browser-url "
+                f"at this machine, or set {TOKEN_VARIABLE}, which everybody then has to send."
+            )
+
+    def __repr__(self) -> str:
+        return f"Settings(host={self.host!r}, port={self.port}, …)"
 
     @property
     def listens_at(self) -> str:
@@ -84,6 +94,19 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     def issuer(self, provider: str) -> str:
         """What a provider calls itself, to browsers and backends alike."""
         return self.issuers.get(provider, self.browser_base(provider))
+
+
+def check_lab_token(token: str) -> None:
+    """Refuse a token that can be guessed."""
+    try:
+        check_token(token)
+    except ValueError as wrong:
+        raise SettingsError(f"{TOKEN_VARIABLE} (not shown) {wrong}.") from None
+
+
+def is_only_here(host: str, browser_url: str) -> bool:
+    """Tell whether what listens at this host, and what browsers call it if that differs, stays on this machine."""
+    return is_loopback(host) and (not browser_url or is_loopback(urlsplit(browser_url).hostname or ""))
 
 
 def check_addresses(option: str, general: str, by_provider: dict[str, str]) -> None:

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from chatkey_lab.guard import TOKEN_VARIABLE, check_token
 from chatkey_protocol.names import ANNOUNCED_SOCIALS, AVAILABLE_SOCIALS, SOCKET_PATH
 from chatkey_server.identity.origins import is_loopback_host
 from chatkey_server.identity.tokens import MAX_TOKEN_BYTES
@@ -94,6 +95,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ca_file: str = ""
     panel_frame_ancestors: str = "'none'"
     lab: bool = False
+    lab_token: str = ""
     preview_providers: tuple[str, ...] = ()
     log_level: str = "info"
     limits: Limits = Limits()
@@ -109,6 +111,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     def assets(self) -> str:
         """The address under which browsers find `sdk.js`."""
         return self.assets_url or f"{self.base_url}/assets"
+
+    @property
+    def lab_opens_panel(self) -> bool:
+        """Whether the agent panel opens without a password: where a page of this machine may use the lab."""
+        return self.lab and not self.lab_token
 
     @property
     def offered_socials(self) -> tuple[str, ...]:
@@ -300,7 +307,17 @@ def _general() -> Iterator[Setting]:
     )
     yield Setting("CHATKEY_CA_FILE", _authorities, "Certificates to trust when the server calls social providers.")
     yield Setting("CHATKEY_PANEL_FRAME_ANCESTORS", _frame_ancestors, "The origins that may frame the agent panel.")
-    yield Setting("CHATKEY_LAB", _switch, "Switches the test controls under `/lab` on; only on a loopback address.")
+    yield Setting(
+        "CHATKEY_LAB",
+        _switch,
+        "Switches the test controls under `/lab` on; on a loopback address only, or with `CHATKEY_LAB_TOKEN`.",
+    )
+    yield Setting(
+        TOKEN_VARIABLE,
+        check_token,
+        "What whoever uses the lab has to show: a bearer, or the password of HTTP's basic authentication.",
+        secret=True,
+    )
     yield Setting(
         "CHATKEY_PREVIEW_PROVIDERS",
         _announced,
@@ -462,14 +479,25 @@ def _check_together(settings: Settings) -> None:
     if bool(settings.tls_cert) != bool(settings.tls_key):
         missing = "CHATKEY_TLS_KEY" if settings.tls_cert else "CHATKEY_TLS_CERT"
         raise SettingsError(f"{missing} is not set, but its other half is; set both, or none to serve without TLS")
-    if settings.lab and not is_loopback_host(settings.host):
-        raise SettingsError(
-            f"CHATKEY_LAB '1' opens test controls to anyone, and CHATKEY_HOST {settings.host!r} is not a loopback "
-            "address; write CHATKEY_HOST=127.0.0.1, or leave CHATKEY_LAB out"
-        )
+    if settings.lab_opens_panel:
+        _check_only_here(settings)
     shared = settings.redis_url or settings.database_url.startswith("postgres")
     if shared and not settings.master_key:
         raise SettingsError(
             "CHATKEY_MASTER_KEY is not set, but a database or Redis that several processes share is; write one random "
             f"key of at least {MASTER_KEY_CHARS} characters, the same for all of them"
+        )
+
+
+def _check_only_here(settings: Settings) -> None:
+    """Refuse a lab without a token that others could reach, directly or through a proxy (D-14)."""
+    if not is_loopback_host(settings.host):
+        raise SettingsError(
+            f"CHATKEY_LAB '1' opens test controls to anyone, and CHATKEY_HOST {settings.host!r} is not a loopback "
+            f"address; write CHATKEY_HOST=127.0.0.1, set {TOKEN_VARIABLE}, or leave CHATKEY_LAB out"
+        )
+    if not is_loopback_host(urlsplit(settings.base_url).hostname or ""):
+        raise SettingsError(
+            f"CHATKEY_LAB '1' opens test controls to anyone, and CHATKEY_BASE_URL {settings.base_url!r} is not a "
+            f"loopback address; set {TOKEN_VARIABLE}, or leave CHATKEY_LAB out"
         )

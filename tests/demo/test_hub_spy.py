@@ -7,7 +7,9 @@ from litestar import Litestar
 from litestar.testing import TestClient
 
 from chatkey_demo.site.app import Addresses, create_app
+from chatkey_lab.guard import bearer
 
+LAB_TOKEN = "a-token-of-the-lab-0123456789"
 Client = TestClient[Litestar]
 
 HUB = "http://localhost:8800"
@@ -16,7 +18,9 @@ SHOP = {"slug": "alder", "provider_id": "prov_1", "secret_key": "a-secret-key-of
 
 @pytest.fixture
 def client() -> Iterator[Client]:
-    with TestClient(create_app(Addresses("http://localhost:8811", "http://localhost:8801", "/sdk.js"))) as client:
+    addresses = Addresses("http://localhost:8811", "http://localhost:8801", "/sdk.js")
+    with TestClient(create_app(addresses, lab_token=LAB_TOKEN)) as client:
+        client.headers.update(bearer(LAB_TOKEN))
         yield client
 
 

@@ -9,6 +9,7 @@ from litestar import Litestar
 from litestar.testing import TestClient
 
 from chatkey_demo.site.app import Addresses, create_app
+from chatkey_lab.guard import bearer
 
 SECRET = "a-secret-key-of-at-least-32-bytes-0123"
 JKT = "NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs"
@@ -16,12 +17,15 @@ NOW = 1_790_000_000
 SITE = Addresses(
     "https://shop.localhost:7001", "https://chat.localhost:7002", "https://chat.localhost:7002/assets/sdk.js"
 )
+LAB_TOKEN = "a-token-of-the-lab-0123456789"
 Client = TestClient[Litestar]
 
 
 @pytest.fixture
 def client() -> Iterator[Client]:
-    with TestClient(create_app(SITE, now=lambda: NOW), base_url="https://shop.localhost:7001") as client:
+    app = create_app(SITE, now=lambda: NOW, lab_token=LAB_TOKEN)
+    with TestClient(app, base_url="https://shop.localhost:7001") as client:
+        client.headers.update(bearer(LAB_TOKEN))
         yield client
 
 

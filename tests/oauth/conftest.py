@@ -117,7 +117,7 @@ def make_fake(clock: Clock, signing_key: RSAPrivateKey) -> Callable[..., App]:
 
     def make(**settings: Any) -> App:
         clients = tuple(client(name, who) for name in NAMES for who in ("ours", "theirs"))
-        app = create_app(Settings(browser_url="https://id.example", clients=clients, **settings), clock)
+        app = create_app(Settings(browser_url="https://id.localhost", clients=clients, **settings), clock)
         app.world = app.world._replace(make_key=lambda: signing_key)
         return app
 

@@ -215,7 +215,7 @@ def test_token_info_says_whom_a_token_is_for_and_how_long(amazon: Visitor, conte
     assert info == {
         "aud": "ours",
         "user_id": amazon.subject(token),
-        "iss": "https://id.example/amazon",
+        "iss": "https://id.localhost/amazon",
         "exp": 3597,
         "iat": issued_at,
     }

@@ -89,7 +89,7 @@ def switch(apple: Visitor, name: str, *, on: bool) -> None:
 def test_discovery_names_endpoints_that_answer_and_no_userinfo(apple: Visitor, content: Content) -> None:
     document = content(apple.get("/.well-known/openid-configuration"))
 
-    base = "https://id.example/apple"
+    base = "https://id.localhost/apple"
     assert document == {
         "issuer": base,
         "authorization_endpoint": f"{base}/auth/authorize",
@@ -345,7 +345,7 @@ def test_the_id_token_says_who_it_is_and_never_the_name(apple: Visitor, content:
 
     claims = claims_of(token["id_token"])
     assert claims == {
-        "iss": "https://id.example/apple",
+        "iss": "https://id.localhost/apple",
         "aud": "ours",
         "exp": clock() + 86400,
         "iat": clock(),

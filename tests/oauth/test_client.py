@@ -51,7 +51,7 @@ def client(make_client: Callable[[App], FakeOAuth], fake: App) -> Iterator[FakeO
 def test_the_overview_comes_as_structs(client: FakeOAuth, fake: App) -> None:
     overview = client.overview()
 
-    assert overview.providers["google"].browser_url == "https://id.example/google"
+    assert overview.providers["google"].browser_url == "https://id.localhost/google"
     assert overview.faults == client.catalogue() == fake.faults.catalogue()
     assert Leg.TOKEN in next(fault for fault in overview.faults if fault.name == "status-500").legs
 

@@ -19,7 +19,7 @@ from chatkey_oauth.providers.apple_secret import LONGEST, SKEW, BadSecret, verif
 
 NOW = 1_795_000_000
 CALLBACK = ("https://chat.example/callback",)
-AUDIENCES = ("https://appleid.apple.com", "https://id.example/apple")
+AUDIENCES = ("https://appleid.apple.com", "https://id.localhost/apple")
 KEY = derive_private_key(17, SECP256R1())
 OTHER_KEY = derive_private_key(18, SECP256R1())
 PEM = KEY.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
@@ -63,7 +63,7 @@ def base64url(raw: bytes) -> str:
 
 
 @pytest.mark.parametrize("key", [PEM, JWK], ids=["PEM", "JWK"])
-@pytest.mark.parametrize("aud", [*AUDIENCES, ["https://appleid.apple.com"], ["https://id.example/apple"]])
+@pytest.mark.parametrize("aud", [*AUDIENCES, ["https://appleid.apple.com"], ["https://id.localhost/apple"]])
 def test_a_secret_that_the_registered_key_signed_is_good(key: Any, aud: Any) -> None:
     judge(signed(aud=aud), application(public_key=key))
 
@@ -84,7 +84,7 @@ def test_a_secret_is_good_up_to_its_limits(changes: dict[str, Any]) -> None:
         ({"aud": "https://account.apple.com"}, "its aud is 'https://account.apple.com', not 'https://appleid"),
         ({"aud": "https://appleid.apple.com/"}, "its aud is"),
         ({"aud": []}, r"its aud is \[\]"),
-        ({"aud": ["https://appleid.apple.com", "https://id.example/apple"]}, "its aud is"),
+        ({"aud": ["https://appleid.apple.com", "https://id.localhost/apple"]}, "its aud is"),
         ({"iat": NOW + SKEW + 1}, "its iat lies 61 seconds ahead"),
         ({"exp": NOW + LONGEST + 1}, "its exp lies more than 15777000 seconds behind its iat"),
         ({"iat": NOW - 600, "exp": NOW}, "its exp was 0 seconds ago"),

@@ -194,7 +194,7 @@ def test_the_callback_carries_the_issuer_only_if_switched(discord: Visitor, cont
     after = (discord.callback()["iss"], advertised())
 
     assert before == ({"code", "state"}, False)
-    assert after == ("https://id.example/discord", True)
+    assert after == ("https://id.localhost/discord", True)
 
 
 @pytest.mark.parametrize(("short", "seconds"), [(True, 100), (False, 600)])

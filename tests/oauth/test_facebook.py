@@ -95,7 +95,7 @@ def test_a_profile_has_only_the_fields_asked_for(facebook: Visitor, content: Con
                 "height": 50,
                 "is_silhouette": False,
                 "width": 50,
-                "url": "https://id.example/facebook/avatars/rhea.svg",
+                "url": "https://id.localhost/facebook/avatars/rhea.svg",
             }
         },
     }
@@ -106,7 +106,7 @@ def test_who_has_no_picture_has_that_of_a_silhouette(facebook: Visitor, content:
 
     picture = profile["picture"]["data"]
     assert picture["is_silhouette"] is True
-    assert facebook.get(picture["url"].removeprefix("https://id.example/facebook")).status == 200
+    assert facebook.get(picture["url"].removeprefix("https://id.localhost/facebook")).status == 200
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_slashes_and_at_signs_are_escaped(facebook: Visitor) -> None:
     body = facebook.profile(token, fields=FIELDS).body
 
     assert b"zoe\\u0040example.com" in body
-    assert b"https:\\/\\/id.example" in body
+    assert b"https:\\/\\/id.localhost" in body
     assert body.isascii()
 
 
@@ -379,5 +379,5 @@ def test_the_token_of_the_profile_may_come_in_the_address(facebook: Visitor, con
 def test_limited_login_has_a_document_and_keys_with_a_slash_at_the_end(facebook: Visitor, content: Content) -> None:
     document = content(facebook.get("/.well-known/openid-configuration/"))
 
-    assert document["issuer"] == "https://id.example/facebook"
-    assert facebook.get(document["jwks_uri"].removeprefix("https://id.example/facebook")).status == 200
+    assert document["issuer"] == "https://id.localhost/facebook"
+    assert facebook.get(document["jwks_uri"].removeprefix("https://id.localhost/facebook")).status == 200

@@ -111,7 +111,7 @@ def test_a_redirect_uri_that_only_seems_to_lie_below_is_reported_to_the_register
 
 
 def test_the_callback_carries_the_issuer_on_success_and_on_refusal(github: Visitor, parameters: Parameters) -> None:
-    issuer = "https://id.example/github/login/oauth"
+    issuer = "https://id.localhost/github/login/oauth"
     denied = parameters(github.decide(decision="deny"))
 
     assert github.callback()["iss"] == issuer
@@ -132,7 +132,7 @@ def test_metadata_is_at_both_of_its_places_and_not_at_the_root(github: Visitor, 
     second = content(github.get("/login/oauth/.well-known/openid-configuration"))
 
     assert first == second
-    assert first["issuer"] == "https://id.example/github/login/oauth"
+    assert first["issuer"] == "https://id.localhost/github/login/oauth"
     assert first["code_challenge_methods_supported"] == ["S256"]
     assert github.get("/.well-known/openid-configuration").status == 404
 
@@ -362,7 +362,7 @@ def test_a_foreign_redirect_uri_has_its_own_error(github: Visitor, content: Cont
 
 def test_the_device_flow_is_not_switched_on(github: Visitor, content: Content) -> None:
     metadata = content(github.get("/.well-known/oauth-authorization-server/login/oauth"))
-    path = metadata["device_authorization_endpoint"].removeprefix("https://id.example/github")
+    path = metadata["device_authorization_endpoint"].removeprefix("https://id.localhost/github")
 
     answer = github.post(path, {"client_id": "ours"}, accept="application/json")
 

@@ -35,7 +35,7 @@ def test_both_metadata_documents_are_the_same(gitlab: Visitor, content: Content)
     first = content(gitlab.get("/.well-known/openid-configuration"))
 
     assert first == content(gitlab.get("/.well-known/oauth-authorization-server"))
-    assert first["issuer"] == "https://id.example/gitlab"
+    assert first["issuer"] == "https://id.localhost/gitlab"
     assert first["code_challenge_methods_supported"] == ["plain", "S256"]
 
 

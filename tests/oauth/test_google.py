@@ -25,7 +25,7 @@ PROFILE = "https://www.googleapis.com/auth/userinfo.profile"
 def test_discovery_names_endpoints_that_answer(google: Visitor, content: Content) -> None:
     document = content(google.get("/.well-known/openid-configuration"))
 
-    base = "https://id.example/google"
+    base = "https://id.localhost/google"
     assert document["issuer"] == base
     for endpoint, status in [("authorization_endpoint", 400), ("userinfo_endpoint", 401), ("jwks_uri", 200)]:
         assert google.get(document[endpoint].removeprefix(base)).status == status, endpoint
@@ -41,7 +41,7 @@ def test_browsers_and_servers_are_given_their_own_addresses_and_one_issuer(
     from_server = fake.addresses("google")
 
     assert from_server.server == "http://fake:9911/google"
-    assert from_server.browser == from_server.issuer == "https://id.example/google"
+    assert from_server.browser == from_server.issuer == "https://id.localhost/google"
 
 
 def test_the_issuer_can_be_the_real_one(make_fake: Callable[..., App]) -> None:
@@ -54,7 +54,7 @@ def test_the_callback_carries_the_expanded_scope_the_issuer_and_what_clients_mus
     params = google.callback("omar")
 
     assert params["scope"].split() == sorted(["openid", "email", "profile", EMAIL, PROFILE])
-    assert params["iss"] == "https://id.example/google"
+    assert params["iss"] == "https://id.localhost/google"
     assert (params["authuser"], params["hd"], params["prompt"]) == ("0", "corp.example", "consent")
 
 
@@ -63,7 +63,7 @@ def test_the_callback_of_a_refusal_carries_the_issuer_too(
 ) -> None:
     params = parameters(google.decide(decision="deny"))
 
-    assert params == {"error": "access_denied", "state": "st-1", "iss": "https://id.example/google"}
+    assert params == {"error": "access_denied", "state": "st-1", "iss": "https://id.localhost/google"}
 
 
 def test_the_code_contains_a_slash_and_is_malformed_when_it_was_not_decoded(google: Visitor, content: Content) -> None:
@@ -144,7 +144,7 @@ def test_userinfo_has_two_spellings(google: Visitor, content: Content) -> None:
         "email": "omar@corp.example",
         "email_verified": True,
         "name": "Omar Haddad",
-        "picture": "https://id.example/google/avatars/omar.svg",
+        "picture": "https://id.localhost/google/avatars/omar.svg",
         "given_name": "Omar",
         "family_name": "Haddad",
     }
@@ -198,7 +198,7 @@ def test_the_people_api_has_the_fields_asked_for(google: Visitor, content: Conte
         "photos": [
             {
                 "metadata": {"primary": True, "source": {"type": "PROFILE", "id": subject}},
-                "url": "https://id.example/google/avatars/unverified.svg",
+                "url": "https://id.localhost/google/avatars/unverified.svg",
             }
         ],
         "emailAddresses": [
@@ -341,7 +341,7 @@ def test_a_refusal_has_its_header_or_has_not(google: Visitor, path: str) -> None
     google.fake.world.switches.set("google.www-authenticate", on=False)
     without = dict(google.profile("nonsense", path).headers)
 
-    assert with_header["www-authenticate"] == 'Bearer realm="https://id.example/google/", error="invalid_token"'
+    assert with_header["www-authenticate"] == 'Bearer realm="https://id.localhost/google/", error="invalid_token"'
     assert "www-authenticate" not in without
 
 
@@ -359,7 +359,7 @@ def test_revoking_takes_every_token_of_the_person_and_the_next_login_is_the_firs
 def test_a_web_application_gets_no_device_code(google: Visitor, content: Content) -> None:
     document = content(google.get("/.well-known/openid-configuration"))
 
-    answer = google.post(document["device_authorization_endpoint"].removeprefix("https://id.example/google"), {})
+    answer = google.post(document["device_authorization_endpoint"].removeprefix("https://id.localhost/google"), {})
 
     assert (answer.status, content(answer)["error"]) == (401, "invalid_client")
 

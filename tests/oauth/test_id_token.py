@@ -62,7 +62,7 @@ def test_pyjwt_verifies_issuer_audience_and_times(visit: Visit, content: Content
         key,
         algorithms=["RS256"],
         audience="ours",
-        issuer=f"https://id.example/{name}",
+        issuer=f"https://id.localhost/{name}",
         options={"require": ["exp", "iat", "sub"], "verify_exp": False, "verify_iat": False},
     )
 

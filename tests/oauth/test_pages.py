@@ -143,7 +143,7 @@ def test_an_avatar_is_a_picture_without_a_way_out(google: Visitor) -> None:
 def test_the_front_page_names_every_provider(fake: App) -> None:
     page = Read(fake.answer(Call("GET", "/")))
 
-    assert all(f"https://id.example/{name}" in page.text for name in NAMES)
+    assert all(f"https://id.localhost/{name}" in page.text for name in NAMES)
 
 
 @pytest.mark.parametrize(("lab", "links"), [(True, ["/lab"]), (False, [])])

@@ -38,7 +38,7 @@ CLIENT = {"provider": "google", "client_id": "ours", "client_secret": "s", "redi
 async def http(fake: App) -> Any:
     """A client of the fake, without a network."""
     transport = httpx.ASGITransport(app=fake)
-    async with httpx.AsyncClient(transport=transport, base_url="https://id.example") as client:
+    async with httpx.AsyncClient(transport=transport, base_url="https://id.localhost") as client:
         yield client
 
 
@@ -109,10 +109,11 @@ def test_the_lab_can_be_left_out_and_is_where_others_could_reach_it(tmp_path: Pa
     asked_for = CliRunner().invoke(fake_oauth, ["--host", "0.0.0.0", "--port", "0", "--lab"])
 
     assert (left_out.status_code, elsewhere.status_code) == (404, 404)
-    assert told == "The lab is off, because 0.0.0.0 is not an address of this machine only.\n"
-    assert (asked_for.exit_code, asked_for.output) == (
-        *(1,),
-        "Error: The lab is for this machine only: bind to 127.0.0.1 instead of '0.0.0.0'.\n",
+    assert told == "The lab is off: 0.0.0.0 is not for this machine only, and CHATKEY_LAB_TOKEN is not set.\n"
+    assert asked_for.exit_code == 1
+    assert asked_for.output == (
+        "Error: The lab is for this machine only: bind to 127.0.0.1 instead of '0.0.0.0' and leave --browser-url at "
+        "this machine, or set CHATKEY_LAB_TOKEN, which everybody then has to send.\n"
     )
 
 
@@ -244,7 +245,7 @@ def test_half_of_tls_is_refused() -> None:
     [
         ({}, ("http://127.0.0.1:9911", "http://127.0.0.1:9911")),
         ({"host": "::1", "tls_cert": "c", "tls_key": "k"}, ("https://[::1]:9911", "https://[::1]:9911")),
-        ({"browser_url": "https://id.example/"}, ("https://id.example", "https://id.example")),
+        ({"browser_url": "https://id.localhost/"}, ("https://id.localhost", "https://id.localhost")),
         ({"server_url": "http://fake:1/"}, ("http://127.0.0.1:9911", "http://fake:1")),
     ],
 )
@@ -255,15 +256,15 @@ def test_addresses_follow_from_the_settings(settings: dict[str, str], addresses:
 
 
 def test_a_providers_own_addresses_go_before_the_general_ones() -> None:
-    browser, by_browser = read_addresses("--browser-url", ["https://id.example", "google=https://g.example/"])
+    browser, by_browser = read_addresses("--browser-url", ["https://id.localhost", "google=https://g.example/"])
     server, by_server = read_addresses("--server-url", ["github=http://fake:1/github", "http://fake:1"])
 
     made = Settings(browser_url=browser, browser_urls=by_browser, server_url=server, server_urls=by_server)
 
     assert [(made.browser_base(name), made.server_base(name)) for name in ("google", "github", "x")] == [
         ("https://g.example", "http://fake:1/google"),
-        ("https://id.example/github", "http://fake:1/github"),
-        ("https://id.example/x", "http://fake:1/x"),
+        ("https://id.localhost/github", "http://fake:1/github"),
+        ("https://id.localhost/x", "http://fake:1/x"),
     ]
 
 

@@ -340,7 +340,7 @@ def test_a_user_is_nested_beside_an_error_that_is_ok(tiktok: Visitor, content: C
 
     user, error = body["data"]["user"], body["error"]
     assert list(user) == ["open_id", "union_id", "avatar_url", "avatar_url_100", "display_name"]
-    assert (user["display_name"], user["avatar_url"]) == ("Rhea Quill", "https://id.example/tiktok/avatars/rhea.svg")
+    assert (user["display_name"], user["avatar_url"]) == ("Rhea Quill", "https://id.localhost/tiktok/avatars/rhea.svg")
     assert (error["code"], error["message"]) == ("ok", "")
     assert LOG_ID.fullmatch(error["log_id"])
 

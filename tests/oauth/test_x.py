@@ -337,7 +337,7 @@ def test_fields_are_asked_for(x: Visitor, content: Content) -> None:
     answer = x.profile(token, **{"user.fields": "profile_image_url,confirmed_email,verified,location"})
 
     data = content(answer)["data"]
-    assert data["profile_image_url"] == "https://id.example/x/profile_images/rhea_normal.svg"
+    assert data["profile_image_url"] == "https://id.localhost/x/profile_images/rhea_normal.svg"
     assert (data["confirmed_email"], data["verified"]) == ("rhea@example.com", False)
     assert "location" not in data
 

@@ -62,7 +62,8 @@ class Served:
     def lab(self, path: str, body: object) -> Any:
         """POST to the lab and return what stands in `data`."""
         data = json.dumps(body).encode()
-        asked = urllib.request.Request(f"http://127.0.0.1:{self.port}/lab{path}", data)
+        json_type = {"Content-Type": "application/json"}
+        asked = urllib.request.Request(f"http://127.0.0.1:{self.port}/lab{path}", data, json_type)
         asked.add_header("Content-Type", "application/json")
         with urllib.request.urlopen(asked, timeout=10) as answer:
             return json.load(answer)["data"]

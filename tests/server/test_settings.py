@@ -243,6 +243,27 @@ def test_the_lab_is_refused_on_an_address_others_can_reach() -> None:
     assert load({"CHATKEY_LAB": "1", "CHATKEY_HOST": "::1"}).lab
 
 
+@pytest.mark.contract("D-14/lab")
+def test_the_lab_is_refused_where_browsers_reach_it_from_elsewhere() -> None:
+    behind_a_proxy = {"CHATKEY_LAB": "1", "CHATKEY_BASE_URL": "https://chat.example"}
+
+    with pytest.raises(SettingsError, match=r"CHATKEY_BASE_URL 'https://chat\.example' .* set CHATKEY_LAB_TOKEN"):
+        load(behind_a_proxy)
+
+    assert load({**behind_a_proxy, "CHATKEY_BASE_URL": "https://chat.localhost"}).lab_opens_panel
+
+
+@pytest.mark.contract("D-14/lab-token")
+def test_with_a_token_the_lab_may_be_anywhere_and_opens_no_panel() -> None:
+    anywhere = {"CHATKEY_LAB": "1", "CHATKEY_HOST": "0.0.0.0", "CHATKEY_BASE_URL": "https://chat.example"}
+
+    settings = load({**anywhere, "CHATKEY_LAB_TOKEN": "0123456789abcdef"})
+
+    assert (settings.lab, settings.lab_opens_panel) == (True, False)
+    with pytest.raises(SettingsError, match=r"CHATKEY_LAB_TOKEN \(not shown\) must be at least 16 visible"):
+        load({**anywhere, "CHATKEY_LAB_TOKEN": "guess-me"})
+
+
 @pytest.mark.parametrize(
     ("given", "missing"), [("CHATKEY_TLS_CERT", "CHATKEY_TLS_KEY"), ("CHATKEY_TLS_KEY", "CHATKEY_TLS_CERT")]
 )

@@ -10,6 +10,7 @@ from chatkey_demo.site.control import control
 from chatkey_demo.site.pages import pages
 from chatkey_demo.site.people import people
 from chatkey_demo.site.shops import Shops
+from chatkey_lab.guard import LabGuard
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +22,13 @@ class Addresses:
     sdk: str
 
 
-def create_app(addresses: Addresses, *, now: Callable[[], float] = time.time) -> Litestar:
-    """Build the site without any shop; shops come by `POST /lab/shops`."""
+def create_app(addresses: Addresses, *, now: Callable[[], float] = time.time, lab_token: str = "") -> Litestar:
+    """Build the site without any shop; shops come by `POST /lab/shops`, from whoever may use a lab."""
     shops = Shops(now)
     everybody = people(addresses.site)
-    return Litestar(
+    app = Litestar(
         [control(shops), *pages(shops, everybody, addresses.site, addresses.service, addresses.sdk)],
         openapi_config=None,
     )
+    app.asgi_handler = LabGuard(app.asgi_handler, token=lab_token)
+    return app

@@ -1,5 +1,6 @@
 """The command that runs the site in a process of its own."""
 
+import os
 import socket
 
 import click
@@ -7,6 +8,7 @@ import uvicorn
 
 from chatkey_demo.site.app import Addresses, create_app
 from chatkey_demo.stack.ports import LOOPBACK
+from chatkey_lab.guard import TOKEN_VARIABLE
 
 
 class AnnouncingServer(uvicorn.Server):
@@ -44,7 +46,7 @@ def site(
     """Run the integrator's site with its control API on loopback."""
     listeners = [socket.create_server((LOOPBACK, port)) for port in ports]
     config = uvicorn.Config(
-        create_app(Addresses(browser_url, service_url, sdk_url)),
+        create_app(Addresses(browser_url, service_url, sdk_url), lab_token=os.environ.get(TOKEN_VARIABLE, "")),
         ssl_certfile=tls_cert,
         ssl_keyfile=tls_key,
         log_level="warning",

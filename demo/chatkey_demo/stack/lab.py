@@ -9,6 +9,7 @@ import httpx
 
 from chatkey_demo.stack.applications import Application
 from chatkey_demo.stack.tls import trust
+from chatkey_lab.guard import bearer
 from chatkey_oauth.client import refusal
 
 KeySource = Literal["service", "own"]
@@ -17,10 +18,11 @@ KeySource = Literal["service", "own"]
 class Lab:
     """JSON over HTTP to one process's lab. Every answer is unwrapped from `data`."""
 
-    def __init__(self, url: str, ca: Path | None) -> None:
+    def __init__(self, url: str, ca: Path | None, token: str = "") -> None:
         self._http = httpx.Client(
             base_url=f"{url}/lab",
             verify=trust(ca),
+            headers=bearer(token),
             limits=httpx.Limits(max_keepalive_connections=0),  # an idle TLS peer holds back a server that restarts
             timeout=30,
             trust_env=False,

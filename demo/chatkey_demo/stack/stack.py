@@ -6,7 +6,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from chatkey_demo.stack.lab import ServiceLab, SiteLab
 from chatkey_demo.stack.ports import LOOPBACK, free_ports
 from chatkey_demo.stack.process import Process
 from chatkey_demo.stack.tls import Certificates, issue, trust
+from chatkey_lab.guard import TOKEN_VARIABLE
 from chatkey_oauth.client import FakeOAuth
 from chatkey_protocol.names import ANNOUNCED_SOCIALS, AVAILABLE_SOCIALS, OAUTH_CALLBACK_PATH
 
@@ -104,20 +105,24 @@ def running(
     certificates: Certificates | None = None,
     more_site_ports: Sequence[int] = (),
     socials: Sequence[str] = AVAILABLE_SOCIALS,
+    lab_token: str = "",
 ) -> Iterator[Stack]:
     """Start service, fake provider and site, with the service's own keys registered at every one of the `socials`.
 
     `folder` keeps data and logs (default: a temporary one, removed at the end), `ports` are those of service, provider
     and site (default: free ones), `settings` are further `CHATKEY_*` of the service, `certificates` are used instead of
     new ones, and at `more_site_ports` the site answers too, each an origin of its own. Announced `socials` are switched
-    on. Raises `ProcessError` with the output of the server that does not start.
+    on. All labs ask for `lab_token`, if there is one. Raises `ProcessError` with the output of the server that does not
+    start.
     """
     with ExitStack() as ending:
         kept = folder or Path(ending.enter_context(tempfile.TemporaryDirectory(prefix="chatkey-")))
         kept.mkdir(parents=True, exist_ok=True)
         if flavour is not Flavour.PLAIN and certificates is None:
             certificates = issue(kept)
-        plan = _Plan(flavour, kept, ports or _three_ports(), certificates, tuple(more_site_ports), tuple(socials))
+        plan = _Plan(
+            flavour, kept, ports or _three_ports(), certificates, tuple(more_site_ports), tuple(socials), lab_token
+        )
         yield _start(plan, settings or {}, ending)
 
 
@@ -129,6 +134,7 @@ class _Plan:
     certificates: Certificates | None
     more_site_ports: tuple[int, ...]
     socials: tuple[str, ...]
+    lab_token: str = field(repr=False)
 
     @property
     def scheme(self) -> str:
@@ -160,7 +166,7 @@ def _start(plan: _Plan, settings: Mapping[str, str], ending: ExitStack) -> Stack
         started = Process(
             name,
             (sys.executable, "-m", *command),
-            environ={**environ, "PYTHONUNBUFFERED": "1", **(extra or {})},
+            environ={**environ, "PYTHONUNBUFFERED": "1", TOKEN_VARIABLE: plan.lab_token, **(extra or {})},
             log=plan.folder / f"{name}.log",
         )
         ending.callback(started.stop)
@@ -203,7 +209,7 @@ def _start(plan: _Plan, settings: Mapping[str, str], ending: ExitStack) -> Stack
     for started in (service, provider, site):
         started.wait_ready()
     ca = certificates.ca if certificates else None
-    service_lab = ending.enter_context(closing(ServiceLab(plan.local_url(service_port), ca)))
+    service_lab = ending.enter_context(closing(ServiceLab(plan.local_url(service_port), ca, plan.lab_token)))
     for application in applications:
         service_lab.set_application(application)
     return Stack(
@@ -213,8 +219,10 @@ def _start(plan: _Plan, settings: Mapping[str, str], ending: ExitStack) -> Stack
         provider=Server(provider, provider_url, plan.local_url(provider_port)),
         site=Server(site, site_url, plan.local_url(site_port)),
         service_lab=service_lab,
-        provider_lab=ending.enter_context(FakeOAuth(plan.local_url(provider_port), verify=trust(ca))),
-        site_lab=ending.enter_context(closing(SiteLab(plan.local_url(site_port), ca))),
+        provider_lab=ending.enter_context(
+            FakeOAuth(plan.local_url(provider_port), verify=trust(ca), token=plan.lab_token)
+        ),
+        site_lab=ending.enter_context(closing(SiteLab(plan.local_url(site_port), ca, plan.lab_token))),
     )
 
 

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from chatkey_oauth.loopback import is_loopback
+from chatkey_lab.hosts import is_loopback
 
 Identifier = Annotated[str, msgspec.Meta(min_length=1, max_length=255, pattern=r"^[\x21-\x7e]+$")]
 

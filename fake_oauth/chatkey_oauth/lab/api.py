@@ -11,7 +11,7 @@ from litestar.openapi.plugins import JsonRenderPlugin
 
 from chatkey_oauth.lab.faults import fault_handlers
 from chatkey_oauth.lab.flows import flow_handlers
-from chatkey_oauth.lab.guard import only_known_parameters, only_this_machine
+from chatkey_oauth.lab.parameters import only_known_parameters
 from chatkey_oauth.lab.providers import provider_handlers
 from chatkey_oauth.lab.refusals import LabRefused, http_refused, refused
 from chatkey_oauth.lab.registry import client_handlers, people_handlers
@@ -35,7 +35,7 @@ def control_app(fake: Fake) -> Litestar:
             requests_handler(fake),
         ],
         path="/lab",
-        guards=[only_this_machine, only_known_parameters],
+        guards=[only_known_parameters],
         openapi_config=OpenAPIConfig(
             title="chatkey fake OAuth: lab", version="1", path="/schema", render_plugins=[JsonRenderPlugin()]
         ),

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from chatkey_lab.hosts import is_loopback
 from chatkey_oauth.engine.call import Call
 from chatkey_oauth.engine.clients import check_redirect_uris
 from chatkey_oauth.engine.dialect import say
@@ -30,7 +31,6 @@ from chatkey_oauth.engine.routing import Route
 from chatkey_oauth.engine.switches import Switch
 from chatkey_oauth.engine.text import clean, fingerprint
 from chatkey_oauth.engine.token import own_token
-from chatkey_oauth.loopback import is_loopback
 from chatkey_oauth.providers.apple_secret import BadSecret, check_application, verify
 
 if TYPE_CHECKING:

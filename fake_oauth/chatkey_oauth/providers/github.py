@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from chatkey_lab.hosts import is_loopback
 from chatkey_oauth.engine.call import Call, Handler
 from chatkey_oauth.engine.clients import is_printable
 from chatkey_oauth.engine.dialect import say
@@ -31,7 +32,6 @@ from chatkey_oauth.engine.refusals import (
 from chatkey_oauth.engine.routing import Route
 from chatkey_oauth.engine.switches import Switch
 from chatkey_oauth.engine.token import client_of
-from chatkey_oauth.loopback import is_loopback
 from chatkey_oauth.providers import github_api
 
 if TYPE_CHECKING:

@@ -2,9 +2,12 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
+from typing import Final
 
 from litestar import Litestar, Router
 
+from chatkey_lab.guard import FORM, LabGuard
 from chatkey_server import logs
 from chatkey_server.lab import controls, records
 from chatkey_server.lab.faults import Faults
@@ -12,11 +15,15 @@ from chatkey_server.lab.feed import Feed
 from chatkey_server.lab.middleware import FaultyApp
 from chatkey_server.services import Services
 
+LAB_SIGN_IN: Final = "/agent/lab"
+"""Where the agent panel opens without a password, which is the lab's as well."""
+
 
 class Lab:
     """The lab of one app: its routes under /lab, its ear on the log, and its hand on everything that passes."""
 
     def __init__(self, services: Services) -> None:
+        self._services = services
         self._faults = Faults()
         self._feed = Feed(services.clock)
         self.router = Router(
@@ -31,5 +38,8 @@ class Lab:
             yield
 
     def stand_before(self, app: Litestar) -> None:
-        """Let every request and socket pass the fault rules first."""
-        app.asgi_handler = FaultyApp(app.asgi_handler, self._faults)
+        """Let every request and socket pass the fault rules first, and nobody else to the controls."""
+        settings = self._services.settings
+        guard = partial(LabGuard, token=settings.lab_token, origins=[settings.base_url])
+        faulty = FaultyApp(app.asgi_handler, self._faults)
+        app.asgi_handler = guard(guard(faulty, under=LAB_SIGN_IN, takes=FORM))

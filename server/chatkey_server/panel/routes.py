@@ -28,7 +28,7 @@ PanelRequest = Request[Any, Any, Any]
 def router(services: Services) -> Router:
     """Return the panel's routes."""
     handlers: list[ControllerRouterHandler] = [*_pages(services), *_static(), _socket(services)]
-    if services.settings.lab:
+    if services.settings.lab_opens_panel:
         handlers.append(_lab_sign_in(services))
     return Router(PATH, route_handlers=handlers, middleware=[sessions.middleware(services)])
 
@@ -37,7 +37,7 @@ def _pages(services: Services) -> list[ControllerRouterHandler]:
     settings = services.settings
 
     def sign_in_page(error: str = "", *, status_code: int = 200) -> Response[str]:
-        return pages.page("sign_in.html", settings, status_code=status_code, error=error, lab=settings.lab)
+        return pages.page("sign_in.html", settings, status_code=status_code, error=error, lab=settings.lab_opens_panel)
 
     @get("/")
     async def panel(request: PanelRequest) -> Response[str]:

@@ -67,7 +67,7 @@ async def signed_in(connection: ASGIConnection[Any, Any, Any, Any], settings: Se
     name = connection.session.get("agent")
     if not isinstance(name, str):
         return None
-    if settings.lab and name == LAB_AGENT:
+    if settings.lab_opens_panel and name == LAB_AGENT:
         return name
     async with snapshot():
         exists = await Agent.exists().where(Agent.username == name)

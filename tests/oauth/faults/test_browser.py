@@ -57,11 +57,11 @@ def test_the_opener_policy_can_be_on_a_redirect_before_the_consent_page(
 
     hop = google.ask(state=STATE)
     location = dict(hop.headers)["location"]
-    path, _, query = location.removeprefix("https://id.example").partition("?")
+    path, _, query = location.removeprefix("https://id.localhost").partition("?")
     page = google.fake.answer(Call("GET", path, query))
 
     assert (hop.status, dict(hop.headers)[COOP]) == (302, "same-origin")
-    assert location.startswith("https://id.example/google/o/oauth2/v2/auth?client_id=ours&")
+    assert location.startswith("https://id.localhost/google/o/oauth2/v2/auth?client_id=ours&")
     assert page.status == 200
     assert COOP not in dict(page.headers)
     assert rule.hits == 1

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Parameters = Callable[[Answer], dict[str, str]]
 
 STATE = "mine-0123456789abcdef"
-ISSUER = "https://id.example/google"
+ISSUER = "https://id.localhost/google"
 CANCELLED = {
     "google": {"error": "access_denied"},
     "facebook": {"error": "access_denied", "error_code": "200", "error_reason": "user_denied"},
@@ -116,7 +116,7 @@ def test_an_error_for_an_account_comes_after_that_account_was_chosen(
         ("code-dropped", {}, {"code": None}),
         ("error-and-code", {}, {"error": "access_denied"}),
         ("wrong-callback-iss", {}, {"iss": "https://issuer.invalid"}),
-        ("wrong-callback-iss", {"iss": "https://id.example/github"}, {"iss": "https://id.example/github"}),
+        ("wrong-callback-iss", {"iss": "https://id.localhost/github"}, {"iss": "https://id.localhost/github"}),
         ("no-callback-iss", {}, {"iss": None}),
     ],
 )

@@ -35,7 +35,7 @@ def verify(journey: Journey, keys: dict[str, Any], *, now: float = NOW) -> dict[
         jwt.PyJWKSet.from_dict(keys)[journey.header["kid"]],
         algorithms=["RS256"],
         audience="ours",
-        issuer="https://id.example/google",
+        issuer="https://id.localhost/google",
         options={"verify_exp": False, "verify_iat": False, "require": ["sub", "exp", "iat"]},
     )
     if claims["exp"] < now:
@@ -57,7 +57,7 @@ def verify(journey: Journey, keys: dict[str, Any], *, now: float = NOW) -> dict[
         ("alg-hs256", {}, jwt.InvalidAlgorithmError),
         ("unknown-crit", {}, jwt.InvalidTokenError),
         ("wrong-iss", {}, jwt.InvalidIssuerError),
-        ("wrong-iss", {"value": "https://id.example/google/"}, jwt.InvalidIssuerError),
+        ("wrong-iss", {"value": "https://id.localhost/google/"}, jwt.InvalidIssuerError),
         ("wrong-aud", {}, jwt.InvalidAudienceError),
         ("expired", {}, jwt.ExpiredSignatureError),
         ("issued-in-future", {}, jwt.ImmatureSignatureError),

@@ -49,9 +49,9 @@ async def test_the_overview_says_what_there_is_and_where(
     overview = data(await lab.get("/lab"))
 
     assert overview["providers"]["gitlab"] == {
-        "browser_url": "https://id.example/gitlab",
-        "server_url": "https://id.example/gitlab",
-        "issuer": "https://id.example/gitlab",
+        "browser_url": "https://id.localhost/gitlab",
+        "server_url": "https://id.localhost/gitlab",
+        "issuer": "https://id.localhost/gitlab",
     }
     assert {client["provider"] for client in overview["clients"]} == set(NAMES)
     assert (overview["people"], overview["flows"], overview["requests"]) == (len(SEEDED), 1, 1)

@@ -1,0 +1,27 @@
+"""Query parameters of the lab: those that an endpoint has, and no others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from litestar.params import QueryParameter
+
+from chatkey_oauth.lab.refusals import LabRefused
+
+if TYPE_CHECKING:
+    from litestar.connection import ASGIConnection
+    from litestar.handlers import BaseRouteHandler
+
+    Connection = ASGIConnection[Any, Any, Any, Any]
+
+
+def only_known_parameters(connection: Connection, handler: BaseRouteHandler) -> None:
+    """Refuse a query parameter that the endpoint does not have: a filter with a typing error would match everything."""
+    known = {
+        definition.kwarg_definition.name or name
+        for name, definition in handler.parsed_fn_signature.parameters.items()
+        if isinstance(definition.kwarg_definition, QueryParameter)
+    }
+    if unknown := sorted(set(connection.query_params) - known):
+        takes = f"it takes {', '.join(sorted(known))}" if known else "it takes none"
+        raise LabRefused(400, "request_invalid", f"{unknown[0]}: no such parameter; {takes}.")

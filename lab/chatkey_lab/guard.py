@@ -1,0 +1,147 @@
+"""The guard of a lab: this machine or the token, no foreign page, and JSON only where something is written (D-14)."""
+
+from __future__ import annotations
+
+import hmac
+import json
+from base64 import b64decode
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from chatkey_lab.hosts import host_name, is_loopback
+
+Scope = Mapping[str, Any]
+Asgi = Callable[[Any, Any, Any], Awaitable[None]]
+"""An application of whichever framework: each has types of its own for the same three."""
+
+JSON: Final = "application/json"
+FORM: Final = "application/x-www-form-urlencoded"
+SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+TOKEN_VARIABLE: Final = "CHATKEY_LAB_TOKEN"  # noqa: S105 - its name
+LEAST_TOKEN_CHARS: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Denied:
+    """Why a request may not pass."""
+
+    status: int
+    code: str
+    message: str
+
+
+class LabGuard:
+    """An ASGI application that lets requests `under` a path through to a lab only if they may use it.
+
+    Without a token that is this machine: the peer, and the name it calls the server by, so that a name that only leads
+    here (DNS rebinding) opens nothing. With one it is whoever has it, as a bearer or as the password of HTTP's basic
+    authentication, and nobody else: behind a proxy everybody looks like this machine. A page must be of the server's
+    own origin, and what writes has to be of the media type `takes`, which no page sends without being asked (CORS).
+    """
+
+    def __init__(
+        self, app: Asgi, *, under: str = "/lab", takes: str = JSON, token: str = "", origins: Collection[str] = ()
+    ) -> None:
+        self._app = app
+        self._under = under
+        self._takes = takes
+        self._token = token.encode()
+        self._origins = frozenset(origins)
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Pass the request on, or say why not."""
+        denied = self.denied(scope) if scope["type"] == "http" and self._is_about(scope["path"]) else None
+        if denied is None:
+            await self._app(scope, receive, send)
+        else:
+            await _refuse(denied, send)
+
+    def denied(self, scope: Scope) -> Denied | None:
+        """Return why a request may not pass, None when it may."""
+        headers = _headers(scope)
+        return self._whose(scope, headers) or self._from_where(scope, headers) or self._what(scope, headers)
+
+    def _is_about(self, path: str) -> bool:
+        return path == self._under or path.startswith(f"{self._under}/")
+
+    def _whose(self, scope: Scope, headers: dict[str, list[str]]) -> Denied | None:
+        if self._token:
+            if hmac.compare_digest(_presented(headers).encode(), self._token):
+                return None
+            return Denied(401, "token_required", f"This lab is for whoever has {TOKEN_VARIABLE}; send it as a bearer.")
+        peer = scope["client"][0] if scope.get("client") else ""
+        if not is_loopback(peer):
+            return Denied(403, "peer_foreign", f"The lab is for this machine only, and the request came from {peer!r}.")
+        hosts = headers.get("host", [])
+        if len(hosts) != 1 or not is_loopback(host_name(hosts[0])):
+            return Denied(
+                403,
+                "host_foreign",
+                f"Host: {', '.join(hosts)!r} is no name of this machine. Call the lab at 127.0.0.1 or localhost.",
+            )
+        return None
+
+    def _from_where(self, scope: Scope, headers: dict[str, list[str]]) -> Denied | None:
+        own = {f"{scope['scheme']}://{host}" for host in headers.get("host", [])} | self._origins
+        foreign = [origin for origin in headers.get("origin", []) if origin not in own]
+        if not foreign:
+            return None
+        message = f"Origin: pages of {foreign[0]!r} may not use the lab. Call it from a test or a command line instead."
+        return Denied(403, "origin_foreign", message)
+
+    def _what(self, scope: Scope, headers: dict[str, list[str]]) -> Denied | None:
+        if scope["method"] in SAFE:
+            return None
+        types = [given.partition(";")[0].strip().lower() for given in headers.get("content-type", [])]
+        has_body = headers.get("content-length", ["0"]) != ["0"] or "transfer-encoding" in headers
+        if types == [self._takes] or not (types or has_body):
+            return None
+        return Denied(415, "media_type_unsupported", f"Content-Type: what is written here is {self._takes}.")
+
+
+def bearer(token: str) -> dict[str, str]:
+    """Return the headers by which a client shows its token; none without one."""
+    return {"Authorization": f"Bearer {token}"} if token else {}
+
+
+def check_token(token: str) -> str:
+    """Return a token that can be used. Raises ValueError saying what is wrong, without the token."""
+    if len(token) < LEAST_TOKEN_CHARS or not token.isascii() or not token.isprintable() or " " in token:
+        raise ValueError(f"must be at least {LEAST_TOKEN_CHARS} visible ASCII characters; make a random one")
+    return token
+
+
+def _headers(scope: Scope) -> dict[str, list[str]]:
+    headers: dict[str, list[str]] = {}
+    for name, value in scope["headers"]:
+        headers.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
+    return headers
+
+
+def _presented(headers: dict[str, list[str]]) -> str:
+    """Return the token that a request shows (RFC 6750 2.1, RFC 7617 2), else nothing."""
+    given = headers.get("authorization", [])
+    scheme, _, credentials = given[0].partition(" ") if len(given) == 1 else ("", "", "")
+    if scheme.lower() == "bearer":
+        return credentials.strip()
+    if scheme.lower() != "basic":
+        return ""
+    try:
+        return b64decode(credentials.strip(), validate=True).decode().partition(":")[2]
+    except ValueError:
+        return ""
+
+
+async def _refuse(denied: Denied, send: Callable[[Any], Awaitable[None]]) -> None:
+    body = json.dumps({"data": None, "error": {"code": denied.code, "message": denied.message}}).encode()
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"content-length", b"%d" % len(body)),
+        (b"cache-control", b"no-store"),
+        (b"x-content-type-options", b"nosniff"),
+    ]
+    if denied.status == 401:
+        headers += [(b"www-authenticate", b'Bearer realm="lab"'), (b"www-authenticate", b'Basic realm="lab"')]
+    await send({"type": "http.response.start", "status": denied.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body, "more_body": False})
