@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
+import re
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 if TYPE_CHECKING:
     import asyncio
@@ -18,6 +19,15 @@ if TYPE_CHECKING:
 
 PIPELINED: Final = 16
 """How many requests may wait behind one under way; uvicorn reads on as each is answered, and keeps them all."""
+
+
+HOST: Final = re.compile(rb"[A-Za-z0-9._~!$&'()*+,;=%:\[\]-]*")
+"""What a `Host` may be made of (RFC 9110 7.2): nothing that two readers would take apart differently."""
+WEBSOCKET_VERSION: Final = b"13"
+
+
+class WrongHost(ValueError):
+    """A request that says not once, or not readably, whom it is for (RFC 9112 3.2)."""
 
 
 class TooMuch(ValueError):
@@ -91,6 +101,9 @@ class PatientHttp(HttpToolsProtocol):
         head = len(self.url) + sum(map(len, chain.from_iterable(self.headers))) + around
         if head > self._most_in_head or len(self.pipeline) >= PIPELINED:
             raise TooMuch
+        hosts = self._values(b"host")
+        if not all(map(HOST.fullmatch, hosts)) or (len(hosts) != 1 and (hosts or self._is_modern())):
+            raise WrongHost
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
@@ -99,10 +112,34 @@ class PatientHttp(HttpToolsProtocol):
         super().on_message_complete()
 
     def handle_websocket_upgrade(self) -> None:
-        """Have a socket, which has its own limits of time."""
+        """Have a socket, which has its own limits of time, or say which kind of socket there is (RFC 6455 4.4)."""
+        if not self._is_modern():
+            self.send_400_response("A WebSocket is opened by HTTP/1.1.")
+            return
+        if self._values(b"sec-websocket-version") != [WEBSOCKET_VERSION]:
+            self._send_426_response()
+            return
         self._rest()
         self._stop_looking()
         super().handle_websocket_upgrade()
+
+    def _is_modern(self) -> bool:
+        return self.parser.get_http_version() != "1.0"
+
+    def _values(self, header: bytes) -> list[bytes]:
+        return [value for name, value in self.headers if name == header]
+
+    def _send_426_response(self) -> None:
+        lines = (
+            STATUS_LINE[426].rstrip(),
+            b"Upgrade: websocket",
+            b"Sec-WebSocket-Version: " + WEBSOCKET_VERSION,
+            b"Content-Length: 0",
+            b"Connection: Upgrade, close",
+        )
+        self._stop_answering()
+        self.transport.write(b"\r\n".join((*lines, b"", b"")))
+        self.transport.close()
 
     def _watch(self) -> None:
         if not self._is_awaited:

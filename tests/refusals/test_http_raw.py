@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import socket
 from typing import TYPE_CHECKING
 
 import pytest
@@ -131,3 +132,72 @@ def test_what_is_no_request_line_is_400_without_a_word_about_the_software(servic
 
     assert statuses(answer) == [400]
     assert not [word for word in (b"uvicorn", b"python", b"traceback", b"litestar") if word in answer.lower()]
+
+
+@pytest.mark.parametrize(
+    "hosts",
+    [
+        pytest.param((), id="HTP-040-none"),
+        pytest.param((b"Host: localhost", b"Host: evil.test"), id="HTP-040-two"),
+        pytest.param((b"Host: localhost", b"Host: localhost"), id="HTP-040-one-twice"),
+        pytest.param((b"Host: localhost evil.test",), id="HTP-040-space"),
+        pytest.param((b"Host: localhost@evil.test",), id="HTP-040-userinfo"),
+        pytest.param((b"Host: localhost/evil.test",), id="HTP-040-path"),
+        pytest.param((b"Host: localhost\\evil.test",), id="HTP-040-backslash"),
+        pytest.param((b"Host: l\xc3\xb6calhost",), id="HTP-040-not-ascii"),
+    ],
+)
+@pytest.mark.contract("D-20/one-reading")
+def test_a_request_says_once_whom_it_is_for(service: Service, shop: Shop, hosts: tuple[bytes, ...]) -> None:
+    line = b"GET %s HTTP/1.1" % shop.path.encode()
+
+    answers = [
+        service.raw(b"\r\n".join([line, *given, b"Connection: close", b"", b""]))
+        for given in ((b"Host: localhost:8800",), (b"Host: [::1]:8800",), hosts)
+    ]
+
+    assert [statuses(answer) for answer in answers] == [[200], [200], [400]]
+
+
+@pytest.mark.row("HTP-040")
+def test_http_1_0_needs_no_host_and_may_not_have_two(service: Service, shop: Shop) -> None:
+    line = b"GET %s HTTP/1.0\r\n" % shop.path.encode()
+
+    assert statuses(service.raw(line + b"\r\n")) == [200]
+    assert statuses(service.raw(line + b"Host: a\r\nHost: b\r\n\r\n")) == [400]
+
+
+UPGRADE = {
+    b"Host": b"localhost",
+    b"Connection": b"Upgrade",
+    b"Upgrade": b"websocket",
+    b"Sec-WebSocket-Key": b"dGhlIHNhbXBsZSBub25jZQ==",
+    b"Sec-WebSocket-Version": b"13",
+    b"Sec-WebSocket-Protocol": b"wf.v1",
+}
+
+
+def upgrade(service: Service, *, version: bytes = b"1.1", **changes: bytes | None) -> bytes:
+    """Ask for a socket, and return the head of the answer."""
+    changed = {name.replace("_", "-").encode(): value for name, value in changes.items()}
+    lines = [b"%s: %s" % (name, value) for name, value in {**UPGRADE, **changed}.items() if value is not None]
+    with socket.create_connection(("127.0.0.1", service.port), timeout=10) as wire:
+        wire.sendall(b"\r\n".join([b"GET /v1/socket HTTP/" + version, *lines, b"", b""]))
+        received = b""
+        while b"\r\n\r\n" not in received and (chunk := wire.recv(65536)):
+            received += chunk
+    return received.partition(b"\r\n\r\n")[0]
+
+
+@pytest.mark.parametrize("told", [b"12", b"8", b"14", b"13, 12", b"", None], ids=repr)
+def test_another_version_of_websocket_is_told_the_one_there_is(service: Service, told: bytes | None) -> None:
+    answer = upgrade(service, Sec_WebSocket_Version=told)
+
+    assert statuses(upgrade(service)) == [101]
+    assert statuses(answer) == [426]
+    assert b"\r\nSec-WebSocket-Version: 13" in answer
+    assert b"\r\nUpgrade: websocket" in answer
+
+
+def test_http_1_0_opens_no_socket(service: Service) -> None:
+    assert statuses(upgrade(service, version=b"1.0")) == [400]

@@ -54,7 +54,7 @@ def postgres_database(postgres_server: PostgresServer) -> str:
 def sqlite_url(sqlite_template: Path, tmp_path: Path) -> str:
     """The address of a fresh, migrated SQLite database."""
     path = tmp_path / "chatkey.sqlite"
-    shutil.copyfile(sqlite_template, path)
+    shutil.copy(sqlite_template, path)
     return f"sqlite:///{path}"
 
 

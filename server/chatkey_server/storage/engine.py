@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -12,6 +13,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
+import structlog
 from piccolo.apps.migrations.tables import Migration
 from piccolo.engine.postgres import PostgresEngine
 from piccolo.engine.sqlite import SQLiteEngine
@@ -24,6 +26,8 @@ from chatkey_server.storage.tables import TABLES
 if TYPE_CHECKING:
     import aiosqlite
     from asyncpg import Pool  # type: ignore[import-untyped]
+
+log = structlog.get_logger("chatkey.database")
 
 BUSY_SECONDS = 5
 """How long a write to SQLite waits for another process, and a query for a connection to PostgreSQL."""
@@ -62,6 +66,7 @@ class SQLite(SQLiteEngine):
         file: a write then took ten times as long.
         """
         self.file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        _make_private(self.file)
         kept = sqlite3.connect(self.file, timeout=BUSY_SECONDS, check_same_thread=False)
         try:
             kept.execute("PRAGMA journal_mode = WAL").close()
@@ -107,6 +112,15 @@ class SQLite(SQLiteEngine):
             await connection.execute("COMMIT")
         finally:
             await connection.close()
+
+
+def _make_private(file: Path) -> None:
+    """Make a database file that only its owner can read; its WAL becomes like it. One that is there stays as it is."""
+    try:
+        os.close(os.open(file, os.O_CREAT | os.O_EXCL, 0o600))
+    except FileExistsError:
+        if file.stat().st_mode & 0o077:
+            log.warning("database.exposed", file=str(file), remedy=f"chmod 600 {file}")
 
 
 class Postgres(PostgresEngine):

@@ -127,8 +127,11 @@ async def test_a_long_text_is_found(say: Fixture, find: Fixture, by: str) -> Non
     assert await find(text) == [f"before {text}."]
 
 
-async def test_what_a_removed_conversation_said_is_in_no_index(database: Fixture, say: Fixture, ann: Fixture) -> None:
+async def test_what_a_removed_conversation_said_is_in_no_index(
+    database: Fixture, chat: Fixture, say: Fixture, make_person: Fixture
+) -> None:
     await say("secret of ann")
+    await chat.call(make_person("bob"), name=None, source="here")
 
     await Conversation.delete(force=True)
 

@@ -35,6 +35,36 @@ async def _names() -> list[str]:
     return [str(row["username"]) for row in await Agent.select(Agent.username).order_by(Agent.username)]
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
+async def test_only_its_owner_can_read_the_file_wherever_it_lies(tmp_path: Path) -> None:
+    umask = os.umask(0o022)
+    try:
+        async with engine.opened(f"sqlite:///{tmp_path / 'new.sqlite'}"):
+            await Agent.create_table()
+            made = _modes(tmp_path)
+    finally:
+        os.umask(umask)
+
+    assert made == {"new.sqlite": 0o600, "new.sqlite-wal": 0o600, "new.sqlite-shm": 0o600}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
+async def test_a_file_that_others_can_read_is_told_and_left_as_it_is(sqlite_url: str) -> None:
+    file = sqlite_url.removeprefix(engine.SQLITE)
+    heard: list[dict[str, object]] = []
+    with logs.listening(lambda event: heard.append(dict(event))):
+        for mode in (0o640, 0o600):
+            os.chmod(file, mode)  # noqa: PTH101 - a Path's method would be called blocking
+            async with engine.opened(sqlite_url):
+                assert _modes(Path(file).parent)["chatkey.sqlite"] == mode
+
+    assert [(event["event"], event["remedy"]) for event in heard] == [("database.exposed", f"chmod 600 {file}")]
+
+
+def _modes(folder: Path) -> dict[str, int]:
+    return {file.name: file.stat().st_mode & 0o777 for file in folder.iterdir()}
+
+
 @pytest.mark.contract("D-15/both-databases")
 async def test_a_transaction_keeps_all_that_was_written(database: engine.Database) -> None:
     async with engine.transaction():

@@ -25,7 +25,8 @@ CREATE: Final = {
         END
         """,
         """
-        CREATE TRIGGER message_unsearchable BEFORE DELETE ON conversation BEGIN
+        CREATE TRIGGER message_unsearchable BEFORE DELETE ON conversation
+        WHEN EXISTS (SELECT 1 FROM message WHERE conversation = old.id) BEGIN
             DELETE FROM message_search WHERE rowid IN (
                 SELECT message_search.rowid FROM message_search
                 WHERE message_search MATCH (
