@@ -12,7 +12,6 @@ import json
 import os
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -21,7 +20,6 @@ from chatkey_demo.stack.process import Process
 from chatkey_oauth.client import FakeOAuth
 from chatkey_protocol.names import AVAILABLE_SOCIALS
 
-sys.path.insert(0, str(Path(__file__).parent / "kit"))
 pytest.register_assert_rewrite("doors", "peers", "shipped", "shop")
 
 from doors import AuthDoor, Door, SocketDoor

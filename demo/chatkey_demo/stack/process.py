@@ -68,6 +68,13 @@ class Process:
         return self._child is not None and self._child.poll() is None
 
     @property
+    def pid(self) -> int:
+        """The child's process id. Raises `ProcessError` when none was started."""
+        if self._child is None:
+            raise ProcessError(f"{self.name} was not started")
+        return self._child.pid
+
+    @property
     def mark(self) -> int:
         """How many lines the child has written so far, for `output(since=…)`."""
         return self._written

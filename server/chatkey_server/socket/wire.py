@@ -13,10 +13,13 @@ from chatkey_server.identity.errors import MEANINGS
 from chatkey_server.socket.allowance import Allowance
 
 if TYPE_CHECKING:
+    from uvicorn._types import ASGIReceiveEvent
     from websockets.frames import Frame
 
     from chatkey_server.settings import Limits
 
+AT_A_TIME: Final = 4096
+"""Bytes; most frames are one reading, and of ten thousand at once no more than hundreds are taken apart."""
 CLOSING_SECONDS: Final = 2.0
 """How long a peer may take to answer a close frame."""
 LEAVING_SECONDS: Final = 5.0
@@ -38,15 +41,34 @@ class PatientSocket(WebSocketsSansIOProtocol):
         self._others = Allowance(limits.frames_per_second, self.loop.time())
         self._is_cut = self._is_lost = False
         self._came_whole = False
+        self._unparsed = bytearray()
         self._slow: asyncio.TimerHandle | None = None
         self._unread: asyncio.TimerHandle | None = None
         self._leaving: asyncio.TimerHandle | None = None
         self.close_timeout = CLOSING_SECONDS
 
     def data_received(self, data: bytes) -> None:
-        """Read on, and watch that what has begun comes to its end; once the peer was cut off, read for no one."""
+        """Read a little at a time: the parser takes all it is given apart before anybody can say stop."""
+        self._unparsed += data
+        self._read_on()
+
+    async def receive(self) -> ASGIReceiveEvent:
+        """Hand out a message; when no other waits, read on."""
+        message = await super().receive()
+        if self._unparsed and not self.read_paused:
+            self.loop.call_soon(self._read_on)
+        return message
+
+    def _read_on(self) -> None:
+        while self._unparsed and not self.read_paused and not self._is_cut:
+            some = bytes(self._unparsed[:AT_A_TIME])
+            del self._unparsed[:AT_A_TIME]
+            self._read(some)
         if self._is_cut:
-            return
+            self._unparsed.clear()
+
+    def _read(self, data: bytes) -> None:
+        """Watch that what has begun comes to its end."""
         self._came_whole = False
         super().data_received(data)
         if self._came_whole and self._slow is not None:

