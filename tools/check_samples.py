@@ -17,11 +17,11 @@ sys.path.insert(0, str(MUTANTS))
 
 import self_test  # noqa: E402
 from chatkey_e2e.gettoken import checks  # noqa: E402
-from chatkey_e2e.gettoken.calls import Calls  # noqa: E402
+from chatkey_e2e.gettoken.calls.shared import Calls  # noqa: E402
+from chatkey_e2e.gettoken.command.terminal import Terminal  # noqa: E402
 from chatkey_e2e.gettoken.model import END_TO_END, Check, Evidence, Report  # noqa: E402
-from chatkey_e2e.gettoken.runner import run  # noqa: E402
+from chatkey_e2e.gettoken.running.runner import run  # noqa: E402
 from chatkey_e2e.gettoken.target import Target  # noqa: E402
-from chatkey_e2e.gettoken.terminal import Terminal  # noqa: E402
 from mutant_backend import SECRET  # noqa: E402
 from mutant_server import Server  # noqa: E402
 

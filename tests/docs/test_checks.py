@@ -13,7 +13,7 @@ import yaml  # type: ignore[import-untyped]  # it brings no types
 
 from chatkey_e2e.gettoken import checks, pytest_plugin
 from chatkey_e2e.gettoken.cli import check
-from chatkey_e2e.gettoken.exits import Exit
+from chatkey_e2e.gettoken.reports.exits import Exit
 
 DOCS = Path(__file__).parents[2] / "docs"
 INTEGRATORS = (DOCS / "integrators.md").read_text()

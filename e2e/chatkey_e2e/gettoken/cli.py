@@ -9,7 +9,7 @@ from typing import Any, Final
 import click
 
 from chatkey_e2e.gettoken import reports
-from chatkey_e2e.gettoken.live_options import RESULTS
+from chatkey_e2e.gettoken.options.live import RESULTS
 
 FORMATS: Final = (reports.TERMINAL, *reports.NAMES)
 
@@ -37,7 +37,7 @@ def _explain(context: click.Context, _parameter: click.Parameter, check_id: str 
     """Print the page of a check, or the list of them, and end."""
     if check_id is None or context.resilient_parsing:
         return
-    from chatkey_e2e.gettoken import explain  # noqa: PLC0415 - it imports the checks
+    from chatkey_e2e.gettoken.command import explain  # noqa: PLC0415 - it imports the checks
 
     try:
         click.echo(explain.page(check_id) if check_id else explain.listing())
@@ -182,8 +182,10 @@ def check(
     5 nothing judged, 6 warnings with --strict, 7 unreachable.
     """
     # `--help` need not wait for the rest.
-    from chatkey_e2e.gettoken import known, options, runs  # noqa: PLC0415
-    from chatkey_e2e.gettoken.runner import Selection  # noqa: PLC0415
+    from chatkey_e2e.gettoken.command import invocation as runs  # noqa: PLC0415
+    from chatkey_e2e.gettoken.options import target as options  # noqa: PLC0415
+    from chatkey_e2e.gettoken.running import known  # noqa: PLC0415
+    from chatkey_e2e.gettoken.running.runner import Selection  # noqa: PLC0415
     from chatkey_e2e.gettoken.target import OptionError  # noqa: PLC0415
 
     try:

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from chatkey_e2e.gettoken.calls import Calls
+    from chatkey_e2e.gettoken.calls.shared import Calls
     from chatkey_e2e.gettoken.exchange import Exchange
 
 PRECONDITIONS: Final = "Preconditions"

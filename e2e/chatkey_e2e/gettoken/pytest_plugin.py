@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 if TYPE_CHECKING:
+    from chatkey_e2e.gettoken.command.invocation import Run
     from chatkey_e2e.gettoken.model import Outcome, Report
-    from chatkey_e2e.gettoken.runs import Run
 
 PREFIX: Final = "--chatkey-gettoken-"
 FILES: Final = ("secret-file", "ca", "results", "known-failures")
@@ -66,8 +66,8 @@ class Endpoint(pytest.Collector):
 
     def report(self) -> Report:
         """Return what was found."""
-        from chatkey_e2e.gettoken.calls import Calls  # noqa: PLC0415
-        from chatkey_e2e.gettoken.runner import Selection, run  # noqa: PLC0415
+        from chatkey_e2e.gettoken.calls.shared import Calls  # noqa: PLC0415
+        from chatkey_e2e.gettoken.running.runner import Selection, run  # noqa: PLC0415
 
         if self.found is None:
             with Calls(self.run.target) as calls:
@@ -161,8 +161,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 def _run(config: pytest.Config) -> Run:
     """Return what is to be checked. Raises `pytest.UsageError`."""
-    from chatkey_e2e.gettoken import known, options, runs  # noqa: PLC0415
-    from chatkey_e2e.gettoken.runner import Selection  # noqa: PLC0415
+    from chatkey_e2e.gettoken.command import invocation as runs  # noqa: PLC0415
+    from chatkey_e2e.gettoken.options import target as options  # noqa: PLC0415
+    from chatkey_e2e.gettoken.running import known  # noqa: PLC0415
+    from chatkey_e2e.gettoken.running.runner import Selection  # noqa: PLC0415
     from chatkey_e2e.gettoken.target import OptionError  # noqa: PLC0415
 
     def get(name: str) -> Any:

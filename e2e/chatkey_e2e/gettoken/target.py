@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from chatkey_e2e.gettoken.exchange import Header, origin
-from chatkey_e2e.gettoken.live_options import LiveOptions
+from chatkey_e2e.gettoken.options.live import LiveOptions
 
 
 class OptionError(ValueError):

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from chatkey_e2e.gettoken.calls import Calls
-from chatkey_e2e.gettoken.live_options import LiveOptions
+from chatkey_e2e.gettoken.calls.shared import Calls
 from chatkey_e2e.gettoken.model import Report, Verdict
-from chatkey_e2e.gettoken.runner import run
+from chatkey_e2e.gettoken.options.live import LiveOptions
+from chatkey_e2e.gettoken.running.runner import run
 from chatkey_e2e.gettoken.target import Target
 from reference_backends import EXAMPLES, PROVIDER, SECRETS, Backend, examples
 

@@ -8,9 +8,9 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "mutants"))
 
-from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.calls.shared import Calls
 from chatkey_e2e.gettoken.target import Login, Target
-from chatkey_e2e.gettoken.wire import HttpWire
+from chatkey_e2e.gettoken.wire.http import HttpWire
 from mutant_backend import PROVIDER, SECRET, SESSIONS, Backend, Clock
 from mutant_server import Server
 

@@ -12,15 +12,15 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page
 
-from chatkey_e2e.gettoken.browser_launch import launched
-from chatkey_e2e.gettoken.browser_login import by_hand
-from chatkey_e2e.gettoken.calls import Calls
-from chatkey_e2e.gettoken.live import Service
-from chatkey_e2e.gettoken.live_options import LiveOptions
+from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.live.browser.launch import launched
+from chatkey_e2e.gettoken.live.browser.login import by_hand
+from chatkey_e2e.gettoken.live.legs import Service
 from chatkey_e2e.gettoken.model import Outcome, Report, Verdict
-from chatkey_e2e.gettoken.runner import Selection, run
+from chatkey_e2e.gettoken.options.live import LiveOptions
+from chatkey_e2e.gettoken.running.runner import Selection, run
 from chatkey_e2e.gettoken.target import Login, OptionError, Target
-from chatkey_e2e.gettoken.wire import HttpWire
+from chatkey_e2e.gettoken.wire.http import HttpWire
 from mutant_backend import PROVIDER, SECRET, SESSIONS, Backend, Clock
 from mutant_server import Answer, Request, Server
 

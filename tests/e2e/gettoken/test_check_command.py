@@ -14,9 +14,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 import self_test
-from chatkey_e2e.gettoken import runs
-from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.calls.shared import Calls
 from chatkey_e2e.gettoken.cli import check
+from chatkey_e2e.gettoken.command import invocation as runs
 from mutant_backend import BROKEN, PROVIDER, SECRET, SESSIONS, Backend, Clock
 from mutant_server import Server
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from chatkey_e2e.gettoken import checks
-from chatkey_e2e.gettoken.exits import Exit, status
 from chatkey_e2e.gettoken.model import Outcome, Report, Verdict
+from chatkey_e2e.gettoken.reports.exits import Exit, status
 
 
 def report_of(stale: tuple[str, ...] = (), **verdicts: Verdict | tuple[Verdict, str]) -> Report:

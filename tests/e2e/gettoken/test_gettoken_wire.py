@@ -14,12 +14,12 @@ import pytest
 
 from chatkey_demo.stack.tls import Certificates, issue
 from chatkey_e2e.gettoken import exchange
-from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.calls.shared import Calls
 from chatkey_e2e.gettoken.checks import load_one
 from chatkey_e2e.gettoken.exchange import Broken
 from chatkey_e2e.gettoken.model import Finding, Verdict
 from chatkey_e2e.gettoken.target import Target
-from chatkey_e2e.gettoken.wire import HttpWire, Unreachable
+from chatkey_e2e.gettoken.wire.http import HttpWire, Unreachable
 from mutant_backend import Backend
 from mutant_server import Answer, Request, Server
 

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from chatkey_e2e.gettoken import checks, known
+from chatkey_e2e.gettoken import checks
 from chatkey_e2e.gettoken.model import Outcome, Verdict
+from chatkey_e2e.gettoken.running import known
 from chatkey_e2e.gettoken.target import OptionError
 
 AVATAR = checks.load_one("claim.avatar")

@@ -9,11 +9,11 @@ from typing import Any
 import httpx
 import pytest
 
-from chatkey_e2e.gettoken.calls import Calls
-from chatkey_e2e.gettoken.live import Live
-from chatkey_e2e.gettoken.live_options import LiveOptions
+from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.live.legs import Live
 from chatkey_e2e.gettoken.model import Outcome, Verdict
-from chatkey_e2e.gettoken.runner import Selection, run
+from chatkey_e2e.gettoken.options.live import LiveOptions
+from chatkey_e2e.gettoken.running.runner import Selection, run
 from chatkey_e2e.gettoken.target import Target
 from chatkey_e2e.wire import Outcome as Said
 from mutant_backend import PROVIDER, SECRET, Backend, Clock

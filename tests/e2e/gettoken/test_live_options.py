@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
-from chatkey_e2e.gettoken import browser_login
-from chatkey_e2e.gettoken.browser_launch import addresses
-from chatkey_e2e.gettoken.calls import Calls
-from chatkey_e2e.gettoken.known import Known
-from chatkey_e2e.gettoken.live_options import LiveOptions
-from chatkey_e2e.gettoken.live_plan import PlannedLive
-from chatkey_e2e.gettoken.options import Given, target
-from chatkey_e2e.gettoken.plan import PlanClock, PlanWire
-from chatkey_e2e.gettoken.runner import Selection, run
-from chatkey_e2e.gettoken.runs import Run
+from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.command.invocation import Run
+from chatkey_e2e.gettoken.live.browser import login as browser_login
+from chatkey_e2e.gettoken.live.browser.launch import addresses
+from chatkey_e2e.gettoken.live.planned import PlannedLive
+from chatkey_e2e.gettoken.options.live import LiveOptions
+from chatkey_e2e.gettoken.options.target import Given, target
+from chatkey_e2e.gettoken.running.known import Known
+from chatkey_e2e.gettoken.running.runner import Selection, run
 from chatkey_e2e.gettoken.target import Login, OptionError, Target
+from chatkey_e2e.gettoken.wire.planned import PlanClock, PlanWire
 
 URL = "https://shop.localhost/chat/token"
 

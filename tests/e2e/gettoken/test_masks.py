@@ -8,11 +8,11 @@ from urllib.parse import quote
 
 import pytest
 
-from chatkey_e2e.gettoken.calls import Calls
-from chatkey_e2e.gettoken.evidence import curl, evidence
+from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.evidence.leaks import leaked
+from chatkey_e2e.gettoken.evidence.masks import HIDDEN, Masks
+from chatkey_e2e.gettoken.evidence.shown import curl, evidence
 from chatkey_e2e.gettoken.exchange import Broken, Exchange, Request, Response
-from chatkey_e2e.gettoken.leaks import leaked
-from chatkey_e2e.gettoken.masks import HIDDEN, Masks
 from chatkey_e2e.gettoken.target import Target
 
 SECRET = "sk/5vJ0+8yRwX2=dLkT7 uB4m"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chatkey_e2e.gettoken.options import Given, target
+from chatkey_e2e.gettoken.options.target import Given, target
 from chatkey_e2e.gettoken.target import Login, OptionError, is_loopback
 
 URL = "https://shop.localhost:8443/chat/token"

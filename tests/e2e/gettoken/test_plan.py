@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.calls.shared import Calls
 from chatkey_e2e.gettoken.model import Verdict
-from chatkey_e2e.gettoken.plan import PlanClock, PlanWire
-from chatkey_e2e.gettoken.runner import run
+from chatkey_e2e.gettoken.running.runner import run
 from chatkey_e2e.gettoken.target import Login, Target
+from chatkey_e2e.gettoken.wire.planned import PlanClock, PlanWire
 from mutant_backend import Backend
 
 

@@ -6,9 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from chatkey_e2e.gettoken.calls import Calls
-from chatkey_e2e.gettoken.findings import failed, passed, warned
-from chatkey_e2e.gettoken.known import Known
+from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.judging.findings import failed, passed, warned
 from chatkey_e2e.gettoken.model import (
     ANSWERS,
     PRECONDITIONS,
@@ -21,7 +20,8 @@ from chatkey_e2e.gettoken.model import (
     Skipped,
     Verdict,
 )
-from chatkey_e2e.gettoken.runner import Selection, Silence, run
+from chatkey_e2e.gettoken.running.known import Known
+from chatkey_e2e.gettoken.running.runner import Selection, Silence, run
 from mutant_backend import Clock
 
 NOW = 1_800_000_000.0

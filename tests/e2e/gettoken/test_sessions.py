@@ -6,8 +6,8 @@ import re
 
 import pytest
 
+from chatkey_e2e.gettoken.calls.sessions import HiddenInputs, Session
 from chatkey_e2e.gettoken.exchange import Response
-from chatkey_e2e.gettoken.sessions import HiddenInputs, Session
 
 
 def answer(*cookies: str) -> Response:

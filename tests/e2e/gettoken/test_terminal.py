@@ -9,8 +9,8 @@ import pytest
 from rich.console import Console
 
 from chatkey_e2e.gettoken import checks
+from chatkey_e2e.gettoken.command.terminal import Terminal
 from chatkey_e2e.gettoken.model import Evidence, Outcome, Report, Verdict
-from chatkey_e2e.gettoken.terminal import Terminal
 
 SEEN = Evidence("an honest call", "curl -i http://127.0.0.1:1/chat/token", "HTTP 200\n\n{}", 0.012)
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from chatkey_e2e.gettoken import watch
-from chatkey_e2e.gettoken.wire import Unreachable
+from chatkey_e2e.gettoken.command import watch
+from chatkey_e2e.gettoken.wire.http import Unreachable
 
 
 def test_a_change_a_new_file_and_a_deleted_one_are_noticed(tmp_path: Path) -> None:

@@ -17,11 +17,11 @@ import broken_workers
 import unusual_answers
 import unusual_sessions
 import unusual_tokens
-from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.calls.shared import Calls
 from chatkey_e2e.gettoken.model import Check, Outcome, Report, Verdict
-from chatkey_e2e.gettoken.runner import run
+from chatkey_e2e.gettoken.running.runner import run
 from chatkey_e2e.gettoken.target import Login, Target
-from chatkey_e2e.gettoken.wire import HttpWire
+from chatkey_e2e.gettoken.wire.http import HttpWire
 from mutant_backend import BROKEN, PROVIDER, SECRET, SESSIONS, UNUSUAL, Backend, Clock, jwt_session
 from mutant_server import Server
 

@@ -9,7 +9,7 @@ import pytest
 
 import self_test
 from chatkey_e2e.gettoken import checks
-from chatkey_e2e.gettoken.findings import passed
+from chatkey_e2e.gettoken.judging.findings import passed
 from chatkey_e2e.gettoken.model import Check
 from mutant_backend import BROKEN, UNUSUAL
 from mutant_server import Server

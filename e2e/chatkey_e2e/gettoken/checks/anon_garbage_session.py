@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from chatkey_e2e.gettoken import reading
-from chatkey_e2e.gettoken.calls import Calls
-from chatkey_e2e.gettoken.findings import failed, passed
+from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.judging.findings import failed, passed
 from chatkey_e2e.gettoken.model import NOBODY, Finding, Severity, Skipped, check
 
 SIGNED = re.compile(r"(ey[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)")

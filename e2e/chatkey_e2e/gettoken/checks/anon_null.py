@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from chatkey_e2e.gettoken import reading
-from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.calls.shared import Calls
 from chatkey_e2e.gettoken.exchange import MISSING
-from chatkey_e2e.gettoken.findings import failed, passed
+from chatkey_e2e.gettoken.judging.findings import failed, passed
 from chatkey_e2e.gettoken.model import NOBODY, Finding, Severity, check
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.calls.sessions import Session
+from chatkey_e2e.gettoken.calls.shared import Calls
 from chatkey_e2e.gettoken.exchange import Exchange
+from chatkey_e2e.gettoken.judging.victims import ID_NAMES, Victim, believed
 from chatkey_e2e.gettoken.model import PERSON, Finding, Severity, check
-from chatkey_e2e.gettoken.sessions import Session
-from chatkey_e2e.gettoken.victims import ID_NAMES, Victim, believed
 
 
 @check(

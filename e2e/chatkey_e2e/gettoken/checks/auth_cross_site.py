@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from chatkey_e2e.gettoken.calls import ABROAD, FOREIGN, Calls
-from chatkey_e2e.gettoken.findings import passed, warned
+from chatkey_e2e.gettoken.calls.shared import ABROAD, FOREIGN, Calls
+from chatkey_e2e.gettoken.judging.findings import passed, warned
 from chatkey_e2e.gettoken.model import LEAKS, Finding, Severity, Skipped, check
 
 

@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping
 
 from chatkey_e2e.gettoken import reading
-from chatkey_e2e.gettoken.calls import Calls
-from chatkey_e2e.gettoken.findings import failed, passed
+from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.judging.findings import failed, passed
 from chatkey_e2e.gettoken.model import BOUND, Finding, Severity, check
 
 HINT = "Add the claim cnf: {jkt: <the jkt you received>}."

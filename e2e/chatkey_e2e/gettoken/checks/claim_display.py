@@ -6,8 +6,8 @@ import re
 import unicodedata
 
 from chatkey_e2e.gettoken import reading
-from chatkey_e2e.gettoken.calls import Calls
-from chatkey_e2e.gettoken.findings import passed, warned
+from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.judging.findings import passed, warned
 from chatkey_e2e.gettoken.model import LEAKS, Finding, Severity, check
 
 MOST = 255

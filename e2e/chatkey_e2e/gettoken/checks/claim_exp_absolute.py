@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from chatkey_e2e.gettoken.calls import Calls
-from chatkey_e2e.gettoken.findings import failed, passed
+from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.judging.findings import failed, passed
+from chatkey_e2e.gettoken.judging.times import DIVIDE, TEN_DIGITS, not_seconds, whole
 from chatkey_e2e.gettoken.model import LIFETIME, Finding, Severity, check
-from chatkey_e2e.gettoken.times import DIVIDE, TEN_DIGITS, not_seconds, whole
 
 
 @check(

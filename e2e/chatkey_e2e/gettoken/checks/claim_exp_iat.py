@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from chatkey_e2e.gettoken.calls import Calls
-from chatkey_e2e.gettoken.findings import duration, passed, warned
+from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.judging.findings import duration, passed, warned
+from chatkey_e2e.gettoken.judging.times import LONGEST, SHORTEST, left, seconds
 from chatkey_e2e.gettoken.model import LIFETIME, Finding, Severity, check
-from chatkey_e2e.gettoken.times import LONGEST, SHORTEST, left, seconds
 
 SAME = 120
 """Within this, what is wrong with exp - iat is what is wrong with the lifetime."""

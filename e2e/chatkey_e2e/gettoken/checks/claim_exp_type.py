@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from chatkey_e2e.gettoken import reading
-from chatkey_e2e.gettoken.calls import Calls
-from chatkey_e2e.gettoken.findings import failed, passed
+from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.judging.findings import failed, passed
+from chatkey_e2e.gettoken.judging.times import whole
 from chatkey_e2e.gettoken.model import LIFETIME, Finding, Severity, check
-from chatkey_e2e.gettoken.times import whole
 
 NOW = "exp must be the whole seconds since 1970 at which the token ends: now + 3600."
 

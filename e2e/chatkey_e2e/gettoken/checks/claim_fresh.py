@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from chatkey_e2e.gettoken.calls import Calls
-from chatkey_e2e.gettoken.findings import duration, failed, passed
+from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.judging.findings import duration, failed, passed
+from chatkey_e2e.gettoken.judging.times import MINUTE, left, shift, stands_still
 from chatkey_e2e.gettoken.model import LIFETIME, Finding, Phase, Severity, check
-from chatkey_e2e.gettoken.times import MINUTE, left, shift, stands_still
 
 FRESH = 45 * MINUTE
 SLACK = 5

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from chatkey_e2e.gettoken.calls import Calls
-from chatkey_e2e.gettoken.findings import also_second, duration, failed, passed, warned
-from chatkey_e2e.gettoken.model import LIFETIME, Finding, Severity, check
-from chatkey_e2e.gettoken.times import (
+from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.judging.findings import also_second, duration, failed, passed, warned
+from chatkey_e2e.gettoken.judging.times import (
     LEEWAY,
     LONGEST,
     MINUTE,
@@ -16,6 +15,7 @@ from chatkey_e2e.gettoken.times import (
     stands_still,
     zone_like,
 )
+from chatkey_e2e.gettoken.model import LIFETIME, Finding, Severity, check
 
 TOO_SHORT = 2 * MINUTE
 TOO_LONG = 71 * MINUTE

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from chatkey_e2e.gettoken import reading
-from chatkey_e2e.gettoken.calls import Calls
-from chatkey_e2e.gettoken.findings import duration, failed, passed
+from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.judging.findings import duration, failed, passed
+from chatkey_e2e.gettoken.judging.times import DIVIDE, LEEWAY, TEN_DIGITS, not_seconds, whole
 from chatkey_e2e.gettoken.model import LIFETIME, Finding, Severity, check
-from chatkey_e2e.gettoken.times import DIVIDE, LEEWAY, TEN_DIGITS, not_seconds, whole
 
 
 @check(

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-from chatkey_e2e.gettoken.calls import Calls
-from chatkey_e2e.gettoken.findings import failed, passed
+from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.judging.findings import failed, passed
 from chatkey_e2e.gettoken.model import LEAKS, Finding, Severity, check
 
 WORDS = frozenset(

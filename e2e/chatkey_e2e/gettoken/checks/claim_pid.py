@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from chatkey_e2e.gettoken import reading
-from chatkey_e2e.gettoken.calls import Calls
-from chatkey_e2e.gettoken.findings import also_second, failed, passed
+from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.judging.findings import also_second, failed, passed
 from chatkey_e2e.gettoken.model import PERSON, Finding, Severity, Skipped, check
 
 

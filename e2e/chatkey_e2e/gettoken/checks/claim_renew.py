@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.calls.shared import Calls
 from chatkey_e2e.gettoken.exchange import Exchange
-from chatkey_e2e.gettoken.findings import duration, failed, passed
+from chatkey_e2e.gettoken.judging.findings import duration, failed, passed
+from chatkey_e2e.gettoken.judging.times import seconds, stands_still
 from chatkey_e2e.gettoken.model import LIFETIME, Finding, Phase, Severity, check
-from chatkey_e2e.gettoken.times import seconds, stands_still
 
 
 @check(

@@ -6,11 +6,11 @@ import hmac
 from collections.abc import Iterator
 
 from chatkey_e2e.gettoken import reading
-from chatkey_e2e.gettoken.calls import PARALLEL, Calls
+from chatkey_e2e.gettoken.calls.shared import PARALLEL, Calls
 from chatkey_e2e.gettoken.exchange import Exchange
-from chatkey_e2e.gettoken.findings import WORKERS, duration, failed, passed, plural
+from chatkey_e2e.gettoken.judging.findings import WORKERS, duration, failed, passed, plural
+from chatkey_e2e.gettoken.judging.times import STALE, left
 from chatkey_e2e.gettoken.model import BOUND, Finding, Severity, check
-from chatkey_e2e.gettoken.times import STALE, left
 
 BUSY = frozenset({429, 503})
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from chatkey_e2e.gettoken.calls import Calls
-from chatkey_e2e.gettoken.findings import passed
+from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.judging.findings import passed
 from chatkey_e2e.gettoken.model import END_TO_END, Finding, Phase, Severity, Verdict, check
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from chatkey_e2e.gettoken.calls import Calls
-from chatkey_e2e.gettoken.findings import failed, passed
-from chatkey_e2e.gettoken.live import Unusable
+from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.judging.findings import failed, passed
+from chatkey_e2e.gettoken.live.legs import Unusable
 from chatkey_e2e.gettoken.model import END_TO_END, Finding, Phase, Severity, check
 
 

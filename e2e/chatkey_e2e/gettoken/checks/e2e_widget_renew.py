@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 
 from chatkey_e2e.gettoken import reading
-from chatkey_e2e.gettoken.calls import Calls
-from chatkey_e2e.gettoken.findings import passed
+from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.judging.findings import passed
 from chatkey_e2e.gettoken.model import END_TO_END, Finding, Phase, Severity, check
 
 BEFORE_THE_END = 30.0

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from chatkey_e2e.gettoken import reading
-from chatkey_e2e.gettoken.calls import Calls
-from chatkey_e2e.gettoken.findings import failed, passed, warned
+from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.judging.findings import failed, passed, warned
 from chatkey_e2e.gettoken.model import ANSWERS, Finding, Severity, check
 
 REFUSED = ("crit", "b64", "zip", "enc")

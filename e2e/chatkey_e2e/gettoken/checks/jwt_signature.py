@@ -5,8 +5,8 @@ from __future__ import annotations
 import hmac
 
 from chatkey_e2e.gettoken import reading
-from chatkey_e2e.gettoken.calls import Calls
-from chatkey_e2e.gettoken.findings import also_second, failed, passed
+from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.judging.findings import also_second, failed, passed
 from chatkey_e2e.gettoken.mistakes import signatures
 from chatkey_e2e.gettoken.model import ANSWERS, Finding, Severity, Skipped, check
 

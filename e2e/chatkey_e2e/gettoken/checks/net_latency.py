@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from itertools import islice
 from statistics import median
 
-from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.calls.shared import Calls
 from chatkey_e2e.gettoken.exchange import Broken, Exchange
-from chatkey_e2e.gettoken.findings import failed, passed, warned
+from chatkey_e2e.gettoken.judging.findings import failed, passed, warned
 from chatkey_e2e.gettoken.model import PRECONDITIONS, Finding, Severity, check
 
 SLOW = 1.0

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from html.parser import HTMLParser
 from urllib.parse import urljoin
 
-from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.evidence.leaks import SHORTEST, leaked, whole
 from chatkey_e2e.gettoken.exchange import Exchange, origin
-from chatkey_e2e.gettoken.findings import failed, passed, plural
-from chatkey_e2e.gettoken.leaks import SHORTEST, leaked, whole
+from chatkey_e2e.gettoken.judging.findings import failed, passed, plural
 from chatkey_e2e.gettoken.model import LEAKS, Finding, Severity, Skipped, check
 
 MOST_SCRIPTS = 30

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.calls.shared import Calls
 from chatkey_e2e.gettoken.exchange import Exchange
-from chatkey_e2e.gettoken.findings import failed, passed, warned
+from chatkey_e2e.gettoken.judging.findings import failed, passed, warned
 from chatkey_e2e.gettoken.model import BAD_REQUESTS, Finding, Severity, Verdict, check
 
 TRACEBACK = re.compile(

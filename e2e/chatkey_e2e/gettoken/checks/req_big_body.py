@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
-from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.calls.shared import Calls
 from chatkey_e2e.gettoken.exchange import Broken
-from chatkey_e2e.gettoken.findings import passed, warned
+from chatkey_e2e.gettoken.judging.findings import passed, warned
 from chatkey_e2e.gettoken.model import BAD_REQUESTS, Finding, Severity, check
 
 LONG_JKT = 10_000

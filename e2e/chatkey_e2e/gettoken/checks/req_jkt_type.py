@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from chatkey_e2e.gettoken import reading
-from chatkey_e2e.gettoken.calls import Calls
-from chatkey_e2e.gettoken.findings import failed, passed
+from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.judging.findings import failed, passed
 from chatkey_e2e.gettoken.model import BAD_REQUESTS, Finding, Severity, check
 
 VALUES: tuple[object, ...] = (None, 42, True, ["x"], {"a": 1}, "")

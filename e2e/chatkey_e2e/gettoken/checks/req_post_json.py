@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.calls.shared import Calls
 from chatkey_e2e.gettoken.exchange import Exchange
-from chatkey_e2e.gettoken.findings import failed, passed
+from chatkey_e2e.gettoken.judging.findings import failed, passed
 from chatkey_e2e.gettoken.model import ANSWERS, Blocked, Finding, Severity, check
 
 CSRF = ("csrf", "xsrf", "authenticitytoken", "authenticity token", "antiforgery", "cross-site")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from chatkey_e2e.gettoken.calls import FOREIGN, Calls
+from chatkey_e2e.gettoken.calls.shared import FOREIGN, Calls
 from chatkey_e2e.gettoken.exchange import Exchange
-from chatkey_e2e.gettoken.findings import failed, passed
+from chatkey_e2e.gettoken.judging.findings import failed, passed
 from chatkey_e2e.gettoken.model import LEAKS, Finding, Severity, check
 
 

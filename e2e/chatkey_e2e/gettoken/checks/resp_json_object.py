@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from chatkey_e2e.gettoken.calls import Calls
-from chatkey_e2e.gettoken.findings import failed, passed
+from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.judging.findings import failed, passed
 from chatkey_e2e.gettoken.mistakes.answers import wrong_with
 from chatkey_e2e.gettoken.model import ANSWERS, Finding, Severity, check
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from chatkey_e2e.gettoken.calls import Calls
-from chatkey_e2e.gettoken.findings import failed, passed, plural
-from chatkey_e2e.gettoken.leaks import SHORTEST, leaked, whole
+from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.evidence.leaks import SHORTEST, leaked, whole
+from chatkey_e2e.gettoken.judging.findings import failed, passed, plural
 from chatkey_e2e.gettoken.model import LEAKS, Finding, Severity, Skipped, check
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from chatkey_e2e.gettoken.calls import Calls
-from chatkey_e2e.gettoken.findings import also_second, passed, warned
+from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.judging.findings import also_second, passed, warned
 from chatkey_e2e.gettoken.model import LEAKS, Finding, Severity, check
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from urllib.parse import unquote
 
-from chatkey_e2e.gettoken.calls import Calls
-from chatkey_e2e.gettoken.findings import passed, warned
+from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.judging.findings import passed, warned
 from chatkey_e2e.gettoken.model import LEAKS, Finding, Severity, check
 
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from chatkey_e2e.gettoken import reading
+from chatkey_e2e.gettoken.evidence.masks import JWT
 from chatkey_e2e.gettoken.exchange import Exchange
-from chatkey_e2e.gettoken.masks import JWT
 
 
 class Wrong(NamedTuple):

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Final
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from chatkey_e2e.gettoken.exits import Exit
 from chatkey_e2e.gettoken.model import Outcome, Verdict
 from chatkey_e2e.gettoken.reports import summary
+from chatkey_e2e.gettoken.reports.exits import Exit
 
 if TYPE_CHECKING:
     from chatkey_e2e.gettoken.model import Report

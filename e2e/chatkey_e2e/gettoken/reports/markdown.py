@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from chatkey_e2e.gettoken.exits import Exit
 from chatkey_e2e.gettoken.model import Evidence, Outcome, Verdict
 from chatkey_e2e.gettoken.reports import summary
+from chatkey_e2e.gettoken.reports.exits import Exit
 
 if TYPE_CHECKING:
     from chatkey_e2e.gettoken.model import Report

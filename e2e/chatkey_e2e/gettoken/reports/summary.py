@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from chatkey_e2e.gettoken.exits import Exit, status
-from chatkey_e2e.gettoken.findings import plural
+from chatkey_e2e.gettoken.judging.findings import plural
 from chatkey_e2e.gettoken.model import Check, Outcome, Report, Verdict
+from chatkey_e2e.gettoken.reports.exits import Exit, status
 
 FINDINGS: Final = frozenset({Verdict.FAIL, Verdict.WARN, Verdict.ERROR})
 WORDS: Final = {

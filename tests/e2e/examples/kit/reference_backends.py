@@ -18,9 +18,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from chatkey_demo.stack.ports import free_ports
-from chatkey_e2e.gettoken import options, watch
+from chatkey_e2e.gettoken.command import watch
+from chatkey_e2e.gettoken.options import target as options
 from chatkey_e2e.gettoken.target import Target
-from chatkey_e2e.gettoken.wire import HttpWire
+from chatkey_e2e.gettoken.wire.http import HttpWire
 
 EXAMPLES: Final = Path(__file__).parents[4] / "docs" / "integrators" / "examples"
 SECTION: Final = re.compile(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlencode
 
+from chatkey_e2e.gettoken.calls.sessions import HiddenInputs, Session
 from chatkey_e2e.gettoken.exchange import Exchange, origin
-from chatkey_e2e.gettoken.sessions import HiddenInputs, Session
 
 if TYPE_CHECKING:
-    from chatkey_e2e.gettoken.calls import Calls
+    from chatkey_e2e.gettoken.calls.shared import Calls
     from chatkey_e2e.gettoken.target import Login
 
 MOST_HOPS: Final = 5

@@ -13,20 +13,21 @@ from typing import Final
 from rich.console import Console
 from rich.text import Text
 
-from chatkey_e2e.gettoken import checks, reports, watch
-from chatkey_e2e.gettoken.calls import Calls
-from chatkey_e2e.gettoken.evidence import curl
+from chatkey_e2e.gettoken import checks, reports
+from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.command import watch
+from chatkey_e2e.gettoken.command.terminal import PLAIN, Terminal
+from chatkey_e2e.gettoken.evidence.shown import curl
 from chatkey_e2e.gettoken.exchange import Request
-from chatkey_e2e.gettoken.exits import Exit, status
-from chatkey_e2e.gettoken.findings import plural
-from chatkey_e2e.gettoken.known import Known
-from chatkey_e2e.gettoken.live_plan import PlannedLive
+from chatkey_e2e.gettoken.judging.findings import plural
+from chatkey_e2e.gettoken.live.planned import PlannedLive
 from chatkey_e2e.gettoken.model import Report
-from chatkey_e2e.gettoken.plan import PlanClock, PlanWire
-from chatkey_e2e.gettoken.runner import Selection, run
+from chatkey_e2e.gettoken.reports.exits import Exit, status
+from chatkey_e2e.gettoken.running.known import Known
+from chatkey_e2e.gettoken.running.runner import Selection, run
 from chatkey_e2e.gettoken.target import OptionError, Target
-from chatkey_e2e.gettoken.terminal import PLAIN, Terminal
-from chatkey_e2e.gettoken.wire import HttpWire
+from chatkey_e2e.gettoken.wire.http import HttpWire
+from chatkey_e2e.gettoken.wire.planned import PlanClock, PlanWire
 
 JKT: Final = re.compile(r"(?<![A-Za-z0-9_-])[A-Za-z0-9_-]{43}(?![A-Za-z0-9_-])")
 
@@ -54,7 +55,7 @@ class Run:
         """Let a person log in first, where that was asked for."""
         if not (self.target.live and self.target.live.by_hand):
             return self
-        from chatkey_e2e.gettoken.browser_login import logged_in  # noqa: PLC0415 - Playwright is seldom needed
+        from chatkey_e2e.gettoken.live.browser.login import logged_in  # noqa: PLC0415 - Playwright is seldom needed
 
         return replace(self, target=logged_in(self.target))
 

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Final
 from chatkey_e2e.gettoken import reading
 from chatkey_e2e.gettoken.exchange import Exchange, Request
 from chatkey_e2e.gettoken.model import Skipped
-from chatkey_e2e.gettoken.wire import HttpWire, Unreachable
+from chatkey_e2e.gettoken.wire.http import HttpWire, Unreachable
 from chatkey_protocol.names import CONFIG_PATH, SOCKET_PATH
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-    from chatkey_e2e.gettoken.browser import Visit
-    from chatkey_e2e.gettoken.calls import Calls
+    from chatkey_e2e.gettoken.calls.shared import Calls
+    from chatkey_e2e.gettoken.live.browser.visit import Visit
     from chatkey_e2e.wire import Key, Outcome
 
 WAYS: Final = "--secret-env NAME, or --service-url URL"
@@ -93,7 +93,7 @@ class Live:
 
     def connect(self, key: Key) -> Outcome:
         """Open a socket with the token of `answer` and a proof by a key. Raises `Unusable` if none can be opened."""
-        from chatkey_e2e.gettoken import live_socket  # noqa: PLC0415
+        from chatkey_e2e.gettoken.live import sockets as live_socket  # noqa: PLC0415
 
         return live_socket.connected(
             self._wire,
@@ -112,7 +112,7 @@ class Live:
         return self._visited()
 
     def _visited(self) -> Visit:
-        from chatkey_e2e.gettoken.browser import Visit  # noqa: PLC0415 - Playwright is not needed before
+        from chatkey_e2e.gettoken.live.browser.visit import Visit  # noqa: PLC0415 - Playwright is not needed before
 
         visit = Visit(self._calls, self.service, self.browser)
         visit.open()
@@ -121,7 +121,7 @@ class Live:
     @cached_property
     def browser(self) -> Browser:
         """The browser, started."""
-        from chatkey_e2e.gettoken import browser_launch  # noqa: PLC0415
+        from chatkey_e2e.gettoken.live.browser import launch as browser_launch  # noqa: PLC0415
 
         return browser_launch.launched(self._calls.target, self._wire, self._ending)
 

@@ -10,7 +10,7 @@ from chatkey_e2e.gettoken.exchange import Exchange
 from chatkey_e2e.gettoken.model import Blocked, Finding, Judge, Verdict
 
 if TYPE_CHECKING:
-    from chatkey_e2e.gettoken.calls import Calls
+    from chatkey_e2e.gettoken.calls.shared import Calls
 
 WORKERS: Final = "Do all workers, or instances, have the same settings and clock?"
 ENOUGH = 1.95

@@ -6,8 +6,8 @@ import base64
 import re
 from typing import Final
 
+from chatkey_e2e.gettoken.evidence.leaks import forms
 from chatkey_e2e.gettoken.exchange import Header
-from chatkey_e2e.gettoken.leaks import forms
 
 HIDDEN: Final = "•••"
 JWT: Final = re.compile(r"ey[A-Za-z0-9_+/=-]{8,}\.[A-Za-z0-9_+/=-]{8,}(?:\.[A-Za-z0-9_+/=-]*)*")

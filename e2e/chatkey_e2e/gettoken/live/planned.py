@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from chatkey_e2e.gettoken.live import Live, Service
+from chatkey_e2e.gettoken.live.legs import Live, Service
 
 if TYPE_CHECKING:
-    from chatkey_e2e.gettoken.browser import Visit
-    from chatkey_e2e.gettoken.calls import Calls
+    from chatkey_e2e.gettoken.calls.shared import Calls
+    from chatkey_e2e.gettoken.live.browser.visit import Visit
     from chatkey_e2e.wire import Key, Outcome
 
 

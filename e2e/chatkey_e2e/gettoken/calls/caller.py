@@ -14,13 +14,13 @@ from typing import Final, Self, TypedDict, Unpack
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
 from chatkey_e2e.gettoken import reading
-from chatkey_e2e.gettoken.evidence import evidence
+from chatkey_e2e.gettoken.calls.sessions import Session
+from chatkey_e2e.gettoken.evidence.masks import Masks
+from chatkey_e2e.gettoken.evidence.shown import evidence
 from chatkey_e2e.gettoken.exchange import Exchange, Header, Request, origin
-from chatkey_e2e.gettoken.masks import Masks
 from chatkey_e2e.gettoken.model import Evidence, Skipped
-from chatkey_e2e.gettoken.sessions import Session
 from chatkey_e2e.gettoken.target import Target
-from chatkey_e2e.gettoken.wire import HttpWire, Wire
+from chatkey_e2e.gettoken.wire.http import HttpWire, Wire
 
 JSON: Final = "application/json"
 MOST_HOPS: Final = 3

@@ -6,15 +6,16 @@ from copy import copy
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from chatkey_e2e.gettoken import logins, reading
-from chatkey_e2e.gettoken.caller import Caller
+from chatkey_e2e.gettoken import reading
+from chatkey_e2e.gettoken.calls import logins
+from chatkey_e2e.gettoken.calls.caller import Caller
+from chatkey_e2e.gettoken.calls.sessions import Session
 from chatkey_e2e.gettoken.exchange import Exchange
 from chatkey_e2e.gettoken.model import Blocked, Skipped
-from chatkey_e2e.gettoken.sessions import Session
 from chatkey_e2e.gettoken.target import Login
 
 if TYPE_CHECKING:
-    from chatkey_e2e.gettoken.live import Live
+    from chatkey_e2e.gettoken.live.legs import Live
 
 FOREIGN: Final = "https://evil.example"
 ABROAD: Final = (("Origin", FOREIGN), ("Referer", f"{FOREIGN}/"), ("Sec-Fetch-Site", "cross-site"))
@@ -74,7 +75,7 @@ class Calls(Caller):
     @cached_property
     def live(self) -> Live:
         """The service and the browser that the end of the run needs."""
-        from chatkey_e2e.gettoken.live import Live  # noqa: PLC0415 - it makes calls, too
+        from chatkey_e2e.gettoken.live.legs import Live  # noqa: PLC0415 - it makes calls, too
 
         return Live(self)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.calls.shared import Calls
 from chatkey_e2e.gettoken.exchange import Exchange
-from chatkey_e2e.gettoken.findings import duration
+from chatkey_e2e.gettoken.judging.findings import duration
 
 HOUR: Final = 3600
 MINUTE: Final = 60

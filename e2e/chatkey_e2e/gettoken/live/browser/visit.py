@@ -13,16 +13,16 @@ from playwright.sync_api import Browser, ConsoleMessage, Request, Route
 from playwright.sync_api import Error as PlaywrightError
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
-from chatkey_e2e.gettoken import browser_page
 from chatkey_e2e.gettoken.exchange import Broken, Exchange, Response
 from chatkey_e2e.gettoken.exchange import Request as Sent
-from chatkey_e2e.gettoken.live import Service, Unusable
+from chatkey_e2e.gettoken.live.browser import page as browser_page
+from chatkey_e2e.gettoken.live.legs import Service, Unusable
 from chatkey_e2e.gettoken.model import Finding, Verdict
 from chatkey_e2e.redaction import redact_zip
 from chatkey_protocol.storage_keys import MEMBER_TOKEN_PREFIX
 
 if TYPE_CHECKING:
-    from chatkey_e2e.gettoken.calls import Calls
+    from chatkey_e2e.gettoken.calls.shared import Calls
 
 STEP_SECONDS: Final = 20.0
 END_MS: Final = 2_000
@@ -167,7 +167,7 @@ class Visit:
 
     def trouble(self, wanted: str) -> Finding:
         """Return the failure of a step that should have ended otherwise, with its cause."""
-        from chatkey_e2e.gettoken import browser_findings  # noqa: PLC0415 - only a failure needs it
+        from chatkey_e2e.gettoken.live.browser import causes as browser_findings  # noqa: PLC0415 - only a failure needs it
 
         message, hint = browser_findings.cause(self._calls, self)
         return self.failed(f"{wanted} {message}", hint)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
-from chatkey_e2e.gettoken.wire import Unreachable
+from chatkey_e2e.gettoken.wire.http import Unreachable
 
 LEFT_OUT: Final = frozenset({".git", ".venv", "venv", "node_modules", "__pycache__", ".mypy_cache", ".ruff_cache"})
 EVERY: Final = 0.3

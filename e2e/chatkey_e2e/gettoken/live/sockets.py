@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 
 from websockets.exceptions import WebSocketException
 
-from chatkey_e2e.gettoken.live import Unusable
-from chatkey_e2e.gettoken.wire import HttpWire, Unreachable
+from chatkey_e2e.gettoken.live.legs import Unusable
+from chatkey_e2e.gettoken.wire.http import HttpWire, Unreachable
 from chatkey_e2e.wire import Key, Outcome, opened
 
 SECONDS: Final = 5.0

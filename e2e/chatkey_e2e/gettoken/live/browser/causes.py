@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from chatkey_e2e.gettoken.browser import Visit
-from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.calls.shared import Calls
 from chatkey_e2e.gettoken.exchange import origin
-from chatkey_e2e.gettoken.live import Service
+from chatkey_e2e.gettoken.live.browser.visit import Visit
+from chatkey_e2e.gettoken.live.legs import Service
 from chatkey_e2e.gettoken.target import is_loopback
 
 WORKER: Final = "Let the service worker leave the endpoint and the widget's files alone."

@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, Playwright, sync_playwright
 
 from chatkey_demo import browsers
 from chatkey_e2e.gettoken.target import OptionError, Target
-from chatkey_e2e.gettoken.wire import CONNECT_SECONDS, HttpWire
+from chatkey_e2e.gettoken.wire.http import CONNECT_SECONDS, HttpWire
 
 
 def launched(target: Target, wire: HttpWire, ending: ExitStack, *, headed: bool = False) -> Browser:

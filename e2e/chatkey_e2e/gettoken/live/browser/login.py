@@ -11,9 +11,9 @@ from typing import Final
 from playwright.sync_api import Browser, BrowserContext, Page
 from playwright.sync_api import Error as PlaywrightError
 
-from chatkey_e2e.gettoken.browser_launch import launched
+from chatkey_e2e.gettoken.live.browser.launch import launched
 from chatkey_e2e.gettoken.target import Login, OptionError, Target
-from chatkey_e2e.gettoken.wire import HttpWire
+from chatkey_e2e.gettoken.wire.http import HttpWire
 
 ASKED: Final = "Log in, in the window that has opened; then close the window.\n"
 LOOK_MS: Final = 200

@@ -11,11 +11,11 @@ from fnmatch import fnmatchcase
 from typing import Protocol
 
 from chatkey_e2e.gettoken import checks as catalogue
-from chatkey_e2e.gettoken.calls import Calls
-from chatkey_e2e.gettoken.known import Known
+from chatkey_e2e.gettoken.calls.shared import Calls
 from chatkey_e2e.gettoken.model import Blocked, Check, Outcome, Phase, Report, Skipped, Verdict
+from chatkey_e2e.gettoken.running.known import Known
+from chatkey_e2e.gettoken.running.versions import versions
 from chatkey_e2e.gettoken.target import OptionError
-from chatkey_e2e.gettoken.versions import versions
 
 STOPS = frozenset({Verdict.FAIL, Verdict.BLOCKED, Verdict.ERROR})
 PHASES = list(Phase)

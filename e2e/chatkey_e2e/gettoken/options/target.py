@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from chatkey_e2e.gettoken.evidence.masks import HIDDEN
 from chatkey_e2e.gettoken.exchange import Header
-from chatkey_e2e.gettoken.live_options import RESULTS, LiveOptions
-from chatkey_e2e.gettoken.masks import HIDDEN
+from chatkey_e2e.gettoken.options.live import RESULTS, LiveOptions
 from chatkey_e2e.gettoken.target import Login, OptionError, Target, checked_origin, checked_url, header
 
 

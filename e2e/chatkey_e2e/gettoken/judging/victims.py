@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple
 
 from chatkey_e2e.gettoken import reading
-from chatkey_e2e.gettoken.calls import Calls
+from chatkey_e2e.gettoken.calls.sessions import Session
+from chatkey_e2e.gettoken.calls.shared import Calls
 from chatkey_e2e.gettoken.exchange import Exchange
-from chatkey_e2e.gettoken.findings import failed, passed
+from chatkey_e2e.gettoken.judging.findings import failed, passed
 from chatkey_e2e.gettoken.model import Finding
-from chatkey_e2e.gettoken.sessions import Session
 
 ID_NAMES: Final = (
     "uid",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from shlex import quote
 from typing import Final
 
+from chatkey_e2e.gettoken.evidence.masks import Masks
 from chatkey_e2e.gettoken.exchange import Exchange, Request, header_lines
-from chatkey_e2e.gettoken.masks import Masks
 from chatkey_e2e.gettoken.model import Evidence
 from chatkey_e2e.gettoken.target import Target
 

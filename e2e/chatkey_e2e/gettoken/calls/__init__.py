@@ -1,0 +1,1 @@
+"""Calls of an endpoint: who makes them, what is in them, and what their tokens say."""

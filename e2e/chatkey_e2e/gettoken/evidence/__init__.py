@@ -1,0 +1,1 @@
+"""What may be shown of a call: a secret is looked for, hidden, and in no curl line."""

@@ -1,0 +1,1 @@
+"""A real widget on the integrator's page, in a browser."""

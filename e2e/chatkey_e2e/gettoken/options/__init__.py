@@ -1,0 +1,1 @@
+"""The options of `chatkey check`, and the target that they describe."""

@@ -1,0 +1,1 @@
+"""Runs the checks: in which order, which of them, and what is known of their failures."""

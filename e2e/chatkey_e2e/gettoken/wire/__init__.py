@@ -1,0 +1,1 @@
+"""What carries requests: real HTTP, or a plan that only notes them."""
