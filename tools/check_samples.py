@@ -17,10 +17,11 @@ sys.path.insert(0, str(MUTANTS))
 
 import self_test  # noqa: E402
 from chatkey_e2e.gettoken import checks  # noqa: E402
-from chatkey_e2e.gettoken.calls.shared import Calls  # noqa: E402
 from chatkey_e2e.gettoken.command.terminal import Terminal  # noqa: E402
-from chatkey_e2e.gettoken.model import END_TO_END, Check, Evidence, Report  # noqa: E402
-from chatkey_e2e.gettoken.running.runner import run  # noqa: E402
+from chatkey_e2e.gettoken.judging.check import Check  # noqa: E402
+from chatkey_e2e.gettoken.model import END_TO_END, Evidence, Report  # noqa: E402
+from chatkey_e2e.gettoken.run import opened  # noqa: E402
+from chatkey_e2e.gettoken.running.runner import report_of  # noqa: E402
 from chatkey_e2e.gettoken.target import Target  # noqa: E402
 from mutant_backend import SECRET  # noqa: E402
 from mutant_server import Server  # noqa: E402
@@ -56,8 +57,8 @@ def reports() -> dict[str, Report]:
 
 def _nobody_there(asked: list[Check]) -> Report:
     name = "shop.localhost"
-    with Calls(Target(f"http://{name}:1/chat/token", secret=SECRET, connect_to={name: "127.0.0.1"})) as calls:
-        return run(calls, checks=asked)
+    with opened(Target(f"http://{name}:1/chat/token", secret=SECRET, connect_to={name: "127.0.0.1"})) as run:
+        return report_of(run, checks=asked)
 
 
 def _settled(report: Report) -> Report:

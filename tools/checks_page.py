@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Final
 
 from chatkey_e2e.gettoken import checks
-from chatkey_e2e.gettoken.model import Check, Severity
+from chatkey_e2e.gettoken.model import Question, Severity
 from chatkey_e2e.gettoken.reports import summary
 
 INTRODUCTION: Final = """\
@@ -40,7 +40,7 @@ def _groups() -> Iterator[str]:
             yield from _check(check)
 
 
-def _check(check: Check) -> Iterator[str]:
+def _check(check: Question) -> Iterator[str]:
     about = " · ".join(filter(None, (f"**{Severity(check.severity)}**", summary.source(check))))
     yield f"\n### {check.id}\n\n{about}. {_prose(check.why)}\n\n"
     yield f"- Sent: {_prose(check.sent)}\n- Passes: {_prose(check.passes)}\n"

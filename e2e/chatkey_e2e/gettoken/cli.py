@@ -182,14 +182,14 @@ def check(
     5 nothing judged, 6 warnings with --strict, 7 unreachable.
     """
     # `--help` need not wait for the rest.
-    from chatkey_e2e.gettoken.command import invocation as runs  # noqa: PLC0415
+    from chatkey_e2e.gettoken.command.invocation import Invocation  # noqa: PLC0415
     from chatkey_e2e.gettoken.options import target as options  # noqa: PLC0415
     from chatkey_e2e.gettoken.running import known  # noqa: PLC0415
     from chatkey_e2e.gettoken.running.runner import Selection  # noqa: PLC0415
     from chatkey_e2e.gettoken.target import OptionError  # noqa: PLC0415
 
     try:
-        run = runs.Run(
+        invocation = Invocation(
             options.target(options.Given(**given)),
             known=known.read(known_failures) if known_failures else known.Known(),
             selection=Selection(only, skip),
@@ -199,9 +199,9 @@ def check(
             verbose=verbose,
         )
         if plan:
-            sys.exit(run.plan())
-        run.check_allowed(yes=yes)
-        run = run.with_login_by_hand()
-        sys.exit(run.watch(watched) if watched else run.once())
+            sys.exit(invocation.plan())
+        invocation.check_allowed(yes=yes)
+        invocation = invocation.with_login_by_hand()
+        sys.exit(invocation.watch(watched) if watched else invocation.once())
     except OptionError as error:
         raise WrongUsage(str(error)) from error

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from chatkey_e2e.gettoken.calls.shared import Calls
-    from chatkey_e2e.gettoken.exchange import Exchange
+from chatkey_e2e.gettoken.exchange import Exchange
 
 PRECONDITIONS: Final = "Preconditions"
 ANSWERS: Final = "Can it answer at all"
@@ -66,12 +63,9 @@ class Finding:
     """What was kept of a failure: paths of traces and screenshots."""
 
 
-Judge = Callable[["Calls"], Finding]
-
-
 @dataclass(frozen=True, slots=True)
-class Check:
-    """One question asked of an endpoint.
+class Question:
+    """What a check asks of an endpoint, as people are told it.
 
     `section` is the contract's, or the RFC's, or empty. `sent` and `passes` say in words what goes out and what must
     come back, `hint` what to change. `mistakes` are what usually causes a failure, `mend` is the line to write, by
@@ -90,30 +84,6 @@ class Check:
     mend: Mapping[str, str] = field(hash=False)
     needs: tuple[str, ...]
     phase: Phase
-    judge: Judge = field(repr=False)
-
-
-def check(
-    name: str,
-    *,
-    group: str,
-    severity: Severity,
-    sent: str,
-    passes: str,
-    hint: str,
-    mistakes: tuple[str, ...],
-    mend: Mapping[str, str] = MappingProxyType({}),
-    section: str = "",
-    needs: tuple[str, ...] = (),
-    phase: Phase = Phase.FIRST,
-) -> Callable[[Judge], Check]:
-    """Make a check of the function that judges it; the function's docstring says why it matters."""
-
-    def made(judge: Judge) -> Check:
-        why = " ".join((judge.__doc__ or "").split())
-        return Check(name, group, severity, section, sent, passes, hint, why, mistakes, mend, needs, phase, judge)
-
-    return made
 
 
 class Skipped(Exception):
@@ -133,6 +103,24 @@ class Blocked(Exception):
         self.by = by
 
 
+class Unusable(Exception):
+    """The service or the page cannot be used; the message says why, and `about` are the answers that show it."""
+
+    def __init__(self, message: str, *about: Exchange) -> None:
+        super().__init__(message)
+        self.about = about
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """A chat service: what messages call it, its base address, its socket, and whether it was started for this run."""
+
+    name: str
+    url: str
+    socket_uri: str
+    own: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """One call, masked: a curl line that repeats it, and the beginning of what came back."""
@@ -147,7 +135,7 @@ class Evidence:
 class Outcome:
     """How one check ended. `message` says what was found, or why nothing was; `hint` what to change."""
 
-    check: Check
+    check: Question
     verdict: Verdict
     message: str = ""
     hint: str = ""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 if TYPE_CHECKING:
-    from chatkey_e2e.gettoken.command.invocation import Run
+    from chatkey_e2e.gettoken.command.invocation import Invocation
     from chatkey_e2e.gettoken.model import Outcome, Report
 
 PREFIX: Final = "--chatkey-gettoken-"
@@ -47,9 +47,9 @@ class CheckFailedError(Exception):
 class Endpoint(pytest.Collector):
     """The endpoint: checked once, when the first of its tests runs, for those that were not deselected."""
 
-    def __init__(self, *, run: Run, strict: bool, **node: Any) -> None:
+    def __init__(self, *, invocation: Invocation, strict: bool, **node: Any) -> None:
         super().__init__(**node)
-        self.run = run
+        self.invocation = invocation
         self.strict = strict
         self.found: Report | None = None
 
@@ -66,12 +66,13 @@ class Endpoint(pytest.Collector):
 
     def report(self) -> Report:
         """Return what was found."""
-        from chatkey_e2e.gettoken.calls.shared import Calls  # noqa: PLC0415
-        from chatkey_e2e.gettoken.running.runner import Selection, run  # noqa: PLC0415
+        from chatkey_e2e.gettoken.run import opened  # noqa: PLC0415
+        from chatkey_e2e.gettoken.running.runner import Selection, report_of  # noqa: PLC0415
 
         if self.found is None:
-            with Calls(self.run.target) as calls:
-                self.found = run(calls, known=self.run.known, selection=Selection(only=self.names()))
+            with opened(self.invocation.target) as run:
+                chosen = Selection(only=self.names())
+                self.found = report_of(run, known=self.invocation.known, selection=chosen)
         return self.found
 
 
@@ -137,7 +138,7 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
     if config.getoption(_dest("url")) is None:
         return
     strict = bool(config.getoption(_dest("strict")))
-    endpoint = Endpoint.from_parent(session, name=NODE, nodeid=NODE, run=_run(config), strict=strict)
+    endpoint = Endpoint.from_parent(session, name=NODE, nodeid=NODE, invocation=_invocation(config), strict=strict)
     config.stash[ENDPOINT] = endpoint
     items += session.genitems(endpoint)
 
@@ -159,9 +160,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
             )
 
 
-def _run(config: pytest.Config) -> Run:
+def _invocation(config: pytest.Config) -> Invocation:
     """Return what is to be checked. Raises `pytest.UsageError`."""
-    from chatkey_e2e.gettoken.command import invocation as runs  # noqa: PLC0415
+    from chatkey_e2e.gettoken.command.invocation import Invocation  # noqa: PLC0415
     from chatkey_e2e.gettoken.options import target as options  # noqa: PLC0415
     from chatkey_e2e.gettoken.running import known  # noqa: PLC0415
     from chatkey_e2e.gettoken.running.runner import Selection  # noqa: PLC0415
@@ -176,11 +177,11 @@ def _run(config: pytest.Config) -> Run:
     try:
         target = options.target(options.Given(**values, **lists, **flags))
         excused = known.read(get(KNOWN)) if get(KNOWN) else known.Known()
-        run = runs.Run(target, known=excused, selection=Selection())
-        run.check_allowed(yes=get("yes"))
+        invocation = Invocation(target, known=excused, selection=Selection())
+        invocation.check_allowed(yes=get("yes"))
     except OptionError as error:
         raise pytest.UsageError(_in_pytest(str(error))) from None
-    return run
+    return invocation
 
 
 def _told(outcome: Outcome) -> str:

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from chatkey_e2e.gettoken.calls.shared import Calls
 from chatkey_e2e.gettoken.model import Report, Verdict
 from chatkey_e2e.gettoken.options.live import LiveOptions
-from chatkey_e2e.gettoken.running.runner import run
+from chatkey_e2e.gettoken.run import opened
+from chatkey_e2e.gettoken.running.runner import report_of
 from chatkey_e2e.gettoken.target import Target
 from reference_backends import EXAMPLES, PROVIDER, SECRETS, Backend, examples
 
@@ -43,8 +43,8 @@ each_backend = pytest.mark.parametrize("name", NAMES)
 def service() -> Iterator[str]:
     """The address of a chat service with the backends' provider."""
     target = Target("http://127.0.0.1:1/", PROVIDER, SECRETS["CHAT_SECRET_KEY"], live=LiveOptions())
-    with Calls(target) as calls:
-        yield calls.live.service.url
+    with opened(target) as run:
+        yield run.live.service().url
 
 
 @pytest.fixture(scope="module")
@@ -53,8 +53,8 @@ def reports(start: Callable[[str], Backend], service: str) -> Reports:
 
     def report(backend: Backend, given: dict[str, Any]) -> Report:
         logout = f"{backend.origin}/logout"
-        with Calls(backend.target(logout_url=logout, socket=True, service_url=service, **given)) as calls:
-            return run(calls)
+        with opened(backend.target(logout_url=logout, socket=True, service_url=service, **given)) as run:
+            return report_of(run)
 
     @cache
     def reports_of(name: str) -> dict[str, Report]:

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -9,12 +10,14 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1] / "mutants"))
 
 from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.live.legs import Live
+from chatkey_e2e.gettoken.run import Run
 from chatkey_e2e.gettoken.target import Login, Target
 from chatkey_e2e.gettoken.wire.http import HttpWire
 from mutant_backend import PROVIDER, SECRET, SESSIONS, Backend, Clock
 from mutant_server import Server
 
-MakeCalls = Callable[..., Calls]
+MakeRun = Callable[..., Run]
 
 
 @pytest.fixture(scope="session")
@@ -56,21 +59,25 @@ def target(url: str) -> Target:
 
 
 @pytest.fixture
-def make_calls(clock: Clock) -> Iterator[MakeCalls]:
-    """Make calls by that clock."""
-    made: list[Calls] = []
+def make_run(clock: Clock) -> Iterator[MakeRun]:
+    """Open runs by that clock."""
+    with ExitStack() as ending:
 
-    def make(target: Target) -> Calls:
-        wire = HttpWire(target, now=clock.now, monotonic=clock.monotonic)
-        made.append(Calls(target, wire=wire, now=clock.now, sleep=clock.sleep))
-        return made[-1]
+        def make(target: Target, live: Callable[[Calls], Live] = Live) -> Run:
+            wire = HttpWire(target, now=clock.now, monotonic=clock.monotonic)
+            calls = Calls(target, wire, now=clock.now, sleep=clock.sleep)
+            return ending.enter_context(Run(calls, live(calls)))
 
-    yield make
-    for calls in made:
-        calls.ending.close()
+        yield make
 
 
 @pytest.fixture
-def calls(make_calls: MakeCalls, target: Target) -> Calls:
+def run(make_run: MakeRun, target: Target) -> Run:
+    """A run of an honest endpoint."""
+    return make_run(target)
+
+
+@pytest.fixture
+def calls(run: Run) -> Calls:
     """Calls of an honest endpoint."""
-    return make_calls(target)
+    return run.calls

@@ -15,10 +15,11 @@ from playwright.sync_api import Browser, Page
 from chatkey_e2e.gettoken.calls.shared import Calls
 from chatkey_e2e.gettoken.live.browser.launch import launched
 from chatkey_e2e.gettoken.live.browser.login import by_hand
-from chatkey_e2e.gettoken.live.legs import Service
-from chatkey_e2e.gettoken.model import Outcome, Report, Verdict
+from chatkey_e2e.gettoken.live.legs import Live
+from chatkey_e2e.gettoken.model import Outcome, Report, Service, Verdict
 from chatkey_e2e.gettoken.options.live import LiveOptions
-from chatkey_e2e.gettoken.running.runner import Selection, run
+from chatkey_e2e.gettoken.run import Run, opened
+from chatkey_e2e.gettoken.running.runner import Selection, report_of
 from chatkey_e2e.gettoken.target import Login, OptionError, Target
 from chatkey_e2e.gettoken.wire.http import HttpWire
 from mutant_backend import PROVIDER, SECRET, SESSIONS, Backend, Clock
@@ -47,7 +48,7 @@ class Site(Backend):
         self.attributes = "Path=/; HttpOnly; SameSite=Lax"
 
     async def handle(self, request: Request) -> Answer:
-        """Route a request."""
+        """Answer the page here, and everything else as an honest site does; a browser's calls may be seen to."""
         if request.path == "/page":
             return self.page()
         answer = await super().handle(request)
@@ -57,7 +58,7 @@ class Site(Backend):
         return answer
 
     def page(self) -> Answer:
-        """Return the page."""
+        """Return the page, with the policy that a test wants."""
         policy = [("Content-Security-Policy", self.policy)] if self.policy else []
         return Answer(200, [("Content-Type", "text/html"), *policy], f"<html><head></head>{self.html}</html>".encode())
 
@@ -77,7 +78,7 @@ def ending() -> Iterator[ExitStack]:
 def service(ending: ExitStack) -> Service:
     """The reference server, with the provider and the secret of the endpoints here."""
     target = Target("http://127.0.0.1:1/chat/token", PROVIDER, SECRET, live=LiveOptions())
-    return ending.enter_context(Calls(target)).live.service
+    return ending.enter_context(opened(target)).live.service()
 
 
 @pytest.fixture(scope="module")
@@ -88,13 +89,11 @@ def browser(ending: ExitStack) -> Browser:
 
 
 @pytest.fixture
-def visit(
-    endpoints: Server, service: Service, browser: Browser, tmp_path: Path
-) -> Iterator[Callable[..., tuple[Report, Calls]]]:
+def visit(endpoints: Server, service: Service, browser: Browser, tmp_path: Path) -> Iterator[Callable[..., Report]]:
     """Check a site with a browser; the options of the target may be given, `page` takes the site's own page."""
-    with ExitStack() as opened:
+    with ExitStack() as ending:
 
-        def check(site: Site, *, page: bool = False, **given: Any) -> tuple[Report, Calls]:
+        def check(site: Site, *, page: bool = False, **given: Any) -> Report:
             base = endpoints.add(f"site-{id(site)}", site.handle)
             if "login" in given and given["login"].fields:
                 given["login"] = replace(given["login"], url=f"{base}/login")
@@ -105,12 +104,9 @@ def visit(
                 **{name: value.format(base=base) if isinstance(value, str) else value for name, value in given.items()},
             }
             target = Target(f"{base}/chat/token", PROVIDER, SECRET, **members)
-            calls = opened.enter_context(
-                Calls(target, wire=HttpWire(target), now=site.clock.now, sleep=site.clock.sleep)
-            )
-            calls.live.service = service
-            calls.live.browser = browser
-            return run(calls, selection=WIDGET), calls
+            calls = Calls(target, HttpWire(target), now=site.clock.now, sleep=site.clock.sleep)
+            run = ending.enter_context(Run(calls, Live(calls, service=service, browser=browser)))
+            return report_of(run, selection=WIDGET)
 
         yield check
 
@@ -140,7 +136,7 @@ def test_an_honest_endpoint_makes_a_member_who_stays_and_leaves(visit: Any) -> N
     """One call for the first page, none for the second, one more near the end of the hour."""
     site = Site()
 
-    report, _ = visit(site)
+    report = visit(site)
 
     assert not_passed(report) == []
     assert report.of(MEMBER).message == 'member "u-1001" on an empty page of your origin; --page-url takes one of yours'
@@ -148,7 +144,7 @@ def test_an_honest_endpoint_makes_a_member_who_stays_and_leaves(visit: Any) -> N
 
 
 def test_a_page_with_the_strictest_policy_is_good_enough(visit: Any) -> None:
-    report, _ = visit(Site(STRICT), page=True)
+    report = visit(Site(STRICT), page=True)
 
     assert not_passed(report) == []
     assert report.of(MEMBER).message == 'member "u-1001" on your page'
@@ -175,7 +171,7 @@ def test_a_page_with_the_strictest_policy_is_good_enough(visit: Any) -> None:
 def test_a_policy_that_blocks_the_widget_is_told_with_what_to_add(
     visit: Any, policy: str, says: str, hint: str
 ) -> None:
-    report, _ = visit(Site(policy), page=True)
+    report = visit(Site(policy), page=True)
 
     failed = failure(report)
     assert failed.check.id == MEMBER
@@ -199,7 +195,7 @@ def test_a_cookie_that_browsers_keep_back_is_told_with_the_reason(visit: Any, at
     site.attributes = attributes
     form = Login(url="", fields=FORM, passwords=("hunter-2",))
 
-    report, _ = visit(site, login=form)
+    report = visit(site, login=form)
 
     failed = failure(report)
     assert failed.message == (
@@ -212,7 +208,7 @@ def test_an_endpoint_that_takes_browsers_for_strangers_is_told(visit: Any) -> No
     site = Site()
     site.for_browsers = lambda _answer, _number: site.json(200, {"token": None})
 
-    failed = failure(visit(site)[0])
+    failed = failure(visit(site))
 
     assert failed.message.endswith("answers null to the browser, with the very cookies that the checker has.")
     assert failed.evidence[0].label == "the widget's call, in the browser"
@@ -223,7 +219,7 @@ def test_an_endpoint_that_refuses_browsers_is_told_in_the_widgets_words(visit: A
     site = Site()
     site.for_browsers = lambda _answer, _number: site.refusal(403, "bad origin")
 
-    failed = failure(visit(site)[0])
+    failed = failure(visit(site))
 
     assert "The widget reports gettoken_failed: " in failed.message
     assert "HTTP 403" in failed.evidence[0].response
@@ -233,7 +229,7 @@ def test_a_call_that_is_sent_to_another_origin_is_told(visit: Any) -> None:
     site = Site()
     site.for_browsers = lambda _answer, _number: Answer(307, [("Location", "http://localhost:9/chat/token")])
 
-    failed = failure(visit(site)[0])
+    failed = failure(visit(site))
 
     assert "The widget reports gettoken_failed: " in failed.message
     assert failed.hint.startswith("The call was sent on to http://localhost:9, where the browser may read nothing")
@@ -248,7 +244,7 @@ def test_somebody_elses_token_for_browsers_is_told(visit: Any) -> None:
             self.by_browsers += "Mozilla" in request.headers.get("user-agent", "")
             return await super().endpoint(request)
 
-    failed = failure(visit(Mixed())[0])
+    failed = failure(visit(Mixed()))
 
     assert failed.message == 'The widget became the member "u-7", not "u-1001".'
 
@@ -269,7 +265,7 @@ def test_a_service_worker_that_answers_for_the_endpoint_is_told(visit: Any) -> N
                 return Answer(200, [("Content-Type", "text/javascript")], WORKER.encode())
             return await super().handle(request)
 
-    report, _ = visit(Worker(html='<script>navigator.serviceWorker.register("worker.js")</script>'), page=True)
+    report = visit(Worker(html='<script>navigator.serviceWorker.register("worker.js")</script>'), page=True)
 
     failed = failure(report)
     assert failed.message.endswith("A service worker of the page answered in place of the endpoint.")
@@ -277,7 +273,7 @@ def test_a_service_worker_that_answers_for_the_endpoint_is_told(visit: Any) -> N
 
 
 def test_a_page_that_empties_the_storage_asks_again(visit: Any) -> None:
-    report, _ = visit(Site(html="<script>localStorage.clear()</script>"), page=True)
+    report = visit(Site(html="<script>localStorage.clear()</script>"), page=True)
 
     failed = failure(report)
     assert failed.check.id == RELOAD
@@ -288,7 +284,7 @@ def test_an_endpoint_that_fails_at_the_renewal_is_told(visit: Any) -> None:
     site = Site()
     site.for_browsers = lambda answer, number: answer if number == 1 else site.refusal(500, "once only")
 
-    report, _ = visit(site)
+    report = visit(site)
 
     failed = failure(report)
     assert failed.check.id == RENEW
@@ -296,7 +292,7 @@ def test_an_endpoint_that_fails_at_the_renewal_is_told(visit: Any) -> None:
 
 
 def test_a_page_that_cannot_be_seen_is_told(visit: Any) -> None:
-    report, _ = visit(Site(), page_url="{base}/nowhere")
+    report = visit(Site(), page_url="{base}/nowhere")
 
     failed = failure(report)
     assert failed.message.endswith("/nowhere is answered 404.")
@@ -304,7 +300,7 @@ def test_a_page_that_cannot_be_seen_is_told(visit: Any) -> None:
 
 
 def test_a_page_of_another_origin_is_told(visit: Any) -> None:
-    failed = failure(visit(Site(), page_url="http://localhost:1/page")[0])
+    failed = failure(visit(Site(), page_url="http://localhost:1/page"))
 
     assert failed.message.startswith("http://localhost:1/page is not on the origin http://127.0.0.1:")
 
@@ -312,7 +308,7 @@ def test_a_page_of_another_origin_is_told(visit: Any) -> None:
 def test_the_widget_that_a_page_has_already_does_not_take_the_place_of_ours(visit: Any) -> None:
     own = '<script>window.ServiceConfig = {providerId: "x"}</script><script src="https://chat.example/assets/sdk.js"></script>'
 
-    report, _ = visit(Site(html=own), page=True)
+    report = visit(Site(html=own), page=True)
 
     assert not_passed(report) == []
 
@@ -323,7 +319,7 @@ def test_a_login_by_header_is_sent_by_the_page(visit: Any) -> None:
             request.headers["cookie"] = f"sid={request.headers.get('authorization', '').removeprefix('Bearer ')}"
             return super().person(request, body)
 
-    report, _ = visit(ByHeader(), login=Login((("Authorization", f"Bearer {SESSIONS['ada']}"),)))
+    report = visit(ByHeader(), login=Login((("Authorization", f"Bearer {SESSIONS['ada']}"),)))
 
     assert not_passed(report) == []
 
@@ -332,7 +328,7 @@ def test_what_is_kept_of_a_failure_holds_no_secret(visit: Any) -> None:
     site = Site("default-src 'self'; connect-src http:; script-src http: 'wasm-unsafe-eval'", "<p>Shop</p>")
     site.for_browsers = lambda answer, number: answer if number == 1 else site.refusal(500, "once only")
 
-    report, _ = visit(site, page=True)
+    report = visit(site, page=True)
 
     picture, trace = failure(report).files
     assert Path(picture).read_bytes().startswith(b"\x89PNG")
@@ -345,7 +341,7 @@ def test_what_is_kept_of_a_failure_holds_no_secret(visit: Any) -> None:
 
 
 def test_without_the_option_there_is_no_browser(visit: Any) -> None:
-    report, _ = visit(Site(), live=LiveOptions())
+    report = visit(Site(), live=LiveOptions())
 
     assert verdicts(report) == ["skip"] * 4
     assert report.of(MEMBER).option == "--browser"
@@ -356,7 +352,7 @@ def test_what_fails_before_blocks_the_browser(visit: Any) -> None:
         def claims(self, person: Any, jkt: Any) -> Any:
             return {**super().claims(person, jkt), "pid": "prov_other"}
 
-    report, _ = visit(Wrong())
+    report = visit(Wrong())
 
     assert verdicts(report) == ["blocked"] * 4
     assert report.of(LOGOUT).blocked_by == "claim.pid"

@@ -6,7 +6,7 @@ import pytest
 
 from chatkey_e2e.gettoken.exchange import Exchange, Header, Request, Response
 from chatkey_e2e.gettoken.live.browser.page import Document, document, with_service
-from chatkey_e2e.gettoken.live.legs import Service
+from chatkey_e2e.gettoken.model import Service
 
 OWN = Service("the reference server", "http://127.0.0.1:1", "ws://127.0.0.1:1/v1/socket", own=True)
 NAMED = Service("https://chat.example", "https://chat.example", "wss://chat.example/v1/socket", own=False)

@@ -7,7 +7,8 @@ import pkgutil
 import pytest
 
 from chatkey_e2e.gettoken import checks
-from chatkey_e2e.gettoken.model import GROUPS, Check
+from chatkey_e2e.gettoken.judging.check import Check
+from chatkey_e2e.gettoken.model import GROUPS
 
 ALL = checks.load()
 each_check = pytest.mark.parametrize("check", ALL, ids=lambda check: check.id)

@@ -14,9 +14,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 import self_test
-from chatkey_e2e.gettoken.calls.shared import Calls
 from chatkey_e2e.gettoken.cli import check
-from chatkey_e2e.gettoken.command import invocation as runs
+from chatkey_e2e.gettoken.command import invocation
+from chatkey_e2e.gettoken.run import opened
 from mutant_backend import BROKEN, PROVIDER, SECRET, SESSIONS, Backend, Clock
 from mutant_server import Server
 
@@ -28,7 +28,7 @@ SESSION = f"Cookie: sid={SESSIONS['ada']}"
 def invoke(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> Run:
     """Run the command with a secret in CHAT_SECRET, by the clock of the endpoint."""
 
-    monkeypatch.setattr(runs, "Calls", partial(Calls, now=clock.now, sleep=clock.sleep))
+    monkeypatch.setattr(invocation, "opened", partial(opened, now=clock.now, sleep=clock.sleep))
 
     def run(*args: str) -> Result:
         return CliRunner(env={"CHAT_SECRET": SECRET}).invoke(check, [*args, "--no-socket"])

@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 from chatkey_e2e.gettoken import checks
 from chatkey_e2e.gettoken.cli import check
 from chatkey_e2e.gettoken.command import explain
-from chatkey_e2e.gettoken.model import Check
+from chatkey_e2e.gettoken.judging.check import Check
 
 ALL = checks.load()
 LANGUAGES = {"Python", "Node.js", "PHP", "nginx", "Vite", "page"}

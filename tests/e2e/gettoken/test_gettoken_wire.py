@@ -18,6 +18,7 @@ from chatkey_e2e.gettoken.calls.shared import Calls
 from chatkey_e2e.gettoken.checks import load_one
 from chatkey_e2e.gettoken.exchange import Broken
 from chatkey_e2e.gettoken.model import Finding, Verdict
+from chatkey_e2e.gettoken.run import opened
 from chatkey_e2e.gettoken.target import Target
 from chatkey_e2e.gettoken.wire.http import HttpWire, Unreachable
 from mutant_backend import Backend
@@ -36,7 +37,7 @@ class Quiet(BaseHTTPRequestHandler):
         self.wfile.write(b"ok")
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the signature is http.server's
-        """Keep quiet."""
+        """Write nothing to standard error."""
 
 
 @pytest.fixture(scope="module")
@@ -59,8 +60,8 @@ def https_port(certificates: Certificates) -> Iterator[int]:
 
 
 def tls_finding(url: str, *, ca: Path | None = None, insecure: bool = False) -> Finding:
-    with Calls(Target(url, ca=ca, insecure_tls=insecure)) as calls:
-        return TLS_CHECK.judge(calls)
+    with opened(Target(url, ca=ca, insecure_tls=insecure)) as run:
+        return TLS_CHECK.judge(run)
 
 
 def test_a_certificate_of_a_given_authority_is_accepted(https_port: int, certificates: Certificates) -> None:
@@ -97,8 +98,8 @@ def test_a_port_that_speaks_http_is_no_https(url: str) -> None:
 def test_calls_over_tls_name_the_host_they_are_for(https_port: int, certificates: Certificates) -> None:
     target = Target(f"https://shop.localhost:{https_port}/page", ca=certificates.ca)
 
-    with Calls(target) as calls:
-        answer = calls.fetch("the page", target.url, None)
+    with opened(target) as run:
+        answer = run.calls.fetch("the page", target.url, None)
 
     assert (answer.status, answer.text) == (200, "ok")
 
@@ -133,8 +134,8 @@ def test_what_cannot_be_reached_is_said(url: str, message: str) -> None:
 def test_a_server_that_does_not_answer_in_time_is_a_timeout(target: Target) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/chat/token"
-        with Calls(replace(target, url=url, timeout=0.05)) as calls:
-            answer = calls.first
+        with opened(replace(target, url=url, timeout=0.05)) as run:
+            answer = run.calls.first
 
     assert (answer.broken, answer.status) == (Broken.TIMEOUT, 0)
 
@@ -146,8 +147,8 @@ def test_a_call_goes_through_after_the_server_closed_the_kept_connection(
         return Answer(raw=(await backend.handle(request)).wire())
 
     address = endpoints.add("closing", closing)
-    with Calls(replace(target, url=f"{address}/chat/token")) as calls:
-        tokens = [calls.first.minted, calls.second.minted, calls.anonymous.status]
+    with opened(replace(target, url=f"{address}/chat/token")) as run:
+        tokens = [run.calls.first.minted, run.calls.second.minted, run.calls.anonymous.status]
 
     assert tokens == [True, True, 200]
 
@@ -157,11 +158,11 @@ def test_a_redirect_is_followed_on_the_same_origin_only(endpoints: Server, targe
         return Answer(307, [("Location", "http://evil.localhost/chat/token")])
 
     address = endpoints.add("elsewhere", elsewhere)
-    with Calls(replace(target, url=f"{address}/chat/token")) as calls:
-        answer = calls.first
+    with opened(replace(target, url=f"{address}/chat/token")) as run:
+        answer = run.calls.first
 
     assert (answer.status, answer.hops) == (307, ())
-    assert len(calls.log) == 1
+    assert len(run.calls.log) == 1
 
 
 def test_the_session_is_sent_to_the_sites_hosts_only(calls: Calls, endpoints: Server) -> None:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import Future
 from dataclasses import replace
 from typing import Any
 
 import httpx
 import pytest
 
-from chatkey_e2e.gettoken.calls.shared import Calls
 from chatkey_e2e.gettoken.live.legs import Live
+from chatkey_e2e.gettoken.live.service import ReferenceServer
 from chatkey_e2e.gettoken.model import Outcome, Verdict
 from chatkey_e2e.gettoken.options.live import LiveOptions
-from chatkey_e2e.gettoken.running.runner import Selection, run
+from chatkey_e2e.gettoken.run import Run, opened
+from chatkey_e2e.gettoken.running.runner import Selection, report_of
 from chatkey_e2e.gettoken.target import Target
 from chatkey_e2e.wire import Outcome as Said
 from mutant_backend import PROVIDER, SECRET, Backend, Clock
@@ -27,8 +29,8 @@ SOCKETS = Selection(only=["e2e.socket-*"])
 def service() -> Iterator[str]:
     """The address of a service that runs, with the provider and the secret of the endpoints here."""
     target = Target("http://127.0.0.1:1/chat/token", PROVIDER, SECRET, live=LiveOptions())
-    with Calls(target) as calls:
-        yield calls.live.service.url
+    with opened(target) as run:
+        yield run.live.service().url
 
 
 @pytest.fixture
@@ -41,8 +43,8 @@ def serve(endpoints: Server, clock: Clock) -> Any:
     return served
 
 
-def judged(calls: Calls) -> tuple[Outcome, Outcome]:
-    report = run(calls, selection=SOCKETS)
+def judged(run: Run) -> tuple[Outcome, Outcome]:
+    report = report_of(run, selection=SOCKETS)
     return report.of(ACCEPTS), report.of(REFUSES)
 
 
@@ -51,13 +53,13 @@ def at(target: Target, service: str | None, **changes: Any) -> Target:
 
 
 @pytest.mark.contract("5.5/proof-matches", "2.4/cnf.jkt")
-def test_the_reference_server_is_started_for_a_run_and_ended_with_it(make_calls: Any, target: Target) -> None:
+def test_the_reference_server_is_started_for_a_run_and_ended_with_it(make_run: Any, target: Target) -> None:
     """With a secret there is a service of that provider, which accepts the token with its key and with no other."""
-    calls = make_calls(at(target, None))
+    run = make_run(at(target, None))
 
-    accepts, refuses = judged(calls)
-    url = calls.live.service.url
-    calls.ending.close()
+    accepts, refuses = judged(run)
+    url = run.live.service().url
+    run.close()
 
     assert (accepts.verdict, refuses.verdict) == (Verdict.PASS, Verdict.PASS)
     assert accepts.message == 'ready as the member "u-1001", says the reference server'
@@ -66,35 +68,35 @@ def test_the_reference_server_is_started_for_a_run_and_ended_with_it(make_calls:
         httpx.get(url, trust_env=False)
 
 
-def test_a_service_that_runs_needs_no_secret(make_calls: Any, target: Target, service: str) -> None:
-    accepts, refuses = judged(make_calls(at(target, service, secret=None)))
+def test_a_service_that_runs_needs_no_secret(make_run: Any, target: Target, service: str) -> None:
+    accepts, refuses = judged(make_run(at(target, service, secret=None)))
 
     assert (accepts.verdict, refuses.verdict) == (Verdict.PASS, Verdict.PASS)
     assert service in accepts.message
 
 
-def test_without_a_secret_and_without_a_service_the_options_are_named(make_calls: Any, target: Target) -> None:
-    accepts, refuses = judged(make_calls(at(target, None, secret=None)))
+def test_without_a_secret_and_without_a_service_the_options_are_named(make_run: Any, target: Target) -> None:
+    accepts, refuses = judged(make_run(at(target, None, secret=None)))
 
     assert {accepts.verdict, refuses.verdict} == {Verdict.SKIP}
     assert accepts.option == "--secret-env NAME, or --service-url URL"
 
 
-def test_a_run_that_wants_no_socket_starts_nothing(make_calls: Any, target: Target) -> None:
-    calls = make_calls(target)
+def test_a_run_that_wants_no_socket_starts_nothing(make_run: Any, target: Target) -> None:
+    run = make_run(target)
 
-    accepts, _ = judged(calls)
+    accepts, _ = judged(run)
 
     assert (accepts.verdict, accepts.option) == (Verdict.SKIP, "--socket")
 
 
 def test_a_secret_that_the_reference_server_refuses_is_no_fault_of_the_endpoint(
-    make_calls: Any, target: Target, endpoints: Server, clock: Clock
+    make_run: Any, target: Target, endpoints: Server, clock: Clock
 ) -> None:
     """What is wrong with the secret says secret.strength."""
     base = endpoints.add("short-secret", Backend(clock, "short").handle)
 
-    accepts, _ = judged(make_calls(at(target, None, url=f"{base}/chat/token", secret="short")))
+    accepts, _ = judged(make_run(at(target, None, url=f"{base}/chat/token", secret="short")))
 
     assert accepts.verdict is Verdict.SKIP
     assert (
@@ -103,23 +105,23 @@ def test_a_secret_that_the_reference_server_refuses_is_no_fault_of_the_endpoint(
 
 
 def test_a_wrong_token_is_found_by_its_own_check_and_no_service_is_asked(
-    make_calls: Any, target: Target, endpoints: Server, clock: Clock
+    make_run: Any, target: Target, endpoints: Server, clock: Clock
 ) -> None:
     base = endpoints.add("wrong-secret", Backend(clock, "another-secret-of-at-least-32-bytes!").handle)
 
-    accepts, refuses = judged(make_calls(at(target, None, url=f"{base}/chat/token")))
+    accepts, refuses = judged(make_run(at(target, None, url=f"{base}/chat/token")))
 
     assert (accepts.verdict, accepts.blocked_by) == (Verdict.BLOCKED, "jwt.signature")
     assert (refuses.verdict, refuses.blocked_by) == (Verdict.BLOCKED, "jwt.signature")
 
 
 def test_what_the_socket_refuses_is_told_with_its_code(
-    make_calls: Any, target: Target, endpoints: Server, clock: Clock, service: str
+    make_run: Any, target: Target, endpoints: Server, clock: Clock, service: str
 ) -> None:
     """Without a secret the checker cannot judge a signature; the service can."""
     base = endpoints.add("other-secret", Backend(clock, "another-secret-of-at-least-32-bytes!").handle)
 
-    accepts, refuses = judged(make_calls(at(target, service, url=f"{base}/chat/token", secret=None)))
+    accepts, refuses = judged(make_run(at(target, service, url=f"{base}/chat/token", secret=None)))
 
     assert accepts.verdict is Verdict.FAIL
     assert accepts.message.startswith("The socket refuses the token: token_signature. ")
@@ -127,9 +129,9 @@ def test_what_the_socket_refuses_is_told_with_its_code(
     assert (refuses.verdict, refuses.blocked_by) == (Verdict.BLOCKED, ACCEPTS)
 
 
-def test_a_service_that_does_not_know_the_provider_is_named(make_calls: Any, target: Target, service: str) -> None:
-    accepts, _ = judged(make_calls(at(target, service, provider_id=None, secret=None)))
-    unknown, _ = judged(make_calls(at(target, f"{service}/elsewhere")))
+def test_a_service_that_does_not_know_the_provider_is_named(make_run: Any, target: Target, service: str) -> None:
+    accepts, _ = judged(make_run(at(target, service, provider_id=None, secret=None)))
+    unknown, _ = judged(make_run(at(target, f"{service}/elsewhere")))
 
     assert accepts.verdict is Verdict.PASS
     assert unknown.verdict is Verdict.FAIL
@@ -137,41 +139,41 @@ def test_a_service_that_does_not_know_the_provider_is_named(make_calls: Any, tar
     assert "--service-url" in unknown.hint
 
 
-def test_a_service_that_is_not_there_is_named(make_calls: Any, target: Target) -> None:
-    accepts, _ = judged(make_calls(at(target, "http://127.0.0.1:9")))
+def test_a_service_that_is_not_there_is_named(make_run: Any, target: Target) -> None:
+    accepts, _ = judged(make_run(at(target, "http://127.0.0.1:9")))
 
     assert accepts.verdict is Verdict.FAIL
     assert accepts.message.startswith("http://127.0.0.1:9 cannot be reached (127.0.0.1: ")
 
 
-def test_a_configuration_without_a_socket_is_no_configuration(make_calls: Any, target: Target, serve: Any) -> None:
+def test_a_configuration_without_a_socket_is_no_configuration(make_run: Any, target: Target, serve: Any) -> None:
     async def answer(request: Request) -> Answer:
         return Answer(200, [("Content-Type", "application/json")], b'{"data": {}}')
 
-    accepts, _ = judged(make_calls(at(target, serve(answer))))
+    accepts, _ = judged(make_run(at(target, serve(answer))))
 
     assert accepts.verdict is Verdict.FAIL
     assert accepts.message.endswith(f"/v1/public/provider/{PROVIDER} names no socket_uri.")
 
 
-def test_a_socket_that_cannot_be_opened_is_named(make_calls: Any, target: Target, serve: Any) -> None:
+def test_a_socket_that_cannot_be_opened_is_named(make_run: Any, target: Target, serve: Any) -> None:
     async def answer(request: Request) -> Answer:
         return Answer(200, [("Content-Type", "application/json")], b'{"data": {"socket_uri": "ws://127.0.0.1:9/s"}}')
 
-    accepts, _ = judged(make_calls(at(target, serve(answer))))
+    accepts, _ = judged(make_run(at(target, serve(answer))))
 
     assert accepts.verdict is Verdict.FAIL
     assert accepts.message.startswith("No socket can be opened at ws://127.0.0.1:9/s: ")
 
 
 def test_an_endpoint_that_fails_for_this_key_is_told(
-    make_calls: Any, target: Target, endpoints: Server, backend: Backend, service: str
+    make_run: Any, target: Target, endpoints: Server, backend: Backend, service: str
 ) -> None:
-    calls = make_calls(at(target, service))
-    run(calls, selection=Selection(only=["claim.*", "jwt.*"]))
+    run = make_run(at(target, service))
+    report_of(run, selection=Selection(only=["claim.*", "jwt.*"]))
     backend.sessions.clear()
 
-    accepts, _ = judged(calls)
+    accepts, _ = judged(run)
 
     assert accepts.verdict is Verdict.FAIL
     assert accepts.message == "The call for another key got no token (200)."
@@ -181,18 +183,17 @@ class AcceptsAnything(Live):
     """A service that does not look at the key."""
 
     def connect(self, key: Any) -> Said:
-        """Accept."""
+        """Say that the token is good, whatever the key."""
         return Said({"type": "ready", "identity": "member", "uid": self.answer.uid}, None)
 
 
 def test_a_service_that_accepts_another_key_is_no_fault_of_the_endpoint(
-    make_calls: Any, target: Target, service: str
+    make_run: Any, target: Target, service: str
 ) -> None:
     """If this does not fail, the check before it shows nothing: an error, not a failure of the endpoint."""
-    calls = make_calls(at(target, service))
-    calls.live = AcceptsAnything(calls)
+    run = make_run(at(target, service), AcceptsAnything)
 
-    accepts, refuses = judged(calls)
+    accepts, refuses = judged(run)
 
     assert accepts.verdict is Verdict.PASS
     assert refuses.verdict is Verdict.ERROR
@@ -204,24 +205,46 @@ class TakesForVisitor(AcceptsAnything):
     """A service that takes everybody for a visitor."""
 
     def connect(self, key: Any) -> Said:
-        """Accept somebody else."""
+        """Say that the token is a visitor's."""
         return Said({"type": "ready", "identity": "visitor", "uid": "v_1"}, None)
 
 
-def test_a_socket_that_takes_the_token_for_somebody_else_is_told(make_calls: Any, target: Target, service: str) -> None:
-    calls = make_calls(at(target, service))
-    calls.live = TakesForVisitor(calls)
+def test_a_socket_that_takes_the_token_for_somebody_else_is_told(make_run: Any, target: Target, service: str) -> None:
+    run = make_run(at(target, service), TakesForVisitor)
 
-    accepts, _ = judged(calls)
+    accepts, _ = judged(run)
 
     assert (accepts.verdict, accepts.message) == (Verdict.FAIL, 'The socket takes the token for the visitor "v_1".')
 
 
-def test_for_an_endpoint_without_a_token_no_service_is_started(make_calls: Any, target: Target) -> None:
-    """A run that fails at once ends at once."""
-    calls = make_calls(at(target, None, url=f"{target.url}/nowhere"))
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[ReferenceServer]:
+    """The servers that were started."""
+    begun: list[ReferenceServer] = []
+    begin = ReferenceServer.begin
 
-    report = run(calls)
+    def noting(server: ReferenceServer) -> Future[str]:
+        begun.append(server)
+        return begin(server)
+
+    monkeypatch.setattr(ReferenceServer, "begin", noting)
+    return begun
+
+
+def test_for_an_endpoint_without_a_token_no_service_is_started(
+    make_run: Any, target: Target, started: list[ReferenceServer]
+) -> None:
+    """A run that fails at once ends at once."""
+    report = report_of(make_run(at(target, None, url=f"{target.url}/nowhere")))
 
     assert report.of(ACCEPTS).verdict is Verdict.BLOCKED
-    assert "_starting" not in vars(calls.live)
+    assert started == []
+
+
+def test_while_time_has_to_pass_the_service_is_started(
+    make_run: Any, target: Target, started: list[ReferenceServer]
+) -> None:
+    """It takes a second or two, and so does the time between two calls whose times are compared."""
+    report_of(make_run(at(target, None)), selection=Selection(only=["claim.fresh"]))
+
+    assert len(started) == 1

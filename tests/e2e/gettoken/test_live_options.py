@@ -9,32 +9,24 @@ from typing import Any
 
 import pytest
 
-from chatkey_e2e.gettoken.calls.shared import Calls
-from chatkey_e2e.gettoken.command.invocation import Run
-from chatkey_e2e.gettoken.live.browser import login as browser_login
-from chatkey_e2e.gettoken.live.browser.launch import addresses
-from chatkey_e2e.gettoken.live.planned import PlannedLive
+from chatkey_e2e.gettoken.command.invocation import Invocation
+from chatkey_e2e.gettoken.command.plan import plan
+from chatkey_e2e.gettoken.live.browser import launch, login
+from chatkey_e2e.gettoken.live.service import ReferenceServer
 from chatkey_e2e.gettoken.options.live import LiveOptions
 from chatkey_e2e.gettoken.options.target import Given, target
 from chatkey_e2e.gettoken.running.known import Known
-from chatkey_e2e.gettoken.running.runner import Selection, run
+from chatkey_e2e.gettoken.running.runner import Selection
 from chatkey_e2e.gettoken.target import Login, OptionError, Target
-from chatkey_e2e.gettoken.wire.planned import PlanClock, PlanWire
 
 URL = "https://shop.localhost/chat/token"
 
 
 def planned(given: Target) -> Counter[str]:
     """Return the labels of what a run would send."""
-    clock = PlanClock()
-    wire = PlanWire(given, now=clock.now)
-    with Calls(given, wire=wire, now=clock.now, sleep=clock.sleep) as calls:
-        calls.live = PlannedLive(calls)
-        report = run(calls)
-        assert "_starting" not in vars(calls.live)
-        assert "browser" not in vars(calls.live)
-    assert {outcome.verdict for outcome in report.outcomes} <= {"pass", "skip"}
-    return Counter(request.label for request in wire.sent)
+    made = plan(given)
+    assert {outcome.verdict for outcome in made.report.outcomes} <= {"pass", "skip"}
+    return Counter(request.label for request in made.requests)
 
 
 def test_the_end_of_a_run_is_read_from_the_options() -> None:
@@ -87,6 +79,18 @@ def test_a_service_elsewhere_makes_the_run_leave_this_machine() -> None:
     assert target(Given(url=URL, socket=True, service_url="https://chat.localhost")).local
 
 
+@pytest.fixture
+def nothing_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fail when a server or a browser is started."""
+
+    def starting(*_: object) -> None:
+        pytest.fail("a plan starts nothing")
+
+    monkeypatch.setattr(ReferenceServer, "begin", starting)
+    monkeypatch.setattr(launch, "launched", starting)
+
+
+@pytest.mark.usefixtures("nothing_starts")
 def test_the_plan_of_the_end_holds_its_calls_and_starts_nothing(target: Target) -> None:
     without = planned(target)
     with_socket = planned(replace(target, live=LiveOptions()))
@@ -101,11 +105,11 @@ def test_the_plan_of_the_end_holds_its_calls_and_starts_nothing(target: Target) 
 
 def test_a_login_by_hand_comes_before_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where it was asked for, and nowhere else."""
-    monkeypatch.setattr(browser_login, "logged_in", lambda given: replace(given, login=Login((("Cookie", "sid=9"),))))
+    monkeypatch.setattr(login, "logged_in", lambda given: replace(given, login=Login((("Cookie", "sid=9"),))))
     by_hand = Target(URL, live=LiveOptions(browser=True, by_hand=True))
 
-    asked = Run(by_hand, Known(), Selection()).with_login_by_hand()
-    not_asked = Run(Target(URL, live=LiveOptions(browser=True)), Known(), Selection()).with_login_by_hand()
+    asked = Invocation(by_hand, Known(), Selection()).with_login_by_hand()
+    not_asked = Invocation(Target(URL, live=LiveOptions(browser=True)), Known(), Selection()).with_login_by_hand()
 
     assert asked.target.login == Login((("Cookie", "sid=9"),))
     assert not_asked.target.login is None
@@ -113,6 +117,7 @@ def test_a_login_by_hand_comes_before_the_run(monkeypatch: pytest.MonkeyPatch) -
 
 def test_the_browser_finds_hosts_where_the_checker_finds_them() -> None:
     given = Target(URL, connect_to={"shop.localhost": "127.0.0.1", "chat.example": "::1"})
+    rule = "--host-resolver-rules=MAP shop.localhost 127.0.0.1,MAP chat.example [::1]"
 
-    assert list(addresses(given)) == ["--host-resolver-rules=MAP shop.localhost 127.0.0.1,MAP chat.example [::1]"]
-    assert list(addresses(Target(URL))) == []
+    assert list(launch.addresses(given)) == [rule]
+    assert list(launch.addresses(Target(URL))) == []

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
-from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.judging.check import Check, Judge
 from chatkey_e2e.gettoken.judging.findings import failed, passed, warned
 from chatkey_e2e.gettoken.model import (
     ANSWERS,
     PRECONDITIONS,
     Blocked,
-    Check,
     Finding,
     Outcome,
     Phase,
@@ -20,13 +17,12 @@ from chatkey_e2e.gettoken.model import (
     Skipped,
     Verdict,
 )
+from chatkey_e2e.gettoken.run import Run
 from chatkey_e2e.gettoken.running.known import Known
-from chatkey_e2e.gettoken.running.runner import Selection, Silence, run
+from chatkey_e2e.gettoken.running.runner import Selection, Silence, report_of
 from mutant_backend import Clock
 
 NOW = 1_800_000_000.0
-
-Judge = Callable[[Calls], Finding]
 
 
 class StandingClock(Clock):
@@ -52,33 +48,33 @@ def check_of(
     return Check(name, group, Severity.MUST, "", "sent", "passes", "The hint.", "Why.", (), {}, needs, phase, judge)
 
 
-def passing(_: Calls) -> Finding:
+def passing(_: Run) -> Finding:
     return passed("seen")
 
 
-def failing(_: Calls) -> Finding:
+def failing(_: Run) -> Finding:
     return failed("broken")
 
 
-def skipping(_: Calls) -> Finding:
+def skipping(_: Run) -> Finding:
     raise Skipped("not given", "--secret-env NAME")
 
 
-def crashing(_: Calls) -> Finding:
+def crashing(_: Run) -> Finding:
     raise LookupError("nowhere")
 
 
-def unjudged(_: Calls) -> Finding:
+def unjudged(_: Run) -> Finding:
     pytest.fail("a blocked check must not be judged")
 
 
-def verdicts(calls: Calls, *checks: Check, selection: Selection | None = None) -> dict[str, Outcome]:
-    return {outcome.check.id: outcome for outcome in run(calls, checks=checks, selection=selection).outcomes}
+def verdicts(run: Run, *checks: Check, selection: Selection | None = None) -> dict[str, Outcome]:
+    return {outcome.check.id: outcome for outcome in report_of(run, checks=checks, selection=selection).outcomes}
 
 
-def test_a_failing_check_blocks_those_that_need_it_and_names_the_root(calls: Calls) -> None:
+def test_a_failing_check_blocks_those_that_need_it_and_names_the_root(run: Run) -> None:
     found = verdicts(
-        calls,
+        run,
         check_of("a", failing),
         check_of("b", unjudged, needs=("a",)),
         check_of("c", unjudged, needs=("b",)),
@@ -95,32 +91,32 @@ def test_a_failing_check_blocks_those_that_need_it_and_names_the_root(calls: Cal
 
 
 @pytest.mark.parametrize("judge", [passing, skipping, lambda _: warned("could be better")])
-def test_what_passed_warned_or_could_not_be_judged_blocks_nothing(calls: Calls, judge: Judge) -> None:
-    found = verdicts(calls, check_of("a", judge), check_of("b", passing, needs=("a",)))
+def test_what_passed_warned_or_could_not_be_judged_blocks_nothing(run: Run, judge: Judge) -> None:
+    found = verdicts(run, check_of("a", judge), check_of("b", passing, needs=("a",)))
 
     assert found["b"].verdict is Verdict.PASS
 
 
-def test_a_check_may_say_that_a_later_one_is_about_it(calls: Calls) -> None:
-    def about_b(_: Calls) -> Finding:
+def test_a_check_may_say_that_a_later_one_is_about_it(run: Run) -> None:
+    def about_b(_: Run) -> Finding:
         raise Blocked("b")
 
-    found = verdicts(calls, check_of("a", about_b), check_of("b", failing))
+    found = verdicts(run, check_of("a", about_b), check_of("b", failing))
 
     assert (found["a"].verdict, found["a"].blocked_by) == (Verdict.BLOCKED, "b")
     assert found["b"].verdict is Verdict.FAIL
 
 
-def test_a_crash_is_an_error_of_ours_that_blocks_its_dependants_only(calls: Calls) -> None:
-    found = verdicts(calls, check_of("a", crashing), check_of("b", unjudged, needs=("a",)), check_of("c", passing))
+def test_a_crash_is_an_error_of_ours_that_blocks_its_dependants_only(run: Run) -> None:
+    found = verdicts(run, check_of("a", crashing), check_of("b", unjudged, needs=("a",)), check_of("c", passing))
 
     assert found["a"].verdict is Verdict.ERROR
     assert found["a"].message.startswith("LookupError: nowhere (test_runner.py:")
     assert (found["b"].verdict, found["c"].verdict) == (Verdict.BLOCKED, Verdict.PASS)
 
 
-def test_a_skip_carries_its_reason_and_the_option_that_would_allow_it(calls: Calls) -> None:
-    found = verdicts(calls, check_of("a", skipping))
+def test_a_skip_carries_its_reason_and_the_option_that_would_allow_it(run: Run) -> None:
+    found = verdicts(run, check_of("a", skipping))
 
     assert (found["a"].verdict, found["a"].message, found["a"].option) == (
         Verdict.SKIP,
@@ -129,11 +125,11 @@ def test_a_skip_carries_its_reason_and_the_option_that_would_allow_it(calls: Cal
     )
 
 
-def test_later_phases_are_judged_later_and_reported_in_order(calls: Calls) -> None:
+def test_later_phases_are_judged_later_and_reported_in_order(run: Run) -> None:
     judged: list[str] = []
 
     def noting(name: str) -> Judge:
-        def judge(_: Calls) -> Finding:
+        def judge(_: Run) -> Finding:
             judged.append(name)
             return passed()
 
@@ -153,32 +149,33 @@ def test_later_phases_are_judged_later_and_reported_in_order(calls: Calls) -> No
         check_of("c", noting("c")),
     ]
 
-    report = run(calls, checks=checks, listener=listener)
+    report = report_of(run, checks=checks, listener=listener)
 
     assert judged == ["c", "b", "a"]
     assert listener.heard == [outcome.check.id for outcome in report.outcomes] == ["a", "b", "c"]
 
 
-def test_what_is_not_asked_for_is_skipped_and_still_stands_in_the_way(calls: Calls) -> None:
+def test_what_is_not_asked_for_is_skipped_and_still_stands_in_the_way(run: Run) -> None:
     checks = (check_of("net.a", failing, group=PRECONDITIONS), check_of("claim.b", unjudged, needs=("net.a",)))
 
-    found = verdicts(calls, *checks, selection=Selection(only=("claim.*",)))
+    found = verdicts(run, *checks, selection=Selection(only=("claim.*",)))
 
     assert (found["net.a"].verdict, found["claim.b"].verdict) == (Verdict.SKIP, Verdict.BLOCKED)
     assert found["claim.b"].blocked_by == "net.a"
 
 
-def test_what_is_left_out_is_not_judged(calls: Calls) -> None:
-    found = verdicts(calls, check_of("a", unjudged), check_of("b", passing), selection=Selection(skip=("a",)))
+def test_what_is_left_out_is_not_judged(run: Run) -> None:
+    found = verdicts(run, check_of("a", unjudged), check_of("b", passing), selection=Selection(skip=("a",)))
 
     assert (found["a"].verdict, found["a"].message) == (Verdict.SKIP, "left out with --skip")
     assert found["b"].verdict is Verdict.PASS
 
 
-def test_a_known_failure_is_not_the_cause_and_an_entry_that_excuses_nothing_is_stale(calls: Calls) -> None:
+def test_a_known_failure_is_not_the_cause_and_an_entry_that_excuses_nothing_is_stale(run: Run) -> None:
     known = Known({"a": "our proxy does this", "b": "was broken", "x": "never was"})
+    checks = [check_of("a", failing), check_of("b", passing), check_of("c", failing)]
 
-    report = run(calls, checks=[check_of("a", failing), check_of("b", passing), check_of("c", failing)], known=known)
+    report = report_of(run, checks=checks, known=known)
 
     assert report.of("a").known == "our proxy does this"
     assert report.cause is not None
@@ -189,11 +186,11 @@ def test_a_known_failure_is_not_the_cause_and_an_entry_that_excuses_nothing_is_s
     )
 
 
-def test_an_honest_endpoint_passes_everything_that_can_be_judged(calls: Calls) -> None:
-    report = run(calls)
+def test_an_honest_endpoint_passes_everything_that_can_be_judged(run: Run) -> None:
+    report = report_of(run)
 
     assert report.count(Verdict.PASS) + report.count(Verdict.SKIP) == len(report.outcomes)
     assert all(outcome.option for outcome in report.outcomes if outcome.verdict is Verdict.SKIP)
-    assert report.requests == len(calls.log)
+    assert report.requests == len(run.calls.log)
     assert report.waited == 2.0
     assert report.skew is not None

@@ -17,9 +17,10 @@ import broken_workers
 import unusual_answers
 import unusual_sessions
 import unusual_tokens
-from chatkey_e2e.gettoken.calls.shared import Calls
-from chatkey_e2e.gettoken.model import Check, Outcome, Report, Verdict
-from chatkey_e2e.gettoken.running.runner import run
+from chatkey_e2e.gettoken.judging.check import Check
+from chatkey_e2e.gettoken.model import Outcome, Report, Verdict
+from chatkey_e2e.gettoken.run import opened
+from chatkey_e2e.gettoken.running.runner import report_of
 from chatkey_e2e.gettoken.target import Login, Target
 from chatkey_e2e.gettoken.wire.http import HttpWire
 from mutant_backend import BROKEN, PROVIDER, SECRET, SESSIONS, UNUSUAL, Backend, Clock, jwt_session
@@ -96,8 +97,8 @@ def judge(
     base = server.add(name, kind(clock, secret).handle)
     target = knowing(target_for(kind, base, server.port, secret))
     wire = HttpWire(target, now=clock.now, monotonic=clock.monotonic)
-    with Calls(target, wire=wire, now=clock.now, sleep=clock.sleep) as calls:
-        return run(calls, checks=checks)
+    with opened(target, wire=wire, now=clock.now, sleep=clock.sleep) as run:
+        return report_of(run, checks=checks)
 
 
 def target_for(kind: type[Backend], base: str, port: int, secret: str) -> Target:

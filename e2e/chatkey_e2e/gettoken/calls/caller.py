@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import json
 import secrets
-import time
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack
 from dataclasses import replace
 from email.utils import parsedate_to_datetime
-from types import TracebackType
-from typing import Final, Self, TypedDict, Unpack
+from typing import Final, TypedDict, Unpack
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
 from chatkey_e2e.gettoken import reading
@@ -20,7 +17,7 @@ from chatkey_e2e.gettoken.evidence.shown import evidence
 from chatkey_e2e.gettoken.exchange import Exchange, Header, Request, origin
 from chatkey_e2e.gettoken.model import Evidence, Skipped
 from chatkey_e2e.gettoken.target import Target
-from chatkey_e2e.gettoken.wire.http import HttpWire, Wire
+from chatkey_e2e.gettoken.wire.http import Wire
 
 JSON: Final = "application/json"
 MOST_HOPS: Final = 3
@@ -62,33 +59,29 @@ class Caller:
     def __init__(
         self,
         target: Target,
+        wire: Wire,
         *,
-        wire: Wire | None = None,
-        now: Callable[[], float] = time.time,
-        sleep: Callable[[float], None] = time.sleep,
+        now: Callable[[], float],
+        sleep: Callable[[float], None],
         make_jkt: Callable[[], str] = random_jkt,
     ) -> None:
         self.target = target
-        self.wire = wire or HttpWire(target, now=now)
+        self.wire = wire
         self.masks = Masks()
         self.log: list[Exchange] = []
         self.waited = 0.0
         self.on_wait: Callable[[float, str], None] = lambda _seconds, _why: None
-        self.ending = ExitStack()
-        """Closed with the calls; whatever a check starts goes in here."""
-        self.ending.callback(self.wire.close)
+        """Is told of every declared wait before it begins."""
+        self.before_pause: Callable[[], None] = lambda: None
+        """Is called when time has to pass between two calls: what takes a while can be started meanwhile."""
         self._now = now
         self._sleep = sleep
         self.new_jkt = make_jkt
         self._hide_what_is_secret()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.ending.close()
+    def close(self) -> None:
+        """Close what is open."""
+        self.wire.close()
 
     # time
 

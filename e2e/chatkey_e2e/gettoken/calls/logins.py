@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import urlencode
 
+from chatkey_e2e.gettoken.calls.caller import Caller
 from chatkey_e2e.gettoken.calls.sessions import HiddenInputs, Session
 from chatkey_e2e.gettoken.exchange import Exchange, origin
-
-if TYPE_CHECKING:
-    from chatkey_e2e.gettoken.calls.shared import Calls
-    from chatkey_e2e.gettoken.target import Login
+from chatkey_e2e.gettoken.target import Login
 
 MOST_HOPS: Final = 5
 
@@ -23,19 +21,19 @@ class LoginError(Exception):
         self.about = about
 
 
-def log_in(calls: Calls, session: Session, login: Login) -> None:
+def log_in(caller: Caller, session: Session, login: Login) -> None:
     """Open the form, fill it in with its hidden inputs, and send it. Raises `LoginError`."""
-    calls.masks.add(*login.passwords)
-    page = calls.fetch(f"{session.name}: the form", login.url, session)
+    caller.masks.add(*login.passwords)
+    page = caller.fetch(f"{session.name}: the form", login.url, session)
     fields = {**_hidden(page), **dict(login.fields)}
     before = dict(session.cookies)
     label = f"{session.name}: the form, filled in"
-    done = calls.fetch(label, login.url, session, method="POST", body=urlencode(fields).encode())
+    done = caller.fetch(label, login.url, session, method="POST", body=urlencode(fields).encode())
     sent = done
     for _ in range(MOST_HOPS):
         if not done.redirected or origin(done.location) != origin(login.url):
             break
-        done = calls.fetch(f"{session.name}: where it leads", done.location, session)
+        done = caller.fetch(f"{session.name}: where it leads", done.location, session)
     if not sent.status or sent.status >= 400:
         raise LoginError(f"the login form answered {sent.status or sent.broken}", sent)
     if session.cookies == before:

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from copy import copy
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from chatkey_e2e.gettoken import reading
 from chatkey_e2e.gettoken.calls import logins
 from chatkey_e2e.gettoken.calls.caller import Caller
 from chatkey_e2e.gettoken.calls.sessions import Session
+from chatkey_e2e.gettoken.calls.token import Token
 from chatkey_e2e.gettoken.exchange import Exchange
-from chatkey_e2e.gettoken.model import Blocked, Skipped
+from chatkey_e2e.gettoken.model import Skipped
 from chatkey_e2e.gettoken.target import Login
-
-if TYPE_CHECKING:
-    from chatkey_e2e.gettoken.live.legs import Live
 
 FOREIGN: Final = "https://evil.example"
 ABROAD: Final = (("Origin", FOREIGN), ("Referer", f"{FOREIGN}/"), ("Sec-Fetch-Site", "cross-site"))
@@ -70,24 +66,12 @@ class Calls(Caller):
         """The first login, or nobody where there is none."""
         return self.nobody if self.target.login is None else self.member
 
-    # what there is besides the endpoint
-
-    @cached_property
-    def live(self) -> Live:
-        """The service and the browser that the end of the run needs."""
-        from chatkey_e2e.gettoken.live.legs import Live  # noqa: PLC0415 - it makes calls, too
-
-        return Live(self)
-
     # what is asked, and shared
 
     @cached_property
     def first(self) -> Exchange:
         """The honest call."""
-        answer = self.ask("an honest call", self.member)
-        if answer.minted:
-            self.live.begin()
-        return answer
+        return self.ask("an honest call", self.member)
 
     @cached_property
     def second(self) -> Exchange:
@@ -150,52 +134,16 @@ class Calls(Caller):
     # what the honest call says
 
     @property
-    def token(self) -> str:
-        """The token of the honest call. Raises `Blocked` where there is none."""
-        token = self.first.token
-        if token is None:
-            raise Blocked("jwt.compact")
-        return token
-
-    @cached_property
-    def compact(self) -> reading.Compact:
-        """The token's three segments. Raises `Blocked` where it has not got them."""
-        try:
-            return reading.compact(self.token)
-        except reading.Unreadable:
-            raise Blocked("jwt.compact") from None
-
-    @cached_property
-    def header(self) -> dict[str, object]:
-        """The token's header, duplicates and all. Raises `Blocked` where it is no JSON object."""
-        try:
-            value = reading.browser_json(self.compact.header.decode("utf-8-sig", "replace"))
-        except reading.Unreadable:
-            raise Blocked("jwt.alg") from None
-        if not isinstance(value, dict):
-            raise Blocked("jwt.alg")
-        return value
-
-    @cached_property
-    def claims(self) -> dict[str, object]:
-        """The token's claims. Raises `Blocked` where they cannot be read strictly."""
-        try:
-            return reading.strict_object(self.compact.payload)
-        except reading.Unreadable:
-            raise Blocked("jwt.payload") from None
+    def token(self) -> Token:
+        """The token of the honest call."""
+        return Token(self.first)
 
     @property
-    def uid(self) -> object:
-        """Who the honest call says it is."""
-        return self.claims.get("uid")
+    def provider_id(self) -> str:
+        """The provider id as it was given, or else as the token has it."""
+        return self.target.provider_id or str(self.token.claims.get("pid"))
 
-    def told_by(self, exchange: Exchange) -> Calls:
-        """Return these calls as if `exchange` were the honest one."""
-        seen = copy(self)
-        for name in ("compact", "header", "claims"):
-            seen.__dict__.pop(name, None)
-        seen.__dict__["first"] = exchange
-        return seen
+    # what takes time
 
     def after(self, seconds: float) -> Exchange:
         """Make an honest call from another browser, so many seconds after the first."""
@@ -205,7 +153,7 @@ class Calls(Caller):
         return self.ask(f"{seconds:g} s after the first, another jkt", self.member)
 
     def _let_time_pass(self) -> None:
-        self.live.warm_up()
+        self.before_pause()
         missing = self.first.answered_at + APART - self._now()
         if missing > 0:
             self.wait(missing, "times are compared in whole seconds")

@@ -6,7 +6,7 @@ from functools import cache
 from importlib import import_module
 from typing import Final
 
-from chatkey_e2e.gettoken.model import Check
+from chatkey_e2e.gettoken.judging.check import Check
 
 ORDER: Final = (
     "net.resolves",

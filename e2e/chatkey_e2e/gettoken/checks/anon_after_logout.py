@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from chatkey_e2e.gettoken.calls.sessions import Session
 from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import failed, passed
-from chatkey_e2e.gettoken.model import NOBODY, Finding, Phase, Severity, Skipped, check
+from chatkey_e2e.gettoken.model import NOBODY, Finding, Phase, Severity, Skipped
+from chatkey_e2e.gettoken.run import Run
 
 
 @check(
@@ -28,8 +30,9 @@ from chatkey_e2e.gettoken.model import NOBODY, Finding, Phase, Severity, Skipped
     needs=("anon.null", "req.post-json"),
     phase=Phase.LAST,
 )
-def after_logout(calls: Calls) -> Finding:
+def after_logout(run: Run) -> Finding:
     """Who has logged out does so on this computer and means everywhere."""
+    calls = run.calls
     address = calls.target.logout_url
     if address is None:
         raise Skipped("logging out takes its address, and ends the session that was passed", "--logout-url URL")

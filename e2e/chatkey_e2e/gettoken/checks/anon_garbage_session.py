@@ -6,8 +6,10 @@ import re
 
 from chatkey_e2e.gettoken import reading
 from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import failed, passed
-from chatkey_e2e.gettoken.model import NOBODY, Finding, Severity, Skipped, check
+from chatkey_e2e.gettoken.model import NOBODY, Finding, Severity, Skipped
+from chatkey_e2e.gettoken.run import Run
 
 SIGNED = re.compile(r"(ey[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)")
 NONE = b'{"alg":"none","typ":"JWT"}'
@@ -33,8 +35,9 @@ NONE = b'{"alg":"none","typ":"JWT"}'
     },
     needs=("anon.null",),
 )
-def garbage_session(calls: Calls) -> Finding:
+def garbage_session(run: Run) -> Finding:
     """Anybody can send a cookie."""
+    calls = run.calls
     if not calls.member.headers:
         raise Skipped("the login has neither cookie nor header to change")
     answer = calls.ask("a made-up session", calls.member.garbage())

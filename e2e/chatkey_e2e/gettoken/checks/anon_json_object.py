@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import failed, passed
 from chatkey_e2e.gettoken.mistakes.answers import wrong_with
-from chatkey_e2e.gettoken.model import NOBODY, Finding, Severity, check
+from chatkey_e2e.gettoken.model import NOBODY, Finding, Severity
+from chatkey_e2e.gettoken.run import Run
 
 NULL = 'Answer {"token": null} as JSON when nobody is logged in.'
 
@@ -29,9 +30,9 @@ NULL = 'Answer {"token": null} as JSON when nobody is logged in.'
     },
     needs=("anon.no-redirect", "anon.no-5xx"),
 )
-def json_object(calls: Calls) -> Finding:
+def json_object(run: Run) -> Finding:
     """getToken reads the same member, whoever asks."""
-    answer = calls.anonymous
+    answer = run.calls.anonymous
     if not answer.succeeded:
         return passed(f"the answer is {answer.status}")
     wrong = wrong_with(answer)

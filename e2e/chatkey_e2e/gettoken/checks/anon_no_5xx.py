@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import failed, passed
-from chatkey_e2e.gettoken.model import NOBODY, Finding, Severity, check
+from chatkey_e2e.gettoken.model import NOBODY, Finding, Severity
+from chatkey_e2e.gettoken.run import Run
 
 
 @check(
@@ -23,9 +24,9 @@ from chatkey_e2e.gettoken.model import NOBODY, Finding, Severity, check
     },
     needs=("req.post-json", "req.no-redirect"),
 )
-def no_5xx(calls: Calls) -> Finding:
+def no_5xx(run: Run) -> Finding:
     """Most people on a page are not logged in."""
-    answer = calls.anonymous
+    answer = run.calls.anonymous
     if answer.response is None:
         return failed(f"A visitor gets no answer: {answer.broken}.", answer)
     return failed(f"A visitor is answered {answer.status}.", answer) if answer.status >= 500 else passed()

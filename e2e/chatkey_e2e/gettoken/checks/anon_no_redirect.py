@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import failed, passed
-from chatkey_e2e.gettoken.model import NOBODY, Finding, Severity, check
+from chatkey_e2e.gettoken.model import NOBODY, Finding, Severity
+from chatkey_e2e.gettoken.run import Run
 
 
 @check(
@@ -23,8 +24,9 @@ from chatkey_e2e.gettoken.model import NOBODY, Finding, Severity, check
     },
     needs=("req.post-json", "req.no-redirect"),
 )
-def no_redirect(calls: Calls) -> Finding:
+def no_redirect(run: Run) -> Finding:
     """The script follows, and reads the login page as if it were the answer."""
+    calls = run.calls
     answer = calls.anonymous
     if answer.redirected:
         return failed(f"A visitor is sent to {answer.location} ({answer.status}).", answer)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from chatkey_e2e.gettoken import reading
-from chatkey_e2e.gettoken.calls.shared import Calls
 from chatkey_e2e.gettoken.exchange import MISSING
+from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import failed, passed
-from chatkey_e2e.gettoken.model import NOBODY, Finding, Severity, check
+from chatkey_e2e.gettoken.model import NOBODY, Finding, Severity
+from chatkey_e2e.gettoken.run import Run
 
 
 @check(
@@ -29,8 +30,9 @@ from chatkey_e2e.gettoken.model import NOBODY, Finding, Severity, check
     },
     needs=("anon.json-object",),
 )
-def null(calls: Calls) -> Finding:
+def null(run: Run) -> Finding:
     """null leaves the visitor a visitor; anything else is taken for a token."""
+    calls = run.calls
     answer = calls.anonymous
     member = answer.member
     if member is None or (member is MISSING and not answer.succeeded):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import passed, warned
-from chatkey_e2e.gettoken.model import NOBODY, Finding, Severity, check
+from chatkey_e2e.gettoken.model import NOBODY, Finding, Severity
+from chatkey_e2e.gettoken.run import Run
 
 
 @check(
@@ -23,9 +24,9 @@ from chatkey_e2e.gettoken.model import NOBODY, Finding, Severity, check
     },
     needs=("anon.no-redirect", "anon.no-5xx"),
 )
-def status_200(calls: Calls) -> Finding:
+def status_200(run: Run) -> Finding:
     """A getToken that throws is asked again, later and later, for as long as the page is open."""
-    answer = calls.anonymous
+    answer = run.calls.anonymous
     if answer.succeeded:
         return passed()
     if answer.status in {403, 419} and "csrf" in answer.text.lower():

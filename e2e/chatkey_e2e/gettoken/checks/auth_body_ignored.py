@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from chatkey_e2e.gettoken.calls.sessions import Session
-from chatkey_e2e.gettoken.calls.shared import Calls
 from chatkey_e2e.gettoken.exchange import Exchange
+from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.victims import ID_NAMES, Victim, believed
-from chatkey_e2e.gettoken.model import PERSON, Finding, Severity, check
+from chatkey_e2e.gettoken.model import PERSON, Finding, Severity
+from chatkey_e2e.gettoken.run import Run
 
 
 @check(
@@ -28,8 +29,9 @@ from chatkey_e2e.gettoken.model import PERSON, Finding, Severity, check
     },
     needs=("claim.uid-stable",),
 )
-def body_ignored(calls: Calls) -> Finding:
+def body_ignored(run: Run) -> Finding:
     """Everybody can write a body."""
+    calls = run.calls
 
     def ask(session: Session, victim: Victim) -> Exchange:
         named = dict.fromkeys(ID_NAMES, victim.uid)

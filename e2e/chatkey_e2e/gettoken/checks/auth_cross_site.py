@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from chatkey_e2e.gettoken.calls.shared import ABROAD, FOREIGN, Calls
+from chatkey_e2e.gettoken.calls.shared import ABROAD, FOREIGN
+from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import passed, warned
-from chatkey_e2e.gettoken.model import LEAKS, Finding, Severity, Skipped, check
+from chatkey_e2e.gettoken.model import LEAKS, Finding, Severity, Skipped
+from chatkey_e2e.gettoken.run import Run
 
 
 @check(
@@ -22,8 +24,9 @@ from chatkey_e2e.gettoken.model import LEAKS, Finding, Severity, Skipped, check
     },
     needs=("jwt.compact",),
 )
-def cross_site(calls: Calls) -> Finding:
+def cross_site(run: Run) -> Finding:
     """It could not read the answer, but it would be asked in your visitor's name."""
+    calls = run.calls
     session, answer = calls.member, calls.cross_site
     if not answer.minted:
         return passed(f"another site is answered {answer.status or answer.broken}")

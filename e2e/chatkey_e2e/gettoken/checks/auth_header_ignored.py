@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from chatkey_e2e.gettoken.calls.sessions import Session
-from chatkey_e2e.gettoken.calls.shared import Calls
 from chatkey_e2e.gettoken.exchange import Exchange
+from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.victims import Victim, believed
-from chatkey_e2e.gettoken.model import PERSON, Finding, Severity, check
+from chatkey_e2e.gettoken.model import PERSON, Finding, Severity
+from chatkey_e2e.gettoken.run import Run
 
 NAMES = (
     "X-User-Id",
@@ -38,11 +39,11 @@ EMAIL_NAMES = ("X-User-Email", "X-Forwarded-Email", "X-Auth-Request-Email")
     },
     needs=("claim.uid-stable",),
 )
-def header_ignored(calls: Calls) -> Finding:
+def header_ignored(run: Run) -> Finding:
     """A header that a gateway sets can be set by anybody who reaches past it."""
 
     def ask(session: Session, victim: Victim) -> Exchange:
         headers = [*((name, victim.uid) for name in NAMES), *((name, victim.email) for name in EMAIL_NAMES)]
-        return calls.ask("somebody else is named in headers", session, headers=headers)
+        return run.calls.ask("somebody else is named in headers", session, headers=headers)
 
-    return believed(calls, "headers", ask)
+    return believed(run.calls, "headers", ask)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from chatkey_e2e.gettoken.calls.sessions import Session
-from chatkey_e2e.gettoken.calls.shared import Calls
 from chatkey_e2e.gettoken.exchange import Exchange
+from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.victims import ID_NAMES, Victim, believed
-from chatkey_e2e.gettoken.model import PERSON, Finding, Severity, check
+from chatkey_e2e.gettoken.model import PERSON, Finding, Severity
+from chatkey_e2e.gettoken.run import Run
 
 
 @check(
@@ -25,11 +26,11 @@ from chatkey_e2e.gettoken.model import PERSON, Finding, Severity, check
     },
     needs=("claim.uid-stable",),
 )
-def query_ignored(calls: Calls) -> Finding:
+def query_ignored(run: Run) -> Finding:
     """Everybody can write a link."""
 
     def ask(session: Session, victim: Victim) -> Exchange:
         query = [*((name, victim.uid) for name in ID_NAMES), ("email", victim.email)]
-        return calls.ask("somebody else is named in the address", session, query=query)
+        return run.calls.ask("somebody else is named in the address", session, query=query)
 
-    return believed(calls, "address", ask)
+    return believed(run.calls, "address", ask)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from urllib.parse import urlsplit
 
 from chatkey_e2e.gettoken import reading
-from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import failed, passed
-from chatkey_e2e.gettoken.model import LEAKS, Finding, Severity, check
+from chatkey_e2e.gettoken.model import LEAKS, Finding, Severity
+from chatkey_e2e.gettoken.run import Run
 
 MOST = 2048
 
@@ -31,26 +32,27 @@ MOST = 2048
     },
     needs=("jwt.payload",),
 )
-def avatar(calls: Calls) -> Finding:
+def avatar(run: Run) -> Finding:
     """It is loaded on your page, and on the screens of your agents."""
-    value = calls.claims.get("avatar")
+    token = run.calls.token
+    value = token.claims.get("avatar")
     if value is None:
         return passed()
     if not isinstance(value, str):
-        return failed(f"avatar is {reading.described(value)}, not a string.", calls.first)
+        return failed(f"avatar is {reading.described(value)}, not a string.", token.answer)
     if not value:
-        return failed("avatar is empty.", calls.first, hint="Leave avatar out where there is none.")
+        return failed("avatar is empty.", token.answer, hint="Leave avatar out where there is none.")
     shown = reading.shown(value)
     try:
         parts = urlsplit(value)
         host = parts.hostname
     except ValueError:
-        return failed(f"avatar is no address: {shown}.", calls.first)
+        return failed(f"avatar is no address: {shown}.", token.answer)
     if parts.scheme not in {"http", "https"} or not host:
         what = f"a {parts.scheme}: address" if parts.scheme else "a relative address"
-        return failed(f"avatar is {what}: {shown}.", calls.first)
-    if parts.scheme == "http" and calls.target.page.startswith("https:"):
-        return failed(f"avatar is http on an https page: {shown}.", calls.first, hint="Browsers block it: use https.")
+        return failed(f"avatar is {what}: {shown}.", token.answer)
+    if parts.scheme == "http" and run.calls.target.page.startswith("https:"):
+        return failed(f"avatar is http on an https page: {shown}.", token.answer, hint="Browsers block it: use https.")
     if any(char.isspace() or char < " " for char in value):
-        return failed(f"avatar has white space in it: {shown}.", calls.first, hint="Encode it as %20.")
-    return failed(f"avatar has {len(value)} characters.", calls.first) if len(value) > MOST else passed()
+        return failed(f"avatar has white space in it: {shown}.", token.answer, hint="Encode it as %20.")
+    return failed(f"avatar has {len(value)} characters.", token.answer) if len(value) > MOST else passed()

@@ -6,9 +6,10 @@ import json
 from collections.abc import Mapping
 
 from chatkey_e2e.gettoken import reading
-from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import failed, passed
-from chatkey_e2e.gettoken.model import BOUND, Finding, Severity, check
+from chatkey_e2e.gettoken.model import BOUND, Finding, Severity
+from chatkey_e2e.gettoken.run import Run
 
 HINT = "Add the claim cnf: {jkt: <the jkt you received>}."
 
@@ -34,15 +35,16 @@ HINT = "Add the claim cnf: {jkt: <the jkt you received>}."
     },
     needs=("jwt.payload",),
 )
-def cnf(calls: Calls) -> Finding:
+def cnf(run: Run) -> Finding:
     """Without cnf.jkt the socket refuses the token: whoever copied it could use it."""
-    claims = calls.claims
+    token = run.calls.token
+    claims = token.claims
     wrong = _wrong(claims)
     if not wrong:
         return passed()
-    if "cnf" in calls.header:
-        return failed(f"{wrong[:-1]}; it stands in the token's header.", calls.first, hint="Move cnf to the claims.")
-    return failed(wrong, calls.first, hint=_hint(claims))
+    if "cnf" in token.header:
+        return failed(f"{wrong[:-1]}; it stands in the token's header.", token.answer, hint="Move cnf to the claims.")
+    return failed(wrong, token.answer, hint=_hint(claims))
 
 
 def _wrong(claims: Mapping[str, object]) -> str:

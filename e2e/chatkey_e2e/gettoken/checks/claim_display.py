@@ -6,9 +6,10 @@ import re
 import unicodedata
 
 from chatkey_e2e.gettoken import reading
-from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import passed, warned
-from chatkey_e2e.gettoken.model import LEAKS, Finding, Severity, check
+from chatkey_e2e.gettoken.model import LEAKS, Finding, Severity
+from chatkey_e2e.gettoken.run import Run
 
 MOST = 255
 OVERRIDES = "\u202d\u202e"
@@ -35,12 +36,13 @@ UNSET = re.compile(r"(?:undefined|null|None)(?: (?:undefined|null|None))*")
     },
     needs=("jwt.payload",),
 )
-def display(calls: Calls) -> Finding:
+def display(run: Run) -> Finding:
     """They are shown to the member, and to your agents."""
+    token = run.calls.token
     for name in ("name", "email"):
-        wrong = _wrong(calls.claims.get(name))
+        wrong = _wrong(token.claims.get(name))
         if wrong:
-            return warned(f"{name} {wrong}.", calls.first)
+            return warned(f"{name} {wrong}.", token.answer)
     return passed()
 
 

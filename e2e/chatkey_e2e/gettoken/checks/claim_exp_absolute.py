@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import failed, passed
 from chatkey_e2e.gettoken.judging.times import DIVIDE, TEN_DIGITS, not_seconds, whole
-from chatkey_e2e.gettoken.model import LIFETIME, Finding, Severity, check
+from chatkey_e2e.gettoken.model import LIFETIME, Finding, Severity
+from chatkey_e2e.gettoken.run import Run
 
 
 @check(
@@ -27,11 +28,12 @@ from chatkey_e2e.gettoken.model import LIFETIME, Finding, Severity, check
     },
     needs=("claim.exp-type",),
 )
-def exp_absolute(calls: Calls) -> Finding:
+def exp_absolute(run: Run) -> Finding:
     """3600 is an hour after 1970 began; milliseconds are some day in the year 50,000."""
-    value = whole(calls.claims, "exp") or 0
+    token = run.calls.token
+    value = whole(token.claims, "exp") or 0
     if value in TEN_DIGITS:
         return passed()
     if value >= TEN_DIGITS.stop:
-        return failed(not_seconds(value, "exp"), calls.first, hint=f"{DIVIDE} Then add 3600.")
-    return failed(not_seconds(value, "exp"), calls.first)
+        return failed(not_seconds(value, "exp"), token.answer, hint=f"{DIVIDE} Then add 3600.")
+    return failed(not_seconds(value, "exp"), token.answer)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from chatkey_e2e.gettoken.calls.shared import Calls
-from chatkey_e2e.gettoken.judging.findings import duration, passed, warned
+from chatkey_e2e.gettoken.judging.check import check
+from chatkey_e2e.gettoken.judging.findings import passed, warned
 from chatkey_e2e.gettoken.judging.times import LONGEST, SHORTEST, left, seconds
-from chatkey_e2e.gettoken.model import LIFETIME, Finding, Severity, check
+from chatkey_e2e.gettoken.model import LIFETIME, Finding, Severity
+from chatkey_e2e.gettoken.run import Run
+from chatkey_e2e.gettoken.words import duration
 
 SAME = 120
 """Within this, what is wrong with exp - iat is what is wrong with the lifetime."""
@@ -27,12 +29,13 @@ SAME = 120
     },
     needs=("claim.lifetime", "claim.iat"),
 )
-def exp_iat(calls: Calls) -> Finding:
+def exp_iat(run: Run) -> Finding:
     """The socket measures the lifetime from iat to exp."""
-    span = (seconds(calls.claims, "exp") or 0) - (seconds(calls.claims, "iat") or 0)
+    token = run.calls.token
+    span = (seconds(token.claims, "exp") or 0) - (seconds(token.claims, "iat") or 0)
     if SHORTEST <= span <= LONGEST:
         return passed()
-    if abs(span - left(calls, calls.first)) <= SAME:
+    if abs(span - left(run.calls, token.answer)) <= SAME:
         return passed("exp and iat agree; see claim.lifetime for how long that is")
     side = "after" if span > 0 else "before"
-    return warned(f"exp is {duration(span)} {side} iat, although it is about an hour from now.", calls.first)
+    return warned(f"exp is {duration(span)} {side} iat, although it is about an hour from now.", token.answer)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from chatkey_e2e.gettoken import reading
-from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import failed, passed
 from chatkey_e2e.gettoken.judging.times import whole
-from chatkey_e2e.gettoken.model import LIFETIME, Finding, Severity, check
+from chatkey_e2e.gettoken.model import LIFETIME, Finding, Severity
+from chatkey_e2e.gettoken.run import Run
 
 NOW = "exp must be the whole seconds since 1970 at which the token ends: now + 3600."
 
@@ -31,22 +32,23 @@ NOW = "exp must be the whole seconds since 1970 at which the token ends: now + 3
     },
     needs=("jwt.payload",),
 )
-def exp_type(calls: Calls) -> Finding:
+def exp_type(run: Run) -> Finding:
     """A token without an end is good for ever, and a text is not compared with a clock."""
-    claims = calls.claims
+    token = run.calls.token
+    claims = token.claims
     if whole(claims, "exp") is not None:
         return passed()
     if "exp" not in claims:
         near = next(
             (name for name in claims if name.lower() in {"exp", "expires", "expiry", "expires_at", "expiresin"}), ""
         )
-        in_header = "exp" in calls.header
+        in_header = "exp" in token.header
         instead = f"; there is one called {near!r}" if near else "; it stands in the header" if in_header else ""
-        return failed(f"There is no claim exp{instead}.", calls.first)
+        return failed(f"There is no claim exp{instead}.", token.answer)
     value = claims["exp"]
     shown = f"exp is {reading.described(value)}, not an integer."
     if isinstance(value, str) and not value.isdigit():
-        return failed(shown, calls.first, hint=f"A date is no number. {NOW}")
+        return failed(shown, token.answer, hint=f"A date is no number. {NOW}")
     if isinstance(value, float):
-        return failed(shown, calls.first, hint="Cut the fraction off: int(time.time()) + 3600, Math.floor(…).")
-    return failed(shown, calls.first)
+        return failed(shown, token.answer, hint="Cut the fraction off: int(time.time()) + 3600, Math.floor(…).")
+    return failed(shown, token.answer)

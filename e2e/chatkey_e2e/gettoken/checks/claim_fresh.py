@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from chatkey_e2e.gettoken.calls.shared import Calls
-from chatkey_e2e.gettoken.judging.findings import duration, failed, passed
+from chatkey_e2e.gettoken.judging.check import check
+from chatkey_e2e.gettoken.judging.findings import failed, passed
 from chatkey_e2e.gettoken.judging.times import MINUTE, left, shift, stands_still
-from chatkey_e2e.gettoken.model import LIFETIME, Finding, Phase, Severity, check
+from chatkey_e2e.gettoken.model import LIFETIME, Finding, Phase, Severity
+from chatkey_e2e.gettoken.run import Run
+from chatkey_e2e.gettoken.words import duration
 
 FRESH = 45 * MINUTE
 SLACK = 5
@@ -31,12 +33,13 @@ SLACK = 5
     needs=("claim.lifetime", "claim.iat", "claim.jkt-follows"),
     phase=Phase.LATER,
 )
-def fresh(calls: Calls) -> Finding:
+def fresh(run: Run) -> Finding:
     """A token that was made long ago ends soon, and once it has ended nobody gets in."""
+    calls, token = run.calls, run.calls.token
     answer = calls.later
     if not answer.minted:
         return failed(f"A later call got no token (status {answer.status or answer.broken}).", answer)
-    if stands_still(calls, "iat") and stands_still(calls, "exp"):
+    if stands_still(calls, token, "iat") and stands_still(calls, token, "exp"):
         return failed("iat and exp are the same as in the first call: the clock was read once.", answer)
     span, behind = left(calls, answer), shift(calls, answer)
     if behind is not None and behind < 0 and span < FRESH - SLACK:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from chatkey_e2e.gettoken import reading
-from chatkey_e2e.gettoken.calls.shared import Calls
-from chatkey_e2e.gettoken.judging.findings import duration, failed, passed
+from chatkey_e2e.gettoken.judging.check import check
+from chatkey_e2e.gettoken.judging.findings import failed, passed
 from chatkey_e2e.gettoken.judging.times import DIVIDE, LEEWAY, TEN_DIGITS, not_seconds, shift, whole, zone_like
-from chatkey_e2e.gettoken.model import LIFETIME, Blocked, Finding, Severity, check
+from chatkey_e2e.gettoken.model import LIFETIME, Blocked, Finding, Severity
+from chatkey_e2e.gettoken.run import Run
+from chatkey_e2e.gettoken.words import duration
 
 
 @check(
@@ -29,21 +31,22 @@ from chatkey_e2e.gettoken.model import LIFETIME, Blocked, Finding, Severity, che
     },
     needs=("jwt.payload",),
 )
-def iat(calls: Calls) -> Finding:
+def iat(run: Run) -> Finding:
     """The socket refuses a token from the future, and one whose life it cannot measure."""
-    claims = calls.claims
+    calls, token = run.calls, run.calls.token
+    claims = token.claims
     value = whole(claims, "iat")
     if "iat" not in claims:
-        return failed("There is no claim iat.", calls.first)
+        return failed("There is no claim iat.", token.answer)
     if value is None:
-        return failed(f"iat is {reading.described(claims['iat'])}, not an integer.", calls.first)
+        return failed(f"iat is {reading.described(claims['iat'])}, not an integer.", token.answer)
     if value not in TEN_DIGITS:
         hint = DIVIDE if value >= TEN_DIGITS.stop else None
-        return failed(not_seconds(value, "iat") if value else "iat is 0: no time was read.", calls.first, hint=hint)
-    ahead = value - calls.now_at(calls.first, claims)
+        return failed(not_seconds(value, "iat") if value else "iat is 0: no time was read.", token.answer, hint=hint)
+    ahead = value - calls.now_at(token.answer, claims)
     if ahead <= LEEWAY:
         return passed()
-    if zone_like(ahead) and shift(calls, calls.first) is not None:
+    if zone_like(ahead) and shift(calls, token.answer) is not None:
         raise Blocked("claim.lifetime")
     hint = "Set the clock of the server that signs (NTP), and use UTC."
-    return failed(f"iat is {duration(ahead)} ahead of the clock.", calls.first, hint=hint)
+    return failed(f"iat is {duration(ahead)} ahead of the clock.", token.answer, hint=hint)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from chatkey_e2e.gettoken import reading
-from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import failed, passed
-from chatkey_e2e.gettoken.model import BOUND, Finding, Severity, check
+from chatkey_e2e.gettoken.model import BOUND, Finding, Severity
+from chatkey_e2e.gettoken.run import Run
 
 
 @check(
@@ -27,8 +28,9 @@ from chatkey_e2e.gettoken.model import BOUND, Finding, Severity, check
     },
     needs=("claim.jkt-match",),
 )
-def jkt_follows(calls: Calls) -> Finding:
+def jkt_follows(run: Run) -> Finding:
     """A person has more than one browser, and each has a key of its own."""
+    calls = run.calls
     answer = calls.second
     sent = calls.jkt_of(answer)
     if answer.jkt == sent:

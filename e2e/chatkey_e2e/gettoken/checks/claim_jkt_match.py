@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from chatkey_e2e.gettoken import reading
-from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import failed, passed
 from chatkey_e2e.gettoken.mistakes.jkts import changed
-from chatkey_e2e.gettoken.model import BOUND, Finding, Severity, check
+from chatkey_e2e.gettoken.model import BOUND, Finding, Severity
+from chatkey_e2e.gettoken.run import Run
 
 
 @check(
@@ -30,8 +31,9 @@ from chatkey_e2e.gettoken.model import BOUND, Finding, Severity, check
     },
     needs=("claim.cnf",),
 )
-def jkt_match(calls: Calls) -> Finding:
+def jkt_match(run: Run) -> Finding:
     """The socket compares cnf.jkt with the thumbprint of the key that signs the proof."""
+    calls = run.calls
     sent, got = calls.jkt_of(calls.first), str(calls.first.jkt)
     if got == sent:
         return passed()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from chatkey_e2e.gettoken.calls.shared import Calls
-from chatkey_e2e.gettoken.judging.findings import also_second, duration, failed, passed, warned
+from chatkey_e2e.gettoken.calls.token import Token
+from chatkey_e2e.gettoken.judging.check import also_second, check
+from chatkey_e2e.gettoken.judging.findings import failed, passed, warned
 from chatkey_e2e.gettoken.judging.times import (
     LEEWAY,
     LONGEST,
@@ -15,7 +16,9 @@ from chatkey_e2e.gettoken.judging.times import (
     stands_still,
     zone_like,
 )
-from chatkey_e2e.gettoken.model import LIFETIME, Finding, Severity, check
+from chatkey_e2e.gettoken.model import LIFETIME, Finding, Severity
+from chatkey_e2e.gettoken.run import Run
+from chatkey_e2e.gettoken.words import duration
 
 TOO_SHORT = 2 * MINUTE
 TOO_LONG = 71 * MINUTE
@@ -45,19 +48,20 @@ SLACK = 5
     needs=("claim.exp-absolute",),
 )
 @also_second
-def lifetime(calls: Calls) -> Finding:
+def lifetime(run: Run, token: Token) -> Finding:
     """Shorter ones are asked for again and again; longer ones are good for whoever copies them."""
-    span = left(calls, calls.first)
+    calls = run.calls
+    span = left(calls, token.answer)
     if SHORTEST - SLACK <= span <= LONGEST + SLACK:
         return passed(duration(span))
-    ahead = shift(calls, calls.first)
+    ahead = shift(calls, token.answer)
     if ahead is not None and abs(ahead) > LEEWAY:
-        if zone_like(ahead) and not stands_still(calls, "iat"):
+        if zone_like(ahead) and not stands_still(calls, token, "iat"):
             side = "ahead of" if ahead > 0 else "behind"
             hint = "Use UTC: time.time(), Date.now(), time(). A local date taken for UTC, or the reverse, gives this."
-            return failed(f"iat and exp are {duration(ahead)} {side} the clock: a time zone.", calls.first, hint=hint)
+            return failed(f"iat and exp are {duration(ahead)} {side} the clock: a time zone.", token.answer, hint=hint)
         if ahead > 0 or span < REUSABLE:
             return passed("exp is an hour after iat; it is iat that is not now")
     cause, hint = lifetime_cause(span)
     say = warned if TOO_SHORT - SLACK <= span <= TOO_LONG + SLACK else failed
-    return say(f"{cause[:1].upper()}{cause[1:]}, where about an hour is expected.", calls.first, hint=hint)
+    return say(f"{cause[:1].upper()}{cause[1:]}, where about an hour is expected.", token.answer, hint=hint)

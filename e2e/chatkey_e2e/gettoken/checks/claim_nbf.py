@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from chatkey_e2e.gettoken import reading
-from chatkey_e2e.gettoken.calls.shared import Calls
-from chatkey_e2e.gettoken.judging.findings import duration, failed, passed
+from chatkey_e2e.gettoken.judging.check import check
+from chatkey_e2e.gettoken.judging.findings import failed, passed
 from chatkey_e2e.gettoken.judging.times import DIVIDE, LEEWAY, TEN_DIGITS, not_seconds, whole
-from chatkey_e2e.gettoken.model import LIFETIME, Finding, Severity, check
+from chatkey_e2e.gettoken.model import LIFETIME, Finding, Severity
+from chatkey_e2e.gettoken.run import Run
+from chatkey_e2e.gettoken.words import duration
 
 
 @check(
@@ -27,17 +29,18 @@ from chatkey_e2e.gettoken.model import LIFETIME, Finding, Severity, check
     },
     needs=("jwt.payload",),
 )
-def nbf(calls: Calls) -> Finding:
+def nbf(run: Run) -> Finding:
     """The widget connects as soon as it has the token."""
-    claims = calls.claims
+    token = run.calls.token
+    claims = token.claims
     if claims.get("nbf") is None:
         return passed()
     value = whole(claims, "nbf")
     if value is None:
-        return failed(f"nbf is {reading.described(claims['nbf'])}.", calls.first)
+        return failed(f"nbf is {reading.described(claims['nbf'])}.", token.answer)
     if value >= TEN_DIGITS.stop:
-        return failed(not_seconds(value, "nbf"), calls.first, hint=DIVIDE)
-    ahead = value - calls.now_at(calls.first, claims)
+        return failed(not_seconds(value, "nbf"), token.answer, hint=DIVIDE)
+    ahead = value - run.calls.now_at(token.answer, claims)
     if ahead <= LEEWAY:
         return passed()
-    return failed(f"nbf is {duration(ahead)} ahead: until then the token is refused.", calls.first)
+    return failed(f"nbf is {duration(ahead)} ahead: until then the token is refused.", token.answer)

@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import failed, passed
-from chatkey_e2e.gettoken.model import LEAKS, Finding, Severity, check
+from chatkey_e2e.gettoken.model import LEAKS, Finding, Severity
+from chatkey_e2e.gettoken.run import Run
 
 WORDS = frozenset(
     {
@@ -82,15 +83,16 @@ OURS = frozenset({"cnf"})
     },
     needs=("jwt.payload",),
 )
-def no_sensitive(calls: Calls) -> Finding:
+def no_sensitive(run: Run) -> Finding:
     """The token lies in the browser's storage, where every script of the page can read it."""
-    for path, value in _leaves(calls.claims):
-        if isinstance(value, str) and value in calls.member.secrets:
+    token = run.calls.token
+    for path, value in _leaves(token.claims):
+        if isinstance(value, str) and value in run.calls.member.secrets:
             hint = "Whoever reads the token could take the session over: leave it out, and let uid be the person's id."
-            return failed(f"The claim {path!r} holds the session that was sent.", calls.first, hint=hint)
+            return failed(f"The claim {path!r} holds the session that was sent.", token.answer, hint=hint)
         what = _sensitive(path.rpartition(".")[2], value)
         if what:
-            return failed(f"The claim {path!r} {what}.", calls.first)
+            return failed(f"The claim {path!r} {what}.", token.answer)
     return passed()
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from chatkey_e2e.gettoken import reading
-from chatkey_e2e.gettoken.calls.shared import Calls
-from chatkey_e2e.gettoken.judging.findings import also_second, failed, passed
-from chatkey_e2e.gettoken.model import PERSON, Finding, Severity, Skipped, check
+from chatkey_e2e.gettoken.calls.token import Token
+from chatkey_e2e.gettoken.judging.check import also_second, check
+from chatkey_e2e.gettoken.judging.findings import failed, passed
+from chatkey_e2e.gettoken.model import PERSON, Finding, Severity, Skipped
+from chatkey_e2e.gettoken.run import Run
 
 
 @check(
@@ -29,22 +31,22 @@ from chatkey_e2e.gettoken.model import PERSON, Finding, Severity, Skipped, check
     needs=("jwt.payload",),
 )
 @also_second
-def pid(calls: Calls) -> Finding:
+def pid(run: Run, token: Token) -> Finding:
     """The provider id says whose secret verifies the token."""
-    wanted, got = calls.target.provider_id, calls.claims.get("pid")
-    if "pid" not in calls.claims:
-        near = next((name for name in calls.claims if name.lower() in ALIKE), None)
-        return failed(f"There is no claim pid{f'; there is one called {near!r}' if near else ''}.", calls.first)
+    wanted, got = run.calls.target.provider_id, token.claims.get("pid")
+    if "pid" not in token.claims:
+        near = next((name for name in token.claims if name.lower() in ALIKE), None)
+        return failed(f"There is no claim pid{f'; there is one called {near!r}' if near else ''}.", token.answer)
     if not isinstance(got, str) or not got:
-        return failed(f"pid is {reading.shown(got)}, not a string that says something.", calls.first)
+        return failed(f"pid is {reading.shown(got)}, not a string that says something.", token.answer)
     if wanted is None:
         raise Skipped(f"pid is {reading.shown(got)}; whether that is right takes the provider id", "--provider-id ID")
     if got == wanted:
         return passed()
     if got.strip().lower() == wanted.lower():
-        return failed(f"pid is {reading.shown(got)}, not {wanted!r}.", calls.first, hint="Write it exactly as it is.")
+        return failed(f"pid is {reading.shown(got)}, not {wanted!r}.", token.answer, hint="Write it exactly as it is.")
     hint = "That may be another environment's provider id: look where the backend reads it from."
-    return failed(f"pid is {reading.shown(got)}, not {wanted!r}.", calls.first, hint=hint)
+    return failed(f"pid is {reading.shown(got)}, not {wanted!r}.", token.answer, hint=hint)
 
 
 ALIKE = frozenset({"pid", "provider", "provider_id", "providerid", "iss", "aud"})

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from chatkey_e2e.gettoken.calls.shared import Calls
 from chatkey_e2e.gettoken.exchange import Exchange
-from chatkey_e2e.gettoken.judging.findings import duration, failed, passed
+from chatkey_e2e.gettoken.judging.check import check
+from chatkey_e2e.gettoken.judging.findings import failed, passed
 from chatkey_e2e.gettoken.judging.times import seconds, stands_still
-from chatkey_e2e.gettoken.model import LIFETIME, Finding, Phase, Severity, check
+from chatkey_e2e.gettoken.model import LIFETIME, Finding, Phase, Severity
+from chatkey_e2e.gettoken.run import Run
+from chatkey_e2e.gettoken.words import duration
 
 
 @check(
@@ -29,15 +31,16 @@ from chatkey_e2e.gettoken.model import LIFETIME, Finding, Phase, Severity, check
     needs=("claim.fresh",),
     phase=Phase.LATER,
 )
-def renew(calls: Calls) -> Finding:
+def renew(run: Run) -> Finding:
     """Near the end of the token the widget calls again; if exp stays, the member is thrown out."""
+    calls, token = run.calls, run.calls.token
     answer = calls.renewal
-    before, after = seconds(calls.claims, "exp"), seconds(answer.claims, "exp")
+    before, after = seconds(token.claims, "exp"), seconds(answer.claims, "exp")
     if not answer.minted or before is None or after is None:
         return failed(f"The second call got no token (status {answer.status or answer.broken}).", answer)
     if after < before:
         return failed(f"exp is {duration(before - after)} earlier than in the first call.", answer)
-    if after == before and stands_still(calls, "exp"):
+    if after == before and stands_still(calls, token, "exp"):
         return _fixed(calls.later)
     return passed()
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from chatkey_e2e.gettoken import reading
-from chatkey_e2e.gettoken.calls.shared import Calls
-from chatkey_e2e.gettoken.judging.findings import also_second, failed, passed
-from chatkey_e2e.gettoken.model import PERSON, Finding, Severity, check
+from chatkey_e2e.gettoken.calls.token import Token
+from chatkey_e2e.gettoken.judging.check import also_second, check
+from chatkey_e2e.gettoken.judging.findings import failed, passed
+from chatkey_e2e.gettoken.model import PERSON, Finding, Severity
+from chatkey_e2e.gettoken.run import Run
 
 
 @check(
@@ -29,12 +31,12 @@ from chatkey_e2e.gettoken.model import PERSON, Finding, Severity, check
     needs=("jwt.payload",),
 )
 @also_second
-def type_(calls: Calls) -> Finding:
+def type_(_run: Run, token: Token) -> Finding:
     """The kinds of token are told apart by it; each is refused where another belongs."""
-    claims = calls.claims
+    claims = token.claims
     if claims.get("type") == "user":
         return passed()
     if "type" not in claims:
         hint = "type belongs into the claims; typ in the header is something else." if "typ" in claims else None
-        return failed("There is no claim type.", calls.first, hint=hint)
-    return failed(f"type is {reading.shown(claims['type'])}.", calls.first)
+        return failed("There is no claim type.", token.answer, hint=hint)
+    return failed(f"type is {reading.shown(claims['type'])}.", token.answer)

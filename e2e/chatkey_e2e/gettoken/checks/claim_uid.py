@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from chatkey_e2e.gettoken import reading
-from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import failed, passed
-from chatkey_e2e.gettoken.model import PERSON, Finding, Severity, check
+from chatkey_e2e.gettoken.model import PERSON, Finding, Severity
+from chatkey_e2e.gettoken.run import Run
 
 MOST = 255
 NOBODY = frozenset(
@@ -47,16 +49,17 @@ STABLE = "Set uid to your own stable id of the user, as a string: String(user.id
     },
     needs=("jwt.payload",),
 )
-def uid(calls: Calls) -> Finding:
+def uid(run: Run) -> Finding:
     """The member's conversations are kept under it."""
-    wrong = _wrong(calls)
-    return failed(wrong, calls.first) if wrong else passed()
+    token = run.calls.token
+    wrong = _wrong(token.claims)
+    return failed(wrong, token.answer) if wrong else passed()
 
 
-def _wrong(calls: Calls) -> str:
-    value = calls.claims.get("uid")
-    if "uid" not in calls.claims:
-        near = next((name for name in calls.claims if name.lower() in ALIKE), None)
+def _wrong(claims: Mapping[str, object]) -> str:
+    value = claims.get("uid")
+    if "uid" not in claims:
+        near = next((name for name in claims if name.lower() in ALIKE), None)
         return f"There is no claim uid{f'; there is one called {near!r}' if near else ''}."
     if not isinstance(value, str):
         return f"uid is {reading.described(value)}, not a string."

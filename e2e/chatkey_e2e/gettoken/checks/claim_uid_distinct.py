@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from chatkey_e2e.gettoken import reading
-from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import failed, passed
-from chatkey_e2e.gettoken.model import PERSON, Finding, Severity, check
+from chatkey_e2e.gettoken.model import PERSON, Finding, Severity
+from chatkey_e2e.gettoken.run import Run
 
 
 @check(
@@ -28,12 +29,12 @@ from chatkey_e2e.gettoken.model import PERSON, Finding, Severity, check
     },
     needs=("claim.uid",),
 )
-def uid_distinct(calls: Calls) -> Finding:
+def uid_distinct(run: Run) -> Finding:
     """Whoever shares a uid reads the other's conversations."""
-    other = calls.of_other
+    other, uid = run.calls.of_other, run.calls.token.uid
     if not other.minted:
         hint = "Is the second login still good? Log in again, and pass it with --login-b."
         return failed(f"The second login got no token (status {other.status or other.broken}).", other, hint=hint)
-    if other.uid != calls.uid:
+    if other.uid != uid:
         return passed()
-    return failed(f"Both logins have the uid {reading.shown(calls.uid)}.", other)
+    return failed(f"Both logins have the uid {reading.shown(uid)}.", other)

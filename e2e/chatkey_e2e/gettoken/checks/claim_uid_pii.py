@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
-from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import passed, warned
-from chatkey_e2e.gettoken.model import PERSON, Finding, Severity, check
+from chatkey_e2e.gettoken.model import PERSON, Finding, Severity
+from chatkey_e2e.gettoken.run import Run
 
 EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s.]+")
 PHONE = re.compile(r"(?:tel:)?\+\d[\d ().-]{6,}")
@@ -22,11 +23,12 @@ PHONE = re.compile(r"(?:tel:)?\+\d[\d ().-]{6,}")
     mistakes=("the name to log in with is the e-mail address or the telephone number",),
     needs=("claim.uid",),
 )
-def uid_pii(calls: Calls) -> Finding:
+def uid_pii(run: Run) -> Finding:
     """An id that is an address is personal data wherever it is written down."""
-    uid = str(calls.uid)
+    token = run.calls.token
+    uid = str(token.uid)
     if EMAIL.fullmatch(uid):
-        return warned("uid is an e-mail address.", calls.first)
+        return warned("uid is an e-mail address.", token.answer)
     if PHONE.fullmatch(uid):
-        return warned("uid is a telephone number.", calls.first)
+        return warned("uid is a telephone number.", token.answer)
     return passed()

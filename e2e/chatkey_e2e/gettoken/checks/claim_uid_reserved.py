@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from chatkey_e2e.gettoken import reading
-from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import passed, warned
-from chatkey_e2e.gettoken.model import PERSON, Finding, Severity, check
+from chatkey_e2e.gettoken.model import PERSON, Finding, Severity
+from chatkey_e2e.gettoken.run import Run
 from chatkey_protocol.names import ANNOUNCED_SOCIALS, AVAILABLE_SOCIALS
 
 SOCIALS = frozenset(AVAILABLE_SOCIALS + ANNOUNCED_SOCIALS)
@@ -27,10 +28,11 @@ SOCIALS = frozenset(AVAILABLE_SOCIALS + ANNOUNCED_SOCIALS)
     },
     needs=("claim.uid",),
 )
-def uid_reserved(calls: Calls) -> Finding:
+def uid_reserved(run: Run) -> Finding:
     """People who read lists of members take one for the other."""
-    uid = str(calls.uid)
+    token = run.calls.token
+    uid = str(token.uid)
     social, colon, _ = uid.partition(":")
     if colon and social.lower() in SOCIALS:
-        return warned(f"uid is {reading.shown(uid)}.", calls.first)
+        return warned(f"uid is {reading.shown(uid)}.", token.answer)
     return passed()

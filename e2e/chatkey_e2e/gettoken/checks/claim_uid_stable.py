@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from chatkey_e2e.gettoken import reading
-from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import failed, passed
-from chatkey_e2e.gettoken.model import PERSON, Finding, Severity, Skipped, check
+from chatkey_e2e.gettoken.model import PERSON, Finding, Severity, Skipped
+from chatkey_e2e.gettoken.run import Run
 
 
 @check(
@@ -24,16 +25,17 @@ from chatkey_e2e.gettoken.model import PERSON, Finding, Severity, Skipped, check
     },
     needs=("claim.uid", "claim.jkt-follows"),
 )
-def uid_stable(calls: Calls) -> Finding:
+def uid_stable(run: Run) -> Finding:
     """With a new uid the member's earlier conversations are gone."""
-    if calls.second.uid != calls.uid:
-        seen = f"{reading.shown(calls.uid)}, then {reading.shown(calls.second.uid)}"
+    calls, token = run.calls, run.calls.token
+    if calls.second.uid != token.uid:
+        seen = f"{reading.shown(token.uid)}, then {reading.shown(calls.second.uid)}"
         return failed(f"uid changes with every call: {seen}.", calls.second)
     try:
         again = calls.ask("a call after a second login of the same person", calls.member_again)
     except Skipped:
         return passed("over two calls; with --login-url a second login is tried, too")
-    if not again.minted or again.uid == calls.uid:
+    if not again.minted or again.uid == token.uid:
         return passed("over two calls and two logins")
-    seen = f"{reading.shown(calls.uid)}, then {reading.shown(again.uid)}"
+    seen = f"{reading.shown(token.uid)}, then {reading.shown(again.uid)}"
     return failed(f"uid changes with every login: {seen}.", again)

@@ -8,9 +8,12 @@ from collections.abc import Iterator
 from chatkey_e2e.gettoken import reading
 from chatkey_e2e.gettoken.calls.shared import PARALLEL, Calls
 from chatkey_e2e.gettoken.exchange import Exchange
-from chatkey_e2e.gettoken.judging.findings import WORKERS, duration, failed, passed, plural
+from chatkey_e2e.gettoken.judging.check import check
+from chatkey_e2e.gettoken.judging.findings import WORKERS, failed, passed
 from chatkey_e2e.gettoken.judging.times import STALE, left
-from chatkey_e2e.gettoken.model import BOUND, Finding, Severity, check
+from chatkey_e2e.gettoken.model import BOUND, Finding, Severity
+from chatkey_e2e.gettoken.run import Run
+from chatkey_e2e.gettoken.words import duration, plural
 
 BUSY = frozenset({429, 503})
 
@@ -33,8 +36,9 @@ BUSY = frozenset({429, 503})
     },
     needs=("claim.jkt-follows",),
 )
-def isolated(calls: Calls) -> Finding:
+def isolated(run: Run) -> Finding:
     """What two requests share, one of them gets wrong, and only when it is busy."""
+    calls = run.calls
     for exchange, what in _mixed(calls):
         return failed(what, exchange)
     done = [exchange for _, exchange in calls.together]
@@ -66,7 +70,7 @@ def _mixed(calls: Calls) -> Iterator[tuple[Exchange, str]]:
         sent = calls.jkt_of(exchange)
         if exchange.jkt != sent:
             yield exchange, f"A call with the jkt {sent} got a token for {reading.shown(exchange.jkt)}."
-        stable = session is calls.member and calls.second.uid == calls.uid
+        stable = session is calls.member and calls.second.uid == calls.token.uid
         if exchange.uid != own and (exchange.uid in others or stable):
             who = f"the person {reading.shown(own)}" if own else "a visitor"
             yield exchange, f"A call of {who} got a token for {reading.shown(exchange.uid)}."

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from chatkey_e2e.gettoken import reading
-from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import failed, passed
-from chatkey_e2e.gettoken.live.legs import Unusable
-from chatkey_e2e.gettoken.model import END_TO_END, Finding, Phase, Severity, check
+from chatkey_e2e.gettoken.model import END_TO_END, Finding, Phase, Severity, Unusable
+from chatkey_e2e.gettoken.run import Run
 
 
 @check(
@@ -35,13 +35,13 @@ from chatkey_e2e.gettoken.model import END_TO_END, Finding, Phase, Severity, che
     ),
     phase=Phase.LATER,
 )
-def socket_accepts(calls: Calls) -> Finding:
+def socket_accepts(run: Run) -> Finding:
     """The socket has the last word: it judges token and key as it does for your visitors."""
     try:
-        service, answer = calls.live.service, calls.live.answer
+        service, answer = run.live.service(), run.live.answer
         if answer.token is None:
             return failed(f"The call for another key got no token ({answer.status or answer.broken}).", answer)
-        said = calls.live.connect(calls.live.key)
+        said = run.live.connect(run.live.key)
     except Unusable as error:
         hint = "Look at --service-url and --provider-id: is this the service of the same environment?"
         return failed(str(error), *error.about, hint=hint)

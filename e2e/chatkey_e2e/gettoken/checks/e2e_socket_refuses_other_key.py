@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import passed
-from chatkey_e2e.gettoken.model import END_TO_END, Finding, Phase, Severity, Verdict, check
+from chatkey_e2e.gettoken.model import END_TO_END, Finding, Phase, Severity, Verdict
+from chatkey_e2e.gettoken.run import Run
 
 
 @check(
@@ -19,11 +20,11 @@ from chatkey_e2e.gettoken.model import END_TO_END, Finding, Phase, Severity, Ver
     needs=("e2e.socket-accepts",),
     phase=Phase.LATER,
 )
-def socket_refuses_other_key(calls: Calls) -> Finding:
+def socket_refuses_other_key(run: Run) -> Finding:
     """Whoever copies a token has not got the key; so this has to fail, or the check before it means nothing."""
     from chatkey_e2e.wire import Key  # noqa: PLC0415 - cryptography is not needed before
 
-    said = calls.live.connect(Key())
+    said = run.live.connect(Key())
     if said.frame["type"] == "ready":
-        return Finding(Verdict.ERROR, f"{calls.live.service.name} accepts the token with another key.")
+        return Finding(Verdict.ERROR, f"{run.live.service().name} accepts the token with another key.")
     return passed(f"refused: {said.code}")

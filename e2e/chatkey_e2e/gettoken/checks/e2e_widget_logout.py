@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import passed
-from chatkey_e2e.gettoken.model import END_TO_END, Finding, Phase, Severity, check
+from chatkey_e2e.gettoken.live.browser.causes import trouble
+from chatkey_e2e.gettoken.model import END_TO_END, Finding, Phase, Severity
+from chatkey_e2e.gettoken.run import Run
 
 
 @check(
@@ -22,12 +24,12 @@ from chatkey_e2e.gettoken.model import END_TO_END, Finding, Phase, Severity, che
     needs=("e2e.widget-renew",),
     phase=Phase.LATER,
 )
-def widget_logout(calls: Calls) -> Finding:
+def widget_logout(run: Run) -> Finding:
     """At a computer that many use, the next one must not be the last one."""
-    visit = calls.live.visit
+    visit = run.live.visit()
     visit.log_out()
     if (visit.state["identity"] or {}).get("identity") != "visitor":
-        return visit.trouble("After logout() the widget is not the visitor.")
+        return trouble(run, visit, "After logout() the widget is not the visitor.")
     if visit.stored is not None:
         return visit.failed("After logout() the token is still in localStorage.")
     return passed()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from chatkey_e2e.gettoken import reading
-from chatkey_e2e.gettoken.calls.shared import Calls
 from chatkey_e2e.gettoken.exchange import origin
+from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import failed, passed
-from chatkey_e2e.gettoken.live.legs import Unusable
-from chatkey_e2e.gettoken.model import END_TO_END, Finding, Phase, Severity, check
+from chatkey_e2e.gettoken.live.browser.causes import trouble
+from chatkey_e2e.gettoken.model import END_TO_END, Finding, Phase, Severity, Unusable
+from chatkey_e2e.gettoken.run import Run
 
 
 @check(
@@ -29,21 +30,22 @@ from chatkey_e2e.gettoken.model import END_TO_END, Finding, Phase, Severity, che
     needs=("e2e.socket-refuses-other-key",),
     phase=Phase.LATER,
 )
-def widget_member(calls: Calls) -> Finding:
+def widget_member(run: Run) -> Finding:
     """Cookies, policies and service workers are a browser's: only there it shows whether they let the widget be."""
+    calls = run.calls
     address = calls.target.page_url
     if address is not None and origin(address) != calls.target.page:
         hint = "Give the endpoint and --page-url as your visitors have them: scheme, host and port are the same."
         return failed(f"{address} is not on the origin {calls.target.page}.", hint=hint)
     try:
-        visit = calls.live.visit
+        visit = run.live.visit()
     except Unusable as error:
         return failed(str(error), *error.about, hint="Look at --page-url: the login must be able to see it.")
     identity = visit.state["identity"] or {}
     if identity.get("identity") != "member":
-        return visit.trouble("The widget does not become the member.")
-    if identity["uid"] != calls.uid:
-        who = f"{reading.shown(identity['uid'])}, not {reading.shown(calls.uid)}"
+        return trouble(run, visit, "The widget does not become the member.")
+    if identity["uid"] != calls.token.uid:
+        who = f"{reading.shown(identity['uid'])}, not {reading.shown(calls.token.uid)}"
         return visit.failed(f"The widget became the member {who}.")
     asked = visit.told("token:requested")
     if len(asked) != 1:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import failed, passed
-from chatkey_e2e.gettoken.live.legs import Unusable
-from chatkey_e2e.gettoken.model import END_TO_END, Finding, Phase, Severity, check
+from chatkey_e2e.gettoken.live.browser.causes import trouble
+from chatkey_e2e.gettoken.model import END_TO_END, Finding, Phase, Severity, Unusable
+from chatkey_e2e.gettoken.run import Run
 
 
 @check(
@@ -23,15 +24,15 @@ from chatkey_e2e.gettoken.model import END_TO_END, Finding, Phase, Severity, che
     needs=("e2e.widget-member",),
     phase=Phase.LATER,
 )
-def widget_reload(calls: Calls) -> Finding:
+def widget_reload(run: Run) -> Finding:
     """A token is for an hour, not for a page: whoever clicks through your site costs you one call."""
-    visit = calls.live.visit
+    visit = run.live.visit()
     try:
         visit.reload()
     except Unusable as error:
         return failed(str(error), *error.about)
     if (visit.state["identity"] or {}).get("identity") != "member":
-        return visit.trouble("After a reload the widget is not the member.")
+        return trouble(run, visit, "After a reload the widget is not the member.")
     if visit.told("token:requested"):
         why = "".join(f" The token kept was unusable: {told['message']}" for told in visit.told("token:unusable"))
         return visit.failed(f"After a reload the endpoint was called again.{why}")

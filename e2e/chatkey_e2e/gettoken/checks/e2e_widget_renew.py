@@ -5,9 +5,11 @@ from __future__ import annotations
 import time
 
 from chatkey_e2e.gettoken import reading
-from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import passed
-from chatkey_e2e.gettoken.model import END_TO_END, Finding, Phase, Severity, check
+from chatkey_e2e.gettoken.live.browser.causes import trouble
+from chatkey_e2e.gettoken.model import END_TO_END, Finding, Phase, Severity
+from chatkey_e2e.gettoken.run import Run
 
 BEFORE_THE_END = 30.0
 
@@ -27,13 +29,13 @@ BEFORE_THE_END = 30.0
     needs=("e2e.widget-reload",),
     phase=Phase.LATER,
 )
-def widget_renew(calls: Calls) -> Finding:
+def widget_renew(run: Run) -> Finding:
     """Who chats for more than an hour stays who he is."""
-    visit = calls.live.visit
+    visit = run.live.visit()
     end = reading.lenient_claims(visit.stored or "").get("exp")
     if not isinstance(end, int | float):
         return visit.failed("The widget keeps no token with an end.")
     visit.renew(end - BEFORE_THE_END - time.time())
     if not visit.told("token:received") or (visit.state["identity"] or {}).get("identity") != "member":
-        return visit.trouble("Near the end of its token the widget is not given another.")
+        return trouble(run, visit, "Near the end of its token the widget is not given another.")
     return passed()

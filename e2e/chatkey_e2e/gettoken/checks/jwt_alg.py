@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from chatkey_e2e.gettoken import reading
-from chatkey_e2e.gettoken.calls.shared import Calls
-from chatkey_e2e.gettoken.judging.findings import also_second, failed, passed
-from chatkey_e2e.gettoken.model import ANSWERS, Blocked, Finding, Severity, check
+from chatkey_e2e.gettoken.calls.token import Token
+from chatkey_e2e.gettoken.judging.check import also_second, check
+from chatkey_e2e.gettoken.judging.findings import failed, passed
+from chatkey_e2e.gettoken.model import ANSWERS, Blocked, Finding, Severity
+from chatkey_e2e.gettoken.run import Run
 
 
 @check(
@@ -29,19 +31,19 @@ from chatkey_e2e.gettoken.model import ANSWERS, Blocked, Finding, Severity, chec
     needs=("jwt.compact",),
 )
 @also_second
-def alg(calls: Calls) -> Finding:
+def alg(_run: Run, token: Token) -> Finding:
     """A verifier that let the token choose its algorithm could be talked into any."""
     try:
-        header = calls.header
+        header = token.header
     except Blocked:
-        return failed("The token's header is not a JSON object.", calls.first)
+        return failed("The token's header is not a JSON object.", token.answer)
     if "alg" not in header:
-        return failed("The token's header has no alg.", calls.first)
+        return failed("The token's header has no alg.", token.answer)
     if header["alg"] == "HS256":
         return passed()
     shown = reading.shown(header["alg"])
     if str(header["alg"]).upper() == "HS256":
         return failed(
-            f"alg is {shown}.", calls.first, hint="Write HS256 in capitals: names of algorithms are compared."
+            f"alg is {shown}.", token.answer, hint="Write HS256 in capitals: names of algorithms are compared."
         )
-    return failed(f"alg is {shown}.", calls.first)
+    return failed(f"alg is {shown}.", token.answer)

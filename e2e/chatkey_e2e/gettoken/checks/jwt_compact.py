@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import failed, passed
 from chatkey_e2e.gettoken.mistakes.tokens import no_token, wrong_form
-from chatkey_e2e.gettoken.model import ANSWERS, Finding, Severity, check
+from chatkey_e2e.gettoken.model import ANSWERS, Finding, Severity
+from chatkey_e2e.gettoken.run import Run
 
 
 @check(
@@ -30,8 +31,8 @@ from chatkey_e2e.gettoken.model import ANSWERS, Finding, Severity, check
     },
     needs=("resp.json-object",),
 )
-def compact(calls: Calls) -> Finding:
+def compact(run: Run) -> Finding:
     """The socket reads the token strictly; what a lenient library forgives, it refuses."""
-    member = calls.first.member
+    member = run.calls.first.member
     wrong = wrong_form(member) if isinstance(member, str) and member else no_token(member)
-    return failed(wrong.message, calls.first, hint=wrong.hint) if wrong else passed()
+    return failed(wrong.message, run.calls.first, hint=wrong.hint) if wrong else passed()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from chatkey_e2e.gettoken import reading
-from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import failed, passed, warned
-from chatkey_e2e.gettoken.model import ANSWERS, Finding, Severity, check
+from chatkey_e2e.gettoken.model import ANSWERS, Finding, Severity
+from chatkey_e2e.gettoken.run import Run
 
 REFUSED = ("crit", "b64", "zip", "enc")
 POINTLESS = ("jku", "x5u", "jwk", "x5c")
@@ -28,20 +29,21 @@ TYPES = (None, "jwt", "application/jwt")
     ),
     needs=("jwt.alg",),
 )
-def header_clean(calls: Calls) -> Finding:
+def header_clean(run: Run) -> Finding:
     """What changes the meaning of a token is refused by the socket; a key in the header is ignored, and misleads."""
+    token = run.calls.token
     try:
-        header = reading.strict_object(calls.compact.header)
+        header = reading.strict_object(token.compact.header)
     except reading.Unreadable as unreadable:
-        return failed(f"The header cannot be relied on: {unreadable.reason}.", calls.first)
+        return failed(f"The header cannot be relied on: {unreadable.reason}.", token.answer)
     for name in REFUSED:
         if name in header:
-            return failed(f"The header has {name!r}, which the socket refuses.", calls.first, hint=f"Remove {name}.")
+            return failed(f"The header has {name!r}, which the socket refuses.", token.answer, hint=f"Remove {name}.")
     typ = header.get("typ")
     if (typ.lower() if isinstance(typ, str) else typ) not in TYPES:
         hint = "Write typ: JWT, or leave it out."
-        return failed(f"typ is {reading.shown(typ)}: the token says it is something else.", calls.first, hint=hint)
+        return failed(f"typ is {reading.shown(typ)}: the token says it is something else.", token.answer, hint=hint)
     for name in POINTLESS:
         if name in header:
-            return warned(f"The header has {name!r}, which nobody may believe.", calls.first, hint=f"Remove {name}.")
+            return warned(f"The header has {name!r}, which nobody may believe.", token.answer, hint=f"Remove {name}.")
     return passed()

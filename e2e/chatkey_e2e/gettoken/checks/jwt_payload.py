@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from chatkey_e2e.gettoken import reading
-from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import failed, passed
-from chatkey_e2e.gettoken.model import ANSWERS, Finding, Severity, check
+from chatkey_e2e.gettoken.model import ANSWERS, Finding, Severity
+from chatkey_e2e.gettoken.run import Run
 
 
 @check(
@@ -29,22 +30,23 @@ from chatkey_e2e.gettoken.model import ANSWERS, Finding, Severity, check
     },
     needs=("jwt.compact",),
 )
-def payload(calls: Calls) -> Finding:
+def payload(run: Run) -> Finding:
     """Of a claim that stands there twice, verifiers disagree which value counts."""
+    token = run.calls.token
     try:
-        claims = reading.strict_object(calls.compact.payload)
+        claims = reading.strict_object(token.compact.payload)
     except reading.Unreadable as unreadable:
         if unreadable.member:
             what = f"The claim {unreadable.reason}: verifiers disagree which value counts."
-            return failed(what, calls.first, hint=f"Write {unreadable.member} once.")
-        return failed(f"The payload cannot be used: {unreadable.reason}.", calls.first, hint=_hint(calls))
+            return failed(what, token.answer, hint=f"Write {unreadable.member} once.")
+        hint = _hint(token.compact.payload)
+        return failed(f"The payload cannot be used: {unreadable.reason}.", token.answer, hint=hint)
     if not claims:
-        return failed("The payload is an empty object.", calls.first)
+        return failed("The payload is an empty object.", token.answer)
     return passed()
 
 
-def _hint(calls: Calls) -> str | None:
-    raw = calls.compact.payload
+def _hint(raw: bytes) -> str | None:
     if raw.count(b".") == 2 and raw.startswith(b"ey"):
         return "The payload is a token itself: sign the claims, not another token."
     if raw[:1] in b"\"'" and raw[:1]:

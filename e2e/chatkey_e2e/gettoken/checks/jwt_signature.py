@@ -5,10 +5,12 @@ from __future__ import annotations
 import hmac
 
 from chatkey_e2e.gettoken import reading
-from chatkey_e2e.gettoken.calls.shared import Calls
-from chatkey_e2e.gettoken.judging.findings import also_second, failed, passed
+from chatkey_e2e.gettoken.calls.token import Token
+from chatkey_e2e.gettoken.judging.check import also_second, check
+from chatkey_e2e.gettoken.judging.findings import failed, passed
 from chatkey_e2e.gettoken.mistakes import signatures
-from chatkey_e2e.gettoken.model import ANSWERS, Finding, Severity, Skipped, check
+from chatkey_e2e.gettoken.model import ANSWERS, Finding, Severity, Skipped
+from chatkey_e2e.gettoken.run import Run
 
 
 @check(
@@ -35,20 +37,21 @@ from chatkey_e2e.gettoken.model import ANSWERS, Finding, Severity, Skipped, chec
     needs=("jwt.alg",),
 )
 @also_second
-def signature(calls: Calls) -> Finding:
+def signature(run: Run, token: Token) -> Finding:
     """Whoever can sign with the secret can be anybody; whoever cannot is nobody."""
-    secret, compact = calls.target.secret, calls.compact
+    target, compact = run.calls.target, token.compact
+    secret = target.secret
     if secret is None:
         if len(compact.signature) != reading.SHA256_BYTES:
             wrong = signatures.of_wrong_length(compact)
-            return failed(wrong.message, calls.first, hint=wrong.hint)
-        public = signatures.public(compact, calls.target.provider_id)
+            return failed(wrong.message, token.answer, hint=wrong.hint)
+        public = signatures.public(compact, target.provider_id)
         if public is not None:
-            return failed(public.message, calls.first, hint=public.hint)
+            return failed(public.message, token.answer, hint=public.hint)
         raise Skipped("it takes the secret", "--secret-env NAME")
     if hmac.compare_digest(compact.signature, reading.hs256(secret.encode(), compact.signed)):
         return passed()
-    cause = signatures.explained(calls.token, compact, secret, calls.target.provider_id, calls.target.other_secrets)
+    cause = signatures.explained(token.text, compact, secret, target.provider_id, target.other_secrets)
     if cause is None:
-        return failed("The signature does not verify with the secret.", calls.first)
-    return failed(cause.message, calls.first, hint=cause.hint)
+        return failed("The signature does not verify with the secret.", token.answer)
+    return failed(cause.message, token.answer, hint=cause.hint)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import failed, passed, warned
-from chatkey_e2e.gettoken.model import ANSWERS, Finding, Severity, check
+from chatkey_e2e.gettoken.model import ANSWERS, Finding, Severity
+from chatkey_e2e.gettoken.run import Run
 
 LARGE = 4096
 TOO_LARGE = 8192
@@ -24,10 +25,11 @@ TOO_LARGE = 8192
     ),
     needs=("jwt.compact",),
 )
-def size(calls: Calls) -> Finding:
+def size(run: Run) -> Finding:
     """The token is cached in the browser and sent with every connection; the socket reads up to 8,192 characters."""
-    length = len(calls.token)
+    token = run.calls.token
+    length = len(token.text)
     if length <= LARGE:
         return passed(f"{length} characters")
     say = failed if length > TOO_LARGE else warned
-    return say(f"The token has {length:,} characters.", calls.first)
+    return say(f"The token has {length:,} characters.", token.answer)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from chatkey_e2e.gettoken.calls.shared import Calls
-from chatkey_e2e.gettoken.judging.findings import duration, passed, warned
-from chatkey_e2e.gettoken.model import PRECONDITIONS, Finding, Severity, Skipped, check
+from chatkey_e2e.gettoken.judging.check import check
+from chatkey_e2e.gettoken.judging.findings import passed, warned
+from chatkey_e2e.gettoken.model import PRECONDITIONS, Finding, Severity, Skipped
+from chatkey_e2e.gettoken.run import Run
+from chatkey_e2e.gettoken.words import duration
 
 TOLERATED = 30.0
 
@@ -22,14 +24,14 @@ TOLERATED = 30.0
     ),
     needs=("net.latency",),
 )
-def clock(calls: Calls) -> Finding:
+def clock(run: Run) -> Finding:
     """The socket refuses a token that was issued more than a minute ahead of its clock."""
-    skew = calls.skew_if_known
+    skew = run.calls.skew_if_known
     if skew is None:
         raise Skipped("the answers have no usable Date header")
     if abs(skew) <= TOLERATED:
         return passed("right" if abs(skew) < 2 else f"{abs(skew):.0f} s {_side(skew)} the clock here")
-    dated = next(exchange for exchange in calls.log if exchange.response and exchange.response.get("date"))
+    dated = next(exchange for exchange in run.calls.log if exchange.response and exchange.response.get("date"))
     return warned(f"The server's clock is {duration(skew)} {_side(skew)} the clock here.", dated)
 
 

@@ -8,8 +8,10 @@ from statistics import median
 
 from chatkey_e2e.gettoken.calls.shared import Calls
 from chatkey_e2e.gettoken.exchange import Broken, Exchange
+from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import failed, passed, warned
-from chatkey_e2e.gettoken.model import PRECONDITIONS, Finding, Severity, check
+from chatkey_e2e.gettoken.model import PRECONDITIONS, Finding, Severity
+from chatkey_e2e.gettoken.run import Run
 
 SLOW = 1.0
 TOO_SLOW = 5.0
@@ -30,13 +32,13 @@ SAMPLES = 5
     ),
     needs=("net.resolves", "net.tls", "net.same-origin", "net.session-works"),
 )
-def latency(calls: Calls) -> Finding:
+def latency(run: Run) -> Finding:
     """Until the answer is there, the member is shown as a visitor; after 10 seconds the widget gives up."""
     samples: list[Exchange] = []
-    for sample in islice(_calls(calls), SAMPLES):
+    for sample in islice(_calls(run.calls), SAMPLES):
         samples.append(sample)
         if sample.broken is Broken.TIMEOUT:
-            return failed(f"No answer came within {calls.target.timeout:g} s.", sample)
+            return failed(f"No answer came within {run.calls.target.timeout:g} s.", sample)
         if len(samples) > 1 and _decided(samples):
             break
     middle = median(sample.seconds for sample in samples)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import failed, passed
-from chatkey_e2e.gettoken.model import PRECONDITIONS, Finding, Severity, check
+from chatkey_e2e.gettoken.model import PRECONDITIONS, Finding, Severity
+from chatkey_e2e.gettoken.run import Run
 from chatkey_e2e.gettoken.wire.http import Unreachable
 
 
@@ -21,11 +22,11 @@ from chatkey_e2e.gettoken.wire.http import Unreachable
         "this machine does not know the name (--connect-to says where it is)",
     ),
 )
-def resolves(calls: Calls) -> Finding:
+def resolves(run: Run) -> Finding:
     """Without a connection there is nothing to judge."""
-    target = calls.target
+    target = run.calls.target
     try:
-        address = calls.wire.reach(target.url)
+        address = run.calls.wire.reach(target.url)
     except Unreachable as error:
         host = f"[{target.host}]" if ":" in target.host else target.host
         return failed(f"Nothing is listening on {host}:{target.port} ({error}).")

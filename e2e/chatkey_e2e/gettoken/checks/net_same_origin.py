@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import failed, passed
-from chatkey_e2e.gettoken.model import PRECONDITIONS, Finding, Severity, check
+from chatkey_e2e.gettoken.model import PRECONDITIONS, Finding, Severity
+from chatkey_e2e.gettoken.run import Run
 
 
 @check(
@@ -25,9 +26,9 @@ from chatkey_e2e.gettoken.model import PRECONDITIONS, Finding, Severity, check
         "Vite": 'export default { server: { proxy: { "/chat": "http://127.0.0.1:8000" } } };',
     },
 )
-def same_origin(calls: Calls) -> Finding:
+def same_origin(run: Run) -> Finding:
     """The widget calls with cookies, and no CORS is foreseen."""
-    target = calls.target
+    target = run.calls.target
     if target.page_origin is None:
         return passed(f"the page is taken to be on {target.origin}")
     if target.origin == target.page:

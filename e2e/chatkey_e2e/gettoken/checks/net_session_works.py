@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from chatkey_e2e.gettoken.calls.logins import LoginError
-from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import failed, passed
-from chatkey_e2e.gettoken.model import PRECONDITIONS, Finding, Severity, Skipped, check
+from chatkey_e2e.gettoken.model import PRECONDITIONS, Finding, Severity, Skipped
+from chatkey_e2e.gettoken.run import Run
 
 
 @check(
@@ -22,8 +23,9 @@ from chatkey_e2e.gettoken.model import PRECONDITIONS, Finding, Severity, Skipped
     ),
     needs=("net.resolves", "net.tls", "net.same-origin"),
 )
-def session_works(calls: Calls) -> Finding:
+def session_works(run: Run) -> Finding:
     """A stale session looks like a broken endpoint."""
+    calls = run.calls
     target = calls.target
     try:
         sessions = [calls.member, *([calls.other] if target.login_b else [])]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ssl
 
-from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import failed, passed
-from chatkey_e2e.gettoken.model import PRECONDITIONS, Finding, Severity, check
+from chatkey_e2e.gettoken.model import PRECONDITIONS, Finding, Severity
+from chatkey_e2e.gettoken.run import Run
 from chatkey_e2e.gettoken.target import is_loopback
 
 LAB = "--ca FILE trusts an authority of your own, --insecure-tls any certificate, for a lab."
@@ -27,15 +28,15 @@ LAB = "--ca FILE trusts an authority of your own, --insecure-tls any certificate
     ),
     needs=("net.resolves",),
 )
-def tls(calls: Calls) -> Finding:
+def tls(run: Run) -> Finding:
     """The widget makes its key with crypto.subtle, which exists in secure contexts only."""
-    target = calls.target
+    target = run.calls.target
     if target.url.startswith("http:"):
         if is_loopback(target.host):
             return passed("http on this machine is a secure context")
         return failed(f"http://{target.host} is no secure context: the widget gets no key there.")
     try:
-        calls.wire.shake_hands(target.url)
+        run.calls.wire.shake_hands(target.url)
     except ssl.SSLCertVerificationError as error:
         return failed(f"The certificate is not accepted: {error.verify_message}.", hint=f"{_fix(error)} {LAB}")
     except (ssl.SSLError, OSError) as error:

@@ -9,8 +9,11 @@ from urllib.parse import urljoin
 from chatkey_e2e.gettoken.calls.shared import Calls
 from chatkey_e2e.gettoken.evidence.leaks import SHORTEST, leaked, whole
 from chatkey_e2e.gettoken.exchange import Exchange, origin
-from chatkey_e2e.gettoken.judging.findings import failed, passed, plural
-from chatkey_e2e.gettoken.model import LEAKS, Finding, Severity, Skipped, check
+from chatkey_e2e.gettoken.judging.check import check
+from chatkey_e2e.gettoken.judging.findings import failed, passed
+from chatkey_e2e.gettoken.model import LEAKS, Finding, Severity, Skipped
+from chatkey_e2e.gettoken.run import Run
+from chatkey_e2e.gettoken.words import plural
 
 MOST_SCRIPTS = 30
 
@@ -29,8 +32,9 @@ MOST_SCRIPTS = 30
     ),
     needs=("net.latency",),
 )
-def page_no_secret(calls: Calls) -> Finding:
+def page_no_secret(run: Run) -> Finding:
     """What a script can read, everybody can read."""
+    calls = run.calls
     address, secret = calls.target.page_url, calls.target.secret
     if address is None:
         raise Skipped("it takes the address of a page with the widget", "--page-url URL")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 
-from chatkey_e2e.gettoken.calls.shared import Calls
 from chatkey_e2e.gettoken.exchange import Exchange
+from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import failed, passed, warned
-from chatkey_e2e.gettoken.model import BAD_REQUESTS, Finding, Severity, Verdict, check
+from chatkey_e2e.gettoken.model import BAD_REQUESTS, Finding, Severity, Verdict
+from chatkey_e2e.gettoken.run import Run
 
 TRACEBACK = re.compile(
     r"Traceback \(most recent call last\)|^\s*at [\w.$<> ]+ ?\(.+:\d+(?::\d+)?\)|&nbsp;at .+:\d+:\d+|Stack trace:|"
@@ -48,10 +49,10 @@ BODIES = {
     },
     needs=("req.post-json", "req.no-redirect", "req.jkt-missing"),
 )
-def bad_json(calls: Calls) -> Finding:
+def bad_json(run: Run) -> Finding:
     """A traceback tells strangers how the site is built."""
     for what, raw in BODIES.items():
-        found = _judged(what, calls.ask(what, calls.anybody, raw=raw))
+        found = _judged(what, run.calls.ask(what, run.calls.anybody, raw=raw))
         if found.verdict is not Verdict.PASS:
             return found
     return passed()

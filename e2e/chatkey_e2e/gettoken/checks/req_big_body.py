@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 
-from chatkey_e2e.gettoken.calls.shared import Calls
 from chatkey_e2e.gettoken.exchange import Broken
+from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import passed, warned
-from chatkey_e2e.gettoken.model import BAD_REQUESTS, Finding, Severity, check
+from chatkey_e2e.gettoken.model import BAD_REQUESTS, Finding, Severity
+from chatkey_e2e.gettoken.run import Run
 
 LONG_JKT = 10_000
 BODY = 1_000_000
@@ -31,16 +32,16 @@ QUICK = 2.0
     },
     needs=("req.post-json", "req.no-redirect"),
 )
-def big_body(calls: Calls) -> Finding:
+def big_body(run: Run) -> Finding:
     """Otherwise anybody keeps the workers busy."""
-    session = calls.anybody
+    session = run.calls.anybody
     long = "A" * LONG_JKT
     bodies = {
         "a jkt of 10,000 characters": json.dumps({"jkt": long}),
         "a body of a megabyte": json.dumps({"jkt": long, "more": "A" * BODY}),
     }
     for what, body in bodies.items():
-        answer = calls.ask(what, session, raw=body.encode())
+        answer = run.calls.ask(what, session, raw=body.encode())
         if answer.minted:
             return warned(f"With {what} there is a token.", answer)
         if answer.status >= 500:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from chatkey_e2e.gettoken import reading
-from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import failed, passed
-from chatkey_e2e.gettoken.model import BOUND, Finding, Severity, check
+from chatkey_e2e.gettoken.model import BOUND, Finding, Severity
+from chatkey_e2e.gettoken.run import Run
 
 
 @check(
@@ -24,8 +25,9 @@ from chatkey_e2e.gettoken.model import BOUND, Finding, Severity, check
     },
     needs=("claim.jkt-follows",),
 )
-def body_wins(calls: Calls) -> Finding:
+def body_wins(run: Run) -> Finding:
     """Addresses are kept in logs and sent in links: whoever can write one could choose the key."""
+    calls = run.calls
     elsewhere = calls.new_jkt()
     answer = calls.ask("another jkt in the address", calls.member, query=(("jkt", elsewhere),))
     sent = calls.jkt_of(answer)

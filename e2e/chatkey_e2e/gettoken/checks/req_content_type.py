@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import passed, warned
-from chatkey_e2e.gettoken.model import BAD_REQUESTS, Finding, Severity, check
+from chatkey_e2e.gettoken.model import BAD_REQUESTS, Finding, Severity
+from chatkey_e2e.gettoken.run import Run
 
 FORM = "application/x-www-form-urlencoded"
 SIMPLE = ("text/plain", FORM, "multipart/form-data", None)
@@ -26,8 +27,9 @@ SIMPLE = ("text/plain", FORM, "multipart/form-data", None)
     },
     needs=("jwt.compact",),
 )
-def content_type(calls: Calls) -> Finding:
+def content_type(run: Run) -> Finding:
     """Forms and plain text may be sent from any page, with your visitor's cookies."""
+    calls = run.calls
     for kind in SIMPLE:
         said = kind or "nothing of its type"
         answer = calls.ask(f"the JSON as {said}", calls.member, content_type=kind)

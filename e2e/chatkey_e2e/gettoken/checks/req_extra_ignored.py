@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import passed, warned
-from chatkey_e2e.gettoken.model import BAD_REQUESTS, Finding, Severity, check
+from chatkey_e2e.gettoken.model import BAD_REQUESTS, Finding, Severity
+from chatkey_e2e.gettoken.run import Run
 
 
 @check(
@@ -18,8 +19,9 @@ from chatkey_e2e.gettoken.model import BAD_REQUESTS, Finding, Severity, check
     mistakes=("a strict schema forbids what it does not know",),
     needs=("jwt.compact",),
 )
-def extra_ignored(calls: Calls) -> Finding:
+def extra_ignored(run: Run) -> Finding:
     """A widget that is newer than your backend should not break it."""
+    calls = run.calls
     answer = calls.ask("one member more", calls.member, body={"jkt": calls.new_jkt(), "x_unknown": 1})
     if answer.minted:
         return passed()

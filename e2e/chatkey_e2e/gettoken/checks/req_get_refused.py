@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import passed, warned
-from chatkey_e2e.gettoken.model import BAD_REQUESTS, Finding, Severity, check
+from chatkey_e2e.gettoken.model import BAD_REQUESTS, Finding, Severity
+from chatkey_e2e.gettoken.run import Run
 
 
 @check(
@@ -23,8 +24,9 @@ from chatkey_e2e.gettoken.model import BAD_REQUESTS, Finding, Severity, check
     },
     needs=("jwt.compact",),
 )
-def get_refused(calls: Calls) -> Finding:
+def get_refused(run: Run) -> Finding:
     """What GET answers is cached, prefetched, and kept in logs."""
+    calls = run.calls
     answer = calls.ask("by GET", calls.member, method="GET", query=(("jkt", calls.new_jkt()),))
     if answer.minted:
         return warned("GET gets a token.", answer)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import passed, warned
-from chatkey_e2e.gettoken.model import BAD_REQUESTS, Finding, Severity, check
+from chatkey_e2e.gettoken.model import BAD_REQUESTS, Finding, Severity
+from chatkey_e2e.gettoken.run import Run
 
 
 @check(
@@ -28,8 +29,9 @@ from chatkey_e2e.gettoken.model import BAD_REQUESTS, Finding, Severity, check
     },
     needs=("req.jkt-missing",),
 )
-def jkt_format(calls: Calls) -> Finding:
+def jkt_format(run: Run) -> Finding:
     """What is not a thumbprint is text that a stranger chose, in a token that you sign."""
+    calls = run.calls
     for what, jkt in _malformed(calls.new_jkt()).items():
         answer = calls.ask(f"a jkt {what}", calls.member, jkt=jkt)
         trimmed = answer.jkt == jkt.strip() != jkt

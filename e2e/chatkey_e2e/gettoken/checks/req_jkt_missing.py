@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import failed, passed
-from chatkey_e2e.gettoken.model import BAD_REQUESTS, Finding, Severity, check
+from chatkey_e2e.gettoken.model import BAD_REQUESTS, Finding, Severity
+from chatkey_e2e.gettoken.run import Run
 
 
 @check(
@@ -23,7 +24,7 @@ from chatkey_e2e.gettoken.model import BAD_REQUESTS, Finding, Severity, check
     },
     needs=("jwt.compact",),
 )
-def jkt_missing(calls: Calls) -> Finding:
+def jkt_missing(run: Run) -> Finding:
     """A token that is bound to no key is everybody's."""
-    answer = calls.ask("no jkt", calls.member, body={})
+    answer = run.calls.ask("no jkt", run.calls.member, body={})
     return failed("A body without jkt gets a token.", answer) if answer.minted else passed(f"{answer.status}")

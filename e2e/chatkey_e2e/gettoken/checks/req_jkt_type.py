@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from chatkey_e2e.gettoken import reading
-from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import failed, passed
-from chatkey_e2e.gettoken.model import BAD_REQUESTS, Finding, Severity, check
+from chatkey_e2e.gettoken.model import BAD_REQUESTS, Finding, Severity
+from chatkey_e2e.gettoken.run import Run
 
 VALUES: tuple[object, ...] = (None, 42, True, ["x"], {"a": 1}, "")
 
@@ -30,11 +31,11 @@ VALUES: tuple[object, ...] = (None, 42, True, ["x"], {"a": 1}, "")
     },
     needs=("req.jkt-missing",),
 )
-def jkt_type(calls: Calls) -> Finding:
+def jkt_type(run: Run) -> Finding:
     """What is turned into text on the way becomes a fingerprint that fits no key."""
     for value in VALUES:
         shown = reading.shown(value)
-        answer = calls.ask(f"jkt is {shown}", calls.member, body={"jkt": value})
+        answer = run.calls.ask(f"jkt is {shown}", run.calls.member, body={"jkt": value})
         if answer.minted:
             return failed(f"jkt {shown} gets a token.", answer)
         if answer.status >= 500:

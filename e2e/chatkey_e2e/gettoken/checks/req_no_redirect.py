@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from chatkey_e2e.gettoken.calls.shared import Calls
 from chatkey_e2e.gettoken.exchange import origin
+from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import failed, passed, warned
-from chatkey_e2e.gettoken.model import ANSWERS, Finding, Severity, check
+from chatkey_e2e.gettoken.model import ANSWERS, Finding, Severity
+from chatkey_e2e.gettoken.run import Run
 
 
 @check(
@@ -23,9 +24,9 @@ from chatkey_e2e.gettoken.model import ANSWERS, Finding, Severity, check
     ),
     needs=("net.latency",),
 )
-def no_redirect(calls: Calls) -> Finding:
+def no_redirect(run: Run) -> Finding:
     """A browser that follows a 302 sends a GET without the body."""
-    answer = calls.first
+    answer = run.calls.first
     if answer.redirected:
         where = answer.location
         if origin(where) != origin(answer.request.url):

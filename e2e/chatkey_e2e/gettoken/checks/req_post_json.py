@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from chatkey_e2e.gettoken.calls.shared import Calls
 from chatkey_e2e.gettoken.exchange import Exchange
+from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import failed, passed
-from chatkey_e2e.gettoken.model import ANSWERS, Blocked, Finding, Severity, check
+from chatkey_e2e.gettoken.model import ANSWERS, Blocked, Finding, Severity
+from chatkey_e2e.gettoken.run import Run
 
 CSRF = ("csrf", "xsrf", "authenticitytoken", "authenticity token", "antiforgery", "cross-site")
 
@@ -31,9 +32,9 @@ CSRF = ("csrf", "xsrf", "authenticitytoken", "authenticity token", "antiforgery"
     },
     needs=("net.latency",),
 )
-def post_json(calls: Calls) -> Finding:
+def post_json(run: Run) -> Finding:
     """This is the whole of what the widget asks of the endpoint."""
-    answer = calls.first
+    answer = run.calls.first
     if answer.redirected:
         raise Blocked("req.no-redirect")
     if answer.succeeded:

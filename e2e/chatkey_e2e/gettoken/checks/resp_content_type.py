@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import passed, warned
-from chatkey_e2e.gettoken.model import ANSWERS, Finding, Severity, check
+from chatkey_e2e.gettoken.model import ANSWERS, Finding, Severity
+from chatkey_e2e.gettoken.run import Run
 
 
 @check(
@@ -23,10 +24,11 @@ from chatkey_e2e.gettoken.model import ANSWERS, Finding, Severity, check
     },
     needs=("resp.json-object",),
 )
-def content_type(calls: Calls) -> Finding:
+def content_type(run: Run) -> Finding:
     """A body that is JSON and says text/html can be made a page of yours by whoever can put text into it."""
-    said = calls.first.response.get("content-type") if calls.first.response else None
+    answer = run.calls.first
+    said = answer.response.get("content-type") if answer.response else None
     media = (said or "").partition(";")[0].strip().lower()
     if media == "application/json" or (media.startswith("application/") and media.endswith("+json")):
         return passed()
-    return warned(f"Content-Type is {said!r}." if said else "There is no Content-Type.", calls.first)
+    return warned(f"Content-Type is {said!r}." if said else "There is no Content-Type.", answer)

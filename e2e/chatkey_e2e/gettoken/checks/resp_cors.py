@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 from chatkey_e2e.gettoken.calls.shared import FOREIGN, Calls
 from chatkey_e2e.gettoken.exchange import Exchange
+from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import failed, passed
-from chatkey_e2e.gettoken.model import LEAKS, Finding, Severity, check
+from chatkey_e2e.gettoken.model import LEAKS, Finding, Severity
+from chatkey_e2e.gettoken.run import Run
 
 
 @check(
@@ -25,9 +27,9 @@ from chatkey_e2e.gettoken.model import LEAKS, Finding, Severity, check
     ),
     needs=("net.latency",),
 )
-def cors(calls: Calls) -> Finding:
+def cors(run: Run) -> Finding:
     """A page that may read the answer has your visitor's token."""
-    for asked, answer in _questions(calls):
+    for asked, answer in _questions(run.calls):
         allowed = answer.response.get("access-control-allow-origin") if answer.response else None
         if allowed is None or allowed.strip() not in {asked, "*"}:
             continue

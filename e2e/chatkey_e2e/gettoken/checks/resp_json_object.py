@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import failed, passed
 from chatkey_e2e.gettoken.mistakes.answers import wrong_with
-from chatkey_e2e.gettoken.model import ANSWERS, Finding, Severity, check
+from chatkey_e2e.gettoken.model import ANSWERS, Finding, Severity
+from chatkey_e2e.gettoken.run import Run
 
 
 @check(
@@ -30,7 +31,7 @@ from chatkey_e2e.gettoken.model import ANSWERS, Finding, Severity, check
     },
     needs=("req.post-json", "req.no-redirect"),
 )
-def json_object(calls: Calls) -> Finding:
+def json_object(run: Run) -> Finding:
     """getToken returns `(await answer.json()).token`."""
-    wrong = wrong_with(calls.first)
-    return failed(wrong.message, calls.first, hint=wrong.hint) if wrong else passed()
+    wrong = wrong_with(run.calls.first)
+    return failed(wrong.message, run.calls.first, hint=wrong.hint) if wrong else passed()

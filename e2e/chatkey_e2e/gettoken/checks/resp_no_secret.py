@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from chatkey_e2e.gettoken.calls.shared import Calls
 from chatkey_e2e.gettoken.evidence.leaks import SHORTEST, leaked, whole
-from chatkey_e2e.gettoken.judging.findings import failed, passed, plural
-from chatkey_e2e.gettoken.model import LEAKS, Finding, Severity, Skipped, check
+from chatkey_e2e.gettoken.judging.check import check
+from chatkey_e2e.gettoken.judging.findings import failed, passed
+from chatkey_e2e.gettoken.model import LEAKS, Finding, Severity, Skipped
+from chatkey_e2e.gettoken.run import Run
+from chatkey_e2e.gettoken.words import plural
 
 
 @check(
@@ -22,8 +24,9 @@ from chatkey_e2e.gettoken.model import LEAKS, Finding, Severity, Skipped, check
     ),
     needs=("net.latency",),
 )
-def no_secret(calls: Calls) -> Finding:
+def no_secret(run: Run) -> Finding:
     """Who has it can be any of your customers."""
+    calls = run.calls
     secret = calls.target.secret
     if secret is None:
         raise Skipped("it takes the secret", "--secret-env NAME")

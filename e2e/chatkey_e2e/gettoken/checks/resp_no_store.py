@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from chatkey_e2e.gettoken.calls.shared import Calls
-from chatkey_e2e.gettoken.judging.findings import also_second, passed, warned
-from chatkey_e2e.gettoken.model import LEAKS, Finding, Severity, check
+from chatkey_e2e.gettoken.calls.token import Token
+from chatkey_e2e.gettoken.judging.check import also_second, check
+from chatkey_e2e.gettoken.judging.findings import passed, warned
+from chatkey_e2e.gettoken.model import LEAKS, Finding, Severity
+from chatkey_e2e.gettoken.run import Run
 
 
 @check(
@@ -23,9 +25,9 @@ from chatkey_e2e.gettoken.model import LEAKS, Finding, Severity, check
     needs=("jwt.compact",),
 )
 @also_second
-def no_store(calls: Calls) -> Finding:
+def no_store(_run: Run, token: Token) -> Finding:
     """A token is one person's."""
-    said = ", ".join(calls.first.response.all("cache-control")) if calls.first.response else ""
+    said = ", ".join(token.answer.response.all("cache-control")) if token.answer.response else ""
     if "no-store" in {directive.strip() for directive in said.lower().split(",")}:
         return passed()
-    return warned(f"Cache-Control is {said!r}." if said else "There is no Cache-Control.", calls.first)
+    return warned(f"Cache-Control is {said!r}." if said else "There is no Cache-Control.", token.answer)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from urllib.parse import unquote
 
-from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import passed, warned
-from chatkey_e2e.gettoken.model import LEAKS, Finding, Severity, check
+from chatkey_e2e.gettoken.model import LEAKS, Finding, Severity
+from chatkey_e2e.gettoken.run import Run
 
 
 @check(
@@ -22,10 +23,11 @@ from chatkey_e2e.gettoken.model import LEAKS, Finding, Severity, check
     ),
     needs=("jwt.compact",),
 )
-def no_token_elsewhere(calls: Calls) -> Finding:
+def no_token_elsewhere(run: Run) -> Finding:
     """The widget reads the body."""
-    signed = calls.token.rpartition(".")[0]
-    for name, value in calls.first.response.headers if calls.first.response else ():
+    token = run.calls.token
+    signed = token.text.rpartition(".")[0]
+    for name, value in token.answer.response.headers if token.answer.response else ():
         if signed in unquote(value):
-            return warned(f"The token stands in the header {name}, too.", calls.first)
+            return warned(f"The token stands in the header {name}, too.", token.answer)
     return passed()

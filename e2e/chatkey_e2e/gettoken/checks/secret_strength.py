@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
-from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import passed, warned
-from chatkey_e2e.gettoken.model import LEAKS, Finding, Severity, Skipped, check
+from chatkey_e2e.gettoken.model import LEAKS, Finding, Severity, Skipped
+from chatkey_e2e.gettoken.run import Run
 
 LEAST = 32
 KNOWN = frozenset(
@@ -44,9 +45,9 @@ REPEATED = re.compile(r"(.{1,8})\1{3,}.{0,7}", re.DOTALL)
         "the secret was made by hand",
     ),
 )
-def strength(calls: Calls) -> Finding:
+def strength(run: Run) -> Finding:
     """Whoever has one token can try secrets at home, millions in a second."""
-    secret = calls.target.secret
+    secret = run.calls.target.secret
     if secret is None:
         raise Skipped("it takes the secret", "--secret-env NAME")
     if "-----BEGIN" in secret:

@@ -12,7 +12,7 @@ from typing import Final
 import click
 
 from chatkey_e2e.gettoken import checks
-from chatkey_e2e.gettoken.model import Check
+from chatkey_e2e.gettoken.model import Question
 from chatkey_e2e.gettoken.reports import summary
 
 WIDEST: Final = 100
@@ -42,7 +42,7 @@ def listing() -> str:
     return "\n".join(lines)
 
 
-def _lines(check: Check) -> Iterator[str]:
+def _lines(check: Question) -> Iterator[str]:
     about = " · ".join(filter(None, (check.group, check.severity, summary.source(check))))
     yield click.style(check.id, bold=True) + click.style(f"  {about}", dim=True)
     yield ""

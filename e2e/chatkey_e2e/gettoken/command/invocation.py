@@ -2,38 +2,31 @@
 
 from __future__ import annotations
 
-import re
 import sys
-from collections import Counter
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
 
 from rich.console import Console
 from rich.text import Text
 
 from chatkey_e2e.gettoken import checks, reports
-from chatkey_e2e.gettoken.calls.shared import Calls
 from chatkey_e2e.gettoken.command import watch
+from chatkey_e2e.gettoken.command.plan import plan
 from chatkey_e2e.gettoken.command.terminal import PLAIN, Terminal
-from chatkey_e2e.gettoken.evidence.shown import curl
-from chatkey_e2e.gettoken.exchange import Request
-from chatkey_e2e.gettoken.judging.findings import plural
-from chatkey_e2e.gettoken.live.planned import PlannedLive
 from chatkey_e2e.gettoken.model import Report
 from chatkey_e2e.gettoken.reports.exits import Exit, status
+from chatkey_e2e.gettoken.run import Run, opened
 from chatkey_e2e.gettoken.running.known import Known
-from chatkey_e2e.gettoken.running.runner import Selection, run
+from chatkey_e2e.gettoken.running.runner import Listener, Selection, report_of
 from chatkey_e2e.gettoken.target import OptionError, Target
 from chatkey_e2e.gettoken.wire.http import HttpWire
-from chatkey_e2e.gettoken.wire.planned import PlanClock, PlanWire
-
-JKT: Final = re.compile(r"(?<![A-Za-z0-9_-])[A-Za-z0-9_-]{43}(?![A-Za-z0-9_-])")
+from chatkey_e2e.gettoken.words import plural
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class Invocation:
     """A target, and how it is judged and reported."""
 
     target: Target
@@ -51,7 +44,7 @@ class Run:
                 f"{self.target.host} is not this machine. Look at the requests with --plan, then allow them with --yes."
             )
 
-    def with_login_by_hand(self) -> Run:
+    def with_login_by_hand(self) -> Invocation:
         """Let a person log in first, where that was asked for."""
         if not (self.target.live and self.target.live.by_hand):
             return self
@@ -61,16 +54,12 @@ class Run:
 
     def plan(self) -> Exit:
         """Print every request a clean run sends, and send none."""
-        clock, console = PlanClock(), Console()
-        wire = PlanWire(self.target, now=clock.now)
-        with Calls(self.target, wire=wire, now=clock.now, sleep=clock.sleep) as calls:
-            calls.live = PlannedLive(calls)
-            run(calls, selection=self.selection)
-            console.print(f"{plural(len(wire.sent), 'request')}, if nothing fails; none is sent now.\n", **PLAIN)
-            for (label, line), times in _counted(wire.sent, self.target, calls).items():
-                often = f" ({times} times)" if times > 1 else ""
-                console.print(Text.assemble((label, "bold"), often), soft_wrap=True, **PLAIN)
-                console.print(Text(f"  {line}", "dim"), soft_wrap=True, **PLAIN)
+        made, console = plan(self.target, self.selection), Console()
+        console.print(f"{plural(len(made.requests), 'request')}, if nothing fails; none is sent now.\n", **PLAIN)
+        for (label, line), times in made.lines.items():
+            often = f" ({times} times)" if times > 1 else ""
+            console.print(Text.assemble((label, "bold"), often), soft_wrap=True, **PLAIN)
+            console.print(Text(f"  {line}", "dim"), soft_wrap=True, **PLAIN)
         return Exit.CLEAN
 
     def once(self) -> Exit:
@@ -80,14 +69,8 @@ class Run:
         console = Console() if self.form == reports.TERMINAL and self.output is None else Console(stderr=True)
         screen = Terminal(console, total=len(checks.ORDER), verbose=self.verbose)
         quiet = self.form != reports.TERMINAL and self.output is None and not console.is_terminal
-        with Calls(self.target) as calls:
-            if quiet:
-                report = run(calls, known=self.known, selection=self.selection)
-            else:
-                calls.ending.callback(screen.close)
-                screen.begin(self.target.url, self._given())
-                report = run(calls, listener=screen, known=self.known, selection=self.selection)
-                screen.end(report)
+        with opened(self.target) as run:
+            report = self._judged(run) if quiet else self._shown(run, screen)
         self._write(report)
         return status(report, strict=self.strict)
 
@@ -108,6 +91,17 @@ class Run:
                 watch.wait_until_up(lambda: HttpWire(self.target).reach(self.target.url))
         except KeyboardInterrupt:
             return last
+
+    def _judged(self, run: Run, listener: Listener | None = None) -> Report:
+        return report_of(run, listener=listener, known=self.known, selection=self.selection)
+
+    def _shown(self, run: Run, screen: Terminal) -> Report:
+        """Judge a run, and show how it goes on."""
+        with closing(screen):
+            screen.begin(self.target.url, self._given())
+            report = self._judged(run, screen)
+            screen.end(report)
+        return report
 
     def _given(self) -> str:
         """Return what the run has to go by."""
@@ -132,9 +126,3 @@ class Run:
             sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
         else:
             self.output.write_text(text, encoding="utf-8")
-
-
-def _counted(sent: Sequence[Request], target: Target, calls: Calls) -> Counter[tuple[str, str]]:
-    """Return labels and curl lines with how often each is sent; the jkt, another one each time, is left out."""
-    lines = ((request.label, curl(request, target, calls.masks)) for request in sent)
-    return Counter((label, JKT.sub("…", line)) for label, line in lines)

@@ -10,7 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from rich.rule import Rule
 from rich.text import Text
 
-from chatkey_e2e.gettoken.model import GROUPS, Check, Outcome, Report, Verdict
+from chatkey_e2e.gettoken.model import GROUPS, Outcome, Question, Report, Verdict
 from chatkey_e2e.gettoken.reports import summary
 from chatkey_e2e.gettoken.reports.summary import FINDINGS, WORDS
 
@@ -59,7 +59,7 @@ class Terminal:
             self._say()
             self._progress.start()
 
-    def started(self, check: Check) -> None:
+    def started(self, check: Question) -> None:
         """Name the check in the bar."""
         self._progress.update(self._task, description=check.id)
 

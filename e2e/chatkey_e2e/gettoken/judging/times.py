@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.calls.token import Token
 from chatkey_e2e.gettoken.exchange import Exchange
-from chatkey_e2e.gettoken.judging.findings import duration
+from chatkey_e2e.gettoken.words import duration
 
 HOUR: Final = 3600
 MINUTE: Final = 60
@@ -63,13 +64,13 @@ def zone_like(ahead: float) -> bool:
     return SMALLEST_ZONE <= abs(nearest) <= LARGEST_ZONE and abs(ahead - nearest) <= ZONE_SLACK
 
 
-def stands_still(calls: Calls, name: str) -> bool:
-    """Tell whether a time is the same in a token that was asked for seconds later, for another browser.
+def stands_still(calls: Calls, token: Token, name: str) -> bool:
+    """Tell whether a time of a token is the same in one that was asked for seconds later, for another browser.
 
     Times rounded to the minute stand still for a while, and are not judged; those that may be rounded to less are
     asked for again.
     """
-    first, later = seconds(calls.claims, name), seconds(calls.later.claims, name)
+    first, later = seconds(token.claims, name), seconds(calls.later.claims, name)
     if first is None or first != later or first % MINUTE == 0:
         return False
     grid = next((size for size in ROUNDED if first % size == 0), 0)

@@ -55,19 +55,19 @@ def believed(calls: Calls, where: str, ask: Ask) -> Finding:
         if answer.uid == victim.uid and not anyway:
             who = "Nobody, without any login," if session is calls.nobody else "A login"
             return failed(f"{who} became {reading.shown(victim.uid)} by naming them in the {where}.", answer)
-        if session is calls.member and answer.uid != calls.uid:
-            changed = f"uid became {reading.shown(answer.uid)} instead of {reading.shown(calls.uid)}"
+        if session is calls.member and answer.uid != calls.token.uid:
+            changed = f"uid became {reading.shown(answer.uid)} instead of {reading.shown(calls.token.uid)}"
             return failed(f"{changed} when the {where} named somebody.", answer)
-        if session is calls.member and answer.claims.get("email") == victim.email != calls.claims.get("email"):
+        if session is calls.member and answer.claims.get("email") == victim.email != calls.token.claims.get("email"):
             return failed(f"The claim email is the one that the {where} named.", answer)
     return passed()
 
 
 def _attempts(calls: Calls) -> Iterable[tuple[Session, Victim]]:
     other = calls.of_other if calls.target.login_b else None
-    known = other is not None and other.minted and other.uid != calls.uid
+    known = other is not None and other.minted and other.uid != calls.token.uid
     yield calls.member, _victim(other.claims) if other is not None and known else MADE_UP
-    yield calls.nobody, _victim(calls.claims)
+    yield calls.nobody, _victim(calls.token.claims)
     if not known:
         yield calls.nobody, MADE_UP
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from chatkey_e2e.gettoken.live.legs import Live, Service
+from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.live.legs import Live
+from chatkey_e2e.gettoken.live.service import REFERENCE
+from chatkey_e2e.gettoken.model import Service
 
 if TYPE_CHECKING:
-    from chatkey_e2e.gettoken.calls.shared import Calls
     from chatkey_e2e.gettoken.live.browser.visit import Visit
     from chatkey_e2e.wire import Key, Outcome
 
@@ -15,11 +17,8 @@ if TYPE_CHECKING:
 class PlannedLive(Live):
     """A service that says what a good one says, and a visit that goes as it should."""
 
-    def begin(self) -> None:
-        """Start nothing."""
-
     def warm_up(self) -> None:
-        """Start nothing."""
+        """Start nothing: whatever is connected to is made up here."""
 
     def connect(self, key: Key) -> Outcome:
         """Say what a service says to this key."""
@@ -33,9 +32,9 @@ class PlannedLive(Live):
         return Service(url, url, url, own=False)
 
     def _own(self, secret: str) -> Service:  # noqa: ARG002 - nothing is signed
-        return self._named("the reference server")
+        return self._named(REFERENCE)
 
-    def _visited(self) -> Visit:
+    def _visited(self, service: Service) -> Visit:  # noqa: ARG002 - no browser is started
         return cast("Visit", PlannedVisit(self._calls))
 
 
@@ -51,8 +50,8 @@ class PlannedVisit:
 
     @property
     def state(self) -> dict[str, Any]:
-        """Who is connected."""
-        return {"identity": {"identity": self._identity, "uid": self._calls.uid}}
+        """What the widget says of itself: who is connected."""
+        return {"identity": {"identity": self._identity, "uid": self._calls.token.uid}}
 
     @property
     def stored(self) -> str | None:
@@ -74,7 +73,7 @@ class PlannedVisit:
         self._call()
 
     def log_out(self) -> None:
-        """Be nobody."""
+        """Make the widget the visitor's again."""
         self._identity = "visitor"
 
     def _load(self) -> None:

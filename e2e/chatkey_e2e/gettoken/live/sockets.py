@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from websockets.exceptions import WebSocketException
 
-from chatkey_e2e.gettoken.live.legs import Unusable
+from chatkey_e2e.gettoken.model import Unusable
 from chatkey_e2e.gettoken.wire.http import HttpWire, Unreachable
 from chatkey_e2e.wire import Key, Outcome, opened
 

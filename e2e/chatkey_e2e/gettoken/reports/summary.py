@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from chatkey_e2e.gettoken.judging.findings import plural
-from chatkey_e2e.gettoken.model import Check, Outcome, Report, Verdict
+from chatkey_e2e.gettoken.model import Outcome, Question, Report, Verdict
 from chatkey_e2e.gettoken.reports.exits import Exit, status
+from chatkey_e2e.gettoken.words import plural
 
 FINDINGS: Final = frozenset({Verdict.FAIL, Verdict.WARN, Verdict.ERROR})
 WORDS: Final = {
@@ -85,7 +85,7 @@ def options(report: Report) -> dict[str, list[str]]:
     return more
 
 
-def source(check: Check) -> str:
+def source(check: Question) -> str:
     """Return where a check comes from: the contract's section, an RFC, or nothing."""
     return f"contract {check.section}" if check.section[:1].isdigit() else check.section
 

@@ -11,8 +11,9 @@ from fnmatch import fnmatchcase
 from typing import Protocol
 
 from chatkey_e2e.gettoken import checks as catalogue
-from chatkey_e2e.gettoken.calls.shared import Calls
-from chatkey_e2e.gettoken.model import Blocked, Check, Outcome, Phase, Report, Skipped, Verdict
+from chatkey_e2e.gettoken.judging.check import Check
+from chatkey_e2e.gettoken.model import Blocked, Outcome, Phase, Question, Report, Skipped, Verdict
+from chatkey_e2e.gettoken.run import Run
 from chatkey_e2e.gettoken.running.known import Known
 from chatkey_e2e.gettoken.running.versions import versions
 from chatkey_e2e.gettoken.target import OptionError
@@ -24,7 +25,7 @@ PHASES = list(Phase)
 class Listener(Protocol):
     """Hears how a run goes on."""
 
-    def started(self, check: Check) -> None:
+    def started(self, check: Question) -> None:
         """A check is being judged."""
 
     def finished(self, outcome: Outcome) -> None:
@@ -37,14 +38,14 @@ class Listener(Protocol):
 class Silence:
     """A listener that does nothing."""
 
-    def started(self, check: Check) -> None:
-        """Ignore it."""
+    def started(self, check: Question) -> None:
+        """A check is being judged, of which nobody needs to hear."""
 
     def finished(self, outcome: Outcome) -> None:
-        """Ignore it."""
+        """A check has ended; the report will say how."""
 
     def waiting(self, seconds: float, why: str) -> None:
-        """Ignore it."""
+        """A declared wait begins; the report will say how long all of them were."""
 
 
 class Selection:
@@ -63,35 +64,37 @@ class Selection:
         return ""
 
 
-def run(
-    calls: Calls,
+def report_of(
+    run: Run,
     *,
     checks: Iterable[Check] | None = None,
     listener: Listener | None = None,
     known: Known | None = None,
     selection: Selection | None = None,
 ) -> Report:
-    """Judge an endpoint and report on it; `calls` stay open, their owner closes them."""
-    return _Run(calls, tuple(checks or catalogue.load()), listener or Silence(), known or Known(), selection).report()
+    """Judge an endpoint and report on it; the run stays open, its owner closes it."""
+    chosen = tuple(checks or catalogue.load())
+    return _Judging(run, chosen, listener or Silence(), known or Known(), selection or Selection()).report()
 
 
-class _Run:
+class _Judging:
     def __init__(
         self,
-        calls: Calls,
+        run: Run,
         checks: Sequence[Check],
         listener: Listener,
         known: Known,
-        selection: Selection | None,
+        selection: Selection,
     ) -> None:
-        self._calls = calls
+        self._run = run
+        self._calls = run.calls
         self._checks = {check.id: check for check in checks}
         self._listener = listener
         self._known = known
-        self._selection = selection or Selection()
+        self._selection = selection
         self._outcomes: dict[str, Outcome] = {}
         self._told = 0
-        calls.on_wait = listener.waiting
+        run.calls.on_wait = listener.waiting
 
     def report(self) -> Report:
         started_at, start = datetime.now(UTC), time.monotonic()
@@ -136,7 +139,7 @@ class _Run:
         self._listener.started(check)
         start = time.monotonic()
         try:
-            found = check.judge(self._calls)
+            found = check.judge(self._run)
         except Skipped as skipped:
             return Outcome(check, Verdict.SKIP, skipped.reason, option=skipped.option)
         except Blocked as blocked:

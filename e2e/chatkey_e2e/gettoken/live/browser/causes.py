@@ -3,31 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from chatkey_e2e.gettoken.calls.shared import Calls
 from chatkey_e2e.gettoken.exchange import origin
-from chatkey_e2e.gettoken.live.browser.visit import Visit
-from chatkey_e2e.gettoken.live.legs import Service
+from chatkey_e2e.gettoken.model import Finding, Service
+from chatkey_e2e.gettoken.run import Run
 from chatkey_e2e.gettoken.target import is_loopback
+
+if TYPE_CHECKING:
+    from chatkey_e2e.gettoken.live.browser.visit import Visit
 
 WORKER: Final = "Let the service worker leave the endpoint and the widget's files alone."
 POLICY_DOC: Final = "docs/integrators.md has the strictest policy that works."
 
 
-def cause(calls: Calls, visit: Visit) -> tuple[str, str]:
+def trouble(run: Run, visit: Visit, wanted: str) -> Finding:
+    """Return the failure of a step that should have ended otherwise, with its cause."""
+    message, hint = _cause(run, visit)
+    return visit.failed(f"{wanted} {message}", hint)
+
+
+def _cause(run: Run, visit: Visit) -> tuple[str, str]:
     """Return what happened instead, and what to do."""
-    state = visit.state
-    message, hint = _blocked(calls, state) or _by_worker(visit) or _told(calls, visit) or _silence(visit)
+    calls, state = run.calls, visit.state
+    blocked = _blocked(calls, run.live.service(), state)
+    message, hint = blocked or _by_worker(visit) or _told(calls, visit) or _silence(visit)
     return message, f"{hint} {WORKER}" if state["worker"] and hint != WORKER else hint
 
 
-def _blocked(calls: Calls, state: Mapping[str, Any]) -> tuple[str, str] | None:
+def _blocked(calls: Calls, service: Service, state: Mapping[str, Any]) -> tuple[str, str] | None:
     if not state["blocked"]:
         return None
     what, directive = state["blocked"][0]["what"], state["blocked"][0]["directive"].removesuffix("-elem")
-    service = calls.live.service
     message = f"The Content-Security-Policy of the page blocks {_named(what)} ({directive})."
     return message, f"Add {_source(calls, what)} to its {directive}.{_stand_in(service, what)} {POLICY_DOC}"
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from chatkey_e2e.gettoken.exchange import Exchange, Header, Response
-from chatkey_e2e.gettoken.live.legs import Service
+from chatkey_e2e.gettoken.model import Service
 
 EMPTY_PATH: Final = "/chatkey-check"
 EMPTY: Final = b"<!doctype html><html><head><meta charset=utf-8><title>chatkey check</title></head><body></body></html>"

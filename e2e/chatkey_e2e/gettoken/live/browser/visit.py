@@ -4,25 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import quote
 
 from playwright.sync_api import Browser, ConsoleMessage, Request, Route
 from playwright.sync_api import Error as PlaywrightError
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
+from chatkey_e2e.gettoken.calls.shared import Calls
 from chatkey_e2e.gettoken.exchange import Broken, Exchange, Response
 from chatkey_e2e.gettoken.exchange import Request as Sent
-from chatkey_e2e.gettoken.live.browser import page as browser_page
-from chatkey_e2e.gettoken.live.legs import Service, Unusable
-from chatkey_e2e.gettoken.model import Finding, Verdict
+from chatkey_e2e.gettoken.live.browser.page import EMPTY_PATH, Document, configuration, document
+from chatkey_e2e.gettoken.model import Finding, Service, Unusable, Verdict
 from chatkey_e2e.redaction import redact_zip
 from chatkey_protocol.storage_keys import MEMBER_TOKEN_PREFIX
-
-if TYPE_CHECKING:
-    from chatkey_e2e.gettoken.calls.shared import Calls
 
 STEP_SECONDS: Final = 20.0
 END_MS: Final = 2_000
@@ -57,7 +53,7 @@ class Visit:
         """The calls of the endpoint that the page made, oldest first."""
         self.complaints: list[str] = []
         """What failed on the way to the page, the widget or the endpoint, and the browser's own errors."""
-        self._document = browser_page.Document(200, (), b"")
+        self._document = Document(200, (), b"")
         self._after = 0
         self._finished: set[Request] = set()
         self._kept: tuple[str, ...] | None = None
@@ -66,7 +62,6 @@ class Visit:
             reduced_motion="reduce",
             viewport={"width": 900, "height": 700},
         )
-        calls.ending.callback(self._context.close)
         self._prepare()
         self.page = self._context.new_page()
         self._listen()
@@ -93,13 +88,17 @@ class Visit:
         self.page.evaluate("() => { window.Service.logout(); }")
         self._wait_for("visitor")
 
+    def close(self) -> None:
+        """Forget the person's cookies and storage, with the page."""
+        self._context.close()
+
     # what can be seen
 
     @property
     def address(self) -> str:
-        """The page's address."""
+        """The address at which the page is shown."""
         target = self._calls.target
-        return target.page_url or target.page + browser_page.EMPTY_PATH
+        return target.page_url or target.page + EMPTY_PATH
 
     @property
     def state(self) -> dict[str, Any]:
@@ -121,7 +120,7 @@ class Visit:
     def stored(self) -> str | None:
         """The token that the widget keeps for the next page."""
         value: str | None = self.page.evaluate(
-            "(key) => localStorage.getItem(key)", MEMBER_TOKEN_PREFIX + self._provider
+            "(key) => localStorage.getItem(key)", MEMBER_TOKEN_PREFIX + self._calls.provider_id
         )
         return value
 
@@ -165,13 +164,6 @@ class Visit:
             self._kept = (str(screenshot), str(trace))
         return self._kept
 
-    def trouble(self, wanted: str) -> Finding:
-        """Return the failure of a step that should have ended otherwise, with its cause."""
-        from chatkey_e2e.gettoken.live.browser import causes as browser_findings  # noqa: PLC0415 - only a failure needs it
-
-        message, hint = browser_findings.cause(self._calls, self)
-        return self.failed(f"{wanted} {message}", hint)
-
     def failed(self, message: str, hint: str | None = None) -> Finding:
         """Return a failure, with the last call of the endpoint and what was kept of the visit."""
         return Finding(Verdict.FAIL, message, hint, tuple(self.exchanges[-1:]), self.keep())
@@ -185,11 +177,11 @@ class Visit:
         given = {name: value for name, value in session.cookies.items() if name not in session.lines}
         self._context.add_cookies([{"name": name, "value": value, "url": target.url} for name, value in given.items()])
         headers = [*session.headers, *((name, session.filled(value)) for name, value in target.headers)]
-        script = browser_page.configuration(
+        script = configuration(
             self._service,
             page=target.page,
             url=target.url,
-            provider_id=self._provider,
+            provider_id=self._calls.provider_id,
             headers=[header for header in headers if header[0].lower() not in BROWSERS_OWN],
         )
         self._context.add_init_script(script)
@@ -212,7 +204,7 @@ class Visit:
             if not fetched.succeeded:
                 led = f", to {fetched.location}" if fetched.redirected else ""
                 raise Unusable(f"{self.address} is answered {fetched.status or fetched.broken}{led}.", fetched)
-        self._document = browser_page.document(fetched, self._service, self._calls.member.lines.values())
+        self._document = document(fetched, self._service, self._calls.member.lines.values())
         try:
             go()
         except PlaywrightError as error:
@@ -246,10 +238,6 @@ class Visit:
     def _note_console(self, message: ConsoleMessage) -> None:
         if message.type == "error":
             self.complaints.append(message.text)
-
-    @cached_property
-    def _provider(self) -> str:
-        return self._calls.target.provider_id or str(self._calls.claims.get("pid"))
 
     @property
     def _secrets(self) -> list[str]:

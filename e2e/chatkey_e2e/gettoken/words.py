@@ -1,0 +1,23 @@
+"""Counts and spans of time in words."""
+
+from __future__ import annotations
+
+from typing import Final
+
+ENOUGH: Final = 1.95
+"""Below two of a unit, the smaller one says more."""
+
+
+def plural(count: int, noun: str) -> str:
+    """Return a count with its noun."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def duration(seconds: float) -> str:
+    """Return a span of time as a person says it."""
+    span = abs(seconds)
+    units = ((86_400, "day"), (3600, "hour"), (60, "minute"))
+    size, noun = next(((size, noun) for size, noun in units if span >= ENOUGH * size), (1, "second"))
+    amount = round(span / size, 1 if size > 1 else 0)
+    shown = f"{amount:,.1f}".removesuffix(".0")
+    return f"{shown} {noun}{'' if shown == '1' else 's'}"
