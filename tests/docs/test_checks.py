@@ -89,7 +89,7 @@ def test_what_a_pipeline_writes_is_what_it_picks_up() -> None:
         (line,) = [line for line in command_lines(pipeline) if line.startswith("chatkey check ")]
         params = check.make_context("check", shlex.split(line)[2:]).params
 
-        assert params["form"] == form
+        assert params["format"] == form
         assert str(params["output"]) in str(pipeline).replace(line, "")
 
 
@@ -97,5 +97,5 @@ def test_the_line_for_pytest_has_options_that_exist() -> None:
     (line,) = [line for text in blocks("console") for line in text.splitlines() if line.startswith("pytest ")]
 
     used = {word for word in shlex.split(line) if word.startswith("-")}
-    options = (*pytest_plugin.VALUES, *pytest_plugin.LISTS, *pytest_plugin.FLAGS)
+    options = (pytest_plugin.URL, *map(pytest_plugin.spelled, pytest_plugin.OFFERED))
     assert used <= {f"{pytest_plugin.PREFIX}{name}" for name in options}

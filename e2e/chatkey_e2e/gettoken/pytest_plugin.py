@@ -12,31 +12,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
+from chatkey_e2e.gettoken.options.table import OPTIONS, Given, Kind, Option
+
 if TYPE_CHECKING:
     from chatkey_e2e.gettoken.command.invocation import Invocation
     from chatkey_e2e.gettoken.model import Outcome, Report
 
 PREFIX: Final = "--chatkey-gettoken-"
-FILES: Final = ("secret-file", "ca", "results", "known-failures")
-VALUES: Final = (
-    *("url", "provider-id", "secret-env", "login-url", "page-origin", "page-url", "whoami", "logout-url"),
-    *("service-url", "timeout", *FILES),
-)
-LISTS: Final = {
-    "other-secret-env": "other_secret_envs",
-    "login": "login",
-    "login-b": "login_b",
-    "login-field": "login_fields",
-    "login-field-b": "login_fields_b",
-    "login-field-env": "login_field_envs",
-    "login-field-env-b": "login_field_envs_b",
-    "header": "headers",
-    "connect-to": "connect_to",
-}
-"""Options that may be given more than once, with the fields of `options.Given` that they fill."""
-FLAGS: Final = ("insecure-tls", "no-socket", "browser", "yes", "strict")
+URL: Final = "url"
 NODE: Final = "gettoken"
 KNOWN: Final = "known-failures"
+"""The option, and the test that its file is true."""
+OFFERED: Final = tuple(option for option in OPTIONS if option.in_pytest)
 ENDPOINT: Final = pytest.StashKey["Endpoint"]()
 
 
@@ -47,17 +34,16 @@ class CheckFailedError(Exception):
 class Endpoint(pytest.Collector):
     """The endpoint: checked once, when the first of its tests runs, for those that were not deselected."""
 
-    def __init__(self, *, invocation: Invocation, strict: bool, **node: Any) -> None:
+    def __init__(self, *, invocation: Invocation, **node: Any) -> None:
         super().__init__(**node)
         self.invocation = invocation
-        self.strict = strict
         self.found: Report | None = None
 
     def collect(self) -> Iterator[CheckItem]:
         """Yield a test for each check, and one for the file of known failures."""
         from chatkey_e2e.gettoken import checks  # noqa: PLC0415
 
-        names = [*checks.ORDER, *([KNOWN] if self.config.getoption(_dest(KNOWN)) else [])]
+        names = [*checks.ORDER, *([KNOWN] if self.invocation.given.known_failures else [])]
         yield from (CheckItem.from_parent(self, name=name, endpoint=self) for name in names)
 
     def names(self) -> list[str]:
@@ -77,7 +63,7 @@ class Endpoint(pytest.Collector):
 
 
 class CheckItem(pytest.Item):
-    """One check."""
+    """One check of the endpoint, as a test."""
 
     def __init__(self, *, endpoint: Endpoint, **node: Any) -> None:
         super().__init__(**node)
@@ -96,7 +82,7 @@ class CheckItem(pytest.Item):
         match outcome.verdict:
             case "fail" | "error":
                 raise CheckFailedError(_told(outcome))
-            case "warn" if self.endpoint.strict:
+            case "warn" if self.endpoint.invocation.given.strict:
                 raise CheckFailedError(_told(outcome))
             case "warn":
                 self.add_report_section("call", "warning", _told(outcome))
@@ -123,22 +109,32 @@ class CheckItem(pytest.Item):
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options of `chatkey check`, under names of their own."""
     group = parser.getgroup("chatkey check", "chatkey check: with a URL, each check of a getToken endpoint is a test")
-    for name in VALUES:
-        kind = Path if name in FILES else float if name == "timeout" else str
-        group.addoption(PREFIX + name, dest=_dest(name), type=kind, help=_help(name))
-    for name in LISTS:
-        group.addoption(PREFIX + name, dest=_dest(name), action="append", default=[], help=_help(name))
-    for name in FLAGS:
-        group.addoption(PREFIX + name, dest=_dest(name), action="store_true", help=_help(name))
+    group.addoption(PREFIX + URL, dest=_dest(URL), help="The endpoint's address.")
+    for option in OFFERED:
+        name = spelled(option)
+        group.addoption(PREFIX + name, dest=_dest(name), help=f"As --{name} of chatkey check.", **_kind(option))
+
+
+def spelled(option: Option) -> str:
+    """Return the name of an option behind the prefix; a switch that is on by default is one to switch it off."""
+    return f"no-{option.name}" if option.kind is Kind.FLAG and option.default else option.name
+
+
+def _kind(option: Option) -> dict[str, Any]:
+    """Return what argparse is told of an option."""
+    if option.kind is Kind.FLAG:
+        return {"action": "store_true"}
+    if option.many:
+        return {"action": "append", "default": []}
+    return {"type": Path if option.kind is Kind.PATH else float if option.kind is Kind.SECONDS else str}
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
     """Add the checks to whatever else was collected; `-k` and the like choose among all of them."""
-    if config.getoption(_dest("url")) is None:
+    if config.getoption(_dest(URL)) is None:
         return
-    strict = bool(config.getoption(_dest("strict")))
-    endpoint = Endpoint.from_parent(session, name=NODE, nodeid=NODE, invocation=_invocation(config), strict=strict)
+    endpoint = Endpoint.from_parent(session, name=NODE, nodeid=NODE, invocation=_invocation(config))
     config.stash[ENDPOINT] = endpoint
     items += session.genitems(endpoint)
 
@@ -162,26 +158,28 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 def _invocation(config: pytest.Config) -> Invocation:
     """Return what is to be checked. Raises `pytest.UsageError`."""
-    from chatkey_e2e.gettoken.command.invocation import Invocation  # noqa: PLC0415
-    from chatkey_e2e.gettoken.options import target as options  # noqa: PLC0415
-    from chatkey_e2e.gettoken.running import known  # noqa: PLC0415
-    from chatkey_e2e.gettoken.running.runner import Selection  # noqa: PLC0415
+    from chatkey_e2e.gettoken.command import invocation  # noqa: PLC0415
     from chatkey_e2e.gettoken.target import OptionError  # noqa: PLC0415
 
-    def get(name: str) -> Any:
-        return config.getoption(_dest(name))
-
-    lists: dict[str, Any] = {field: tuple(get(name)) for name, field in LISTS.items()}
-    values = {name.replace("-", "_"): get(name) for name in VALUES if name != KNOWN and get(name) is not None}
-    flags = {"insecure_tls": get("insecure-tls"), "browser": get("browser"), "socket": not get("no-socket")}
     try:
-        target = options.target(options.Given(**values, **lists, **flags))
-        excused = known.read(get(KNOWN)) if get(KNOWN) else known.Known()
-        invocation = Invocation(target, known=excused, selection=Selection())
-        invocation.check_allowed(yes=get("yes"))
+        read = invocation.read(_given(config))
+        read.check_allowed()
     except OptionError as error:
         raise pytest.UsageError(_in_pytest(str(error))) from None
-    return invocation
+    return read
+
+
+def _given(config: pytest.Config) -> Given:
+    """Return the options as they were written; those that were not have their defaults."""
+    got = {option.field: _value(option, config.getoption(_dest(spelled(option)))) for option in OFFERED}
+    got[URL] = config.getoption(_dest(URL))
+    return Given(**{name: value for name, value in got.items() if value is not None})
+
+
+def _value(option: Option, written: Any) -> Any:
+    if option.kind is Kind.FLAG:
+        return written != option.default
+    return tuple(written) if option.many else written
 
 
 def _told(outcome: Outcome) -> str:
@@ -197,7 +195,3 @@ def _in_pytest(text: str) -> str:
 
 def _dest(name: str) -> str:
     return f"chatkey_gettoken_{name.replace('-', '_')}"
-
-
-def _help(name: str) -> str:
-    return "The endpoint's address." if name == "url" else f"As --{name} of chatkey check."

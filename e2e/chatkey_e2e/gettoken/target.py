@@ -1,4 +1,4 @@
-"""What to check and with what: the options of a run, read and refused before anything is sent."""
+"""What to check and with what."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from chatkey_e2e.gettoken.exchange import Header, origin
-from chatkey_e2e.gettoken.options.live import LiveOptions
+from chatkey_e2e.gettoken.options.table import RESULTS, TIMEOUT
 
 
 class OptionError(ValueError):
@@ -25,6 +25,19 @@ class Login:
     fields: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     passwords: tuple[str, ...] = field(default=(), repr=False)
     """Those of the values that must not be shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class LiveOptions:
+    """What the end of a run may use; where nothing of it is given, it is left out."""
+
+    service_url: str | None = None
+    """Base address of a service that runs; otherwise the reference server is started."""
+    browser: bool = False
+    by_hand: bool = False
+    """Whether somebody logs in by hand, in a browser that can be seen."""
+    results: Path = RESULTS
+    """Where traces and screenshots of failures go."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +61,7 @@ class Target:
     ca: Path | None = None
     connect_to: Mapping[str, str] = field(default_factory=dict[str, str])
     """Addresses to use for host names, instead of asking the resolver."""
-    timeout: float = 10.0
+    timeout: float = TIMEOUT
     live: LiveOptions | None = None
     """How the run ends; None leaves the socket and the browser out."""
     shown: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -71,7 +84,7 @@ class Target:
 
     @property
     def port(self) -> int:
-        """The endpoint's port."""
+        """The port on which the endpoint listens, which an address need not name."""
         parts = urlsplit(self.url)
         return parts.port or (443 if parts.scheme == "https" else 80)
 
@@ -103,36 +116,3 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
         return False
-
-
-def checked_url(text: str, option: str) -> str:
-    """Return an absolute http(s) address as it was given. Raises `OptionError`."""
-    try:
-        parts = urlsplit(text)
-        port_fits = parts.port is None or 0 < parts.port < 65536
-    except ValueError:
-        port_fits, parts = False, urlsplit("")
-    if parts.scheme not in {"http", "https"} or not parts.hostname or not port_fits:
-        raise OptionError(f"{option} must be an address such as https://shop.localhost:8443/chat/token, not {text!r}.")
-    if parts.username or parts.password:
-        raise OptionError(f"{option} must hold no user name or password: use --header 'Authorization: …'.")
-    if parts.fragment:
-        raise OptionError(f"{option} must hold no fragment (#{parts.fragment}).")
-    return text
-
-
-def checked_origin(text: str, option: str) -> str:
-    """Return the serialised origin of an address without a path. Raises `OptionError`."""
-    checked_url(text, option)
-    parts = urlsplit(text)
-    if parts.path not in {"", "/"} or parts.query:
-        raise OptionError(f"{option} must be an origin such as https://shop.example, without a path, not {text!r}.")
-    return origin(text)
-
-
-def header(line: str, option: str) -> Header:
-    """Read `Name: value`. Raises `OptionError` without repeating the value."""
-    name, colon, value = line.partition(":")
-    if not colon or not name.strip() or any(char in line for char in "\r\n\0"):
-        raise OptionError(f"{option} must look like 'Cookie: sid=…': a header's name, a colon and its value.")
-    return name.strip(), value.strip()

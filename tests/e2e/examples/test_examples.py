@@ -11,16 +11,15 @@ from typing import Any
 import pytest
 
 from chatkey_e2e.gettoken.model import Report, Verdict
-from chatkey_e2e.gettoken.options.live import LiveOptions
 from chatkey_e2e.gettoken.run import opened
 from chatkey_e2e.gettoken.running.runner import report_of
-from chatkey_e2e.gettoken.target import Target
+from chatkey_e2e.gettoken.target import LiveOptions, Target
 from reference_backends import EXAMPLES, PROVIDER, SECRETS, Backend, examples
 
 NAMES = ["FastAPI", "Flask", "Django", "Litestar", "Express", "PHP"]
 LINES = 60
 KNOWN: dict[str, Any] = {"provider_id": PROVIDER, "secret_env": "CHAT_SECRET_KEY"}
-SECOND: dict[str, Any] = {"login_fields_b": ("user=bo",), "login_field_envs_b": ("password=LOGIN_PASSWORD",)}
+SECOND: dict[str, Any] = {"login_field_b": ("user=bo",), "login_field_env_b": ("password=LOGIN_PASSWORD",)}
 GIVEN: dict[str, dict[str, Any]] = {
     "two logins": {**KNOWN, **SECOND},
     "one login": KNOWN,

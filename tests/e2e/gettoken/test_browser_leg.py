@@ -17,10 +17,9 @@ from chatkey_e2e.gettoken.live.browser.launch import launched
 from chatkey_e2e.gettoken.live.browser.login import by_hand
 from chatkey_e2e.gettoken.live.legs import Live
 from chatkey_e2e.gettoken.model import Outcome, Report, Service, Verdict
-from chatkey_e2e.gettoken.options.live import LiveOptions
 from chatkey_e2e.gettoken.run import Run, opened
 from chatkey_e2e.gettoken.running.runner import Selection, report_of
-from chatkey_e2e.gettoken.target import Login, OptionError, Target
+from chatkey_e2e.gettoken.target import LiveOptions, Login, OptionError, Target
 from chatkey_e2e.gettoken.wire.http import HttpWire
 from mutant_backend import PROVIDER, SECRET, SESSIONS, Backend, Clock
 from mutant_server import Answer, Request, Server

@@ -13,10 +13,9 @@ import pytest
 from chatkey_e2e.gettoken.live.legs import Live
 from chatkey_e2e.gettoken.live.service import ReferenceServer
 from chatkey_e2e.gettoken.model import Outcome, Verdict
-from chatkey_e2e.gettoken.options.live import LiveOptions
 from chatkey_e2e.gettoken.run import Run, opened
 from chatkey_e2e.gettoken.running.runner import Selection, report_of
-from chatkey_e2e.gettoken.target import Target
+from chatkey_e2e.gettoken.target import LiveOptions, Target
 from chatkey_e2e.wire import Outcome as Said
 from mutant_backend import PROVIDER, SECRET, Backend, Clock
 from mutant_server import Answer, Request, Server

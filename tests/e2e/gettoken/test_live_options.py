@@ -13,13 +13,13 @@ from chatkey_e2e.gettoken.command.invocation import Invocation
 from chatkey_e2e.gettoken.command.plan import plan
 from chatkey_e2e.gettoken.live.browser import launch, login
 from chatkey_e2e.gettoken.live.service import ReferenceServer
-from chatkey_e2e.gettoken.options.live import LiveOptions
-from chatkey_e2e.gettoken.options.target import Given, target
+from chatkey_e2e.gettoken.options.table import Given
+from chatkey_e2e.gettoken.options.target import target
 from chatkey_e2e.gettoken.running.known import Known
-from chatkey_e2e.gettoken.running.runner import Selection
-from chatkey_e2e.gettoken.target import Login, OptionError, Target
+from chatkey_e2e.gettoken.target import LiveOptions, Login, OptionError, Target
 
 URL = "https://shop.localhost/chat/token"
+GIVEN = Given(url=URL)
 
 
 def planned(given: Target) -> Counter[str]:
@@ -40,7 +40,7 @@ def test_a_login_by_hand_means_a_browser() -> None:
 
 
 def test_without_a_socket_there_is_no_end() -> None:
-    assert target(Given(url=URL)).live is None
+    assert target(Given(url=URL, socket=False)).live is None
 
 
 @pytest.mark.parametrize(
@@ -48,11 +48,11 @@ def test_without_a_socket_there_is_no_end() -> None:
 )
 def test_what_needs_a_socket_is_refused_without_one(given: Any) -> None:
     with pytest.raises(OptionError, match=r"^--no-socket leaves out all that --service-url and --browser are for"):
-        target(Given(url=URL, **given))
+        target(Given(url=URL, socket=False, **given))
 
 
 @pytest.mark.parametrize(
-    "given", [{"login": ("Cookie: sid=1",)}, {"login_url": "https://shop.localhost/login", "login_fields": ("a=b",)}]
+    "given", [{"login": ("Cookie: sid=1",)}, {"login_url": "https://shop.localhost/login", "login_field": ("a=b",)}]
 )
 def test_a_login_by_hand_is_the_only_first_login(given: Any) -> None:
     with pytest.raises(
@@ -108,8 +108,8 @@ def test_a_login_by_hand_comes_before_the_run(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(login, "logged_in", lambda given: replace(given, login=Login((("Cookie", "sid=9"),))))
     by_hand = Target(URL, live=LiveOptions(browser=True, by_hand=True))
 
-    asked = Invocation(by_hand, Known(), Selection()).with_login_by_hand()
-    not_asked = Invocation(Target(URL, live=LiveOptions(browser=True)), Known(), Selection()).with_login_by_hand()
+    asked = Invocation(GIVEN, by_hand, Known()).with_login_by_hand()
+    not_asked = Invocation(GIVEN, Target(URL, live=LiveOptions(browser=True)), Known()).with_login_by_hand()
 
     assert asked.target.login == Login((("Cookie", "sid=9"),))
     assert not_asked.target.login is None

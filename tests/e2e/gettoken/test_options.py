@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from chatkey_e2e.gettoken.options.target import Given, target
+from chatkey_e2e.gettoken.options.table import Given
+from chatkey_e2e.gettoken.options.target import target
 from chatkey_e2e.gettoken.target import Login, OptionError, is_loopback
 
 URL = "https://shop.localhost:8443/chat/token"
@@ -22,7 +23,7 @@ def test_everything_at_once() -> None:
     made = read(
         provider_id="prov_1",
         secret_env="CHAT_SECRET",
-        other_secret_envs=("STAGING",),
+        other_secret_env=("STAGING",),
         login=("Cookie: sid=abc", "X-Tenant: 7"),
         login_b=("Cookie: sid=def",),
         page_origin="https://SHOP.localhost:8443/",
@@ -45,7 +46,7 @@ def test_neither_repr_nor_shown_options_hold_anything_secret() -> None:
     made = read(
         secret_env="CHAT_SECRET",
         login=("Cookie: sid=s-abcdef",),
-        headers=("X-CSRFToken: t-123456",),
+        header=("X-CSRFToken: t-123456",),
         login_b=("Authorization: Bearer b-123456",),
     )
 
@@ -55,8 +56,37 @@ def test_neither_repr_nor_shown_options_hold_anything_secret() -> None:
     assert made.shown["--login"] == "Cookie: •••"
 
 
+def test_a_report_names_the_options_used_with_values_first_and_headers_last(tmp_path: Path) -> None:
+    session = tmp_path / "session.txt"
+    session.write_text("X-Tenant: 7\n")
+
+    made = read(
+        provider_id="prov_1",
+        login=("Cookie: sid=s-abcdef", f"@{session}"),
+        login_url=URL,
+        login_field=("user=ada", "shop=1"),
+        login_field_env=("password=PW",),
+        other_secret_env=("STAGING",),
+        connect_to=("shop.localhost=127.0.0.1",),
+        insecure_tls=True,
+        timeout=3.0,
+        strict=True,
+    )
+
+    assert list(made.shown.items()) == [
+        ("--provider-id", "prov_1"),
+        ("--login-url", URL),
+        ("--insecure-tls", "yes"),
+        ("--other-secret-env", "STAGING"),
+        ("--connect-to", "shop.localhost=127.0.0.1"),
+        ("--login-field", "user=…, shop=…"),
+        ("--login-field-env", "password=PW"),
+        ("--login", f"Cookie: •••, @{session}"),
+    ]
+
+
 def test_a_form_has_plain_fields_and_those_from_the_environment() -> None:
-    made = read(login_url=URL, login_fields=("user=ada=1",), login_field_envs=("password=PW",))
+    made = read(login_url=URL, login_field=("user=ada=1",), login_field_env=("password=PW",))
 
     assert made.login == Login((), URL, (("user", "ada=1"), ("password", "hunter-2")), ("hunter-2",))
     assert made.shown["--login-field"] == "user=…"
@@ -88,9 +118,9 @@ def test_headers_and_secrets_can_stand_in_files(tmp_path: Path) -> None:
         ({"login": ("sid=abc",)}, "--login must look like"),
         ({"login": ("Cookie: a\nX: b",)}, "--login must look like"),
         ({"login": ("@/nowhere/x",)}, "--login /nowhere/x cannot be read"),
-        ({"login_fields": ("user=ada",)}, "--login-field belongs to --login-url"),
+        ({"login_field": ("user=ada",)}, "--login-field belongs to --login-url"),
         ({"login_url": URL}, "--login-url needs fields"),
-        ({"login_url": URL, "login_fields": ("user",)}, "--login-field must look like NAME=VALUE"),
+        ({"login_url": URL, "login_field": ("user",)}, "--login-field must look like NAME=VALUE"),
         ({"login_b": ("Cookie: sid=b",)}, "The second login needs a first one"),
         ({"page_origin": "https://shop.localhost:8443/shop"}, "--page-origin must be an origin"),
         ({"whoami": "https://elsewhere.example/me"}, "--whoami must be on the host of the endpoint"),

@@ -179,7 +179,7 @@ def test_the_options_are_those_of_the_command() -> None:
         if name.startswith("--")
     }
 
-    ours = {*pytest_plugin.VALUES, *pytest_plugin.LISTS, *pytest_plugin.FLAGS}
+    ours = {pytest_plugin.URL, *map(pytest_plugin.spelled, pytest_plugin.OFFERED)}
     assert ours == (names - NOT_IN_PYTEST - {"socket"}) | {"url", "no-socket"}
 
 
@@ -197,4 +197,6 @@ def test_pytest_loads_next_to_nothing_where_there_is_no_address() -> None:
 
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
 
-    assert done.stdout.strip() == str(["chatkey_e2e", "chatkey_e2e.gettoken", PLUGIN])
+    table = ["chatkey_e2e.gettoken.options", "chatkey_e2e.gettoken.options.table"]
+    forms = ["chatkey_e2e.gettoken.reports"]  # their names, and no form
+    assert done.stdout.strip() == str(["chatkey_e2e", "chatkey_e2e.gettoken", *table, PLUGIN, *forms])

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
@@ -16,8 +14,11 @@ from chatkey_e2e.gettoken.command import watch
 from chatkey_e2e.gettoken.command.plan import plan
 from chatkey_e2e.gettoken.command.terminal import PLAIN, Terminal
 from chatkey_e2e.gettoken.model import Report
+from chatkey_e2e.gettoken.options.table import Given
+from chatkey_e2e.gettoken.options.target import target
 from chatkey_e2e.gettoken.reports.exits import Exit, status
 from chatkey_e2e.gettoken.run import Run, opened
+from chatkey_e2e.gettoken.running import known
 from chatkey_e2e.gettoken.running.known import Known
 from chatkey_e2e.gettoken.running.runner import Listener, Selection, report_of
 from chatkey_e2e.gettoken.target import OptionError, Target
@@ -27,19 +28,23 @@ from chatkey_e2e.gettoken.words import plural
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """A target, and how it is judged and reported."""
+    """The options of a run, as they were written and as they were read."""
 
+    given: Given
     target: Target
     known: Known
-    selection: Selection
-    strict: bool = False
-    form: str = reports.TERMINAL
-    output: Path | None = None
-    verbose: bool = False
 
-    def check_allowed(self, *, yes: bool) -> None:
+    def run(self) -> Exit:
+        """Do what the options say, and return the exit status. Raises `OptionError`."""
+        if self.given.plan:
+            return self.plan()
+        self.check_allowed()
+        ready = self.with_login_by_hand()
+        return ready.watch() if self.given.watch else ready.once()
+
+    def check_allowed(self) -> None:
         """Refuse to send anything to a host that is not this machine, unless that was allowed."""
-        if not self.target.local and not yes:
+        if not self.target.local and not self.given.yes:
             raise OptionError(
                 f"{self.target.host} is not this machine. Look at the requests with --plan, then allow them with --yes."
             )
@@ -54,7 +59,7 @@ class Invocation:
 
     def plan(self) -> Exit:
         """Print every request a clean run sends, and send none."""
-        made, console = plan(self.target, self.selection), Console()
+        made, console = plan(self.target, self._selection), Console()
         console.print(f"{plural(len(made.requests), 'request')}, if nothing fails; none is sent now.\n", **PLAIN)
         for (label, line), times in made.lines.items():
             often = f" ({times} times)" if times > 1 else ""
@@ -64,18 +69,20 @@ class Invocation:
 
     def once(self) -> Exit:
         """Check, report, and return the exit status. Raises `OptionError` where the report cannot be written."""
-        if self.output is not None and not self.output.parent.is_dir():
-            raise OptionError(f"--output {self.output}: there is no folder {self.output.parent}.")
-        console = Console() if self.form == reports.TERMINAL and self.output is None else Console(stderr=True)
-        screen = Terminal(console, total=len(checks.ORDER), verbose=self.verbose)
-        quiet = self.form != reports.TERMINAL and self.output is None and not console.is_terminal
+        form, output = self.given.format, self.given.output
+        if output is not None and not output.parent.is_dir():
+            raise OptionError(f"--output {output}: there is no folder {output.parent}.")
+        console = Console() if form == reports.TERMINAL and output is None else Console(stderr=True)
+        screen = Terminal(console, total=len(checks.ORDER), verbose=self.given.verbose)
+        quiet = form != reports.TERMINAL and output is None and not console.is_terminal
         with opened(self.target) as run:
             report = self._judged(run) if quiet else self._shown(run, screen)
         self._write(report)
-        return status(report, strict=self.strict)
+        return status(report, strict=self.given.strict)
 
-    def watch(self, paths: Sequence[Path]) -> Exit:
+    def watch(self) -> Exit:
         """Check, and check again whenever files change, until Ctrl-C."""
+        paths = self.given.watch
         missing = [str(path) for path in paths if not path.exists()]
         if missing:
             raise OptionError(f"--watch {', '.join(missing)}: there is no such file or folder.")
@@ -92,18 +99,22 @@ class Invocation:
         except KeyboardInterrupt:
             return last
 
+    @property
+    def _selection(self) -> Selection:
+        return Selection(self.given.only, self.given.skip)
+
     def _judged(self, run: Run, listener: Listener | None = None) -> Report:
-        return report_of(run, listener=listener, known=self.known, selection=self.selection)
+        return report_of(run, listener=listener, known=self.known, selection=self._selection)
 
     def _shown(self, run: Run, screen: Terminal) -> Report:
         """Judge a run, and show how it goes on."""
         with closing(screen):
-            screen.begin(self.target.url, self._given())
+            screen.begin(self.target.url, self._known_of_it())
             report = self._judged(run, screen)
             screen.end(report)
         return report
 
-    def _given(self) -> str:
+    def _known_of_it(self) -> str:
         """Return what the run has to go by."""
         names = {
             "--provider-id": "provider id",
@@ -116,13 +127,21 @@ class Invocation:
         return f"with {', '.join(have)}" if have else "with nothing but the address"
 
     def _write(self, report: Report) -> None:
-        if self.form == reports.TERMINAL:
-            if self.output is not None:
-                with self.output.open("w", encoding="utf-8") as file:
+        form, output = self.given.format, self.given.output
+        if form == reports.TERMINAL:
+            if output is not None:
+                with output.open("w", encoding="utf-8") as file:
                     Terminal(Console(file=file, width=100), total=0, verbose=True).replay(report)
             return
-        text = reports.writer(self.form)(report)
-        if self.output is None:
+        text = reports.writer(form)(report)
+        if output is None:
             sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
         else:
-            self.output.write_text(text, encoding="utf-8")
+            output.write_text(text, encoding="utf-8")
+
+
+def read(given: Given) -> Invocation:
+    """Read the options of a run. Raises `OptionError`."""
+    wanted = target(given)
+    excused = known.read(given.known_failures) if given.known_failures else Known()
+    return Invocation(given, wanted, excused)

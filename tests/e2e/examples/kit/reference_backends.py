@@ -19,7 +19,8 @@ from typing import Any, Final
 
 from chatkey_demo.stack.ports import free_ports
 from chatkey_e2e.gettoken.command import watch
-from chatkey_e2e.gettoken.options import target as options
+from chatkey_e2e.gettoken.options.table import Given
+from chatkey_e2e.gettoken.options.target import target
 from chatkey_e2e.gettoken.target import Target
 from chatkey_e2e.gettoken.wire.http import HttpWire
 
@@ -58,9 +59,9 @@ class Backend:
 
     def target(self, **given: Any) -> Target:
         """Return it as `chatkey check` takes it from its options: with ada's login, and what is `given`."""
-        login = {"login_fields": ("user=ada",), "login_field_envs": ("password=LOGIN_PASSWORD",)}
+        login = {"login_field": ("user=ada",), "login_field_env": ("password=LOGIN_PASSWORD",)}
         members = {"login_url": f"{self.origin}/login", **login, **given}
-        return options.target(options.Given(url=f"{self.origin}/chat/token", **members), self.environ)
+        return target(Given(url=f"{self.origin}/chat/token", **members), self.environ)
 
 
 def examples() -> list[Example]:

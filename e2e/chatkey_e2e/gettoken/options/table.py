@@ -1,0 +1,168 @@
+"""The options of `chatkey check`, each written down once.
+
+The command, the pytest plugin, the pages of the documentation and the lists in reports follow from this table. It is
+read in every run of pytest where chatkey is installed, so it imports next to nothing.
+"""
+# ruff: noqa: RUF009 - what is called in the defaults is `dataclasses.field`, with a description
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Final
+
+from chatkey_e2e.gettoken import reports
+
+TIMEOUT: Final = 10.0
+RESULTS: Final = Path("check-results")
+OPTION: Final = "option"
+
+
+class Kind(StrEnum):
+    """What is written behind an option, as the help names it."""
+
+    ID = "ID"
+    NAME = "NAME"
+    URL = "URL"
+    ORIGIN = "ORIGIN"
+    HEADER = "HEADER"
+    """`Name: value`, whose value is secret, or `@FILE`."""
+    FIELD = "NAME=VALUE"
+    """The value is secret."""
+    VARIABLE = "NAME=VARIABLE"
+    ADDRESS = "HOST=ADDRESS"
+    PATTERN = "PATTERN"
+    PATH = "PATH"
+    SECONDS = "SECONDS"
+    CHOICE = "CHOICE"
+    FLAG = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option. Its name and its default are those of the field of `Given` that it fills."""
+
+    kind: Kind
+    help: str
+    many: bool = False
+    """Whether it may be given more than once."""
+    choices: tuple[str, ...] = ()
+    least: float | None = None
+    short: str = ""
+    in_pytest: bool = True
+    """Whether the pytest plugin has it, too."""
+    in_report: bool = True
+    """Whether a report says that it was used, and with what."""
+    field: str = ""
+    default: Any = None
+
+    @property
+    def name(self) -> str:
+        """What stands behind the two dashes."""
+        return self.field.replace("_", "-")
+
+
+def one(kind: Kind, text: str, default: object = None, **about: Any) -> Any:
+    """Declare an option that is given once."""
+    return field(default=default, metadata={OPTION: Option(kind, text, **about)})
+
+
+def many(kind: Kind, text: str, **about: Any) -> Any:
+    """Declare an option that may be given more than once."""
+    return field(default=(), metadata={OPTION: Option(kind, text, many=True, **about)})
+
+
+def flag(text: str, *, default: bool = False, **about: Any) -> Any:
+    """Declare a switch; one that is on by default can be switched off."""
+    return field(default=default, metadata={OPTION: Option(Kind.FLAG, text, **about)})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """The options of one run, as they were written, in the order of the help."""
+
+    url: str
+    provider_id: str | None = one(Kind.ID, "Your provider id.")
+    secret_env: str | None = one(Kind.NAME, "Environment variable that holds secret_key.")
+    secret_file: Path | None = one(Kind.PATH, "File that holds secret_key.")
+    other_secret_env: tuple[str, ...] = many(
+        Kind.NAME, "Variable with the secret of another environment, to recognise it. Repeatable."
+    )
+    login: tuple[str, ...] = many(
+        Kind.HEADER,
+        "Header that carries a session, such as 'Cookie: sid=…'; @FILE reads it from a file. Repeatable.",
+    )
+    login_b: tuple[str, ...] = many(Kind.HEADER, "The same for a second person. Repeatable.")
+    login_url: str | None = one(Kind.URL, "Login form to fill in instead; its hidden inputs are sent along.")
+    login_field: tuple[str, ...] = many(Kind.FIELD, "Field of it. Repeatable.")
+    login_field_env: tuple[str, ...] = many(
+        Kind.VARIABLE, "Field whose value is in an environment variable, such as a password. Repeatable."
+    )
+    login_field_b: tuple[str, ...] = many(Kind.FIELD, "The second person's. Repeatable.")
+    login_field_env_b: tuple[str, ...] = many(Kind.VARIABLE, "The second person's. Repeatable.")
+    header: tuple[str, ...] = many(
+        Kind.HEADER,
+        "Sent with every call, such as 'X-CSRFToken: {cookie:csrftoken}'; @FILE reads it. Repeatable.",
+    )
+    page_origin: str | None = one(Kind.ORIGIN, "Origin of the page.  [default: the endpoint's]")
+    page_url: str | None = one(Kind.URL, "A page of yours, searched for the secret; --browser uses it.")
+    whoami: str | None = one(Kind.URL, "Address that answers 200 to a session that is logged in.")
+    logout_url: str | None = one(Kind.URL, "Address that logs out. The session given by --login ends.")
+    ca: Path | None = one(Kind.PATH, "Certificate authority to trust besides the system's, PEM.")
+    insecure_tls: bool = flag("Accept any certificate.")
+    connect_to: tuple[str, ...] = many(Kind.ADDRESS, "Connect to this address for that host name. Repeatable.")
+    timeout: float = one(Kind.SECONDS, "Seconds to wait.", TIMEOUT, least=0.1, in_report=False)
+    socket: bool = flag(
+        "Open a real socket at the end, of a server started for it.  [default: yes]", default=True, in_report=False
+    )
+    service_url: str | None = one(Kind.URL, "Base address of a chat service that runs, to be used instead.")
+    browser: bool = flag("Put a real widget on your page (--page-url, or an empty one), at the end.")
+    browser_login: bool = flag(
+        "The same, and log in by hand first, in a browser that you see.",
+        in_pytest=False,  # it needs a person
+    )
+    results: Path = one(Kind.PATH, "Folder for what is kept when the browser fails.", RESULTS, in_report=False)
+    yes: bool = flag("Send requests to a host that is not this machine.", in_report=False)
+    plan: bool = flag("Print every request, and send none.", in_report=False, in_pytest=False)
+    only: tuple[str, ...] = many(
+        Kind.PATTERN,
+        "Judge only these checks, such as 'claim.*'. Repeatable.",
+        in_report=False,
+        in_pytest=False,  # pytest has -k
+    )
+    skip: tuple[str, ...] = many(Kind.PATTERN, "Leave these checks out. Repeatable.", in_report=False, in_pytest=False)
+    known_failures: Path | None = one(
+        Kind.PATH, "File of 'id: reason' lines; an entry that is not needed any more fails.", in_report=False
+    )
+    strict: bool = flag("End with status 6 when there are warnings.", in_report=False)
+    format: str = one(
+        Kind.CHOICE,
+        "Of the report.",
+        reports.TERMINAL,
+        choices=(reports.TERMINAL, *reports.NAMES),
+        in_report=False,
+        in_pytest=False,  # pytest writes reports of its own
+    )
+    output: Path | None = one(
+        Kind.PATH, "File for the report.  [default: standard output]", in_report=False, in_pytest=False
+    )
+    explain: str | None = one(
+        Kind.ID,
+        "Print what a check is about, and how to mend what it finds; without an id, list them.",
+        in_report=False,
+        in_pytest=False,
+    )
+    verbose: bool = flag("Show every check.", short="-v", in_report=False, in_pytest=False)
+    watch: tuple[Path, ...] = many(Kind.PATH, "Run again when files change.", in_report=False, in_pytest=False)
+
+
+def _options() -> tuple[Option, ...]:
+    declared = ((member, member.metadata.get(OPTION)) for member in fields(Given))
+    return tuple(
+        replace(option, field=member.name, default=member.default) for member, option in declared if option is not None
+    )
+
+
+OPTIONS: Final = _options()
+"""Every option there is, in the order of the help."""
