@@ -51,7 +51,7 @@ class Endpoint(pytest.Collector):
         return [item.name for item in self.session.items if isinstance(item, CheckItem)]
 
     def report(self) -> Report:
-        """Return what was found."""
+        """Return what was found; the first call judges the endpoint."""
         from chatkey_e2e.gettoken.run import opened  # noqa: PLC0415
         from chatkey_e2e.gettoken.running.runner import Selection, report_of  # noqa: PLC0415
 
@@ -102,7 +102,7 @@ class CheckItem(pytest.Item):
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, None, str]:
-        """Return what heads a failure."""
+        """Return the line above a failure, which names the check."""
         return self.path, None, f"chatkey check: {self.name}"
 
 

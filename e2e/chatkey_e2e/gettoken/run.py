@@ -22,7 +22,7 @@ class Run:
         calls.before_pause = live.warm_up
 
     def close(self) -> None:
-        """End whatever was started."""
+        """End the live legs, which make calls, and then the calls."""
         try:
             self.live.close()
         finally:

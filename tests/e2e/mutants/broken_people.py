@@ -63,8 +63,12 @@ class JktFromQuery(Backend):
 
 @broken("token-cached-per-user")
 class CachedPerUser(Backend):
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.kept: dict[str, str] = {}
+
     def token(self, person: Claims, jkt: Any) -> Any:
-        return self.__dict__.setdefault(f"of {person['uid']}", super().token(person, jkt))
+        return self.kept.setdefault(person["uid"], super().token(person, jkt))
 
 
 @broken("token-cached-per-jkt")
@@ -81,8 +85,12 @@ class CachedPerJkt(Backend):
 
 @broken("one-browser-only")
 class OneBrowserOnly(Backend):
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.browsers: dict[str, Any] = {}
+
     def token(self, person: Claims, jkt: Any) -> Any:
-        mine = self.__dict__.setdefault(f"of {person['uid']}", jkt)
+        mine = self.browsers.setdefault(person["uid"], jkt)
         return super().token(person, jkt) if mine == jkt else None
 
 

@@ -255,7 +255,7 @@ class Big(Backend):
         return self.big() if len(request.body) > 9000 else await super().endpoint(request)
 
     def big(self) -> Answer:
-        """Return the answer to it."""
+        """Return what a large body is answered."""
         return Answer(500, [], b"stack overflow")
 
 

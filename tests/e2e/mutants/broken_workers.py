@@ -94,10 +94,14 @@ of_other_worker("worker-fifth-uid", lambda claims: {**claims, "uid": "u-9"}, 5)
 class WorkerAnswers(Backend):
     """Every second call for a member is answered by another worker."""
 
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.turns = 0
+
     def answer(self, request: Request, token: Any) -> Answer:
-        turns = self.__dict__["turns"] = self.__dict__.get("turns", 0) + bool(token)
+        self.turns += bool(token)
         honest = super().answer(request, token)
-        return honest if not token or turns % 2 else self.other_answer(honest)
+        return honest if not token or self.turns % 2 else self.other_answer(honest)
 
     def other_answer(self, honest: Answer) -> Answer:
         """Answer as the other worker does: it does not know the session."""

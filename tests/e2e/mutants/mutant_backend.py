@@ -39,11 +39,11 @@ class Clock:
         return time.time() + self._moved
 
     def monotonic(self) -> float:
-        """Seconds since whenever."""
+        """Seconds since a moment that nobody knows: good for spans only."""
         return time.monotonic() + self._moved
 
     def sleep(self, seconds: float) -> None:
-        """Move the clock."""
+        """Let time pass at once."""
         with self._lock:
             self._moved += seconds
 
@@ -89,7 +89,7 @@ class Backend:
     # the steps
 
     async def handle(self, request: Request) -> Answer:
-        """Route a request."""
+        """Answer a request at whichever of the addresses it is for, with the time of this backend."""
         if request.path == self.path:
             self.calls += 1
             return self.dated(await self.endpoint(request))
@@ -97,7 +97,7 @@ class Backend:
         return self.dated(answer(request))
 
     def dated(self, answer: Answer) -> Answer:
-        """Say what time it is."""
+        """Give an answer the `Date` of the backend's clock."""
         answer.date = self.clock.now()
         return answer
 
@@ -210,7 +210,7 @@ class Backend:
         return Answer(303, [("Location", "/"), ("Set-Cookie", f"{self.cookie}=; Path=/; Max-Age=0")])
 
     def missing(self, request: Request) -> Answer:
-        """Say that there is nothing."""
+        """Answer 404: there is nothing at this address."""
         return Answer(404)
 
 

@@ -46,7 +46,7 @@ class Answer:
     """The moment to say in Date; None leaves the header out."""
 
     def set(self, name: str, value: str) -> Self:
-        """Replace a header."""
+        """Replace a header, and return the answer."""
         self.headers = [header for header in self.headers if header[0].lower() != name.lower()]
         self.headers.append((name, value))
         return self

@@ -80,7 +80,7 @@ class Caller:
         self._hide_what_is_secret()
 
     def close(self) -> None:
-        """Close what is open."""
+        """Close the connection that was kept for the next call."""
         self.wire.close()
 
     # time

@@ -38,13 +38,13 @@ class Session:
 
     @property
     def headers(self) -> tuple[Header, ...]:
-        """What to send."""
+        """The headers of a call as this session, its cookies among them."""
         pairs = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
         return (*self._headers, *((("Cookie", pairs),) if pairs else ()))
 
     @property
     def secrets(self) -> Iterable[str]:
-        """What must not be shown."""
+        """The cookies and credentials that must not be shown: those long enough to be secrets."""
         credentials = (value.rpartition(" ")[2] for _, value in self._headers)
         yield from (value for value in (*self.cookies.values(), *credentials) if len(value) >= SHORTEST_SESSION)
 
@@ -105,7 +105,7 @@ class HiddenInputs(HTMLParser):
         self.found: dict[str, str] = {}
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Remember a hidden input."""
+        """Note a hidden input; of several with one name the first counts."""
         given = dict(attrs)
         name = given.get("name")
         if tag == "input" and (given.get("type") or "").lower() == "hidden" and name:

@@ -72,7 +72,7 @@ class Scripts(HTMLParser):
         self.sources: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Remember a script."""
+        """Note the address of a script."""
         source = dict(attrs).get("src")
         if tag == "script" and source:
             self.sources.append(source)

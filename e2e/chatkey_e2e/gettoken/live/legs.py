@@ -95,7 +95,7 @@ class Live:
         return self._visit
 
     def close(self) -> None:
-        """End what was started."""
+        """End visit, browser and server, as far as there are any."""
         self._ending.close()
 
     def _named(self, url: str) -> Service:
@@ -113,7 +113,7 @@ class Live:
         return visit
 
     def _launched(self) -> Browser:
-        """Return the browser, started."""
+        """Return the browser; the first call starts it."""
         from chatkey_e2e.gettoken.live.browser import launch  # noqa: PLC0415
 
         if self._browser is None:

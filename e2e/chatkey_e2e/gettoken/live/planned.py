@@ -63,12 +63,12 @@ class PlannedVisit:
         return [{}] if name == self._event else []
 
     def reload(self) -> None:
-        """Fetch the page again."""
+        """Make the calls of a page that is shown again: one for the page, and none for a token."""
         self._event = ""
         self._load()
 
     def renew(self, seconds: float) -> None:  # noqa: ARG002 - no clock runs here
-        """Call the endpoint again."""
+        """Make the call of a widget whose token is near its end."""
         self._event = "token:received"
         self._call()
 

@@ -47,7 +47,7 @@ class Wire(Protocol):
         ...
 
     def close(self) -> None:
-        """Close what is open."""
+        """Close the connection that was kept for the next request."""
         ...
 
 
@@ -105,7 +105,7 @@ class HttpWire:
             return list(pool.map(self._send_alone, requests))
 
     def close(self) -> None:
-        """Close what is open."""
+        """Close the connection that was kept for the next request."""
         self._forget()
 
     def _send_alone(self, request: Request) -> Exchange:
