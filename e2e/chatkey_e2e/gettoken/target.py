@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from chatkey_e2e.gettoken.defaults import RESULTS, TIMEOUT
 from chatkey_e2e.gettoken.exchange import Header, origin
-from chatkey_e2e.gettoken.options.table import RESULTS, TIMEOUT
 
 
 class OptionError(ValueError):

@@ -197,6 +197,6 @@ def test_pytest_loads_next_to_nothing_where_there_is_no_address() -> None:
 
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
 
-    table = ["chatkey_e2e.gettoken.options", "chatkey_e2e.gettoken.options.table"]
+    table = [f"chatkey_e2e.gettoken.{name}" for name in ("defaults", "options", "options.table")]
     forms = ["chatkey_e2e.gettoken.reports"]  # their names, and no form
     assert done.stdout.strip() == str(["chatkey_e2e", "chatkey_e2e.gettoken", *table, PLUGIN, *forms])

@@ -29,7 +29,7 @@ def widget_logout(run: Run) -> Finding:
     visit = run.live.visit()
     visit.log_out()
     if (visit.state["identity"] or {}).get("identity") != "visitor":
-        return trouble(run, visit, "After logout() the widget is not the visitor.")
+        return trouble(visit, "After logout() the widget is not the visitor.")
     if visit.stored is not None:
         return visit.failed("After logout() the token is still in localStorage.")
     return passed()

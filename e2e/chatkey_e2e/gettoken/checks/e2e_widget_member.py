@@ -43,7 +43,7 @@ def widget_member(run: Run) -> Finding:
         return failed(str(error), *error.about, hint="Look at --page-url: the login must be able to see it.")
     identity = visit.state["identity"] or {}
     if identity.get("identity") != "member":
-        return trouble(run, visit, "The widget does not become the member.")
+        return trouble(visit, "The widget does not become the member.")
     if identity["uid"] != calls.token.uid:
         who = f"{reading.shown(identity['uid'])}, not {reading.shown(calls.token.uid)}"
         return visit.failed(f"The widget became the member {who}.")

@@ -32,7 +32,7 @@ def widget_reload(run: Run) -> Finding:
     except Unusable as error:
         return failed(str(error), *error.about)
     if (visit.state["identity"] or {}).get("identity") != "member":
-        return trouble(run, visit, "After a reload the widget is not the member.")
+        return trouble(visit, "After a reload the widget is not the member.")
     if visit.told("token:requested"):
         why = "".join(f" The token kept was unusable: {told['message']}" for told in visit.told("token:unusable"))
         return visit.failed(f"After a reload the endpoint was called again.{why}")

@@ -37,5 +37,5 @@ def widget_renew(run: Run) -> Finding:
         return visit.failed("The widget keeps no token with an end.")
     visit.renew(end - BEFORE_THE_END - time.time())
     if not visit.told("token:received") or (visit.state["identity"] or {}).get("identity") != "member":
-        return trouble(run, visit, "Near the end of its token the widget is not given another.")
+        return trouble(visit, "Near the end of its token the widget is not given another.")
     return passed()

@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from chatkey_e2e.gettoken import reports
+from chatkey_e2e.gettoken.defaults import RESULTS, TIMEOUT
 
-TIMEOUT: Final = 10.0
-RESULTS: Final = Path("check-results")
 OPTION: Final = "option"
 
 

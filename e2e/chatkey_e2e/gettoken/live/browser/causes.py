@@ -6,11 +6,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from chatkey_e2e.gettoken.calls.shared import Calls
 from chatkey_e2e.gettoken.exchange import origin
 from chatkey_e2e.gettoken.model import Finding, Service
-from chatkey_e2e.gettoken.run import Run
-from chatkey_e2e.gettoken.target import is_loopback
+from chatkey_e2e.gettoken.target import Target, is_loopback
 
 if TYPE_CHECKING:
     from chatkey_e2e.gettoken.live.browser.visit import Visit
@@ -19,36 +17,38 @@ WORKER: Final = "Let the service worker leave the endpoint and the widget's file
 POLICY_DOC: Final = "docs/integrators.md has the strictest policy that works."
 
 
-def trouble(run: Run, visit: Visit, wanted: str) -> Finding:
+def trouble(visit: Visit, wanted: str) -> Finding:
     """Return the failure of a step that should have ended otherwise, with its cause."""
-    message, hint = _cause(run, visit)
+    message, hint = _cause(visit)
     return visit.failed(f"{wanted} {message}", hint)
 
 
-def _cause(run: Run, visit: Visit) -> tuple[str, str]:
+def _cause(visit: Visit) -> tuple[str, str]:
     """Return what happened instead, and what to do."""
-    calls, state = run.calls, visit.state
-    blocked = _blocked(calls, run.live.service(), state)
-    message, hint = blocked or _by_worker(visit) or _told(calls, visit) or _silence(visit)
+    state = visit.state
+    message, hint = _blocked(visit, state) or _by_worker(visit) or _told(visit) or _silence(visit)
     return message, f"{hint} {WORKER}" if state["worker"] and hint != WORKER else hint
 
 
-def _blocked(calls: Calls, service: Service, state: Mapping[str, Any]) -> tuple[str, str] | None:
+def _blocked(visit: Visit, state: Mapping[str, Any]) -> tuple[str, str] | None:
     if not state["blocked"]:
         return None
     what, directive = state["blocked"][0]["what"], state["blocked"][0]["directive"].removesuffix("-elem")
     message = f"The Content-Security-Policy of the page blocks {_named(what)} ({directive})."
-    return message, f"Add {_source(calls, what)} to its {directive}.{_stand_in(service, what)} {POLICY_DOC}"
+    return (
+        message,
+        f"Add {_source(visit.calls.target, what)} to its {directive}.{_stand_in(visit.service, what)} {POLICY_DOC}",
+    )
 
 
 def _named(what: str) -> str:
     return "WebAssembly" if what == "wasm-eval" else what
 
 
-def _source(calls: Calls, what: str) -> str:
+def _source(target: Target, what: str) -> str:
     if what == "wasm-eval":
         return "'wasm-unsafe-eval'"
-    if what.startswith(calls.target.origin):
+    if what.startswith(target.origin):
         return "'self'"
     parts = urlsplit(what)
     return f"{parts.scheme}://{parts.netloc}" + ("/assets/" if parts.path.startswith("/assets/") else "")
@@ -66,40 +66,40 @@ def _by_worker(visit: Visit) -> tuple[str, str] | None:
     return "A service worker of the page answered in place of the endpoint.", WORKER
 
 
-def _told(calls: Calls, visit: Visit) -> tuple[str, str] | None:
+def _told(visit: Visit) -> tuple[str, str] | None:
     for event in visit.events:
         if event["name"] == "error":
             detail = event["detail"]
             said = f"The widget reports {detail['code']}: {detail['message']}"
-            return said, _led_away(calls, visit) or detail["remediation"]
+            return said, _led_away(visit) or detail["remediation"]
         if event["name"] == "token:none":
-            return _nobody(calls, visit)
+            return _nobody(visit)
     return None
 
 
-def _led_away(calls: Calls, visit: Visit) -> str:
+def _led_away(visit: Visit) -> str:
     """Recognise a call that was sent on to another origin, of which the widget is told nothing."""
-    led_to = origin(visit.led_to) if visit.token_calls else calls.target.origin
-    if led_to == calls.target.origin:
+    ours = visit.calls.target.origin
+    led_to = origin(visit.led_to) if visit.token_calls else ours
+    if led_to == ours:
         return ""
     return f"The call was sent on to {led_to}, where the browser may read nothing: answer it where it came to."
 
 
-def _nobody(calls: Calls, visit: Visit) -> tuple[str, str]:
-    kept, session = visit.cookies, calls.member
+def _nobody(visit: Visit) -> tuple[str, str]:
+    kept, session = visit.cookies, visit.calls.member
     for name in session.cookies:
         if name not in kept:
-            why, hint = _left_behind(calls, session.lines.get(name, ""))
+            why, hint = _left_behind(visit.calls.target, session.lines.get(name, ""))
             return f"The endpoint answers null: the browser does not send the cookie {name}, {why}.", hint
     hint = "It looks at something that differs between browsers and other programs, such as User-Agent or the address."
     return "The endpoint answers null to the browser, with the very cookies that the checker has.", hint
 
 
-def _left_behind(calls: Calls, line: str) -> tuple[str, str]:
+def _left_behind(target: Target, line: str) -> tuple[str, str]:
     """Say why a browser does not send a cookie, by the line that sets it (RFC 6265bis 5.6)."""
     _, *parts = (part.strip() for part in line.split(";"))
     attributes = {name.strip().lower(): value.strip() for name, _, value in (part.partition("=") for part in parts)}
-    target = calls.target
     if "secure" not in attributes and attributes.get("samesite", "").lower() == "none":
         return "since it is SameSite=None without Secure", "Set it with SameSite=Lax; None needs Secure."
     if "secure" not in attributes and line.startswith(("__Host-", "__Secure-")):

@@ -47,8 +47,8 @@ class Visit:
     """One person's visit: his cookies, his page, and our widget on it."""
 
     def __init__(self, calls: Calls, service: Service, browser: Browser) -> None:
-        self._calls = calls
-        self._service = service
+        self.calls = calls
+        self.service = service
         self.token_calls: list[Request] = []
         """The calls of the endpoint that the page made, oldest first."""
         self.complaints: list[str] = []
@@ -97,7 +97,7 @@ class Visit:
     @property
     def address(self) -> str:
         """The address at which the page is shown."""
-        target = self._calls.target
+        target = self.calls.target
         return target.page_url or target.page + EMPTY_PATH
 
     @property
@@ -120,14 +120,14 @@ class Visit:
     def stored(self) -> str | None:
         """The token that the widget keeps for the next page."""
         value: str | None = self.page.evaluate(
-            "(key) => localStorage.getItem(key)", MEMBER_TOKEN_PREFIX + self._calls.provider_id
+            "(key) => localStorage.getItem(key)", MEMBER_TOKEN_PREFIX + self.calls.provider_id
         )
         return value
 
     @property
     def cookies(self) -> dict[str, dict[str, Any]]:
         """The cookies that the browser sends to the endpoint, by name."""
-        return {str(cookie.get("name")): dict(cookie) for cookie in self._context.cookies(self._calls.target.url)}
+        return {str(cookie.get("name")): dict(cookie) for cookie in self._context.cookies(self.calls.target.url)}
 
     @property
     def exchanges(self) -> list[Exchange]:
@@ -154,7 +154,7 @@ class Visit:
     def keep(self) -> tuple[str, ...]:
         """Keep a screenshot and the trace, without secrets, and return their paths; once in a visit."""
         if self._kept is None:
-            live = self._calls.target.live
+            live = self.calls.target.live
             folder = live.results if live else Path()
             folder.mkdir(parents=True, exist_ok=True)
             screenshot, trace = folder / "page.png", folder / "trace.zip"
@@ -171,23 +171,23 @@ class Visit:
     # how it is done
 
     def _prepare(self) -> None:
-        target, session = self._calls.target, self._calls.member
+        target, session = self.calls.target, self.calls.member
         with suppress(PlaywrightError):  # older browsers do not guard this machine from the pages of others
             self._context.grant_permissions(["local-network-access"])
         given = {name: value for name, value in session.cookies.items() if name not in session.lines}
         self._context.add_cookies([{"name": name, "value": value, "url": target.url} for name, value in given.items()])
         headers = [*session.headers, *((name, session.filled(value)) for name, value in target.headers)]
         script = configuration(
-            self._service,
+            self.service,
             page=target.page,
             url=target.url,
-            provider_id=self._calls.provider_id,
+            provider_id=self.calls.provider_id,
             headers=[header for header in headers if header[0].lower() not in BROWSERS_OWN],
         )
         self._context.add_init_script(script)
         self._context.clock.install()
         self._context.route(lambda url: url.partition("#")[0] == self.address, self._answer)
-        self._context.route(lambda url: url.endswith("/sdk.js") and not url.startswith(self._service.url), _refuse)
+        self._context.route(lambda url: url.endswith("/sdk.js") and not url.startswith(self.service.url), _refuse)
         self._context.tracing.start(screenshots=True, snapshots=True)
 
     def _listen(self) -> None:
@@ -199,12 +199,12 @@ class Visit:
     def _show(self, go: Callable[[], object]) -> None:
         self._after = 0
         fetched = None
-        if self._calls.target.page_url is not None:
-            fetched = self._calls.fetch("the page, for the browser", self.address, self._calls.member)
+        if self.calls.target.page_url is not None:
+            fetched = self.calls.fetch("the page, for the browser", self.address, self.calls.member)
             if not fetched.succeeded:
                 led = f", to {fetched.location}" if fetched.redirected else ""
                 raise Unusable(f"{self.address} is answered {fetched.status or fetched.broken}{led}.", fetched)
-        self._document = document(fetched, self._service, self._calls.member.lines.values())
+        self._document = document(fetched, self.service, self.calls.member.lines.values())
         try:
             go()
         except PlaywrightError as error:
@@ -225,14 +225,14 @@ class Visit:
             route.continue_()
 
     def _note_request(self, request: Request) -> None:
-        if request.url == self._calls.target.url and request.method == "POST":
+        if request.url == self.calls.target.url and request.method == "POST":
             self.token_calls.append(request)
 
     def _note_end(self, request: Request) -> None:
         self._finished.add(request)
 
     def _note_failure(self, request: Request) -> None:
-        if request.url.startswith((self._service.url, self._calls.target.url)):
+        if request.url.startswith((self.service.url, self.calls.target.url)):
             self.complaints.append(f"{request.url}: {request.failure}")
 
     def _note_console(self, message: ConsoleMessage) -> None:
@@ -241,7 +241,7 @@ class Visit:
 
     @property
     def _secrets(self) -> list[str]:
-        target, session = self._calls.target, self._calls.member
+        target, session = self.calls.target, self.calls.member
         values = [*session.secrets, *([target.secret] if target.secret else [])]
         return [form for value in values for form in (value, quote(value, safe=""))]
 

@@ -1,0 +1,11 @@
+"""What holds where no option says otherwise."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+TIMEOUT: Final = 10.0
+"""Seconds in which an endpoint has to answer: as long as the widget waits."""
+RESULTS: Final = Path("check-results")
+"""Folder for traces and screenshots of failures."""

@@ -1,0 +1,62 @@
+"""The checker's rooms: imports go downwards only, in the order of docs/architecture.md."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import chatkey_e2e.gettoken
+
+PACKAGE = "chatkey_e2e.gettoken"
+ROOT = Path(chatkey_e2e.gettoken.__file__).parent
+PAGE = Path(__file__).parents[3] / "docs" / "architecture.md"
+MODULES = {
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+    for path in sorted(ROOT.rglob("*.py"))
+    if path != ROOT / "__init__.py"
+}
+
+
+def rows() -> list[list[str]]:
+    """Return what stands in each row of the table, topmost first; a room without its slash, a file without `.py`."""
+    section = PAGE.read_text().partition("## In the checker")[2].partition("\n## ")[0]
+    firsts = re.findall(r"^\| (`.+?`) \|", section, re.MULTILINE)
+    return [[name.removesuffix("/").removesuffix(".py") for name in re.findall(r"`(.+?)`", first)] for first in firsts]
+
+
+def imported(path: Path) -> Iterator[str]:
+    """Yield the modules of the checker that one of them imports: at its top, for its types, or in a function."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(PACKAGE):
+            assert node.module is not None
+            for name in node.names:
+                full = f"{node.module}.{name.name}".removeprefix(f"{PACKAGE}.")
+                yield full if full in MODULES else full.rpartition(".")[0]
+
+
+def test_every_room_and_every_file_beside_them_stands_in_the_table_once() -> None:
+    there = {name.partition(".")[0] for name in MODULES}
+
+    assert sorted(name for row in rows() for name in row) == sorted(there)
+
+
+def test_a_module_imports_what_stands_below_it_or_beside_it() -> None:
+    height = {room: number for number, row in enumerate(rows()) for room in row}
+
+    upwards = [
+        f"{name} imports {other}"
+        for name, path in MODULES.items()
+        for other in imported(path)
+        if height[other.partition(".")[0]] < height[name.partition(".")[0]]
+    ]
+
+    assert upwards == []
+
+
+def test_no_import_leads_back_to_where_it_began() -> None:
+    graph = {name: set(imported(path)) - {name} for name, path in MODULES.items()}
+
+    TopologicalSorter(graph).prepare()
