@@ -19,7 +19,7 @@ class Run:
     def __init__(self, calls: Calls, live: Live) -> None:
         self.calls = calls
         self.live = live
-        calls.before_pause = live.warm_up
+        calls.watcher = live
 
     def close(self) -> None:
         """End the live legs, which make calls, and then the calls."""

@@ -72,8 +72,6 @@ class Caller:
         self.waited = 0.0
         self.on_wait: Callable[[float, str], None] = lambda _seconds, _why: None
         """Is told of every declared wait before it begins."""
-        self.before_pause: Callable[[], None] = lambda: None
-        """Is called when time has to pass between two calls: what takes a while can be started meanwhile."""
         self._now = now
         self._sleep = sleep
         self.new_jkt = make_jkt

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Final
+from typing import Final, Protocol
 
 from chatkey_e2e.gettoken.calls import logins
 from chatkey_e2e.gettoken.calls.caller import Caller
@@ -21,8 +21,20 @@ APART: Final = 2.0
 PARALLEL: Final = 24
 
 
+class Watcher(Protocol):
+    """Hears of the moments at which what takes a while can be started."""
+
+    def token_given(self) -> None:
+        """The honest call has been given a token: the run goes on to its end."""
+
+    def pause_ahead(self) -> None:
+        """Time has to pass between two calls."""
+
+
 class Calls(Caller):
     """Everything that is asked of one endpoint in one run."""
+
+    watcher: Watcher | None = None
 
     # who calls
 
@@ -71,7 +83,10 @@ class Calls(Caller):
     @cached_property
     def first(self) -> Exchange:
         """The honest call."""
-        return self.ask("an honest call", self.member)
+        answer = self.ask("an honest call", self.member)
+        if answer.minted and self.watcher is not None:
+            self.watcher.token_given()
+        return answer
 
     @cached_property
     def second(self) -> Exchange:
@@ -153,7 +168,8 @@ class Calls(Caller):
         return self.ask(f"{seconds:g} s after the first, another jkt", self.member)
 
     def _let_time_pass(self) -> None:
-        self.before_pause()
+        if self.watcher is not None:
+            self.watcher.pause_ahead()
         missing = self.first.answered_at + APART - self._now()
         if missing > 0:
             self.wait(missing, "times are compared in whole seconds")

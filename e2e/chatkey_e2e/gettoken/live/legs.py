@@ -38,14 +38,15 @@ class Live:
         self._ending.callback(self._reference.close)
         self._ending.callback(self._wire.close)
 
-    def warm_up(self) -> None:
-        """Start what there will be use for: the reference server in the background, and the browser."""
-        wanted, secret = self._calls.target.live, self._calls.target.secret
-        if wanted is None:
-            return
-        if wanted.service_url is None and secret is not None and self._service is None:
+    def token_given(self) -> None:
+        """Start the reference server in the background, if there will be use for it: it takes a second or two."""
+        target = self._calls.target
+        if target.live and target.live.service_url is None and target.secret is not None and self._service is None:
             self._reference.begin()
-        if wanted.browser:
+
+    def pause_ahead(self) -> None:
+        """Start the browser, if there will be use for it: now, when time has to pass anyway."""
+        if self._calls.target.live and self._calls.target.live.browser:
             self._launched()
 
     def service(self) -> Service:

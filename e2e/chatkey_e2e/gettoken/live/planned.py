@@ -17,8 +17,11 @@ if TYPE_CHECKING:
 class PlannedLive(Live):
     """A service that says what a good one says, and a visit that goes as it should."""
 
-    def warm_up(self) -> None:
+    def token_given(self) -> None:
         """Start nothing: whatever is connected to is made up here."""
+
+    def pause_ahead(self) -> None:
+        """Start nothing."""
 
     def connect(self, key: Key) -> Outcome:
         """Say what a service says to this key."""
