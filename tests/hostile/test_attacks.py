@@ -84,7 +84,7 @@ def slowest_answer(service: Service, shop: Shop, until: threading.Event) -> floa
 
 def test_ten_frames_whose_last_member_repeats_stop_nobody(service: Service, shop: Shop) -> None:
     members = ",".join(f'"{number:x}":1' for number in range(7000))
-    frame = "{" + members + ',"0":1}'
+    frame = "{" + members + ',"z":1,"z":1}'
     over = threading.Event()
 
     def attack(_: int) -> str:

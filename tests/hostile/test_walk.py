@@ -55,7 +55,7 @@ def json_texts(size: int) -> dict[str, str]:
     """Return JSON objects of a size that a careless reader spends long on, by what they hold."""
     member = '"m":' + '"x"'
     return {
-        "one member that repeats at the end": filled('{"0":0,', lambda n: f'"{n + 1:x}":1', ',"0":1}', size),
+        "one member that repeats at the end": filled("{", lambda n: f'"{n:x}":1', ',"z":1,"z":1}', size),
         "one member that repeats throughout": filled("{", lambda _: member, "}", size),
         "two members in turn": filled("{", lambda n: f'"{n % 2}":1', "}", size),
         "objects in a row": filled('{"a":[', lambda _: '{"a":0,"a":0}', "]}", size),

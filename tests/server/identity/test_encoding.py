@@ -66,7 +66,7 @@ def test_a_member_that_repeats_costs_as_much_as_one_that_does_not() -> None:
             encoding.json_object(raw)
         return time.process_time() - started
 
-    assert min(spent("0") for _ in range(5)) < 10 * min(spent("other") for _ in range(5))
+    assert min(spent("1b57") for _ in range(5)) < 10 * min(spent("other") for _ in range(5))
 
 
 def test_the_first_member_that_repeats_is_the_one_named() -> None:
