@@ -10,6 +10,7 @@ import msgspec
 
 from chatkey_lab.guard import TOKEN_VARIABLE, check_token
 from chatkey_lab.hosts import is_loopback
+from chatkey_oauth.engine.addresses import WEB, is_uri
 from chatkey_oauth.engine.clients import Client, ClientError
 from chatkey_oauth.engine.people import SEEDED
 from chatkey_oauth.providers import NAMES, check_client
@@ -120,11 +121,7 @@ def check_addresses(option: str, general: str, by_provider: dict[str, str]) -> N
 
 def is_address(url: str) -> bool:
     """Tell whether paths can be appended to this: http or https, a host, nothing behind the path."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return False
-    return parts.scheme in {"http", "https"} and bool(parts.hostname) and not parts.query and not parts.fragment
+    return is_uri(url) and urlsplit(url).scheme in WEB and not {"?", "#"}.intersection(url)
 
 
 def check_provider(what: str, name: str) -> None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from typing import Annotated, Any, Literal
-from urllib.parse import urlsplit
 
 import msgspec
 
-from chatkey_lab.hosts import is_loopback
+from chatkey_oauth.engine.addresses import is_redirect_uri, leads_here
 
 Identifier = Annotated[str, msgspec.Meta(min_length=1, max_length=255, pattern=r"^[\x21-\x7e]+$")]
 
@@ -52,37 +51,23 @@ class Client(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     def leads_home(self, uri: str) -> bool:
         """Tell whether a redirect URI needs no registration, because it leads to this machine (RFC 8252 7.3)."""
-        if not self.any_loopback or not is_printable(uri):
-            return False
-        parts = urlsplit(uri)
-        return parts.scheme in {"http", "https"} and is_loopback(parts.hostname or "")
+        return self.any_loopback and is_redirect_uri(uri) and leads_here(uri)
 
 
 def check_redirect_uris(client: Client) -> None:
-    """Refuse a client without redirect URIs that are absolute, ASCII and without fragment (RFC 6749 3.1.2).
-
-    Raises `ClientError`.
-    """
+    """Refuse a client without redirect URIs, or with one that is none. Raises `ClientError`."""
     if not client.redirect_uris:
         raise ClientError(f"client {client.client_id!r} has no redirect_uris: give at least one")
     for uri in client.redirect_uris:
-        if not is_printable(uri) or not urlsplit(uri).scheme or "#" in uri:
-            raise ClientError(f"redirect_uris of {client.client_id!r}: {uri!r} is not an absolute URI without fragment")
+        if not is_redirect_uri(uri):
+            problem = "is not an absolute URI without fragment, user name, backslash or space (RFC 3986)"
+            raise ClientError(f"redirect_uris of {client.client_id!r}: {uri!r} {problem}")
 
 
 def check_nothing_signed(client: Client) -> None:
     """Refuse a client with what only an Apple application has. Raises `ClientError`."""
     if client.team_id or client.key_id or client.public_key:
         raise ClientError(f"team_id, key_id and public_key are for apple; {client.client_id!r} is of {client.provider}")
-
-
-def is_printable(uri: str) -> bool:
-    """Tell whether a URI consists of visible ASCII only, can stand in a header, and can be taken apart."""
-    try:
-        urlsplit(uri)
-    except ValueError:
-        return False
-    return uri.isascii() and uri.isprintable() and " " not in uri
 
 
 class Clients:

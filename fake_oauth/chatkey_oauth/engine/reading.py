@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from chatkey_oauth.engine.clients import is_printable
+from chatkey_oauth.engine.addresses import is_redirect_uri
 from chatkey_oauth.engine.grants import Challenge
 from chatkey_oauth.engine.refusals import SentBack, ShownToPerson
 from chatkey_oauth.engine.requests import AuthorizationRequest
@@ -49,7 +49,7 @@ def read_redirect_uri(provider: Dialect, client: Client, call: Call) -> str:
         return client.redirect_uris[0]
     if uri is None:
         raise ShownToPerson(400, "invalid_request", "Missing required parameter: redirect_uri.")
-    if not is_printable(uri) or not (client.leads_home(uri) or provider.redirect_allowed(client, uri)):
+    if not is_redirect_uri(uri) or not (client.leads_home(uri) or provider.redirect_allowed(client, uri)):
         raise provider.redirect_refused(client, call)
     return uri
 
@@ -76,7 +76,7 @@ def read_scopes(provider: Dialect, query: Mapping[str, str], redirect_uri: str) 
         raise fault(provider, query, redirect_uri, "invalid_scope", "Missing required parameter: scope.")
     scopes = split_scopes(asked)
     known = not provider.strict_scopes or provider.scopes.keys() >= set(scopes)
-    if not known or not all(map(is_printable, scopes)):
+    if not known or not all(map(is_visible, scopes)):
         description = "The requested scope is invalid, unknown, or malformed."
         raise fault(provider, query, redirect_uri, "invalid_scope", description)
     return scopes
@@ -85,6 +85,11 @@ def read_scopes(provider: Dialect, query: Mapping[str, str], redirect_uri: str) 
 def split_scopes(text: str) -> tuple[str, ...]:
     """Scopes separated by spaces, commas or plus signs, each once."""
     return tuple(dict.fromkeys(part for part in re.split(r"[ ,+]+", text) if part))
+
+
+def is_visible(scope: str) -> bool:
+    """Tell whether a scope consists of visible ASCII (RFC 6749 3.3), so that it can stand in a header."""
+    return scope.isascii() and scope.isprintable() and " " not in scope
 
 
 def read_challenge(provider: Dialect, client: Client, query: Mapping[str, str], redirect_uri: str) -> Challenge | None:

@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 import msgspec
 
 from chatkey_lab.hosts import is_loopback
+from chatkey_oauth.engine.addresses import is_redirect_uri
 from chatkey_oauth.engine.call import Call, Handler
-from chatkey_oauth.engine.clients import is_printable
 from chatkey_oauth.engine.dialect import say
 from chatkey_oauth.engine.flows import Leg
 from chatkey_oauth.engine.http import NO_STORE, Answer, encode, json_answer, text_answer
@@ -150,7 +150,7 @@ class Imitated(Provider):
     def redirect_allowed(self, client: Client, uri: str) -> bool:
         """Allow the registered address and anything below its path."""
         ports = self.on("loopback-ports")
-        return is_printable(uri) and any(
+        return is_redirect_uri(uri) and any(
             uri == registered or lies_below(uri, registered, any_port=ports) for registered in client.redirect_uris
         )
 
@@ -323,12 +323,12 @@ class Imitated(Provider):
 
 
 def lies_below(uri: str, registered: str, *, any_port: bool) -> bool:
-    """Tell whether a URI is at the same place as the registered one and has its path or one below it."""
+    """Tell whether a redirect URI is at the same place as the registered one and has its path or one below it."""
     asked, own = urlsplit(uri), urlsplit(registered)
     loopback = any_port and is_loopback(own.hostname or "")
     here, there = ((at.hostname if loopback else at.netloc) for at in (asked, own))
-    steps = re.split(r"[/\\]", asked.path.replace("%2e", ".").replace("%2E", "."))
-    if (asked.scheme, here) != (own.scheme, there) or "#" in uri or "@" in asked.netloc or ".." in steps:
+    steps = asked.path.replace("%2e", ".").replace("%2E", ".").split("/")
+    if (asked.scheme, here) != (own.scheme, there) or ".." in steps:
         return False
     return f"{asked.path.rstrip('/')}/".startswith(f"{own.path.rstrip('/')}/") and (loopback or asked.path != own.path)
 

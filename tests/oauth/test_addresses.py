@@ -1,0 +1,169 @@
+"""What is an address and where it leads: what browsers read otherwise than we do is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import pytest
+
+from chatkey_oauth.engine.addresses import is_redirect_uri, is_uri, leads_here
+from chatkey_oauth.engine.clients import Client, ClientError
+from chatkey_oauth.providers import NAMES, check_client
+from chatkey_oauth.settings import Settings, SettingsError
+
+if TYPE_CHECKING:
+    from tests.oauth.conftest import Visitor
+
+    Visit = Callable[[str], Visitor]
+
+AMBIGUOUS = [
+    "http://evil.test\\@127.0.0.1/",
+    "http://evil.test\\.localhost/",
+    "http://127.0.0.1\\@evil.test/",
+    "http:\\\\evil.test/",
+    "http:/\\evil.test/",
+    "http://evil.test@127.0.0.1/",
+    "http://user:password@localhost/",
+    "http://@localhost/",
+    "http://local host/",
+    "http://localhost/ ",
+    " http://localhost/",
+    "http://localhost/\t",
+    "http://evil.test\t@localhost/",
+    "http://localhost/\r\nset-cookie: a=b",
+    "http://localhost/\n",
+    "http://localhost/\0",
+    "http://localhost/\x7f",
+    "http://löcalhost/",
+    "http://localhost/%",
+    "http://localhost/%zz",
+    'http://localhost/"',
+    "http://localhost/<script>",
+    "http://[::1/",
+    "http:evil.test",
+    "http:/evil.test",
+    "http:///evil.test",
+    "https://",
+    "//localhost/",
+    "/callback",
+    "localhost",
+    "",
+]
+"""Texts that are no URIs, or that one reader takes apart otherwise than another."""
+
+HERE = [
+    "http://127.0.0.1/callback",
+    "https://localhost:3000/callback?a=b&c=%20",
+    "HTTP://LOCALHOST/",
+    "http://shop.localhost:8080/",
+    "http://a_b.localhost/",
+    "http://[::1]:9911/callback",
+    "http://127.8.9.1",
+]
+ELSEWHERE = [
+    "https://chat.example/callback",
+    "http://127.0.0.1.evil.test/",
+    "http://localhost.evil.test/",
+    "http://notlocalhost/",
+    "http://evil.test/127.0.0.1",
+    "http://evil.test/@127.0.0.1/",
+    "http://evil.test?@127.0.0.1/",
+    "http://evil.test%2f.localhost/",
+    "http://127.0.0.1:80:evil.test/",
+    "http://[::1%25evil.test]/",
+    "com.example.app:/callback",
+    "com.example.app://localhost/callback",
+]
+
+
+@pytest.mark.parametrize("text", AMBIGUOUS)
+def test_what_can_be_read_in_two_ways_is_no_address(text: str) -> None:
+    assert not is_uri(text)
+    assert not is_redirect_uri(text)
+    assert not leads_here(text)
+
+
+@pytest.mark.parametrize("uri", [*HERE, *ELSEWHERE])
+def test_a_uri_is_an_address(uri: str) -> None:
+    assert is_uri(uri)
+    assert is_redirect_uri(uri)
+
+
+@pytest.mark.parametrize("uri", HERE)
+def test_an_address_of_this_machine_leads_here(uri: str) -> None:
+    assert leads_here(uri)
+
+
+@pytest.mark.parametrize("uri", ELSEWHERE)
+def test_an_address_elsewhere_leads_elsewhere(uri: str) -> None:
+    assert not leads_here(uri)
+
+
+def test_nobody_is_sent_back_to_a_fragment() -> None:
+    assert is_uri("http://localhost/#a")
+    assert not is_redirect_uri("http://localhost/#a")
+
+
+@pytest.mark.parametrize("uri", [*AMBIGUOUS, "http://localhost/#a"])
+@pytest.mark.parametrize("provider", ["google", "apple"])
+def test_a_client_whose_redirect_uri_is_none_is_refused(provider: str, uri: str) -> None:
+    client = Client(provider=provider, client_id="ours", client_secret="s", redirect_uris=("https://a.example/", uri))
+
+    with pytest.raises(ClientError, match=r"redirect_uris of 'ours': .* is not an absolute URI without fragment"):
+        check_client(client)
+
+
+@pytest.mark.parametrize("uri", [*HERE, *ELSEWHERE])
+def test_a_client_with_a_redirect_uri_anywhere_is_registered(uri: str) -> None:
+    check_client(Client(provider="google", client_id="ours", client_secret="s", redirect_uris=(uri,)))
+
+
+@pytest.fixture
+def anywhere_here(visit: Visit) -> Callable[[str], Visitor]:
+    """A visit to a provider where every redirect URI on this machine is as good as registered."""
+
+    def make(name: str) -> Visitor:
+        visitor = visit(name)
+        known = visitor.fake.world.clients.get(name, "ours")
+        assert known is not None
+        changes: dict[str, Any] = {"redirect_uris": ("http://127.0.0.1/callback",), "any_loopback": True}
+        visitor.fake.world.clients.add(msgspec.structs.replace(known, **changes))
+        return visitor
+
+    return make
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("uri", [*AMBIGUOUS[:-1], *ELSEWHERE])
+def test_no_code_goes_where_a_browser_would_read_another_host(anywhere_here: Visit, name: str, uri: str) -> None:
+    answer = anywhere_here(name).decide(redirect_uri=uri)
+
+    location = dict(answer.headers).get("location", "http://127.0.0.1/callback?")
+    assert location.startswith("http://127.0.0.1/callback?")
+    assert "code=" not in location
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("uri", [uri for uri in HERE if "?" not in uri])
+def test_a_code_goes_to_any_address_of_this_machine(anywhere_here: Visit, name: str, uri: str) -> None:
+    answer = anywhere_here(name).decide(redirect_uri=uri)
+
+    location = dict(answer.headers)["location"]
+    assert location.startswith(f"{uri}?")
+    assert "code=" in location
+
+
+@pytest.mark.parametrize("uri", [*AMBIGUOUS[:-1], "http://a.example?", "http://a.example/#", "com.example:/"])
+@pytest.mark.parametrize("setting", ["browser_url", "server_url"])
+def test_a_base_address_that_is_none_is_refused(setting: str, uri: str) -> None:
+    settings: dict[str, Any] = {setting: uri}
+
+    with pytest.raises(SettingsError, match="is not an address"):
+        Settings(**settings)
+
+
+@pytest.mark.parametrize("uri", ["http://a.example", "https://a.example:8443/base/", "http://[::1]:9911"])
+def test_a_base_address_is_taken(uri: str) -> None:
+    assert Settings(browser_url=uri).for_browsers == uri.rstrip("/")
