@@ -9,7 +9,7 @@ import msgspec
 
 from chatkey_oauth.engine.addresses import is_redirect_uri, leads_here
 
-Identifier = Annotated[str, msgspec.Meta(min_length=1, max_length=255, pattern=r"^[\x21-\x7e]+$")]
+Identifier = Annotated[str, msgspec.Meta(min_length=1, max_length=255, pattern=r"^[\x21-\x7e]+(?!\n)$")]
 
 
 class ClientError(ValueError):

@@ -8,6 +8,8 @@ from urllib.parse import urlencode
 
 import msgspec
 
+from chatkey_oauth.engine.text import clean
+
 Message = MutableMapping[str, Any]
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -17,6 +19,7 @@ Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
 Headers = tuple[tuple[str, str], ...]
 
 NO_STORE: Final[Headers] = (("cache-control", "no-store"), ("pragma", "no-cache"))
+CONTROLS: Final = dict.fromkeys((*range(32), 127), " ")
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -40,9 +43,14 @@ async def send_answer(send: Send, answer: Answer, *, with_body: bool = True) -> 
 
 async def send_head(send: Send, answer: Answer) -> None:
     """Send the status and the headers of an answer."""
-    headers = [(name.encode("latin-1"), value.encode("latin-1", "replace")) for name, value in answer.headers]
+    headers = [(name.encode("latin-1"), header_bytes(value)) for name, value in answer.headers]
     headers.append((b"content-length", str(len(answer.body)).encode()))
     await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+
+
+def header_bytes(value: str) -> bytes:
+    """A header's value as it is sent, with spaces for control characters: a line end would begin another header."""
+    return (value if value.isprintable() else value.translate(CONTROLS)).encode("latin-1", "replace")
 
 
 def encode(params: Mapping[str, str]) -> str:
@@ -56,8 +64,8 @@ def json_answer(data: Any, status: int = 200, headers: Iterable[tuple[str, str]]
 
 
 def text_answer(text: str, status: int = 200, content_type: str = "text/plain") -> Answer:
-    """Answer with text."""
-    return Answer(status, text.encode(), (("content-type", f"{content_type}; charset=utf-8"),))
+    """Answer with text, whatever bytes it came from."""
+    return Answer(status, clean(text).encode(), (("content-type", f"{content_type}; charset=utf-8"),))
 
 
 def redirect(location: str) -> Answer:

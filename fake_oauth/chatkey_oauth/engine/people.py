@@ -6,7 +6,7 @@ from typing import Annotated, Final
 
 import msgspec
 
-Slug = Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9_-]{1,64}$")]
+Slug = Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9_-]{1,64}(?!\n)$")]
 
 
 class Person(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

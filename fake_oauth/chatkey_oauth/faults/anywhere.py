@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=600, description="How long it takes, in seconds.")]
 ErrorStatus = Annotated[int, msgspec.Meta(ge=400, le=599, description="The status.")]
 RetryAfter = Annotated[int, msgspec.Meta(ge=0, le=86400, description="When to come again, in seconds.")]
-ContentType = Annotated[str, msgspec.Meta(pattern=r"^[\x21-\x7e ]{1,100}$", description="The content type.")]
+ContentType = Annotated[str, msgspec.Meta(pattern=r"^[\x21-\x7e ]{1,100}(?!\n)$", description="The content type.")]
 Megabytes = Annotated[int, msgspec.Meta(ge=1, le=64, description="The size of the answer, in MB.")]
-Address = Annotated[str, msgspec.Meta(pattern=r"^https?://[\x21-\x7e]{1,500}$", description="Where to.")]
+Address = Annotated[str, msgspec.Meta(pattern=r"^https?://[\x21-\x7e]{1,500}(?!\n)$", description="Where to.")]
 
 BROKEN_JSON = b'{"error": "server_error", "error_descr'
 

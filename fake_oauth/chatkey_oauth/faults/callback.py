@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from chatkey_oauth.engine.requests import Callback
     from chatkey_oauth.faults.moment import Moment
 
-ErrorCode = Annotated[str, msgspec.Meta(pattern=r"^[\x20-\x7e]{1,100}$", description="The value of `error`.")]
-Issuer = Annotated[str, msgspec.Meta(pattern=r"^[\x21-\x7e]{1,300}$", description="The value of `iss`.")]
+ErrorCode = Annotated[str, msgspec.Meta(pattern=r"^[\x20-\x7e]{1,100}(?!\n)$", description="The value of `error`.")]
+Issuer = Annotated[str, msgspec.Meta(pattern=r"^[\x21-\x7e]{1,300}(?!\n)$", description="The value of `iss`.")]
 State = Annotated[
     str | None, msgspec.Meta(description="The value of `state`; that of the client's newest other flow by default.")
 ]

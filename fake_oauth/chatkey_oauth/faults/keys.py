@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from chatkey_oauth.engine.http import Answer
     from chatkey_oauth.faults.moment import Moment
 
-Issuer = Annotated[str, msgspec.Meta(pattern=r"^[\x21-\x7e]{1,300}$", description="The value of `issuer`.")]
+Issuer = Annotated[str, msgspec.Meta(pattern=r"^[\x21-\x7e]{1,300}(?!\n)$", description="The value of `issuer`.")]
 
 
 class KeysFault(Fault):
