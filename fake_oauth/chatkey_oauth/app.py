@@ -71,13 +71,14 @@ def call_of(scope: Scope, body: bytes) -> Call:
 
 async def read_body(receive: Receive) -> bytes | None:
     """Read a body; None when it is longer than `BODY_BYTES`."""
-    body, more = b"", True
+    body, more = bytearray(), True
     while more and len(body) <= BODY_BYTES:
         message = await receive()
         if message["type"] != "http.request":
             break
-        body, more = body + message["body"], message["more_body"]
-    return body if len(body) <= BODY_BYTES else None
+        body += message["body"]
+        more = message["more_body"]
+    return bytes(body) if len(body) <= BODY_BYTES else None
 
 
 async def live(receive: Receive, send: Send) -> None:

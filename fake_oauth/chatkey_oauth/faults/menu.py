@@ -52,7 +52,7 @@ def arm_chosen(faults: Faults, flow_id: str | None, call: Call) -> None:
     """Arm what a person ticked, once, for this very flow. Raises `ShownToPerson`."""
     if flow_id is None:
         return
-    for name in [value for field, value in call.form_pairs if field == FIELD]:
+    for name in dict.fromkeys(value for field, value in call.form_pairs if field == FIELD):
         try:
             faults.arm(Order(fault=name, scope=Scope(flow=flow_id)))
         except FaultError as error:

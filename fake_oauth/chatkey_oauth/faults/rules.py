@@ -209,8 +209,10 @@ class Faults:
             raise FaultError(f"scope.{given[0]}", f"{why}. Scope {order.fault} to a provider.")
 
     def _forget_old(self) -> None:
-        for rule_id in [rule_id for rule_id in self._armed if self._rules.get(rule_id) is None]:
-            del self._armed[rule_id]
+        """Disarm the oldest rule if it was forgotten for the newest; both are kept in the order of their arming."""
+        oldest = next(iter(self._armed))
+        if self._rules.get(oldest) is None:
+            del self._armed[oldest]
 
 
 def describe(kind: type[Fault]) -> FaultInfo:

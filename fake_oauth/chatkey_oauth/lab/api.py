@@ -13,7 +13,7 @@ from chatkey_oauth.lab.faults import fault_handlers
 from chatkey_oauth.lab.flows import flow_handlers
 from chatkey_oauth.lab.parameters import only_known_parameters
 from chatkey_oauth.lab.providers import provider_handlers
-from chatkey_oauth.lab.refusals import LabRefused, http_refused, refused
+from chatkey_oauth.lab.refusals import LabRefused, http_refused, refused, too_deep
 from chatkey_oauth.lab.registry import client_handlers, people_handlers
 from chatkey_oauth.lab.requests import requests_handler
 from chatkey_oauth.lab.world import world_handlers
@@ -40,5 +40,5 @@ def control_app(fake: Fake) -> Litestar:
             title="chatkey fake OAuth: lab", version="1", path="/schema", render_plugins=[JsonRenderPlugin()]
         ),
         logging_config=None,
-        exception_handlers={LabRefused: refused, HTTPException: http_refused},
+        exception_handlers={LabRefused: refused, HTTPException: http_refused, RecursionError: too_deep},
     )

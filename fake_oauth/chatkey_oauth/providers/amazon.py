@@ -115,7 +115,7 @@ class Imitated(Provider):
         """The scopes that `scope_data` calls voluntary."""
         try:
             data = msgspec.json.decode(request.query.get("scope_data", "{}"), type=dict[str, Voluntary])
-        except (msgspec.MsgspecError, UnicodeEncodeError):
+        except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
             return frozenset()
         return frozenset(scope for scope, asked in data.items() if not asked.essential)
 

@@ -100,6 +100,8 @@ def decode(part: str, kind: type[T], name: str) -> T:
         return msgspec.json.decode(unbase64url(part, name), type=kind)
     except msgspec.MsgspecError as error:
         raise BadSecret(f"its {name}: {error}") from None
+    except RecursionError:
+        raise BadSecret(f"its {name} is nested too deeply") from None
 
 
 def unbase64url(part: str, name: str) -> bytes:

@@ -303,7 +303,8 @@ class Imitated(Provider):
         """What was granted and what declined, when `return_scopes` asks for it."""
         if request.query.get("return_scopes") != "true" or not self.on("granted-scopes"):
             return {}
-        declined = [scope for scope in request.scopes if scope not in grant.scopes]
+        granted = frozenset(grant.scopes)
+        declined = [scope for scope in request.scopes if scope not in granted]
         return {"granted_scopes": ",".join(grant.scopes), "denied_scopes": ",".join(declined)}
 
     def new_code(self) -> str:
