@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from chatkey_lab.hosts import is_loopback
 
 WEB: Final = frozenset({"http", "https"})
-URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?:[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+")
+URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?:[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=-]++|%[0-9A-Fa-f]{2})++")
 """Nothing but the characters of RFC 3986: browsers take a backslash for a slash and leave out white space, `urlsplit`
 does not."""
 HOST_AND_PORT: Final = re.compile(r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d*)?")
