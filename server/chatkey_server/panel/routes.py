@@ -8,11 +8,13 @@ import structlog
 from litestar import Request, Response, Router, WebSocket, get, post, websocket
 from litestar.response import Redirect
 
+from chatkey_protocol.codes import Code
 from chatkey_server.chat.service import Chat
 from chatkey_server.identity.errors import Refused
 from chatkey_server.panel import pages, sessions
 from chatkey_server.panel.live import AgentSession
 from chatkey_server.panel.sessions import LAB_AGENT, PATH, check_origin
+from chatkey_server.public.parameters import form_body, read_pairs
 from chatkey_server.storage.agents import check_agent
 
 if TYPE_CHECKING:
@@ -51,11 +53,10 @@ def _pages(services: Services) -> list[ControllerRouterHandler]:
         try:
             check_origin(request, settings)
             services.rates.agent_sign_ins.check(request.scope)
+            username, password = await _credentials(request, most=settings.limits.body_bytes)
         except Refused as refused:
             return sign_in_page(refused.message, status_code=refused.meaning.status)
-        form = await request.form()
-        username, password = form.get("username"), form.get("password")
-        agent = await check_agent(username, password) if username and password else None
+        agent = await check_agent(username, password)
         if agent is None:
             log.info("agent.refused")
             return sign_in_page("This name and password do not belong together.", status_code=401)
@@ -70,6 +71,17 @@ def _pages(services: Services) -> list[ControllerRouterHandler]:
         return Redirect(PATH, status_code=303)
 
     return [panel, sign_in, sign_out]
+
+
+async def _credentials(request: PanelRequest, most: int) -> tuple[str, str]:
+    """Return the name and the password of a sign-in form."""
+    form = read_pairs(await form_body(request), "username", "password", most=most)
+    for member in ("username", "password"):
+        if member not in form:
+            raise Refused(
+                Code.PARAMETER_MISSING, f"The form came without its {member}; fill it in here.", member=member
+            )
+    return form["username"], form["password"]
 
 
 def _lab_sign_in(services: Services) -> ControllerRouterHandler:

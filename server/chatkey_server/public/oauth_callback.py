@@ -16,7 +16,7 @@ from chatkey_server.public import popup_page, popup_words
 from chatkey_server.public.answers import Answer
 from chatkey_server.public.documentation import operation, pages
 from chatkey_server.public.opener import Opener
-from chatkey_server.public.parameters import read_pairs
+from chatkey_server.public.parameters import form_body, read_pairs
 from chatkey_server.public.paths import READ, route_path
 from chatkey_server.public.social_login import application_of, redirect_uri
 from chatkey_server.settings import SocialAddress
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from chatkey_server.storage.providers import ProviderView
     from chatkey_server.storage.tables import ChatCustomer
 
-FORM: Final = "application/x-www-form-urlencoded"
 ERRORS: Final = frozenset({"error", "error_code", "error_reason"})
 PARAMETERS: Final = ("state", "code", "iss", *ERRORS)
 CANCEL_WORDS: Final = frozenset({"access_denied", "user_denied", "user_cancelled_authorize", "denied"})
@@ -86,13 +85,7 @@ async def _parameters(request: Request[Any, Any, Any], social: SocialProvider, m
     """Read the query and, of a POST, the form with it: what stands in both is as repeated as what stands twice."""
     pairs = request.scope["query_string"]
     if request.method == "POST":
-        if request.content_type[0] != FORM:
-            raise Refused(
-                Code.MEDIA_TYPE_UNSUPPORTED,
-                f"A social provider posts to this address as {FORM}.",
-                member="Content-Type",
-            )
-        pairs += b"&" + await request.body()
+        pairs += b"&" + await form_body(request)
     return read_pairs(pairs, *PARAMETERS, *social.callback_extras, most=most)
 
 

@@ -1,16 +1,18 @@
-"""Query parameters, read strictly: each at most once, every refusal names its parameter."""
+"""Query parameters and forms, read strictly: each member at most once, every refusal names it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl
 
 from chatkey_protocol.codes import Code
 from chatkey_server.identity.errors import Refused
 
 if TYPE_CHECKING:
+    from litestar import Request
     from litestar.types import Scope
 
+FORM: Final = "application/x-www-form-urlencoded"
 MAX_PARAMETERS: Final = 32
 
 
@@ -21,6 +23,15 @@ def read_query(scope: Scope, *names: str, most: int) -> dict[str, str]:
     than `most` bytes or with too many members.
     """
     return read_pairs(scope["query_string"], *names, most=most)
+
+
+async def form_body(request: Request[Any, Any, Any]) -> bytes:
+    """Return a form as it was posted, for `read_pairs`; refuses any other kind of body."""
+    if request.content_type[0] != FORM:
+        raise Refused(
+            Code.MEDIA_TYPE_UNSUPPORTED, f"A form is posted to this address, as {FORM}.", member="Content-Type"
+        )
+    return await request.body()
 
 
 def read_pairs(query: bytes, *names: str, most: int) -> dict[str, str]:

@@ -234,3 +234,15 @@ async def test_unknown_lab_paths_and_methods_answer_like_all_others(lab: ServerC
     assert (unknown.status_code, unknown.json()["error"]["code"]) == (404, "not_found")
     assert (wrong.status_code, wrong.json()["error"]["code"]) == (405, "method_not_allowed")
     assert "POST" in wrong.headers["allow"]
+
+
+async def test_a_reset_lets_agents_sign_in_again_who_tried_too_often(lab: ServerClient) -> None:
+    async def try_to_sign_in() -> int:
+        form = {"username": "adam", "password": ""}
+        answer = await lab.post("/agent/sign-in", data=form, headers={"Origin": "http://localhost:8800"})
+        return answer.status_code
+
+    before = [await try_to_sign_in() for _ in range(11)]
+    await data_of(lab, "POST", "/lab/reset")
+
+    assert (before[-1], await try_to_sign_in()) == (429, 401)

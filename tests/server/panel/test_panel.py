@@ -117,6 +117,47 @@ class TestSigningIn:
         clock.advance(60)
         assert (await sign_in(eve)).status_code == 303
 
+    @pytest.mark.parametrize(
+        ("form", "status", "words"),
+        [
+            (b"username=eve&username=adam&password=correct", 400, "The parameter username is given more than once"),
+            (b"username=eve&password=a&password=b", 400, "The parameter password is given more than once"),
+            (b"username=eve", 400, "without its password"),
+            (b"password=correct", 400, "without its username"),
+            (b"", 400, "without its username"),
+            (b"&" * 40 + b"username=eve", 400, "more than 32 parameters"),
+            (b"username=eve&password=%FF%00", 401, "do not belong together"),
+        ],
+    )
+    async def test_a_form_that_can_be_read_in_two_ways_or_is_not_whole_is_refused_on_the_page(
+        self, eve: Fixture, form: bytes, status: int, words: str
+    ) -> None:
+        headers = {**SAME_ORIGIN, "Content-Type": "application/x-www-form-urlencoded"}
+
+        answer = await eve.post("/agent/sign-in", content=form, headers=headers)
+
+        assert answer.status_code == status
+        assert words in answer.text
+        assert 'name="password"' in answer.text
+        assert "set-cookie" not in answer.headers
+
+    @pytest.mark.parametrize(
+        "body",
+        [
+            {"files": {"username": ("eve", b"eve"), "password": ("p", PASSWORD.encode())}},
+            {"data": {"username": "eve"}, "files": {"password": ("p", PASSWORD.encode())}},
+            {"json": {"username": "eve", "password": PASSWORD}},
+            {"content": f"username=eve&password={PASSWORD}".encode()},
+        ],
+        ids=["multipart", "multipart with a field", "json", "of no kind"],
+    )
+    async def test_a_form_comes_as_pages_send_it_and_in_no_other_way(self, eve: Fixture, body: dict[str, Any]) -> None:
+        answer = await eve.post("/agent/sign-in", headers=SAME_ORIGIN, **body)
+
+        assert answer.status_code == 415
+        assert "application/x-www-form-urlencoded" in answer.text
+        assert "set-cookie" not in answer.headers
+
     async def test_signing_out_ends_it(self, eve: Fixture) -> None:
         await sign_in(eve)
 
