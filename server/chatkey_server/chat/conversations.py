@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 from uuid import UUID
 
+from piccolo.columns import Column
 from piccolo.columns.combination import And
 from piccolo.custom_types import Combinable
 
@@ -72,8 +73,13 @@ async def lock(conversation: UUID) -> Locked:
     """Hold a conversation by its id; refuses with `not_found`. Inside a transaction only."""
     held = await _lock(Conversation.id == conversation)
     if held is None:
-        raise Refused(Code.NOT_FOUND, "There is no such conversation.", member="conversation")
+        raise unknown()
     return held
+
+
+def unknown() -> Refused:
+    """Refuse what is asked of a conversation that is not there."""
+    return Refused(Code.NOT_FOUND, "There is no such conversation.", member="conversation")
 
 
 async def lock_begun(identity: SocketIdentity) -> Locked | None:
@@ -99,11 +105,30 @@ async def append(conversation: Locked, draft: Draft, now: float) -> Stored:
             sent_at=sent_at,
         )
     )
-    await Conversation.update({Conversation.last_seq: seq, Conversation.last_at: sent_at}).where(
-        Conversation.id == conversation.id
-    )
+    changes: dict[Column | str, object] = {
+        Conversation.last_seq: seq,
+        Conversation.last_at: sent_at,
+        Conversation.waiting: draft.sender == "customer",
+    }
+    if draft.sender == "agent":
+        changes[Conversation.answered_by] = draft.name
+    await Conversation.update(changes).where(Conversation.id == conversation.id)
     entry = Entry(id=draft.id, seq=seq, sender=draft.sender, name=draft.name, body=draft.body, sent_at=sent_at)
     return Stored(entry, fresh=True)
+
+
+async def note_call(conversation: UUID, now: float) -> None:
+    """Note that the person calls, so that agents find the conversation above others and among those that wait."""
+    await Conversation.update({Conversation.last_at: int(now), Conversation.waiting: True}).where(
+        Conversation.id == conversation
+    )
+
+
+async def note_agent(conversation: UUID, agent: str) -> None:
+    """Note who took or ended the person's call."""
+    await Conversation.update({Conversation.answered_by: agent, Conversation.waiting: False}).where(
+        Conversation.id == conversation
+    )
 
 
 async def begun(identity: SocketIdentity) -> Begun | None:

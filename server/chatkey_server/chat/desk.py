@@ -1,17 +1,63 @@
-"""What agents see: the conversations of the service, newest first, and the messages of one."""
+"""What agents see: the conversations of their businesses, newest first, and the messages of one (D-21)."""
 
 from __future__ import annotations
 
-from typing import Any, Final, TypedDict
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypedDict
 from uuid import UUID
+
+import msgspec
+from piccolo.columns import Varchar
+from piccolo.columns.combination import Or, Where, WhereRaw
 
 from chatkey_protocol.frames import CallState, Entry
 from chatkey_server.chat import conversations, entries
 from chatkey_server.storage.engine import snapshot
 from chatkey_server.storage.tables import Call, Conversation, Message, Provider
+from chatkey_server.storage.text import containing
 
-MOST: Final = 200
-"""How many conversations are listed."""
+if TYPE_CHECKING:
+    from piccolo.query.methods.select import Select
+
+    from chatkey_server.storage.agent_sessions import SignedIn
+
+NO_NUL: Final = r"\A[^\0]*\Z"
+"""Text a database can be asked about."""
+PAGE: Final = 50
+"""How many conversations are listed at once."""
+MOST_PROVIDERS: Final = 200
+QUERY_CHARS: Final = 100
+
+FOUND: Final = """(
+    lower(conversation.uid) LIKE {} ESCAPE '!'
+    OR conversation.customer IN (SELECT id FROM chat_customer WHERE folded LIKE {} ESCAPE '!')
+)"""
+"""A visitor is found by the uid, which is ASCII; a member by uid, name and e-mail."""
+
+
+class Filter(msgspec.Struct, frozen=True):
+    """Which conversations are wanted: those that are everything that is asked for.
+
+    `members` are those of people who logged in, `waiting` those in which an agent has done nothing since the person
+    wrote or called, `mine` those in which this agent was the last to answer. `query` is looked for in name, e-mail and
+    uid.
+    """
+
+    provider: Annotated[str, msgspec.Meta(max_length=64, pattern=NO_NUL)] | None = None
+    members: bool = False
+    waiting: bool = False
+    mine: bool = False
+    query: Annotated[str, msgspec.Meta(max_length=QUERY_CHARS, pattern=NO_NUL)] = ""
+
+
+EVERYTHING: Final = Filter()
+
+
+class Place(msgspec.Struct, frozen=True):
+    """A conversation's place in the list, by what the list is ordered by."""
+
+    last_at: Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+    id: UUID
 
 
 class CallSummary(TypedDict):
@@ -36,6 +82,13 @@ class Summary(TypedDict):
     call: CallSummary | None
 
 
+class Listed(TypedDict):
+    """Conversations, newest first, and whether there are more below the last of them."""
+
+    items: list[Summary]
+    more: bool
+
+
 class ProviderName(TypedDict):
     """A provider one can choose in the filter."""
 
@@ -50,15 +103,43 @@ class Thread(TypedDict):
     more: bool
 
 
-async def providers() -> list[ProviderName]:
-    """Return the providers of the service, by name."""
+async def providers(agent: SignedIn) -> list[ProviderName]:
+    """Return the providers the agent answers for, by name."""
+    query = Provider.select(Provider.id, Provider.name)
+    if agent.providers is not None:
+        query = query.where(_one_of(Provider.id, agent.providers))
     async with snapshot():
-        rows = await Provider.select(Provider.id, Provider.name).order_by(Provider.name).limit(MOST)
+        rows = await query.order_by(Provider.name).limit(MOST_PROVIDERS)
     return [ProviderName(id=row["id"], name=row["name"]) for row in rows]
 
 
-async def overview(provider: str | None = None) -> list[Summary]:
-    """Return the conversations in which something was said last, of one provider or of all."""
+async def overview(agent: SignedIn, wanted: Filter = EVERYTHING, before: Place | None = None) -> Listed:
+    """Return those of the agent's conversations in which somebody wrote or called last, below a place in the list."""
+    query = _matching(agent, wanted)
+    if before is not None:
+        below = Or(Conversation.last_at < before.last_at, Conversation.id < before.id)
+        query = query.where(Conversation.last_at <= before.last_at, below)
+    async with snapshot():
+        rows = await query.order_by(Conversation.last_at, Conversation.id, ascending=False).limit(PAGE + 1)
+        shown = rows[:PAGE]
+        ids = [row["id"] for row in shown]
+        last = await _last_messages(ids) if ids else {}
+        calls = await _open_calls(ids) if ids else {}
+    items = [_summary(row, last.get(row["id"]), calls.get(row["id"])) for row in shown]
+    return Listed(items=items, more=len(rows) > PAGE)
+
+
+async def thread(agent: SignedIn, conversation: UUID, before: int | None = None) -> Thread:
+    """Return the newest messages of a conversation below `before`; refuses with `not_found` what is not the agent's."""
+    async with snapshot():
+        found = await Conversation.select(Conversation.provider).where(Conversation.id == conversation).first()
+        if found is None or not agent.answers_for(found["provider"]):
+            raise conversations.unknown()
+        messages, more = await conversations.page(conversation, before, entries.ENTRIES)
+    return Thread(messages=messages, more=more)
+
+
+def _matching(agent: SignedIn, wanted: Filter) -> Select[Conversation]:
     customer = Conversation.customer._
     query = Conversation.select(
         Conversation.id,
@@ -70,21 +151,24 @@ async def overview(provider: str | None = None) -> list[Summary]:
         customer.email.as_alias("email"),
         customer.auth_provider.as_alias("auth_provider"),
     )
-    if provider is not None:
-        query = query.where(Conversation.provider == provider)
-    async with snapshot():
-        rows = await query.order_by(Conversation.last_at, ascending=False).limit(MOST)
-        ids = [row["id"] for row in rows]
-        last = await _last_messages(ids) if ids else {}
-        calls = await _open_calls(ids) if ids else {}
-    return [_summary(row, last.get(row["id"]), calls.get(row["id"])) for row in rows]
+    if agent.providers is not None:
+        query = query.where(_one_of(Conversation.provider, agent.providers))
+    if wanted.provider is not None:
+        query = query.where(Conversation.provider == wanted.provider)
+    if wanted.members:  # this and the next are written as their indexes are, or SQLite would not see that they fit
+        query = query.where(WhereRaw("conversation.login <> 'visitor'"))
+    if wanted.waiting:
+        query = query.where(WhereRaw("conversation.waiting"))
+    if wanted.mine:
+        query = query.where(Conversation.answered_by == agent.name)
+    if wanted.query:
+        pattern = containing(wanted.query)
+        query = query.where(WhereRaw(FOUND, pattern, pattern))
+    return query
 
 
-async def thread(conversation: UUID, before: int | None = None) -> Thread:
-    """Return the newest messages of a conversation below `before`."""
-    async with snapshot():
-        messages, more = await conversations.page(conversation, before, entries.ENTRIES)
-    return Thread(messages=messages, more=more)
+def _one_of(column: Varchar, providers: Collection[str]) -> Where:
+    return column.is_in([*providers, ""])  # Piccolo takes no empty list; no id is empty
 
 
 async def _last_messages(ids: list[UUID]) -> dict[UUID, Entry]:

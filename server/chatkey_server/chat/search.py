@@ -7,7 +7,6 @@ index too, as three letters before its text, so that other people's messages cos
 
 from __future__ import annotations
 
-import unicodedata
 from typing import Final
 from uuid import UUID
 
@@ -16,13 +15,11 @@ from piccolo.columns.combination import WhereRaw
 from chatkey_protocol.frames import Entry
 from chatkey_server.chat.entries import ENTRIES, ENTRY, in_order
 from chatkey_server.storage.tables import Message
+from chatkey_server.storage.text import fold
 
 NEWEST: Final = 5000
 """How many messages are looked through without the index: what is said often is found there, and so are one or two
 letters, for which there is no index."""
-
-MOST_MARKS: Final = 30
-"""How many combining marks in a row count; to put them in order takes time squared (UAX 15, 13)."""
 
 _GRAM: Final = 3
 _PRIVATE_USE: Final = 0xF0000
@@ -44,11 +41,6 @@ _INDEXED: Final = {
         ORDER BY seq DESC LIMIT {}
     """,
 }
-
-
-def fold(text: str) -> str:
-    """Return a text as it is searched: letter case and the spelling of accents do not count."""
-    return unicodedata.normalize("NFC", text if text.isascii() else _with_few_marks(text)).casefold()
 
 
 def searchable(conversation: UUID, body: str) -> str:
@@ -95,13 +87,3 @@ def _scope(conversation: UUID) -> str:
     """Return three letters of private use for a conversation. Two may share them: what is found is looked at."""
     places = range(0, _GRAM * _SCOPE_BITS, _SCOPE_BITS)
     return "".join(chr(_PRIVATE_USE + (conversation.int >> place) % 2**_SCOPE_BITS) for place in places)
-
-
-def _with_few_marks(text: str) -> str:
-    kept: list[str] = []
-    marks = 0
-    for character in text:
-        marks = marks + 1 if unicodedata.combining(character) else 0
-        if marks <= MOST_MARKS:
-            kept.append(character)
-    return "".join(kept)

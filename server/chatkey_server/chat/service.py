@@ -17,6 +17,7 @@ from chatkey_server.chat.conversations import Draft, Locked, Stored
 from chatkey_server.chat.customers import customer_of
 from chatkey_server.chat.events import AGENTS, customer_channel, publish
 from chatkey_server.identity.errors import Refused
+from chatkey_server.storage import agent_sessions
 from chatkey_server.storage.engine import snapshot, transaction
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from chatkey_server.identity.tokens import SocketIdentity
     from chatkey_server.limits.rates import Rates
     from chatkey_server.settings import Limits
+    from chatkey_server.storage.agent_sessions import SignedIn
 
 SYSTEM: Final = ""
 """The source of an event that no socket caused."""
@@ -61,12 +63,12 @@ class Chat:
         self._tell_message(conversation, stored, source)
         return stored.entry
 
-    async def answer(self, conversation: UUID, message_id: str, body: str, *, agent: str) -> Entry:
+    async def answer(self, conversation: UUID, message_id: str, body: str, *, agent: SignedIn) -> Entry:
         """Store an agent's message once per id, and return it with its number."""
         self._check_body(body)
         async with transaction():
-            held = await conversations.lock(conversation)
-            stored = await conversations.append(held, Draft(message_id, "agent", agent, body), self._now())
+            held = await self._agents(agent, conversation)
+            stored = await conversations.append(held, Draft(message_id, "agent", agent.name, body), self._now())
         self._tell_message(held, stored, SYSTEM)
         return stored.entry
 
@@ -98,6 +100,8 @@ class Chat:
         async with self._stored(identity, address, 0):
             conversation = await self._own(identity, name)
             changed = await calls.ring(conversation.id, self._now())
+            if changed.fresh:
+                await conversations.note_call(conversation.id, self._now())
         self._callers.add(_channel(conversation))
         self._tell_call(conversation, changed, source)
         return changed.event
@@ -112,19 +116,21 @@ class Chat:
         self._tell_call(conversation, changed, source)
         return changed.event
 
-    async def take_call(self, conversation: UUID) -> CallEvent:
+    async def take_call(self, conversation: UUID, *, agent: SignedIn) -> CallEvent:
         """Accept the call of a conversation, as an agent; refuses with `call_unknown`."""
         async with transaction():
-            held = await conversations.lock(conversation)
+            held = await self._agents(agent, conversation)
             changed = await calls.accept(held.id, self._now())
+            await conversations.note_agent(held.id, agent.name)
         self._tell_call(held, changed, SYSTEM)
         return changed.event
 
-    async def end_call(self, conversation: UUID) -> CallEvent:
+    async def end_call(self, conversation: UUID, *, agent: SignedIn) -> CallEvent:
         """End the call of a conversation, as an agent; refuses with `call_unknown`."""
         async with transaction():
-            held = await conversations.lock(conversation)
+            held = await self._agents(agent, conversation)
             changed = await calls.end(held.id, self._now())
+            await conversations.note_agent(held.id, agent.name)
         self._tell_call(held, changed, SYSTEM)
         return changed.event
 
@@ -148,6 +154,14 @@ class Chat:
             async with transaction():
                 yield
 
+    async def _agents(self, agent: SignedIn, conversation: UUID) -> Locked:
+        """Hold a conversation for an agent who is signed in and answers for its business; any other is not there."""
+        await agent_sessions.confirm(agent, self._now())
+        held = await conversations.lock(conversation)
+        if not agent.answers_for(held.provider):
+            raise conversations.unknown()
+        return held
+
     async def _own(self, identity: SocketIdentity, name: str | None) -> Locked:
         now = self._now()
         return await conversations.lock_own(identity, await customer_of(identity, name, now), now)
@@ -158,7 +172,7 @@ class Chat:
         entry = stored.entry
         publish(self._hub, _channel(conversation), MessageEvent(type="message", **entry), source)
         told = {"type": "message", "conversation": str(conversation.id), "message": entry}
-        publish(self._hub, AGENTS, told)
+        publish(self._hub, AGENTS, told, provider=conversation.provider)
 
     def _tell_call(self, conversation: Locked, changed: calls.Changed, source: str) -> None:
         if changed.event["state"] == "ended":
@@ -166,7 +180,8 @@ class Chat:
         if not changed.fresh:
             return
         publish(self._hub, _channel(conversation), changed.event, source)
-        publish(self._hub, AGENTS, {**changed.event, "conversation": str(conversation.id)})
+        told = {**changed.event, "conversation": str(conversation.id)}
+        publish(self._hub, AGENTS, told, provider=conversation.provider)
 
     def _shown_name(self, identity: SocketIdentity, name: str | None) -> str | None:
         if name is not None:

@@ -30,7 +30,7 @@ def add(name: str) -> None:
 @click.argument("name")
 def passwd(name: str) -> None:
     """Give an administrator another password, and sign them out everywhere."""
-    asyncio.run(_administer(partial(accounts.set_password, name, read_secret("Password"))))
+    asyncio.run(_administer(partial(accounts.set_password, Administrator, name, read_secret("Password"))))
     click.echo(f"Administrator {name} has a new password, and is signed out everywhere.")
 
 
@@ -38,7 +38,7 @@ def passwd(name: str) -> None:
 @click.argument("name")
 def remove(name: str) -> None:
     """Remove an administrator, who is signed out everywhere."""
-    asyncio.run(_administer(partial(accounts.remove, name)))
+    asyncio.run(_administer(partial(accounts.remove, Administrator, name)))
     click.echo(f"{name} is no administrator any more.")
 
 

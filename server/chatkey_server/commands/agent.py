@@ -1,13 +1,26 @@
-"""`chatkey agent`: the people who answer in the agent panel."""
+"""`chatkey agent`: the people who answer in the agent panel, and for which businesses."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import Final
 
 import click
 
+from chatkey_server.chat.events import AGENT_SESSIONS
+from chatkey_server.chat.hub import Hub
 from chatkey_server.commands.session import administration, read_secret
-from chatkey_server.storage.agents import add_agent
+from chatkey_server.panel.watch import CHECK_SECONDS
+from chatkey_server.settings import load
+from chatkey_server.storage import accounts, agents
+from chatkey_server.storage.agents import AgentEntry
+from chatkey_server.storage.tables import Agent
+
+ALL: Final = "all businesses"
+
+only = click.option("--provider", "providers", metavar="ID", multiple=True, help="Only for this business. Repeatable.")
 
 
 @click.group()
@@ -17,13 +30,76 @@ def agent() -> None:
 
 @agent.command()
 @click.argument("name")
-def add(name: str) -> None:
-    """Add an agent; the password is asked for, or read from standard input."""
+@only
+def add(name: str, providers: tuple[str, ...]) -> None:
+    """Add an agent for all businesses, or for those given; the password is asked for, or read from standard input."""
     password = read_secret("Password")
-    asyncio.run(_add(name, password))
-    click.echo(f"Agent {name} can sign in now.")
+    asyncio.run(_administer(partial(agents.add_agent, name, password, providers or None)))
+    click.echo(f"Agent {name} can sign in now, and answers for {_businesses(providers or None)}.")
 
 
-async def _add(name: str, password: str) -> None:
+@agent.command("list")
+def list_() -> None:
+    """List the agents, and for which businesses they answer."""
+    entries = asyncio.run(_listed())
+    if not entries:
+        click.echo("No agents yet; add one with `chatkey agent add`.")
+    width = max((len(entry.name) for entry in entries), default=0)
+    for entry in entries:
+        click.echo(f"{entry.name:{width}}  {_businesses(entry.providers)}")
+
+
+@agent.command()
+@click.argument("name")
+@only
+@click.option("--all", "is_all", is_flag=True, help="Answer for all businesses, those to come too.")
+def businesses(name: str, providers: tuple[str, ...], is_all: bool) -> None:
+    """Let an agent answer for these businesses and no others, or for all; open pages load again at once."""
+    if is_all == bool(providers):
+        raise click.UsageError("Say for which businesses: give --provider ID, as often as needed, or --all.")
+    asyncio.run(_administer(partial(agents.set_providers, name, providers or None)))
+    click.echo(f"Agent {name} answers for {_businesses(providers or None)} now.")
+
+
+@agent.command()
+@click.argument("name")
+def passwd(name: str) -> None:
+    """Give an agent another password, and sign them out everywhere."""
+    asyncio.run(_administer(partial(accounts.set_password, Agent, name, read_secret("Password"))))
+    click.echo(f"Agent {name} has a new password, and is signed out everywhere.")
+
+
+@agent.command()
+@click.argument("name")
+def remove(name: str) -> None:
+    """Remove an agent, who is signed out everywhere; what they wrote stays."""
+    asyncio.run(_administer(partial(accounts.remove, Agent, name)))
+    click.echo(f"{name} is no agent any more.")
+
+
+def _businesses(providers: Sequence[str] | None) -> str:
+    if providers is None:
+        return ALL
+    return ", ".join(dict.fromkeys(providers)) or "no business"
+
+
+async def _listed() -> list[AgentEntry]:
     async with administration():
-        await add_agent(name, password)
+        return await agents.listed()
+
+
+async def _administer(change: Callable[[], Awaitable[None]]) -> None:
+    hub = Hub(load().redis_url)
+    async with administration():
+        await change()
+    await _tell_servers(hub)
+
+
+async def _tell_servers(hub: Hub) -> None:
+    """Have the servers look at once whose session still stands; without Redis they do so by themselves, soon."""
+    try:
+        async with hub.running():
+            hub.publish(AGENT_SESSIONS, b"")
+    except Exception as error:  # noqa: BLE001 - whatever it is, what was asked for is done
+        away = f"Redis cannot be reached ({type(error).__name__})"
+        click.echo(f"{away}: open pages notice within {CHECK_SECONDS:.0f} seconds, not at once.", err=True)

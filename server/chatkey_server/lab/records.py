@@ -80,6 +80,12 @@ class Account(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     password: str
 
 
+class AgentAccount(Account, frozen=True, forbid_unknown_fields=True):
+    """An agent, for these providers or for all."""
+
+    providers: list[str] | None = None
+
+
 class Name(msgspec.Struct, frozen=True):
     """What was made, changed or removed."""
 
@@ -166,8 +172,8 @@ def _applications(services: Services) -> HTTPRouteHandler:
 
 def _accounts() -> Sequence[HTTPRouteHandler]:
     @post("/agents")
-    async def add_agent(data: JSONBody[Account]) -> Data[Name]:
-        await agents.add_agent(data.username, data.password)
+    async def add_agent(data: JSONBody[AgentAccount]) -> Data[Name]:
+        await agents.add_agent(data.username, data.password, data.providers)
         return Data(Name(data.username))
 
     @post("/administrators")

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 from uuid import UUID
 
 import msgspec
 
+from chatkey_server.chat.desk import EVERYTHING, Filter, Place
 from chatkey_server.socket.frames import FrameId, Seq
 from chatkey_server.socket.reader import Reader
 
 
 class AskList(msgspec.Struct, frozen=True, tag_field="type", tag="list"):
-    """The conversations of one provider, or of all."""
+    """The newest conversations, or those below a place in the list; `id` comes back with them."""
 
-    provider: Annotated[str, msgspec.Meta(max_length=64)] | None = None
+    id: FrameId | None = None
+    filter: Filter = EVERYTHING
+    before: Place | None = None
 
 
 class AskThread(msgspec.Struct, frozen=True, tag_field="type", tag="thread"):

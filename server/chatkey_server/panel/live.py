@@ -17,23 +17,30 @@ from chatkey_server.panel import frames, sessions
 from chatkey_server.socket.frames import encode, error
 from chatkey_server.socket.outbox import GONE, Outbox, send
 from chatkey_server.socket.session import PATIENCE_SECONDS
+from chatkey_server.storage import agent_sessions
+from chatkey_server.storage.engine import snapshot
 
 if TYPE_CHECKING:
     from litestar import WebSocket
 
     from chatkey_server.chat.service import Chat
+    from chatkey_server.panel.watch import Watch
     from chatkey_server.services import Services
+    from chatkey_server.storage.agent_sessions import SignedIn
 
 log = structlog.get_logger("chatkey.panel")
 
 
-class AgentSession:
-    """Serves one page of the panel until it goes."""
+class AgentSocket:
+    """Serves one page of the panel until it goes, or the session it was opened with ends or changes."""
 
-    def __init__(self, socket: WebSocket[Any, Any, Any], services: Services, chat: Chat) -> None:
+    agent: SignedIn
+
+    def __init__(self, socket: WebSocket[Any, Any, Any], services: Services, chat: Chat, watch: Watch) -> None:
         self._socket = socket
         self._services = services
         self._chat = chat
+        self._watch = watch
         self._outbox = Outbox(socket)
         self._closed = False
         self._closing: asyncio.Task[None] | None = None
@@ -42,11 +49,12 @@ class AgentSession:
         """Serve the page until it goes or something is refused."""
         self._services.sockets.add(self)
         try:
-            agent = await self._agent()
-            with self._services.hub.listen(AGENTS, self.deliver):
-                await send(self._socket, encode({"type": "ready", "agent": agent}))
-                while (text := await self._text()) is not None:
-                    await self._answer(text, agent)
+            self.agent = await self._signed_in()
+            async with self._watch.over(self):
+                with self._services.hub.listen(AGENTS, self.deliver):
+                    await send(self._socket, encode({"type": "ready", "agent": self.agent.name}))
+                    while (text := await self._text()) is not None:
+                        await self._answer(text)
         except Refused as refused:
             await self.refuse(refused)
         except GONE:
@@ -70,16 +78,22 @@ class AgentSession:
                 await send(self._socket, encode(error(refused)))
                 await self._socket.close(refused.meaning.close, refused.code)
 
-    def deliver(self, payload: bytes) -> None:
-        """Queue what happened in some conversation."""
-        if not self._closed and not self._outbox.put(bytes(read_event(payload).frame)):
-            slow = Refused(Code.UNAVAILABLE, "This page reads too slowly; reload it.")
-            self._closing = asyncio.create_task(self.refuse(slow))
+    def end(self, refused: Refused) -> None:
+        """Refuse, without waiting for it."""
+        if not self._closed:
+            self._closing = asyncio.create_task(self.refuse(refused))
 
-    async def _agent(self) -> str:
-        settings = self._services.settings
-        sessions.check_origin(self._socket, settings)
-        agent = await sessions.signed_in(self._socket, settings)
+    def deliver(self, payload: bytes) -> None:
+        """Queue what happened in some conversation of the agent's businesses."""
+        event = read_event(payload)
+        if self._closed or not self.agent.answers_for(event.provider):
+            return
+        if not self._outbox.put(bytes(event.frame)):
+            self.end(Refused(Code.UNAVAILABLE, "This page reads too slowly; reload it."))
+
+    async def _signed_in(self) -> SignedIn:
+        sessions.check_origin(self._socket, self._services.settings)
+        agent = await sessions.signed_in(self._socket, self._services)
         if agent is None:
             raise Refused(Code.SIGN_IN_REQUIRED, "Nobody is signed in; reload the page and sign in.")
         return agent
@@ -93,28 +107,38 @@ class AgentSession:
             raise Refused(Code.FRAME_INVALID, "Frames are text messages; a binary one came.")
         return text
 
-    async def _answer(self, text: str, agent: str) -> None:
+    async def _answer(self, text: str) -> None:
         frame = frames.READER.read(text, max_bytes=self._services.settings.limits.frame_bytes)
         try:
-            answer = await self._do(frame, agent)
+            answer = await self._do(frame)
         except Refused as refused:
-            answer = error(refused, frame.id if isinstance(frame, frames.Answer) else None)
+            if refused.code is Code.SIGN_IN_REQUIRED:
+                raise
+            answer = error(refused, frame.id if isinstance(frame, frames.AskList | frames.Answer) else None)
         if answer is not None and not self._closed:
             await send(self._socket, encode(answer))
 
-    async def _do(self, frame: frames.Frame, agent: str) -> Mapping[str, object] | None:
+    async def _do(self, frame: frames.Frame) -> Mapping[str, object] | None:
         match frame:
-            case frames.AskList(provider=provider):
-                listed = await desk.overview(provider)
-                return {"type": "conversations", "items": listed, "providers": await desk.providers()}
-            case frames.AskThread(conversation=conversation, before=before):
-                thread = await desk.thread(conversation, before)
-                return {"type": "thread", "conversation": conversation, "before": before, **thread}
+            case frames.AskList() | frames.AskThread():
+                async with snapshot():
+                    await agent_sessions.confirm(self.agent, self._services.clock())
+                    return await self._read(frame)
             case frames.Answer(conversation=conversation, id=message_id, body=body):
-                entry = await self._chat.answer(conversation, message_id, body, agent=agent)
+                entry = await self._chat.answer(conversation, message_id, body, agent=self.agent)
                 return {"type": "ack", "id": message_id, "seq": entry["seq"]}
             case frames.HandleCall(conversation=conversation, action="accept"):
-                await self._chat.take_call(conversation)
+                await self._chat.take_call(conversation, agent=self.agent)
             case frames.HandleCall(conversation=conversation):
-                await self._chat.end_call(conversation)
+                await self._chat.end_call(conversation, agent=self.agent)
         return None
+
+    async def _read(self, frame: frames.AskList | frames.AskThread) -> Mapping[str, object]:
+        match frame:
+            case frames.AskList(id=frame_id, filter=wanted, before=before):
+                listed = await desk.overview(self.agent, wanted, before)
+                providers = await desk.providers(self.agent)
+                return {"type": "conversations", "id": frame_id, **listed, "providers": providers}
+            case frames.AskThread(conversation=conversation, before=before):
+                thread = await desk.thread(self.agent, conversation, before)
+                return {"type": "thread", "conversation": conversation, "before": before, **thread}

@@ -9,12 +9,15 @@ from litestar import Request, Response, Router, WebSocket, get, post, websocket
 from litestar.response import Redirect
 
 from chatkey_protocol.codes import Code
+from chatkey_server.chat.events import AGENT_SESSIONS
 from chatkey_server.chat.service import Chat
 from chatkey_server.identity.errors import Refused
 from chatkey_server.panel import pages, sessions
-from chatkey_server.panel.live import AgentSession
-from chatkey_server.panel.sessions import LAB_AGENT, PATH, check_origin
+from chatkey_server.panel.live import AgentSocket
+from chatkey_server.panel.sessions import PATH, check_origin
+from chatkey_server.panel.watch import Watch
 from chatkey_server.public.parameters import form_body, read_pairs
+from chatkey_server.storage import agent_sessions
 from chatkey_server.storage.agents import check_agent
 
 if TYPE_CHECKING:
@@ -32,7 +35,7 @@ def router(services: Services) -> Router:
     handlers: list[ControllerRouterHandler] = [*_pages(services), *_static(), _socket(services)]
     if services.settings.lab_opens_panel:
         handlers.append(_lab_sign_in(services))
-    return Router(PATH, route_handlers=handlers, middleware=[sessions.middleware(services)])
+    return Router(PATH, route_handlers=handlers)
 
 
 def _pages(services: Services) -> list[ControllerRouterHandler]:
@@ -43,10 +46,10 @@ def _pages(services: Services) -> list[ControllerRouterHandler]:
 
     @get("/")
     async def panel(request: PanelRequest) -> Response[str]:
-        agent = await sessions.signed_in(request, settings)
+        agent = await sessions.signed_in(request, services)
         if agent is None:
             return sign_in_page()
-        return pages.page("panel.html", settings, agent=agent, message_chars=settings.limits.message_chars)
+        return pages.page("panel.html", settings, agent=agent.name, message_chars=settings.limits.message_chars)
 
     @post("/sign-in")
     async def sign_in(request: PanelRequest) -> Response[Any]:
@@ -57,18 +60,17 @@ def _pages(services: Services) -> list[ControllerRouterHandler]:
         except Refused as refused:
             return sign_in_page(refused.message, status_code=refused.meaning.status)
         agent = await check_agent(username, password)
-        if agent is None:
+        token = await agent_sessions.begin(agent, services.clock()) if agent else None
+        if token is None:
             log.info("agent.refused")
             return sign_in_page("This name and password do not belong together.", status_code=401)
-        request.set_session({"agent": agent.username})
-        log.info("agent.signed_in", agent=agent.username)
-        return Redirect(PATH, status_code=303)
+        log.info("agent.signed_in", agent=username)
+        return await _with_session(request, services, token)
 
     @post("/sign-out")
     async def sign_out(request: PanelRequest) -> Response[Any]:
         check_origin(request, settings)
-        request.clear_session()
-        return Redirect(PATH, status_code=303)
+        return await _with_session(request, services, "")
 
     return [panel, sign_in, sign_out]
 
@@ -88,10 +90,17 @@ def _lab_sign_in(services: Services) -> ControllerRouterHandler:
     @post("/lab")
     async def lab_sign_in(request: PanelRequest) -> Redirect:
         check_origin(request, services.settings)
-        request.set_session({"agent": LAB_AGENT})
-        return Redirect(PATH, status_code=303)
+        token = await agent_sessions.begin_for_lab(services.clock())
+        return await _with_session(request, services, token)
 
     return lab_sign_in
+
+
+async def _with_session(request: PanelRequest, services: Services, token: str) -> Redirect:
+    """Go to the panel with another session than the browser's of before, which ends, or without any."""
+    await sessions.sign_out(request)
+    services.hub.publish(AGENT_SESSIONS, b"")
+    return Redirect(PATH, status_code=303, cookies=[sessions.cookie(token, services.settings)])
 
 
 def _static() -> list[ControllerRouterHandler]:
@@ -108,10 +117,11 @@ def _static() -> list[ControllerRouterHandler]:
 
 def _socket(services: Services) -> ControllerRouterHandler:
     chat = Chat(services.hub, services.settings.limits, services.rates, now=services.clock)
+    watch = Watch(services)
 
     @websocket("/socket")
     async def agent_socket(socket: WebSocket[Any, Any, Any]) -> None:
         await socket.accept()
-        await AgentSession(socket, services, chat).run()
+        await AgentSocket(socket, services, chat, watch).run()
 
     return agent_socket

@@ -1,58 +1,48 @@
-"""Who is signed in to the agent panel: an encrypted cookie that only the panel's pages and its socket receive."""
+"""Who is signed in to the agent panel: a cookie that only the panel's pages and its socket receive (D-21)."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from litestar.middleware.session import SessionMiddleware
-from litestar.middleware.session.client_side import ClientSideSessionBackend, CookieBackendConfig
+from litestar.datastructures import Cookie
 
 from chatkey_protocol.codes import Code
 from chatkey_server.identity.errors import Refused
-from chatkey_server.storage.engine import snapshot
-from chatkey_server.storage.tables import Agent
+from chatkey_server.storage import agent_sessions
+from chatkey_server.storage.agent_sessions import LAB_AGENT, LIFETIME_SECONDS, SignedIn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from litestar.connection import ASGIConnection
-    from litestar.types import ASGIApp
 
     from chatkey_server.services import Services
     from chatkey_server.settings import Settings
 
+    AnyConnection = ASGIConnection[Any, Any, Any, Any]
+
 PATH: Final = "/agent"
-LAB_AGENT: Final = "lab agent"
-LIFETIME_SECONDS: Final = 12 * 3600
+COOKIE: Final = "chatkey_agent"
 
 
-def middleware(services: Services) -> Callable[[ASGIApp], ASGIApp]:
-    """Return what reads and writes the session's cookie.
+def cookie(token: str, settings: Settings) -> Cookie:
+    """Return the cookie that holds a session's token; without one, it takes the browser's away.
 
     A panel that other sites may frame needs a cookie that is sent in their frames, which browsers allow over https
     only; what comes with it is judged by its `Origin` (see `check_origin`).
     """
-    secure = services.settings.base_url.startswith("https://")
-    framed = services.settings.panel_frame_ancestors not in {"'none'", "'self'"}
-    config = CookieBackendConfig(
-        secret=services.vault.session_key,
-        key="chatkey_agent",
+    secure = settings.base_url.startswith("https://")
+    framed = settings.panel_frame_ancestors not in {"'none'", "'self'"}
+    return Cookie(
+        COOKIE,
+        value=token,
         path=PATH,
-        max_age=LIFETIME_SECONDS,
+        max_age=LIFETIME_SECONDS if token else 0,
         httponly=True,
         secure=secure,
         samesite="none" if secure and framed else "lax",
     )
-    backend = ClientSideSessionBackend(config)
-
-    # A plain function, because Litestar copies the middleware of nested routers and a cipher cannot be copied.
-    def with_session(app: ASGIApp) -> ASGIApp:
-        return SessionMiddleware(app, backend)
-
-    return with_session
 
 
-def check_origin(connection: ASGIConnection[Any, Any, Any, Any], settings: Settings) -> None:
+def check_origin(connection: AnyConnection, settings: Settings) -> None:
     """Refuse what does not come from the panel's own pages, a form as well as a socket."""
     if connection.headers.getall("origin", []) != [settings.base_url]:
         raise Refused(
@@ -62,13 +52,16 @@ def check_origin(connection: ASGIConnection[Any, Any, Any, Any], settings: Setti
         )
 
 
-async def signed_in(connection: ASGIConnection[Any, Any, Any, Any], settings: Settings) -> str | None:
-    """Return the name of the agent who is signed in and still exists, else None."""
-    name = connection.session.get("agent")
-    if not isinstance(name, str):
+async def signed_in(connection: AnyConnection, services: Services) -> SignedIn | None:
+    """Return the agent who is signed in, else None; the lab's agent is one where the lab is."""
+    token = connection.cookies.get(COOKIE)
+    agent = await agent_sessions.of_token(token, services.clock()) if token else None
+    if agent is not None and agent.name == LAB_AGENT and not services.settings.lab_opens_panel:
         return None
-    if settings.lab_opens_panel and name == LAB_AGENT:
-        return name
-    async with snapshot():
-        exists = await Agent.exists().where(Agent.username == name)
-    return name if exists else None
+    return agent
+
+
+async def sign_out(connection: AnyConnection) -> None:
+    """End the session that the connection's cookie is of, if there is one."""
+    if token := connection.cookies.get(COOKIE):
+        await agent_sessions.end(token)

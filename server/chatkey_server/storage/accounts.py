@@ -11,27 +11,39 @@ from chatkey_protocol.codes import Code
 from chatkey_server.identity.errors import Refused
 from chatkey_server.storage.engine import snapshot, transaction
 from chatkey_server.storage.passwords import hash_password, verify_password
-from chatkey_server.storage.tables import Administrator, AdminSession, Agent
+from chatkey_server.storage.tables import Administrator, AdminSession, Agent, AgentSession
 
 USERNAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 PASSWORD_CHARS: Final = (8, 1024)
 
 Account = TypeVar("Account", Agent, Administrator)
+AnyAccount = type[Agent | Administrator]
 
 
 async def add(table: type[Account], username: str, password: str) -> None:
-    """Make an account. Raises `Refused(parameter_invalid)` naming the member, when it cannot be or is taken."""
+    """Make and store an account. Raises `Refused` like `new` and `insert`."""
+    account = await new(table, username, password)
+    await insert(account)
+
+
+async def new(table: type[Account], username: str, password: str) -> Account:
+    """Make an account that is not stored yet. Raises `Refused(parameter_invalid)` naming what it cannot have."""
     if not USERNAME.fullmatch(username):
         raise _invalid("username", "must be 1 to 64 of A-Z a-z 0-9 . _ @ -, beginning with a letter or digit")
-    hashed = await _hashed(password)
+    return table(username=username, password_hash=await _hashed(password))
+
+
+async def insert(account: Agent | Administrator) -> None:
+    """Store an account. Raises `Refused(parameter_invalid)` when its name is taken."""
+    table: AnyAccount = type(account)
     async with transaction():
         added = (
-            await table.insert(table(username=username, password_hash=hashed))
+            await table.insert(account)  # type: ignore[arg-type]  # it is of this very table
             .on_conflict(target=table.username, action="DO NOTHING")
-            .returning(table.username)
+            .returning(table.id)
         )
     if not added:
-        raise _invalid("username", f"{username!r} is taken; choose another")
+        raise _invalid("username", f"{account.username!r} is taken; choose another")
 
 
 async def check(table: type[Account], username: str, password: str) -> Account | None:
@@ -45,28 +57,32 @@ async def check(table: type[Account], username: str, password: str) -> Account |
     return account if matches else None
 
 
-async def set_password(username: str, password: str) -> None:
-    """Give an administrator another password, and sign them out everywhere. Raises `Refused` like `add`."""
+async def set_password(table: AnyAccount, username: str, password: str) -> None:
+    """Give somebody another password, and sign them out everywhere. Raises `Refused` like `new`."""
     hashed = await _hashed(password)
     async with transaction():
         changed = (
-            await Administrator.update({Administrator.password_hash: hashed})
-            .where(Administrator.username == username)
-            .returning(Administrator.id)
+            await table.update({table.password_hash: hashed}).where(table.username == username).returning(table.id)
         )
         if not changed:
-            raise _unknown(username)
-        await AdminSession.delete().where(AdminSession.user_id == changed[0]["id"])
+            raise unknown(table, username)
+        if table is Agent:
+            await AgentSession.delete().where(AgentSession.agent == changed[0]["id"])
+        else:
+            await AdminSession.delete().where(AdminSession.user_id == changed[0]["id"])
 
 
-async def remove(username: str) -> None:
-    """Remove an administrator, who is signed out everywhere by that. Raises `Refused` when there is none."""
+async def remove(table: AnyAccount, username: str) -> None:
+    """Remove somebody, who is signed out everywhere by that. Raises `Refused` when there is no such account."""
     async with transaction():
-        removed = (
-            await Administrator.delete().where(Administrator.username == username).returning(Administrator.username)
-        )
+        removed = await table.delete().where(table.username == username).returning(table.username)
     if not removed:
-        raise _unknown(username)
+        raise unknown(table, username)
+
+
+def unknown(table: AnyAccount, username: str) -> Refused:
+    """Refuse to change somebody who is not there."""
+    return _invalid("username", f"{username!r} is no {table.__name__.lower()}")
 
 
 async def _hashed(password: str) -> str:
@@ -83,7 +99,3 @@ def _nobody() -> str:
 
 def _invalid(member: str, reason: str) -> Refused:
     return Refused(Code.PARAMETER_INVALID, f"{member} {reason}.", member=member)
-
-
-def _unknown(username: str) -> Refused:
-    return _invalid("username", f"{username!r} is no administrator")

@@ -1,16 +1,82 @@
-"""The people who answer in the agent panel."""
+"""The people who answer in the agent panel, and for which businesses (D-21)."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from typing import NamedTuple
+from uuid import UUID
+
+from chatkey_protocol.codes import Code
+from chatkey_server.identity.errors import Refused
 from chatkey_server.storage import accounts
-from chatkey_server.storage.tables import Agent
+from chatkey_server.storage.engine import snapshot, transaction
+from chatkey_server.storage.tables import Agent, AgentProvider, Provider
 
 
-async def add_agent(username: str, password: str) -> None:
-    """Make an agent. Raises `Refused(parameter_invalid)` naming the member, when it cannot be or is taken."""
-    await accounts.add(Agent, username, password)
+class AgentEntry(NamedTuple):
+    """An agent in a list. `providers` is None for one who answers for all businesses."""
+
+    name: str
+    providers: list[str] | None
+
+
+async def add_agent(username: str, password: str, providers: Collection[str] | None = None) -> None:
+    """Make an agent for these businesses, or for all.
+
+    Raises `Refused(parameter_invalid)` naming the member, when it cannot be or is taken, `Refused(provider_unknown)`
+    for a business that is not there.
+    """
+    agent = await accounts.new(Agent, username, password)
+    agent.all_providers = providers is None
+    async with transaction():
+        await accounts.insert(agent)
+        await _give(agent.id, providers or ())
 
 
 async def check_agent(username: str, password: str) -> Agent | None:
     """Return the agent with this name and password, or None; it takes as long for a name that does not exist."""
     return await accounts.check(Agent, username, password)
+
+
+async def set_providers(username: str, providers: Collection[str] | None) -> None:
+    """Let an agent answer for these businesses and no others, or for all. Raises `Refused` like `add_agent`."""
+    async with transaction():
+        changed = (
+            await Agent.update({Agent.all_providers: providers is None})
+            .where(Agent.username == username)
+            .returning(Agent.id)
+        )
+        if not changed:
+            raise accounts.unknown(Agent, username)
+        agent = changed[0]["id"]
+        await AgentProvider.delete().where(AgentProvider.agent == agent)
+        await _give(agent, providers or ())
+
+
+async def listed() -> list[AgentEntry]:
+    """Return every agent, by name."""
+    async with snapshot():
+        rows = await Agent.select(Agent.id, Agent.username, Agent.all_providers).order_by(Agent.username)
+        given = await providers_of({row["id"] for row in rows})
+    return [
+        AgentEntry(row["username"], None if row["all_providers"] else sorted(given.get(row["id"], ()))) for row in rows
+    ]
+
+
+async def providers_of(agents: Collection[UUID]) -> dict[UUID, set[str]]:
+    """Return the businesses of agents who do not answer for all."""
+    given: dict[UUID, set[str]] = {}
+    if agents:
+        rows = await AgentProvider.select(AgentProvider.agent, AgentProvider.provider).where(
+            AgentProvider.agent.is_in([*agents])
+        )
+        for row in rows:
+            given.setdefault(row["agent"], set()).add(row["provider"])
+    return given
+
+
+async def _give(agent: UUID, providers: Collection[str]) -> None:
+    for provider in dict.fromkeys(providers):
+        if not await Provider.exists().where(Provider.id == provider):
+            raise Refused(Code.PROVIDER_UNKNOWN, f"There is no provider {provider!r}.", member="provider")
+        await AgentProvider.insert(AgentProvider(agent=agent, provider=provider))

@@ -11,7 +11,7 @@ from chatkey_server.identity.errors import Refused
 from chatkey_server.identity.tokens import MAX_UID_CHARS
 from chatkey_server.storage.engine import transaction
 from chatkey_server.storage.tables import UNIQUE, ChatCustomer
-from chatkey_server.storage.text import fit
+from chatkey_server.storage.text import fit, fold
 
 SHOWN_CHARS: Final = 255
 AVATAR_CHARS: Final = 2048
@@ -63,5 +63,12 @@ async def upsert(
         stored = await ChatCustomer.objects().get(
             (ChatCustomer.provider == provider) & (ChatCustomer.login == login) & (ChatCustomer.uid == uid)
         )
-    assert stored is not None  # noqa: S101 - written in this very transaction
+        assert stored is not None  # noqa: S101 - written in this very transaction
+        await _make_findable(stored)
     return stored
+
+
+async def _make_findable(member: ChatCustomer) -> None:
+    folded = fold("\n".join(filter(None, (member.name, member.email, member.uid))))
+    if folded != member.folded:
+        await ChatCustomer.update({ChatCustomer.folded: folded}).where(ChatCustomer.id == member.id)

@@ -85,7 +85,10 @@ class OAuthFlow(Table, tablename="oauth_flow"):
 
 
 class ChatCustomer(Table, tablename="chat_customer"):
-    """A member (contract 2.7, D-11). `login` is `custom` or `social`; e-mail joins nothing."""
+    """A member (contract 2.7, D-11). `login` is `custom` or `social`; e-mail joins nothing.
+
+    `folded` is name, e-mail and uid for searching.
+    """
 
     id = UUID(primary_key=True, default=UUID4())
     provider = Varchar(length=64)
@@ -97,12 +100,15 @@ class ChatCustomer(Table, tablename="chat_customer"):
     avatar = Text(null=True, default=None)
     created_at = BigInt()
     updated_at = BigInt()
+    folded = Text(default="")
 
 
 class Conversation(Table, tablename="conversation"):
     """What one identity and the agents said to each other.
 
-    `login` is `visitor`, `custom` or `social`; a visitor's conversation has no customer and never gets one.
+    `login` is `visitor`, `custom` or `social`; a visitor's conversation has no customer and never gets one. It was at
+    `last_at` that somebody wrote or called last. `waiting` is set by what the person does and cleared by what an agent
+    does; `answered_by` is the name of the agent who did it last.
     """
 
     id = UUID(primary_key=True, default=UUID4())
@@ -112,6 +118,8 @@ class Conversation(Table, tablename="conversation"):
     customer = ForeignKey(references=ChatCustomer, on_delete=OnDelete.set_null, null=True, default=None)
     last_seq = Integer(default=0)
     last_at = BigInt(index=True)
+    waiting = Boolean(default=False)
+    answered_by = Varchar(length=64, null=True, default=None)
 
 
 class Message(Table, tablename="message"):
@@ -140,11 +148,30 @@ class Call(Table, tablename="call"):
 
 
 class Agent(Table, tablename="agent"):
-    """Someone who answers in the agent panel. `password_hash` is scrypt, with its salt."""
+    """Someone who answers in the agent panel, for all businesses or for those in `agent_provider` (D-21).
+
+    `password_hash` is scrypt, with its salt.
+    """
 
     id = UUID(primary_key=True, default=UUID4())
     username = Varchar(length=64, unique=True)
     password_hash = Varchar(length=255, secret=True)
+    all_providers = Boolean(default=True)
+
+
+class AgentProvider(Table, tablename="agent_provider"):
+    """A business that an agent answers for who does not answer for all."""
+
+    agent = ForeignKey(references=Agent, on_delete=OnDelete.cascade, null=False)
+    provider = ForeignKey(references=Provider, on_delete=OnDelete.cascade, null=False)
+
+
+class AgentSession(Table, tablename="agent_session"):
+    """An agent who is signed in, the lab's when there is none. `id` is the SHA-256 of what the cookie holds."""
+
+    id = Varchar(length=64, primary_key=True, secret=True)
+    agent = ForeignKey(references=Agent, on_delete=OnDelete.cascade, null=True, default=None)
+    expires_at = BigInt()
 
 
 class Administrator(Table, tablename="administrator"):
@@ -176,6 +203,8 @@ TABLES: list[type[Table]] = [
     Message,
     Call,
     Agent,
+    AgentProvider,
+    AgentSession,
     Administrator,
     AdminSession,
 ]
@@ -187,5 +216,6 @@ UNIQUE: dict[type[Table], tuple[tuple[Column, ...], ...]] = {
     ChatCustomer: ((ChatCustomer.provider, ChatCustomer.login, ChatCustomer.uid),),
     Conversation: ((Conversation.provider, Conversation.login, Conversation.uid),),
     Message: ((Message.conversation, Message.seq), (Message.conversation, Message.message_id)),
+    AgentProvider: ((AgentProvider.agent, AgentProvider.provider),),
 }
 """The composite keys. Piccolo cannot declare them for SQLite: the migrations make them, as unique indexes."""

@@ -27,7 +27,6 @@ class Vault:
     def __init__(self, master_keys: Sequence[str]) -> None:
         self._fernet = MultiFernet([Fernet(urlsafe_b64encode(_derive(key, "seal"))) for key in master_keys])
         self._state_keys = tuple(_derive(key, "state") for key in master_keys)
-        self._session_key = _derive(master_keys[0], "session")
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
@@ -56,11 +55,6 @@ class Vault:
     def state_keys(self) -> tuple[bytes, ...]:
         """The keys that sign OAuth states, the current one first."""
         return self._state_keys
-
-    @property
-    def session_key(self) -> bytes:
-        """The key (32 bytes) that encrypts panel session cookies."""
-        return self._session_key
 
 
 _NO_KEY_FITS = (

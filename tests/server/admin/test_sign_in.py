@@ -116,7 +116,7 @@ async def test_a_change_needs_the_token_of_the_page(panel: Fixture, token: str) 
 
 
 async def test_a_removed_administrator_is_out_at_once(panel: Fixture) -> None:
-    await accounts.remove("ada")
+    await accounts.remove(Administrator, "ada")
 
     assert (await panel.ask("GET", "api/user/")).status_code == 401
     assert await AdminSession.count() == 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import msgspec
@@ -15,7 +15,10 @@ from chatkey_server.chat.service import Chat
 from chatkey_server.identity.tokens import Profile, SocketIdentity
 from chatkey_server.limits.rates import Rates
 from chatkey_server.settings import Limits
+from chatkey_server.storage import agent_sessions
+from chatkey_server.storage.agent_sessions import SignedIn
 from chatkey_server.storage.engine import Database
+from chatkey_server.storage.tables import Agent, AgentProvider, Provider
 
 NOW = 1_800_000_000.0
 
@@ -84,6 +87,33 @@ def make_person() -> MakePerson:
 @pytest.fixture
 def ann(make_person: MakePerson) -> SocketIdentity:
     return make_person("ann", name="Ann", email="ann@shop.test")
+
+
+MakeAgent = Callable[..., Awaitable[SignedIn]]
+
+
+@pytest.fixture
+def make_agent(database: Database) -> MakeAgent:
+    """Sign in an agent who answers for these providers, which are made, or for all."""
+
+    async def make(name: str = "eve", providers: tuple[str, ...] | None = None) -> SignedIn:
+        agent = Agent(username=name, password_hash="", all_providers=providers is None)
+        await Agent.insert(agent)
+        for provider in providers or ():
+            row = Provider(id=provider, name=provider, sealed_secret_key="", created_at=0, updated_at=0)
+            await Provider.insert(row).on_conflict(target=Provider.id, action="DO NOTHING")
+            await AgentProvider.insert(AgentProvider(agent=agent.id, provider=provider))
+        signed_in = await agent_sessions.of_token(await agent_sessions.begin(agent, NOW) or "", NOW)
+        assert signed_in is not None
+        return signed_in
+
+    return make
+
+
+@pytest.fixture
+async def eve(make_agent: MakeAgent) -> SignedIn:
+    """An agent for all businesses, signed in."""
+    return await make_agent()
 
 
 @pytest.fixture

@@ -30,12 +30,14 @@ async def states() -> list[str]:
     return [row["state"] for row in await Call.select(Call.state).order_by(Call.started_at)]
 
 
-async def test_a_call_rings_is_taken_and_ends(chat: Fixture, ann: Fixture, listen: Fixture, time: Fixture) -> None:
+async def test_a_call_rings_is_taken_and_ends(
+    chat: Fixture, ann: Fixture, eve: Fixture, listen: Fixture, time: Fixture
+) -> None:
     own, agents = listen(ann), listen()
 
     ringing = await call(chat, ann)
     time.now += 5
-    active = await chat.take_call(await the_conversation())
+    active = await chat.take_call(await the_conversation(), agent=eve)
     time.now += 60
     ended = await chat.hang_up(ann, source="here")
 
@@ -55,9 +57,9 @@ async def test_there_is_one_call_at_a_time(chat: Fixture, ann: Fixture) -> None:
     assert await states() == ["ringing"]
 
 
-async def test_after_its_end_another_can_start(chat: Fixture, ann: Fixture, time: Fixture) -> None:
+async def test_after_its_end_another_can_start(chat: Fixture, ann: Fixture, eve: Fixture, time: Fixture) -> None:
     first = await call(chat, ann)
-    await chat.end_call(await the_conversation())
+    await chat.end_call(await the_conversation(), agent=eve)
     time.now += 1
 
     second = await call(chat, ann)
@@ -66,17 +68,17 @@ async def test_after_its_end_another_can_start(chat: Fixture, ann: Fixture, time
     assert await states() == ["ended", "ringing"]
 
 
-async def test_calling_again_says_where_the_call_stands(chat: Fixture, ann: Fixture) -> None:
+async def test_calling_again_says_where_the_call_stands(chat: Fixture, ann: Fixture, eve: Fixture) -> None:
     await call(chat, ann)
-    await chat.take_call(await the_conversation())
+    await chat.take_call(await the_conversation(), agent=eve)
 
     assert (await call(chat, ann))["state"] == "active"
 
 
-async def test_an_agent_can_refuse_it(chat: Fixture, ann: Fixture) -> None:
+async def test_an_agent_can_refuse_it(chat: Fixture, ann: Fixture, eve: Fixture) -> None:
     await call(chat, ann)
 
-    assert (await chat.end_call(await the_conversation()))["state"] == "ended"
+    assert (await chat.end_call(await the_conversation(), agent=eve))["state"] == "ended"
 
 
 @pytest.mark.contract("2.7/custom-on-first")
@@ -86,7 +88,7 @@ async def test_a_custom_member_gets_a_record_with_the_first_call(chat: Fixture, 
     assert await ChatCustomer.select(ChatCustomer.name) == [{"name": "Ann from the header"}]
 
 
-async def test_a_call_that_is_not_there_cannot_be_ended_or_taken(chat: Fixture, ann: Fixture) -> None:
+async def test_a_call_that_is_not_there_cannot_be_ended_or_taken(chat: Fixture, ann: Fixture, eve: Fixture) -> None:
     refused = []
     for _ in range(2):
         with pytest.raises(Refused) as refusal:
@@ -95,7 +97,7 @@ async def test_a_call_that_is_not_there_cannot_be_ended_or_taken(chat: Fixture, 
         await chat.post(ann, "m1", "hi", name=None, source="here")
     for ask in (chat.take_call, chat.end_call):
         with pytest.raises(Refused) as refusal:
-            await ask(await the_conversation())
+            await ask(await the_conversation(), agent=eve)
         refused.append(refusal.value)
 
     assert [(r.code, r.meaning.close, r.member) for r in refused] == [
@@ -103,12 +105,12 @@ async def test_a_call_that_is_not_there_cannot_be_ended_or_taken(chat: Fixture, 
     ] * 4
 
 
-async def test_taking_a_call_twice_takes_it_once(chat: Fixture, ann: Fixture, listen: Fixture) -> None:
+async def test_taking_a_call_twice_takes_it_once(chat: Fixture, ann: Fixture, eve: Fixture, listen: Fixture) -> None:
     own = listen(ann)
     await call(chat, ann)
 
     conversation = await the_conversation()
-    await asyncio.gather(*(chat.take_call(conversation) for _ in range(3)))
+    await asyncio.gather(*(chat.take_call(conversation, agent=eve) for _ in range(3)))
     await chat.hang_up(ann, source="")
 
     assert [(await own.next())[0]["state"] for _ in range(3)] == ["ringing", "active", "ended"]
@@ -125,9 +127,11 @@ async def test_the_call_ends_when_the_callers_last_socket_is_gone(
     assert await states() == ["ended"]
 
 
-async def test_leaving_after_an_agent_ended_the_call_is_nothing_special(chat: Fixture, ann: Fixture) -> None:
+async def test_leaving_after_an_agent_ended_the_call_is_nothing_special(
+    chat: Fixture, ann: Fixture, eve: Fixture
+) -> None:
     await call(chat, ann)
-    await chat.end_call(await the_conversation())
+    await chat.end_call(await the_conversation(), agent=eve)
 
     await chat.gone(ann)
 

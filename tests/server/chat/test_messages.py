@@ -67,7 +67,7 @@ class TestPosting:
         assert (await post(chat, make_person("bob"), "m1", "from bob"))["body"] == "from bob"
 
     async def test_numbers_have_no_gap_when_many_write_at_once(
-        self, chat: Fixture, ann: Fixture, make_person: Fixture
+        self, chat: Fixture, ann: Fixture, eve: Fixture, make_person: Fixture
     ) -> None:
         first = await post(chat, ann, "first")
         conversation = await conversation_of("ann")
@@ -75,7 +75,7 @@ class TestPosting:
         stored = await asyncio.gather(
             *(post(chat, ann, f"m{n}") for n in range(10)),
             *(post(chat, ann, "resent") for _ in range(5)),
-            *(chat.answer(conversation, f"a{n}", "yes", agent="eve") for n in range(10)),
+            *(chat.answer(conversation, f"a{n}", "yes", agent=eve) for n in range(10)),
             *(post(chat, make_person("bob"), f"m{n}") for n in range(5)),
         )
 
@@ -239,12 +239,14 @@ class TestTelling:
 
         assert [(await own.next())[0]["id"] for _ in range(2)] == ["m1", "m2"]
 
-    async def test_an_agents_answer_is_told_to_the_person(self, chat: Fixture, ann: Fixture, listen: Fixture) -> None:
+    async def test_an_agents_answer_is_told_to_the_person(
+        self, chat: Fixture, ann: Fixture, eve: Fixture, listen: Fixture
+    ) -> None:
         own = listen(ann)
         await post(chat, ann, "m1")
         await own.next()
 
-        await chat.answer(await conversation_of("ann"), "a1", "Can I help?", agent="eve")
+        await chat.answer(await conversation_of("ann"), "a1", "Can I help?", agent=eve)
 
         told, _ = await own.next()
         assert (told["sender"], told["name"], told["body"], told["seq"]) == ("agent", "eve", "Can I help?", 2)
@@ -260,8 +262,8 @@ class TestTelling:
 
         assert [heard.waiting for heard in others] == [0, 0]
 
-    async def test_a_conversation_that_does_not_exist_cannot_be_answered(self, chat: Fixture) -> None:
+    async def test_a_conversation_that_does_not_exist_cannot_be_answered(self, chat: Fixture, eve: Fixture) -> None:
         with pytest.raises(Refused) as refusal:
-            await chat.answer(uuid4(), "a1", "hello?", agent="eve")
+            await chat.answer(uuid4(), "a1", "hello?", agent=eve)
 
         assert (refusal.value.code, refusal.value.member) == (Code.NOT_FOUND, "conversation")

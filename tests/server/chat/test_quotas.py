@@ -114,13 +114,13 @@ async def test_what_was_not_stored_costs_nothing(
     await post(chat, ann, 1)
 
 
-async def test_an_agents_answers_are_not_counted(bounded: Fixture, ann: Fixture) -> None:
+async def test_an_agents_answers_are_not_counted(bounded: Fixture, ann: Fixture, eve: Fixture) -> None:
     chat = bounded(**dict.fromkeys(FREE, 24))
     await post(chat, ann, 1)
     conversation = (await Message.select(Message.conversation))[0]["conversation"]
 
     for number in range(5):
-        await chat.answer(conversation, f"a{number}", "hello", agent="eve")
+        await chat.answer(conversation, f"a{number}", "hello", agent=eve)
 
     assert await Message.count() == 6
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from chatkey_protocol.codes import Code
 from chatkey_server.chat import search
 from chatkey_server.identity.errors import Refused
+from chatkey_server.storage import text
 from chatkey_server.storage.tables import Conversation, Message
 
 Fixture = Any
@@ -142,7 +143,7 @@ async def test_what_a_removed_conversation_said_is_in_no_index(
 
 @given(body=st.text(min_size=1, max_size=12), data=st.data())
 def test_what_holds_a_text_holds_the_letters_it_is_looked_up_by(body: str, data: st.DataObject) -> None:
-    folded = search.fold(body)
+    folded = text.fold(body)
     start = data.draw(st.integers(0, len(folded)))
 
     wanted = folded[start : start + data.draw(st.integers(0, 9))]
@@ -166,8 +167,8 @@ async def test_nothing_and_too_much_cannot_be_searched_for(chat: Fixture, ann: F
 def test_of_combining_marks_in_a_row_only_the_first_are_searched() -> None:
     marks = "\u0315" * 4000
 
-    assert search.fold(f"a{marks}b") == "a" + marks[: search.MOST_MARKS] + "b"
+    assert text.fold(f"a{marks}b") == "a" + marks[: text.MOST_MARKS] + "b"
 
 
 def test_accents_count_the_same_however_they_are_spelled() -> None:
-    assert search.fold("CAFE\u0301") == search.fold("caf\u00e9") == "caf\u00e9"
+    assert text.fold("CAFE\u0301") == text.fold("caf\u00e9") == "caf\u00e9"

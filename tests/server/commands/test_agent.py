@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import pytest
 from click.testing import Result
+from redis import Redis
 
 from chatkey_server.storage import engine
 from chatkey_server.storage.agents import check_agent
@@ -14,23 +16,102 @@ from chatkey_server.storage.agents import check_agent
 Run = Callable[..., Result]
 
 
-def test_an_agent_is_added_with_the_password_from_standard_input(run: Run, database_url: str) -> None:
-    result = run("agent", "add", "ada", stdin="correct horse\n")
-
-    async def signs_in() -> bool:
+def signs_in(database_url: str, password: str) -> bool:
+    async def check() -> bool:
         async with engine.opened(database_url):
-            return await check_agent("ada", "correct horse") is not None
+            return await check_agent("ada", password) is not None
 
-    assert (result.exit_code, result.output) == (0, "Agent ada can sign in now.\n")
-    assert asyncio.run(signs_in())
+    return asyncio.run(check())
+
+
+def test_an_agent_is_added_changed_and_removed(run: Run, database_url: str) -> None:
+    added = run("agent", "add", "ada", stdin="correct horse\n")
+    first = signs_in(database_url, "correct horse")
+    changed = run("agent", "passwd", "ada", stdin="another horse\n")
+    second = (signs_in(database_url, "correct horse"), signs_in(database_url, "another horse"))
+    removed = run("agent", "remove", "ada")
+
+    assert (added.exit_code, added.output) == (0, "Agent ada can sign in now, and answers for all businesses.\n")
+    assert (changed.output, removed.output) == (
+        "Agent ada has a new password, and is signed out everywhere.\n",
+        "ada is no agent any more.\n",
+    )
+    assert first
+    assert second == (False, True)
+    assert not signs_in(database_url, "another horse")
+
+
+def test_for_whom_an_agent_answers_is_said_listed_and_changed(run: Run) -> None:
+    none_yet = run("agent", "list").output
+    for provider in ("shop", "bakery"):
+        run("provider", "add", "--id", provider)
+
+    added = run("agent", "add", "bob", "--provider", "shop", "--provider", "bakery", stdin="correct horse\n")
+    run("agent", "add", "ada", stdin="correct horse\n")
+    listed = run("agent", "list").output
+    fewer = run("agent", "businesses", "bob", "--provider", "bakery").output
+    every = run("agent", "businesses", "bob", "--all").output
+
+    assert none_yet == "No agents yet; add one with `chatkey agent add`.\n"
+    assert added.output == "Agent bob can sign in now, and answers for shop, bakery.\n"
+    assert listed == "ada  all businesses\nbob  bakery, shop\n"
+    assert fewer == "Agent bob answers for bakery now.\n"
+    assert every == "Agent bob answers for all businesses now.\n"
 
 
 @pytest.mark.parametrize(
-    ("stdin", "status", "message"),
-    [("short\n", 1, "password must have 8 to 1024 characters"), ("", 2, "No password on standard input")],
+    ("arguments", "stdin", "status", "words"),
+    [
+        (("add", "ada"), "short\n", 1, "password must have 8 to 1024 characters"),
+        (("add", "ada"), "", 2, "No password on standard input"),
+        (("add", "a b"), "correct horse\n", 1, "username must be 1 to 64"),
+        (("add", "ada", "--provider", "shpo"), "correct horse\n", 1, "There is no provider 'shpo'"),
+        (("passwd", "ada"), "correct horse\n", 1, "'ada' is no agent"),
+        (("remove", "ada"), None, 1, "'ada' is no agent"),
+        (("businesses", "ada", "--all"), None, 1, "'ada' is no agent"),
+        (("businesses", "ada"), None, 2, "give --provider ID, as often as needed, or --all"),
+        (("businesses", "ada", "--all", "--provider", "shop"), None, 2, "give --provider ID"),
+    ],
 )
-def test_without_a_good_password_no_agent_is_added(stdin: str, status: int, message: str, run_embedded: Run) -> None:
-    result = run_embedded("agent", "add", "ada", stdin=stdin)
+def test_what_cannot_be_is_said_and_no_agent_is_there(
+    arguments: tuple[str, ...], stdin: str | None, status: int, words: str, run_embedded: Run
+) -> None:
+    result = run_embedded("agent", *arguments, stdin=stdin)
 
     assert result.exit_code == status
-    assert message in result.output
+    assert words in result.output
+    assert run_embedded("agent", "list").output.startswith("No agents yet")
+
+
+def test_servers_are_told_through_redis(run_embedded: Run, environ: pytest.MonkeyPatch, redis_url: str) -> None:
+    run_embedded("agent", "add", "ada", stdin="correct horse\n")
+    environ.setenv("CHATKEY_REDIS_URL", redis_url)
+    environ.setenv("CHATKEY_MASTER_KEY", "m" * 32)
+
+    with heard(redis_url) as messages:
+        result = run_embedded("agent", "remove", "ada")
+
+        assert (result.exit_code, result.output) == (0, "ada is no agent any more.\n")
+        assert next(messages) == b"agents:sessions\n"
+
+
+def test_without_redis_it_is_done_all_the_same_and_said(run_embedded: Run, environ: pytest.MonkeyPatch) -> None:
+    run_embedded("agent", "add", "ada", stdin="correct horse\n")
+    environ.setenv("CHATKEY_REDIS_URL", "unix:///nowhere/redis.sock")
+    environ.setenv("CHATKEY_MASTER_KEY", "m" * 32)
+
+    result = run_embedded("agent", "remove", "ada")
+
+    assert result.exit_code == 0
+    assert "ada is no agent any more.\n" in result.output
+    assert "Redis cannot be reached" in result.output
+    assert "within 5 seconds, not at once" in result.output
+
+
+@contextmanager
+def heard(redis_url: str) -> Iterator[Iterator[bytes]]:
+    """What is published on the hub's channel in Redis."""
+    with Redis.from_url(redis_url) as client, client.pubsub() as channel:
+        channel.psubscribe("*")
+        channel.get_message(timeout=5)  # that it listens now
+        yield iter(lambda: channel.get_message(timeout=5)["data"], None)

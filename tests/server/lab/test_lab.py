@@ -141,6 +141,17 @@ async def test_an_agent_can_sign_in(lab: ServerClient) -> None:
     assert await agents.check_agent("ann", "another password") is None
 
 
+async def test_an_agent_may_be_for_some_providers_only(lab: ServerClient) -> None:
+    await data_of(lab, "POST", "/lab/providers", {"id": "mine"})
+    ann = {"username": "ann", "password": "a long password", "providers": ["mine"]}
+
+    await data_of(lab, "POST", "/lab/agents", ann)
+    refused = await lab.post("/lab/agents", json={**ann, "username": "bob", "providers": ["nobody"]})
+
+    assert await agents.listed() == [("ann", ["mine"])]
+    assert (refused.status_code, refused.json()["error"]["code"]) == (404, "provider_unknown")
+
+
 async def test_members_are_listed_by_provider(lab: ServerClient) -> None:
     for provider in ("mine", "other"):
         await members.upsert(

@@ -8,10 +8,7 @@ from typing import Any
 import pytest
 
 from chatkey_protocol.codes import Close
-from chatkey_server.chat.service import Chat
-from chatkey_server.identity.tokens import Profile, SocketIdentity
 from chatkey_server.socket import close_all
-from chatkey_server.storage.passwords import hash_password
 from chatkey_server.storage.tables import Agent
 
 BASE = "http://localhost:8800"
@@ -21,41 +18,9 @@ PASSWORD = "correct horse battery"
 Fixture = Any
 
 
-@pytest.fixture(scope="module")
-def password_hash() -> str:
-    """Made once: a hash takes a tenth of a second, which is its purpose."""
-    return hash_password(PASSWORD)
-
-
-@pytest.fixture
-async def eve(client: Fixture, password_hash: str) -> Fixture:
-    """A client of the app whose agent `eve` exists and is not signed in."""
-    await Agent.insert(Agent(username="eve", password_hash=password_hash))
-    return client
-
-
 async def sign_in(client: Fixture, password: str = PASSWORD, origin: str | None = BASE, name: str = "eve") -> Any:
     headers = {"Origin": origin} if origin is not None else {}
     return await client.post("/agent/sign-in", data={"username": name, "password": password}, headers=headers)
-
-
-def person(uid: str = "ann") -> SocketIdentity:
-    return SocketIdentity("prov", uid, "custom", "jkt", 2_000_000_000, Profile(name="Ann", email="ann@shop.test"))
-
-
-def chat_of(client: Fixture) -> Chat:
-    services = client.services
-    return Chat(services.hub, services.settings.limits, services.rates, now=services.clock)
-
-
-@pytest.fixture
-async def panel(eve: Fixture, open_socket: Fixture) -> Fixture:
-    """The socket of a panel in which eve is signed in, after `ready`."""
-    await sign_in(eve)
-    cookie = "; ".join(f"{name}={value}" for name, value in eve.cookies.items())
-    socket = await open_socket(eve, "/agent/socket", headers={**SAME_ORIGIN, "Cookie": cookie})
-    assert await socket.next() == {"type": "ready", "agent": "eve"}
-    return socket
 
 
 class TestSigningIn:
@@ -81,10 +46,10 @@ class TestSigningIn:
 
     @pytest.mark.parametrize("changes", [{"base_url": "https://chat.test"}])
     async def test_over_https_it_is_secure_and_in_a_foreign_frame_it_is_sent_too(
-        self, make_client: Fixture, password_hash: str, changes: dict[str, str]
+        self, make_client: Fixture, make_agent: Fixture, changes: dict[str, str]
     ) -> None:
         async with make_client(**changes, panel_frame_ancestors="https://demo.test") as client:
-            await Agent.insert(Agent(username="eve", password_hash=password_hash))
+            await make_agent("eve")
             cookie = (await sign_in(client, origin="https://chat.test")).headers["set-cookie"].lower()
 
         assert "secure" in cookie
@@ -232,7 +197,7 @@ class TestSocket:
         ("headers", "code", "close"),
         [
             (SAME_ORIGIN, "sign_in_required", Close.TOKEN),
-            ({**SAME_ORIGIN, "Cookie": "chatkey_agent-0=forged"}, "sign_in_required", Close.TOKEN),
+            ({**SAME_ORIGIN, "Cookie": "chatkey_agent=forged"}, "sign_in_required", Close.TOKEN),
             ({"Origin": "https://evil.test"}, "origin_not_allowed", Close.FORBIDDEN),
             ({}, "origin_not_allowed", Close.FORBIDDEN),
         ],
@@ -254,8 +219,8 @@ class TestSocket:
         assert (await socket.next())["code"] == "origin_not_allowed"
 
     @pytest.mark.contract("2.7/agent-panel")
-    async def test_it_lists_shows_and_answers_conversations(self, eve: Fixture, panel: Fixture) -> None:
-        await chat_of(eve).post(person(), "m1", "Hello", name=None, source="")
+    async def test_it_lists_shows_and_answers_conversations(self, panel: Fixture, people: Fixture) -> None:
+        await people.write("ann", "Hello")
         news = await panel.next()
         conversation = news["conversation"]
 
@@ -270,14 +235,13 @@ class TestSocket:
         ]
         assert [entry["body"] for entry in thread["messages"]] == ["Hello"]
         assert {answer["type"] for answer in answers} == {"ack", "message"}
-        entries, _ = await chat_of(eve).history(person(), None, 50)
-        assert [(entry["sender"], entry["name"], entry["body"]) for entry in entries] == [
+        assert [(entry["sender"], entry["name"], entry["body"]) for entry in await people.read()] == [
             ("customer", "Ann", "Hello"),
             ("agent", "eve", "Good morning"),
         ]
 
-    async def test_it_takes_and_ends_calls(self, eve: Fixture, panel: Fixture) -> None:
-        await chat_of(eve).call(person(), name=None, source="")
+    async def test_it_takes_and_ends_calls(self, panel: Fixture, people: Fixture) -> None:
+        await people.call()
         ringing = await panel.next()
         conversation = ringing["conversation"]
 

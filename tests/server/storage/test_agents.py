@@ -4,19 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime
-from functools import partial
 
 import pytest
 
 from chatkey_protocol.codes import Code
 from chatkey_server.identity.errors import Refused
-from chatkey_server.storage import accounts, agents, engine, passwords
-from chatkey_server.storage.tables import Administrator, AdminSession, Agent
+from chatkey_server.storage import accounts, admin, agent_sessions, agents, engine, passwords
+from chatkey_server.storage.agent_sessions import LIFETIME_SECONDS, SignedIn
+from chatkey_server.storage.tables import Administrator, AdminSession, Agent, AgentProvider, AgentSession, Provider
 
 PASSWORD = "correct horse"
 SOON = datetime(2100, 1, 1)  # noqa: DTZ001 - Piccolo's sessions are without a time zone
 
-Act = Callable[[str], Awaitable[None]]
+NOW = 1_800_000_000.5
+
+Act = Callable[[type[Agent] | type[Administrator], str], Awaitable[None]]
+
+
+async def add_provider(name: str) -> None:
+    await Provider.insert(Provider(id=name, name=name, sealed_secret_key="", created_at=0, updated_at=0))
+
+
+async def sign_in(username: str) -> str:
+    """Add an agent, and return the token of a session."""
+    await agents.add_agent(username, PASSWORD)
+    return await sign_in_again(username)
+
+
+async def sign_in_again(username: str) -> str:
+    agent = await agents.check_agent(username, PASSWORD)
+    assert agent is not None
+    token = await agent_sessions.begin(agent, NOW)
+    assert token is not None
+    return token
+
+
+async def signed_in(token: str, now: float = NOW) -> SignedIn:
+    found = await agent_sessions.of_token(token, now)
+    assert found is not None
+    return found
 
 
 @pytest.fixture(autouse=True)
@@ -101,9 +127,9 @@ async def test_an_administrators_new_password_and_removal_end_their_sessions(dat
     ada, bob = [row["id"] for row in await Administrator.select(Administrator.id).order_by(Administrator.username)]
     await AdminSession.insert(session(ada, "a"), session(bob, "b"))
 
-    await accounts.set_password("ada", "another horse")
+    await accounts.set_password(Administrator, "ada", "another horse")
     left = await AdminSession.select(AdminSession.token)
-    await accounts.remove("bob")
+    await accounts.remove(Administrator, "bob")
 
     assert left == [{"token": "b"}]
     assert await AdminSession.count() == 0
@@ -121,10 +147,152 @@ async def test_agents_and_administrators_are_not_each_other(database: engine.Dat
     assert await accounts.check(Administrator, "ada", PASSWORD) is not None
 
 
-@pytest.mark.parametrize("act", [accounts.remove, partial(accounts.set_password, password=PASSWORD)])
-async def test_who_is_no_administrator_cannot_be_changed(act: Act, sqlite_url: str) -> None:
+async def set_password(table: type[Agent | Administrator], username: str) -> None:
+    await accounts.set_password(table, username, PASSWORD)
+
+
+@pytest.mark.parametrize(("table", "kind"), [(Administrator, "administrator"), (Agent, "agent")])
+@pytest.mark.parametrize("act", [accounts.remove, set_password])
+async def test_who_is_not_there_cannot_be_changed(
+    act: Act, table: type[Agent | Administrator], kind: str, sqlite_url: str
+) -> None:
     async with engine.opened(sqlite_url):
-        with pytest.raises(Refused, match="'ada' is no administrator") as refused:
-            await act("ada")
+        with pytest.raises(Refused, match=f"'ada' is no {kind}") as refused:
+            await act(table, "ada")
 
     assert (refused.value.code, refused.value.member) == (Code.PARAMETER_INVALID, "username")
+
+
+class TestSessions:
+    async def test_a_session_lasts_twelve_hours_and_is_then_forgotten(self, database: engine.Database) -> None:
+        token = await sign_in("ada")
+
+        last = await agent_sessions.of_token(token, NOW + LIFETIME_SECONDS - 1)
+        over = await agent_sessions.of_token(token, NOW + LIFETIME_SECONDS)
+        await agent_sessions.begin_for_lab(NOW + LIFETIME_SECONDS)
+
+        assert last is not None
+        assert (last.name, last.providers) == ("ada", None)
+        assert over is None
+        assert await AgentSession.count() == 1
+
+    async def test_what_the_database_knows_of_a_session_opens_nothing(self, database: engine.Database) -> None:
+        token = await sign_in("ada")
+        rows = await AgentSession.select(AgentSession.id)
+
+        assert [row["id"] for row in rows] != [token]
+        assert await agent_sessions.of_token(rows[0]["id"], NOW) is None
+
+    async def test_signing_out_ends_that_session_and_no_other(self, database: engine.Database) -> None:
+        one, two = await sign_in("ada"), await sign_in_again("ada")
+
+        await agent_sessions.end(one)
+
+        assert await agent_sessions.of_token(one, NOW) is None
+        assert await agent_sessions.of_token(two, NOW) is not None
+
+    @pytest.mark.parametrize("act", [accounts.remove, set_password])
+    async def test_removal_and_a_new_password_end_every_session_of_that_agent(
+        self, act: Act, database: engine.Database
+    ) -> None:
+        adas, bobs = [await sign_in("ada"), await sign_in_again("ada")], await sign_in("bob")
+
+        await act(Agent, "ada")
+
+        assert [await agent_sessions.of_token(token, NOW) for token in adas] == [None, None]
+        assert await agent_sessions.of_token(bobs, NOW) is not None
+
+    async def test_a_password_that_was_changed_after_it_was_checked_signs_nobody_in(
+        self, database: engine.Database
+    ) -> None:
+        await agents.add_agent("ada", PASSWORD)
+        checked = await agents.check_agent("ada", PASSWORD)
+        assert checked is not None
+        await accounts.set_password(Agent, "ada", "another horse")
+
+        changed = await agent_sessions.begin(checked, NOW)
+        await accounts.remove(Agent, "ada")
+
+        assert (changed, await agent_sessions.begin(checked, NOW)) == (None, None)
+        assert await AgentSession.count() == 0
+
+    async def test_a_session_is_confirmed_while_it_stands_as_it_did(self, database: engine.Database) -> None:
+        token = await sign_in("ada")
+        ada = await signed_in(token)
+        await agent_sessions.confirm(ada, NOW)
+
+        await agent_sessions.end(token)
+
+        with pytest.raises(Refused) as refused:
+            await agent_sessions.confirm(ada, NOW)
+        assert refused.value.code is Code.SIGN_IN_REQUIRED
+
+    async def test_other_businesses_are_another_standing(self, database: engine.Database) -> None:
+        for provider in ("shop", "bakery"):
+            await add_provider(provider)
+        token = await sign_in("ada")
+        ada = await signed_in(token)
+
+        await agents.set_providers("ada", ["shop"])
+
+        with pytest.raises(Refused):
+            await agent_sessions.confirm(ada, NOW)
+        limited = await signed_in(token)
+        await agent_sessions.confirm(limited, NOW)
+        assert (limited.answers_for("shop"), limited.answers_for("bakery")) == (True, False)
+
+    async def test_the_labs_agent_has_a_session_and_no_account(self, database: engine.Database) -> None:
+        lab = await signed_in(await agent_sessions.begin_for_lab(NOW))
+
+        assert (lab.name, lab.providers) == ("lab agent", None)
+        assert await Agent.count() == 0
+
+
+class TestBusinesses:
+    async def test_an_agent_answers_for_all_businesses_or_for_those_named(self, database: engine.Database) -> None:
+        for provider in ("shop", "bakery"):
+            await add_provider(provider)
+
+        await agents.add_agent("ada", PASSWORD)
+        await agents.add_agent("bob", PASSWORD, ["shop", "bakery", "shop"])
+        await agents.add_agent("cid", PASSWORD, [])
+
+        assert await agents.listed() == [("ada", None), ("bob", ["bakery", "shop"]), ("cid", [])]
+
+    async def test_they_can_be_changed(self, database: engine.Database) -> None:
+        for provider in ("shop", "bakery"):
+            await add_provider(provider)
+        await agents.add_agent("ada", PASSWORD, ["shop"])
+
+        await agents.set_providers("ada", ["bakery"])
+        limited = await agents.listed()
+        await agents.set_providers("ada", None)
+
+        assert (limited, await agents.listed()) == ([("ada", ["bakery"])], [("ada", None)])
+        assert await AgentProvider.count() == 0
+
+    async def test_a_business_that_is_not_there_is_named_and_nothing_changes(self, database: engine.Database) -> None:
+        await add_provider("shop")
+
+        with pytest.raises(Refused, match="There is no provider 'shpo'") as added:
+            await agents.add_agent("ada", PASSWORD, ["shop", "shpo"])
+        await agents.add_agent("bob", PASSWORD, ["shop"])
+        with pytest.raises(Refused) as changed:
+            await agents.set_providers("bob", ["shpo"])
+
+        assert [(r.value.code, r.value.member) for r in (added, changed)] == [(Code.PROVIDER_UNKNOWN, "provider")] * 2
+        assert await agents.listed() == [("bob", ["shop"])]
+
+    async def test_who_is_no_agent_has_no_businesses(self, database: engine.Database) -> None:
+        with pytest.raises(Refused, match="'ada' is no agent"):
+            await agents.set_providers("ada", None)
+
+    async def test_with_their_last_business_an_agent_loses_it_and_gains_nothing(
+        self, database: engine.Database
+    ) -> None:
+        await add_provider("shop")
+        await agents.add_agent("ada", PASSWORD, ["shop"])
+
+        await admin.remove_provider("shop", now=NOW)
+
+        assert await agents.listed() == [("ada", [])]

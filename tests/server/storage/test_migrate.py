@@ -20,7 +20,7 @@ from chatkey_server.chat import search
 from chatkey_server.clock import Clock
 from chatkey_server.settings import Settings, SettingsError
 from chatkey_server.storage import admin, engine, migrate
-from chatkey_server.storage.migrations import m2026_11_22_message_search
+from chatkey_server.storage.migrations import m2026_11_22_agents, m2026_11_22_message_search
 from chatkey_server.storage.tables import TABLES, UNIQUE, Agent, Call, Conversation, Message, Provider
 from chatkey_server.storage.vault import KEY_FILE, Vault
 
@@ -50,6 +50,38 @@ SEARCH = {
 POSTGRES_FOREIGN_KEYS = "SELECT conname, pg_get_constraintdef(oid) AS definition FROM pg_constraint WHERE contype = 'f'"
 
 
+MEMBER = "00000000-0000-0000-0000-000000000001"
+BEFORE_AGENTS_HAD_FILTERS = (
+    f"INSERT INTO agent (id, username, password_hash) VALUES ('{MEMBER}', 'eve', '')",
+    f"""INSERT INTO chat_customer (id, provider, login, uid, name, email, created_at, updated_at)
+        VALUES ('{MEMBER}', 'p', 'custom', 'u1', 'Jürgen MÜLLER', 'J@shop.test', 0, 0)""",
+    *(
+        f"""INSERT INTO conversation (id, provider, login, uid, customer, last_seq, last_at)
+            VALUES ('00000000-0000-0000-0000-00000000000{n}', 'p', 'custom', '{uid}', {customer}, {last_seq}, {n})"""
+        for n, uid, customer, last_seq in (
+            (1, "u1", f"'{MEMBER}'", 3),
+            (2, "answered", "NULL", 2),
+            (3, "ringing", "NULL", 0),
+        )
+    ),
+    *(
+        f"""INSERT INTO message (id, conversation, seq, message_id, sender, name, body, folded, sent_at)
+            VALUES ('00000000-0000-0000-0000-0000000000{n}{seq}', '00000000-0000-0000-0000-00000000000{n}', {seq},
+                'm{seq}', '{sender}', '{name}', '', '', 0)"""
+        for n, seq, sender, name in (
+            (1, 1, "agent", "adam"),
+            (1, 2, "agent", "eve"),
+            (1, 3, "customer", "Jo"),
+            (2, 1, "customer", "Jo"),
+            (2, 2, "agent", "eve"),
+        )
+    ),
+    f"""INSERT INTO call (id, conversation, state, started_at)
+        VALUES ('{MEMBER}', '00000000-0000-0000-0000-000000000003', 'ringing', 0)""",
+)
+"""What was written by a server before the migration: a member who waits, one who was answered, one who calls."""
+
+
 @pytest.fixture
 async def empty_database(
     database_kind: str, tmp_path: Path, postgres_server: PostgresServer
@@ -72,7 +104,7 @@ async def _postgres(server: PostgresServer, statement: str) -> None:
 
 
 async def _rows(query: str) -> list[dict[str, Any]]:
-    return [dict(row) for row in await Agent.raw(query)]
+    return [dict(row) for row in await Agent.raw(query) or ()]
 
 
 async def _schema(database: engine.Database) -> Schema:
@@ -111,6 +143,11 @@ async def test_the_migrations_end_in_the_tables_of_today(
         "message_seq_key",
         "message_id_key",
         "call_open_key",
+        "agent_provider_key",
+        "conversation_of_provider",
+        "conversation_of_agent",
+        "conversation_of_member",
+        "conversation_waiting",
     }
 
 
@@ -142,6 +179,34 @@ async def test_an_empty_database_is_migrated_once(empty_database: engine.Databas
     assert await migrate.pending() == []
     assert await migrate.migrate() == []
     assert await Provider.count() == 0
+
+
+async def test_what_was_stored_before_agents_had_filters_is_found_by_them(empty_database: engine.Database) -> None:
+    before, after = (
+        [step for step in migrate.steps() if (step.ID < m2026_11_22_agents.ID) is is_before]
+        for is_before in (True, False)
+    )
+    with pytest.MonkeyPatch.context() as only:
+        only.setattr(migrate, "steps", lambda: before)
+        await migrate.migrate()
+    for statement in BEFORE_AGENTS_HAD_FILTERS:
+        await _rows(statement)
+
+    assert await migrate.migrate() == [step.ID for step in after]
+
+    agents = await Agent.select(Agent.username, Agent.all_providers)
+    found = await Conversation.select(
+        Conversation.uid,
+        Conversation.waiting,
+        Conversation.answered_by,
+        Conversation.customer._.folded.as_alias("folded"),
+    ).order_by(Conversation.uid)
+    assert agents == [{"username": "eve", "all_providers": True}]
+    assert [tuple(row.values()) for row in found] == [
+        ("answered", False, "eve", None),
+        ("ringing", True, None, None),
+        ("u1", True, "eve", "jürgen müller\nj@shop.test\nu1"),
+    ]
 
 
 async def test_two_who_migrate_at_once_do_not_disturb_each_other(empty_database: engine.Database) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from base64 import urlsafe_b64encode
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from cryptography.fernet import Fernet, InvalidToken
 
 from chatkey_server.settings import Settings, SettingsError
 from chatkey_server.storage.vault import KEY_FILE, Vault
@@ -48,10 +50,13 @@ def test_a_secret_of_an_unknown_master_key_is_refused_naming_the_variable(act: o
 def test_each_purpose_and_each_master_key_has_a_key_of_its_own() -> None:
     vault = Vault([NEW, OLD])
 
-    keys = {*vault.state_keys, vault.session_key}
+    sealed = vault.seal("the secret")
 
-    assert len(keys) == 3
-    assert {len(key) for key in keys} == {32}
+    assert len(set(vault.state_keys)) == 2
+    assert {len(key) for key in vault.state_keys} == {32}
+    for key in vault.state_keys:
+        with pytest.raises(InvalidToken):
+            Fernet(urlsafe_b64encode(key)).decrypt(sealed)
     assert vault.state_keys[1:] == Vault([OLD]).state_keys
 
 
@@ -73,7 +78,7 @@ def test_servers_that_start_together_agree_on_one_master_key(tmp_path: Path) -> 
     with ThreadPoolExecutor(8) as pool:
         vaults = list(pool.map(lambda _: Vault.of(settings), range(8)))
 
-    assert len({vault.session_key for vault in vaults}) == 1
+    assert len({vault.state_keys for vault in vaults}) == 1
 
 
 def test_a_given_master_key_leaves_the_data_folder_alone(tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ class Administrators(BaseUser, tablename="administrator"):
         """Give an administrator another password. The panel shows why not."""
         row = await cls.select(cls.username).where(cls.id == int(user)).first()
         try:
-            await accounts.set_password(row["username"] if row else "", password)
+            await accounts.set_password(Administrator, row["username"] if row else "", password)
         except Refused as refused:
             raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, refused.message) from refused
 

@@ -56,7 +56,7 @@ function send(frame) {
 
 function askForList() {
   const provider = $("provider").value;
-  send({ type: "list", ...(provider && { provider }) });
+  send({ type: "list", filter: provider ? { provider } : {} });
 }
 
 const handlers = {

@@ -1,0 +1,95 @@
+"""Ends the open sockets of agents whose session is over, whoever ended it and in whatever process (D-21)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Final, Protocol
+
+import structlog
+
+from chatkey_protocol.codes import Code
+from chatkey_server.chat.events import AGENT_SESSIONS
+from chatkey_server.identity.errors import Refused
+from chatkey_server.storage import agent_sessions
+
+if TYPE_CHECKING:
+    from chatkey_server.services import Services
+    from chatkey_server.storage.agent_sessions import SignedIn
+
+CHECK_SECONDS: Final = 5.0
+"""How long a socket whose session is over may go on hearing what happens, where no hub tells that it is."""
+
+log = structlog.get_logger("chatkey.panel")
+
+
+class Watched(Protocol):
+    """An agent's open socket."""
+
+    agent: SignedIn
+
+    def end(self, refused: Refused) -> None:
+        """Say why, and close, without waiting for it."""
+
+
+class Watch:
+    """Asks the database which sessions still stand, once for all sockets: when the hub says so, and now and then."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._sockets: set[Watched] = set()
+        self._told = asyncio.Event()
+        self._watching: asyncio.Task[None] | None = None
+
+    @asynccontextmanager
+    async def over(self, socket: Watched) -> AsyncIterator[None]:
+        """End this socket with its session, while the context lasts."""
+        self._sockets.add(socket)
+        if self._watching is None:
+            self._watching = asyncio.create_task(self._watch())
+        try:
+            yield
+        finally:
+            self._sockets.discard(socket)
+            if not self._sockets:
+                await self._rest()
+
+    async def _watch(self) -> None:
+        with self._services.hub.listen(AGENT_SESSIONS, lambda _: self._told.set()):
+            while self._watching is asyncio.current_task():
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(CHECK_SECONDS):
+                        await self._told.wait()
+                self._told.clear()
+                await self._check()
+
+    async def _rest(self) -> None:
+        """Watch no more, once a look that is under way has come to its end."""
+        watching, self._watching = self._watching, None
+        self._told.set()
+        if watching is not None:
+            await watching
+
+    async def _check(self) -> None:
+        """Let go of those whose session does not stand as it did; of all, when that cannot be known."""
+        watched = tuple(self._sockets)
+        if not watched:
+            return
+        try:
+            standing = await agent_sessions.standing({socket.agent.session for socket in watched}, self._now())
+        except Refused as refused:
+            self._end(watched, refused)
+        except Exception:
+            log.exception("panel.unwatched")
+            self._end(watched, Refused(Code.INTERNAL, "Something went wrong here; reload the page."))
+        else:
+            gone = [socket for socket in watched if standing.get(socket.agent.session) != socket.agent]
+            self._end(gone, agent_sessions.over())
+
+    def _now(self) -> float:
+        return self._services.clock()
+
+    def _end(self, sockets: Iterable[Watched], refused: Refused) -> None:
+        for socket in sockets:
+            socket.end(refused)

@@ -1,0 +1,118 @@
+"""Who is signed in to the agent panel (D-21). The database knows a token's hash, with which nobody can sign in."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Collection
+from hashlib import sha256
+from typing import Any, Final, NamedTuple
+from uuid import UUID
+
+from chatkey_protocol.codes import Code
+from chatkey_server.identity.errors import Refused
+from chatkey_server.storage.agents import providers_of
+from chatkey_server.storage.engine import snapshot, transaction
+from chatkey_server.storage.tables import Agent, AgentSession
+
+LIFETIME_SECONDS: Final = 12 * 3600
+LAB_AGENT: Final = "lab agent"
+"""Whom the lab signs in without a password. Nobody can be given this name: it has a space."""
+
+
+class SignedIn(NamedTuple):
+    """An agent's session as it stood when it was read; `confirm` tells whether it still does."""
+
+    session: str
+    """What the database knows it by."""
+    name: str
+    providers: frozenset[str] | None
+    """The businesses the agent answers for; None means all."""
+
+    def answers_for(self, provider: str) -> bool:
+        """Tell whether a business is the agent's."""
+        return self.providers is None or provider in self.providers
+
+
+async def begin(agent: Agent, now: float) -> str | None:
+    """Sign in an agent whose password was checked, and return the session's token.
+
+    None means that the agent was removed or got another password since the check.
+    """
+    async with transaction():
+        return await _begin(agent.id, now) if await _hold(agent) else None
+
+
+async def begin_for_lab(now: float) -> str:
+    """Sign in the lab's agent, and return the session's token."""
+    async with transaction():
+        return await _begin(None, now)
+
+
+async def end(token: str) -> None:
+    """Sign out whoever has this token."""
+    async with transaction():
+        await AgentSession.delete().where(AgentSession.id == _hash(token))
+
+
+async def of_token(token: str, now: float) -> SignedIn | None:
+    """Return whose session this is while it lasts, else None."""
+    session = _hash(token)
+    return (await standing({session}, now)).get(session)
+
+
+async def confirm(agent: SignedIn, now: float) -> None:
+    """Refuse with `sign_in_required` whoever is not signed in any more, or not for the same businesses."""
+    if (await standing({agent.session}, now)).get(agent.session) != agent:
+        raise over()
+
+
+def over() -> Refused:
+    """Refuse what comes from a session that does not stand any more."""
+    return Refused(
+        Code.SIGN_IN_REQUIRED, "This sign-in has ended, or the businesses it is for have changed; reload the page."
+    )
+
+
+async def standing(sessions: Collection[str], now: float) -> dict[str, SignedIn]:
+    """Return those of the sessions that still last, as they are now."""
+    agent = AgentSession.agent._
+    async with snapshot():
+        rows = await AgentSession.select(
+            AgentSession.id,
+            AgentSession.agent,
+            agent.username.as_alias("name"),
+            agent.all_providers.as_alias("all_providers"),
+        ).where(AgentSession.id.is_in([*sessions]), AgentSession.expires_at > int(now))
+        given = await providers_of({row["agent"] for row in rows if not _answers_for_all(row)})
+    return {row["id"]: _signed_in(row, given.get(row["agent"], set())) for row in rows}
+
+
+def _signed_in(row: dict[str, Any], given: set[str]) -> SignedIn:
+    return SignedIn(row["id"], row["name"] or LAB_AGENT, None if _answers_for_all(row) else frozenset(given))
+
+
+def _answers_for_all(row: dict[str, Any]) -> bool:
+    return row["name"] is None or bool(row["all_providers"])
+
+
+async def _begin(agent: UUID | None, now: float) -> str:
+    await AgentSession.delete().where(AgentSession.expires_at <= int(now))  # they are over
+    token = secrets.token_urlsafe(32)
+    await AgentSession.insert(
+        AgentSession(id=_hash(token), agent=agent, expires_at=int(now) + LIFETIME_SECONDS),
+    )
+    return token
+
+
+async def _hold(agent: Agent) -> bool:
+    """Keep the agent as they are until the transaction ends; False when they are not any more what was checked."""
+    # An update that changes nothing holds the row on both databases.
+    return bool(
+        await Agent.update({Agent.password_hash: agent.password_hash})
+        .where(Agent.id == agent.id, Agent.password_hash == agent.password_hash)
+        .returning(Agent.id)
+    )
+
+
+def _hash(token: str) -> str:
+    return sha256(token.encode()).hexdigest()

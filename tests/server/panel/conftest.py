@@ -1,0 +1,129 @@
+"""Agents of the panel: their accounts, their sign-ins, and their open pages."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from chatkey_server.chat.service import Chat
+from chatkey_server.identity.tokens import Profile, SocketIdentity
+from chatkey_server.storage.passwords import hash_password
+from chatkey_server.storage.tables import Agent, AgentProvider, Provider
+
+BASE = "http://localhost:8800"
+PASSWORD = "correct horse battery"
+
+Fixture = Any
+
+
+@pytest.fixture(scope="session")
+def password_hash() -> str:
+    """Made once: a hash takes a tenth of a second, which is its purpose."""
+    return hash_password(PASSWORD)
+
+
+@pytest.fixture
+def make_agent(password_hash: str) -> Callable[..., Awaitable[None]]:
+    """Store an agent of the started app who answers for these providers, which are made, or for all."""
+
+    async def make(name: str, providers: tuple[str, ...] | None = None) -> None:
+        agent = Agent(username=name, password_hash=password_hash, all_providers=providers is None)
+        await Agent.insert(agent)
+        for provider in providers or ():
+            row = Provider(id=provider, name=provider, sealed_secret_key="", created_at=0, updated_at=0)
+            await Provider.insert(row).on_conflict(target=Provider.id, action="DO NOTHING")
+            await AgentProvider.insert(AgentProvider(agent=agent.id, provider=provider))
+
+    return make
+
+
+@pytest.fixture
+async def eve(client: Fixture, make_agent: Fixture) -> Fixture:
+    """A client of the app whose agent `eve` exists and is not signed in."""
+    await make_agent("eve")
+    return client
+
+
+class Agents:
+    """Signs agents in over the wire, each in a browser of their own, and opens their pages."""
+
+    def __init__(self, open_socket: Fixture) -> None:
+        self._open_socket = open_socket
+
+    async def sign_in(self, client: Fixture, name: str = "eve", cookie: str = "") -> str:
+        """Sign an agent in, and return the header of their cookie."""
+        client.cookies.clear()
+        form = {"username": name, "password": PASSWORD}
+        headers = {"Origin": BASE, **({"Cookie": cookie} if cookie else {})}
+        answer = await client.post("/agent/sign-in", data=form, headers=headers)
+        assert answer.status_code == 303, answer.text
+        client.cookies.clear()
+        given: str = answer.headers["set-cookie"].partition(";")[0]
+        return given
+
+    async def sign_out(self, client: Fixture, cookie: str) -> Any:
+        return await client.post("/agent/sign-out", headers={"Origin": BASE, "Cookie": cookie})
+
+    async def sees_the_panel(self, client: Fixture, cookie: str) -> bool:
+        page = (await client.get("/agent", headers={"Cookie": cookie})).text
+        assert ("panel.js" in page) is not ('name="password"' in page)
+        return "panel.js" in page
+
+    async def socket(self, client: Fixture, cookie: str) -> Any:
+        """Open a page's socket with a cookie, before anything came of it."""
+        return await self._open_socket(client, "/agent/socket", headers={"Origin": BASE, "Cookie": cookie})
+
+    async def page(self, client: Fixture, name: str = "eve") -> Any:
+        """Sign an agent in, and open the socket of a page of theirs, after `ready`."""
+        return await self.page_with(client, await self.sign_in(client, name), name)
+
+    async def page_with(self, client: Fixture, cookie: str, name: str = "eve") -> Any:
+        socket = await self.socket(client, cookie)
+        assert await socket.next() == {"type": "ready", "agent": name}
+        return socket
+
+
+@pytest.fixture
+def agents(open_socket: Fixture) -> Agents:
+    return Agents(open_socket)
+
+
+@pytest.fixture
+async def panel(eve: Fixture, agents: Agents) -> Fixture:
+    """The socket of a panel in which eve is signed in, after `ready`."""
+    return await agents.page(eve)
+
+
+class People:
+    """Those who write and call, without widgets."""
+
+    def __init__(self, client: Fixture) -> None:
+        services = client.services
+        self.chat = Chat(services.hub, services.settings.limits, services.rates, now=services.clock)
+
+    async def write(self, uid: str = "ann", body: str = "hello", *, message_id: str = "m1", **who: Any) -> None:
+        await self.chat.post(self.person(uid, **who), message_id, body, name=None, source="")
+
+    async def call(self, uid: str = "ann", **who: Any) -> None:
+        await self.chat.call(self.person(uid, **who), name=None, source="")
+
+    async def read(self, uid: str = "ann", **who: Any) -> list[Any]:
+        entries, _ = await self.chat.history(self.person(uid, **who), None, 50)
+        return entries
+
+    @staticmethod
+    def person(uid: str, *, login: Any = "custom", provider: str = "prov") -> SocketIdentity:
+        profile = Profile() if login == "visitor" else Profile(name=uid.title(), email=f"{uid}@shop.test")
+        return SocketIdentity(provider, uid, login, "jkt", 2_000_000_000, profile)
+
+
+@pytest.fixture
+def make_people() -> Callable[[Fixture], People]:
+    return People
+
+
+@pytest.fixture
+def people(eve: Fixture) -> People:
+    return People(eve)
