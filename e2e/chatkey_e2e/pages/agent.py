@@ -19,7 +19,7 @@ class AgentPage:
     def open_conversation(self, customer: str) -> None:
         """Open the conversation of a member by name, or of a visitor by uid."""
         title = f"Visitor {customer[2:8]}" if customer.startswith("v_") else customer
-        conversations = self.page.get_by_role("navigation", name="Conversations")
+        conversations = self.page.get_by_role("navigation", name="Conversations").get_by_role("listitem")
         conversations.get_by_role("button", name=title).click()
         expect(self.page.get_by_role("heading", name=title)).to_be_visible()
 

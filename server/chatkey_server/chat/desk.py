@@ -168,7 +168,7 @@ def _matching(agent: SignedIn, wanted: Filter) -> Select[Conversation]:
 
 
 def _one_of(column: Varchar, providers: Collection[str]) -> Where:
-    return column.is_in([*providers, ""])  # Piccolo takes no empty list; no id is empty
+    return column.is_in([*providers] or [""])  # Piccolo takes no empty list; no id is empty
 
 
 async def _last_messages(ids: list[UUID]) -> dict[UUID, Entry]:

@@ -4,11 +4,21 @@ const $ = (id) => document.getElementById(id);
 const conversations = new Map();
 const pending = new Map();
 const SEEN = "chatkey_agent_seen";
+const REFRESH_MS = 2_000;
+const TYPING_MS = 250;
 
 let socket = null;
 let attempts = 0;
 let current = null;
+let opened = null;
 let messages = new Map();
+
+let asked = null;
+let askedAt = 0;
+let refreshing = null;
+let typing = null;
+let newest = null;
+let isMore = false;
 
 // what was seen, on this machine only
 
@@ -44,6 +54,9 @@ function connect() {
   socket.addEventListener("message", (event) => handle(JSON.parse(event.data)));
   socket.addEventListener("close", (event) => {
     if (event.code === 4401) return location.reload();
+    asked = null;
+    clearTimeout(refreshing);
+    refreshing = null;
     showConnection("lost", "Connection lost, trying again…");
     const wait = Math.min(30_000, 500 * 2 ** attempts++) * (0.5 + Math.random() / 2);
     setTimeout(connect, wait);
@@ -54,25 +67,26 @@ function send(frame) {
   if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify(frame));
 }
 
-function askForList() {
-  const provider = $("provider").value;
-  send({ type: "list", filter: provider ? { provider } : {} });
-}
-
 const handlers = {
   ready() {
     attempts = 0;
     showConnection("live", "Live");
-    askForList();
+    askForList({ keeps: true });
     if (current) send({ type: "thread", conversation: current });
     for (const frame of pending.values()) send(frame);
   },
-  conversations({ items, providers }) {
+  conversations({ id, items, more, providers }) {
+    if (id !== asked?.id) return; // something else was asked for meanwhile
+    const { before, keeps } = asked;
+    asked = null;
     showProviders(providers);
-    conversations.clear();
-    for (const item of items) conversations.set(item.id, item);
+    if (before) takePage(items, more);
+    else takeFirstPage(items, more, keeps);
+    opened = conversations.get(current) ?? opened;
     showList();
     showPerson();
+    if (before) itemOf(items[0]?.id)?.focus();
+    else if (!keeps) showFound();
   },
   thread({ conversation, messages: entries, more, before }) {
     if (conversation !== current) return;
@@ -83,27 +97,29 @@ const handlers = {
   },
   message({ conversation, message }) {
     pending.delete(message.id);
-    const item = conversations.get(conversation);
-    if (!item) return askForList();
-    item.last = message;
-    item.last_at = message.sent_at;
-    if (message.sender === "customer" && message.name && item.login === "custom") item.name = message.name;
+    for (const item of known(conversation)) {
+      item.last = message;
+      item.last_at = message.sent_at;
+      if (message.sender === "customer" && message.name && item.login === "custom") item.name = message.name;
+    }
     if (conversation === current) {
       messages.set(message.seq, message);
       showMessages();
       showPerson();
     }
-    showList();
+    happened(conversation);
   },
   call({ conversation, call_id, state }) {
-    const item = conversations.get(conversation);
-    if (!item) return askForList();
-    item.call = state === "ended" ? null : { call_id, state };
-    showList();
+    for (const item of known(conversation)) item.call = state === "ended" ? null : { call_id, state };
     showPerson();
+    happened(conversation, state === "ringing"); // who calls comes to the top
   },
   ack() {},
   error({ id, message }) {
+    if (id && id === asked?.id) {
+      asked = null;
+      return refreshSoon();
+    }
     if (id) pending.delete(id);
     showProblem(message);
     showMessages();
@@ -112,6 +128,94 @@ const handlers = {
 
 function handle(frame) {
   handlers[frame.type]?.(frame);
+}
+
+// the list: its first page is asked for again when something happens that it may not show, but never in a hurry
+
+function wanted() {
+  const provider = $("provider").value;
+  const query = $("query").value.trim();
+  const pressed = chips().filter(isPressed).map((chip) => [chip.dataset.filter, true]);
+  return { ...(provider && { provider }), ...(query && { query }), ...Object.fromEntries(pressed) };
+}
+
+function askForList({ before, keeps = false } = {}) {
+  clearTimeout(refreshing);
+  refreshing = null;
+  if (socket?.readyState !== WebSocket.OPEN) return; // once it is, the list is asked for anyhow
+  asked = { id: crypto.randomUUID(), before, keeps };
+  askedAt = Date.now();
+  send({ type: "list", id: asked.id, filter: wanted(), ...(before && { before }) });
+}
+
+function refreshSoon() {
+  refreshing ??= setTimeout(
+    () => {
+      refreshing = null;
+      if (asked) refreshSoon();
+      else askForList({ keeps: true });
+    },
+    Math.max(100, askedAt + REFRESH_MS - Date.now()),
+  );
+}
+
+function happened(conversation, isElsewhere = false) {
+  if (conversations.has(conversation)) showList();
+  if (!conversations.has(conversation) || isElsewhere || Object.keys(wanted()).length) refreshSoon();
+}
+
+function isAbove(one, other) {
+  return one.last_at > other.last_at || (one.last_at === other.last_at && one.id > other.id);
+}
+
+// What was shown below a new first page stays there, unless something may be missing between the two.
+function takeFirstPage(items, more, keeps) {
+  const last = items.at(-1);
+  const reaches = more && newest !== null && !isAbove(last, newest);
+  const below = keeps && reaches ? [...conversations.values()].filter((item) => isAbove(last, item)) : [];
+  conversations.clear();
+  for (const item of [...below, ...items]) conversations.set(item.id, item);
+  newest = items.length ? { last_at: items[0].last_at, id: items[0].id } : null;
+  if (!below.length) isMore = more;
+}
+
+function takePage(items, more) {
+  for (const item of items) conversations.set(item.id, item);
+  isMore = more;
+}
+
+function showMore() {
+  const last = sorted().at(-1);
+  if (last) askForList({ before: { last_at: last.last_at, id: last.id } });
+}
+
+function known(id) {
+  return [conversations.get(id), opened].filter((item) => item?.id === id);
+}
+
+function sorted() {
+  return [...conversations.values()].sort((a, b) => (isAbove(a, b) ? -1 : 1));
+}
+
+function chips() {
+  return [...document.querySelectorAll("[data-filter]")];
+}
+
+function isPressed(chip) {
+  return chip.getAttribute("aria-pressed") === "true";
+}
+
+function press(chip) {
+  if (chip.dataset.filter) chip.setAttribute("aria-pressed", String(!isPressed(chip)));
+  else for (const other of chips()) other.setAttribute("aria-pressed", "false");
+  $("all").setAttribute("aria-pressed", String(!chips().some(isPressed)));
+  askForList();
+}
+
+function showFound() {
+  const count = conversations.size;
+  const found = `${count}${isMore ? " or more" : ""} conversation${count === 1 ? "" : "s"}`;
+  $("found").textContent = count ? found : $("nothing").textContent;
 }
 
 // the page
@@ -191,13 +295,21 @@ function listItem(item, all) {
 function showList() {
   const focused = document.activeElement?.dataset?.conversation;
   const all = seen();
-  const items = [...conversations.values()].sort((a, b) => b.last_at - a.last_at);
+  const items = sorted();
   $("conversations").replaceChildren(...items.map((item) => listItem(item, all)));
   $("nothing").hidden = items.length > 0;
-  if (focused) document.querySelector(`[data-conversation="${CSS.escape(focused)}"]`)?.focus();
+  $("nothing").textContent = Object.keys(wanted()).length
+    ? "No conversation matches."
+    : "No conversations yet. They appear here as soon as somebody writes or calls.";
+  $("more").hidden = !isMore;
+  if (focused) itemOf(focused)?.focus();
   const unread = items.filter((item) => isUnread(item, all)).length;
   document.title = `${unread ? `(${unread}) ` : ""}Conversations · Agent panel`;
   showElsewhere(items, all);
+}
+
+function itemOf(id) {
+  return document.querySelector(`[data-conversation="${CSS.escape(id ?? "")}"]`);
 }
 
 // Where there is no room for the list beside a conversation, one line tells what the list would.
@@ -215,7 +327,7 @@ function showElsewhere(items, all) {
 }
 
 function showPerson() {
-  const item = conversations.get(current);
+  const item = opened;
   if (!item) return;
   $("name").textContent = titleOf(item);
   $("details").textContent = [item.email, item.uid, item.provider].filter(Boolean).join(" · ");
@@ -255,6 +367,7 @@ function showMessages({ keepPlace = false } = {}) {
 
 function open(id) {
   current = id;
+  opened = conversations.get(id) ?? null;
   messages = new Map();
   $("placeholder").hidden = true;
   $("conversation").hidden = false;
@@ -271,11 +384,12 @@ function open(id) {
 function close() {
   const left = current;
   current = null;
+  opened = null;
   $("columns").classList.remove("open");
   $("conversation").hidden = true;
   $("placeholder").hidden = false;
   showList();
-  document.querySelector(`[data-conversation="${CSS.escape(left ?? "")}"]`)?.focus();
+  itemOf(left)?.focus();
 }
 
 function answer() {
@@ -305,9 +419,15 @@ $("older").addEventListener("click", () => {
 });
 $("back").addEventListener("click", close);
 $("elsewhere").addEventListener("click", (event) => open(event.currentTarget.dataset.opens));
-$("provider").addEventListener("change", askForList);
+$("more").addEventListener("click", showMore);
+$("provider").addEventListener("change", () => askForList());
+$("query").addEventListener("input", () => {
+  clearTimeout(typing);
+  typing = setTimeout(askForList, TYPING_MS);
+});
+for (const chip of [$("all"), ...chips()]) chip.addEventListener("click", () => press(chip));
 document.addEventListener("keydown", (event) => {
-  if (event.key === "Escape" && current) close();
+  if (event.key === "Escape" && current && event.target !== $("query")) close();
 });
 document.addEventListener("visibilitychange", () => {
   if (document.visibilityState === "visible" && current) showMessages({ keepPlace: true });
