@@ -88,11 +88,11 @@ def test_servers_are_told_through_redis(run_embedded: Run, environ: pytest.Monke
     environ.setenv("CHATKEY_REDIS_URL", redis_url)
     environ.setenv("CHATKEY_MASTER_KEY", "m" * 32)
 
-    with heard(redis_url) as messages:
+    with heard(redis_url) as next_one:
         result = run_embedded("agent", "remove", "ada")
 
         assert (result.exit_code, result.output) == (0, "ada is no agent any more.\n")
-        assert next(messages) == b"agents:sessions\n"
+        assert next_one() == b"agents:sessions\n"
 
 
 def test_without_redis_it_is_done_all_the_same_and_said(run_embedded: Run, environ: pytest.MonkeyPatch) -> None:
@@ -109,9 +109,16 @@ def test_without_redis_it_is_done_all_the_same_and_said(run_embedded: Run, envir
 
 
 @contextmanager
-def heard(redis_url: str) -> Iterator[Iterator[bytes]]:
-    """What is published on the hub's channel in Redis."""
+def heard(redis_url: str) -> Iterator[Callable[[], bytes]]:
+    """Listen to what is published in Redis; what is yielded waits for the next."""
     with Redis.from_url(redis_url) as client, client.pubsub() as channel:
         channel.psubscribe("*")
         channel.get_message(timeout=5)  # that it listens now
-        yield iter(lambda: channel.get_message(timeout=5)["data"], None)
+
+        def next_one() -> bytes:
+            message = channel.get_message(timeout=5)
+            assert message is not None
+            data: bytes = message["data"]
+            return data
+
+        yield next_one
