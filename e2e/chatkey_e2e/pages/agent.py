@@ -18,10 +18,28 @@ class AgentPage:
 
     def open_conversation(self, customer: str) -> None:
         """Open the conversation of a member by name, or of a visitor by uid."""
-        title = f"Visitor {customer[2:8]}" if customer.startswith("v_") else customer
+        title = _title(customer)
         conversations = self.page.get_by_role("navigation", name="Conversations").get_by_role("listitem")
         conversations.get_by_role("button", name=title).click()
         expect(self.page.get_by_role("heading", name=title)).to_be_visible()
+
+    def choose_business(self, provider_id: str) -> None:
+        """Keep the list to one business."""
+        self.page.get_by_label("Business").select_option(provider_id)
+
+    def show(self, name: str) -> None:
+        """Press one of the list's filters."""
+        self.page.get_by_role("group", name="Show").get_by_role("button", name=name, exact=True).click()
+
+    def search(self, text: str) -> None:
+        """Look for people."""
+        self.page.get_by_role("searchbox").fill(text)
+
+    def expect_listed(self, *customers: str) -> None:
+        """Wait until the list holds these members by name, or visitors by uid, and nobody else."""
+        titles = [_title(customer) for customer in customers]
+        listed = self.page.get_by_role("navigation", name="Conversations").get_by_role("listitem")
+        expect(listed.locator(".title")).to_have_text(titles)
 
     @property
     def customer(self) -> str:
@@ -51,3 +69,7 @@ class AgentPage:
     @property
     def _conversation(self) -> Locator:
         return self.page.get_by_role("main", name="Conversation")
+
+
+def _title(customer: str) -> str:
+    return f"Visitor {customer[2:8]}" if customer.startswith("v_") else customer

@@ -101,6 +101,30 @@ def test_the_agent_sees_who_writes_and_answers(
     assert (record["uid"], record["name"]) == ("u-1001", ADA)
 
 
+@pytest.mark.contract("D-21/list")
+def test_an_agent_finds_a_member_among_visitors(shop: ShopPage, business: Business, agent: AgentPage) -> None:
+    """The list is filtered and searched; who was answered leaves those that wait, and the conversation stays open."""
+    agent.choose_business(business.provider.id)
+    shop.open()
+    shop.widget.send("Hello?")
+    visitor = shop.widget.uid
+    shop.sign_in().send("Good morning")
+    agent.expect_listed(ADA, visitor)
+
+    agent.show("Members")
+    agent.expect_listed(ADA)
+    agent.show("Waiting")
+    agent.open_conversation(ADA)
+    agent.answer("Good morning, Ada!")
+    agent.expect_listed()
+    answered = agent.lines(2)
+    agent.show("All")
+    agent.search("ADA@example")
+    agent.expect_listed(ADA)
+
+    assert answered == ["Good morning", "Good morning, Ada!"]
+
+
 def test_a_visitor_appears_in_the_agent_panel_by_uid(widget: WidgetPage, agent: AgentPage) -> None:
     """A visitor has no name; the agent sees the uid."""
     widget.send("Hello?")
