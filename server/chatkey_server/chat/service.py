@@ -121,7 +121,8 @@ class Chat:
         async with transaction():
             held = await self._agents(agent, conversation)
             changed = await calls.accept(held.id, self._now())
-            await conversations.note_agent(held.id, agent.name)
+            if changed.fresh:
+                await conversations.note_agent(held.id, agent.name)
         self._tell_call(held, changed, SYSTEM)
         return changed.event
 

@@ -100,8 +100,8 @@ def _lab_sign_in(services: Services) -> ControllerRouterHandler:
 
 async def _with_session(request: PanelRequest, services: Services, token: str) -> Redirect:
     """Go to the panel with another session than the browser's of before, which ends, or without any."""
-    await sessions.sign_out(request)
-    services.hub.publish(AGENT_SESSIONS, b"")
+    if await sessions.sign_out(request):
+        services.hub.publish(AGENT_SESSIONS, b"")
     return Redirect(PATH, status_code=303, cookies=[sessions.cookie(token, services.settings)])
 
 

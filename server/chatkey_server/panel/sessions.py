@@ -61,7 +61,7 @@ async def signed_in(connection: AnyConnection, services: Services) -> SignedIn |
     return agent
 
 
-async def sign_out(connection: AnyConnection) -> None:
-    """End the session that the connection's cookie is of, if there is one."""
-    if token := connection.cookies.get(COOKIE):
-        await agent_sessions.end(token)
+async def sign_out(connection: AnyConnection) -> bool:
+    """End the session that the connection's cookie is of; False when there is none."""
+    token = connection.cookies.get(COOKIE)
+    return await agent_sessions.end(token) if token else False

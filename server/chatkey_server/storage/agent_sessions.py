@@ -48,10 +48,14 @@ async def begin_for_lab(now: float) -> str:
         return await _begin(None, now)
 
 
-async def end(token: str) -> None:
-    """Sign out whoever has this token."""
-    async with transaction():
-        await AgentSession.delete().where(AgentSession.id == _hash(token))
+async def end(token: str) -> bool:
+    """Sign out whoever has this token; False when nobody has, for which nothing is written."""
+    async with snapshot():
+        is_there = await AgentSession.exists().where(AgentSession.id == _hash(token))
+    if is_there:
+        async with transaction():
+            await AgentSession.delete().where(AgentSession.id == _hash(token))
+    return is_there
 
 
 async def of_token(token: str, now: float) -> SignedIn | None:

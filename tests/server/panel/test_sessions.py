@@ -10,6 +10,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from chatkey_protocol.codes import Close, Code
+from chatkey_server.chat.events import AGENT_SESSIONS
 from chatkey_server.identity.errors import Refused
 from chatkey_server.panel import watch
 from chatkey_server.storage import accounts, agent_sessions
@@ -93,6 +94,19 @@ class TestSigningOut:
 
         assert "max-age=0" in answer.headers["set-cookie"].lower()
         assert answer.headers["set-cookie"].startswith(("chatkey_agent=;", 'chatkey_agent="";'))
+
+    async def test_a_cookie_of_nobody_changes_nothing_and_tells_nobody(self, eve: Fixture, agents: Fixture) -> None:
+        told: list[bytes] = []
+        with eve.services.hub.listen(AGENT_SESSIONS, told.append):
+            for cookie in ("chatkey_agent=made-up", "chatkey_agent=", "another=1"):
+                assert (await agents.sign_out(eve, cookie)).status_code == 303
+            real = await agents.sign_in(eve)
+            before = list(told)
+            page = await agents.page_with(eve, real)
+            await agents.sign_out(eve, real)
+            await rest_of(page)
+
+        assert (before, told) == ([], [b""])
 
     async def test_signing_in_again_ends_the_session_the_browser_had(self, eve: Fixture, agents: Fixture) -> None:
         first = await agents.sign_in(eve)
