@@ -69,6 +69,8 @@ class Limits(msgspec.Struct, frozen=True):
     search_chars: int = 100
     searches_per_identity: int = 60
     searches_per_address: int = 600
+    histories_per_identity: int = 240
+    histories_per_address: int = 12_000
     messages_per_identity: int = 2400
     messages_per_address: int = 480_000
     messages_per_provider: int = 2_400_000
@@ -380,6 +382,12 @@ def _limits() -> Iterator[Setting]:
     yield Setting("CHATKEY_LIMIT_SEARCHES_PER_IDENTITY", rate, "Searches a minute of one person; 0 is no limit.")
     yield Setting(
         "CHATKEY_LIMIT_SEARCHES_PER_ADDRESS", rate, "Searches a minute from one client address; 0 is no limit."
+    )
+    yield Setting(
+        "CHATKEY_LIMIT_HISTORIES_PER_IDENTITY", rate, "Pages of history a minute of one person; 0 is no limit."
+    )
+    yield Setting(
+        "CHATKEY_LIMIT_HISTORIES_PER_ADDRESS", rate, "Pages of history a minute from one client address; 0 is no limit."
     )
     yield from _quotas()
     yield Setting(

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
+from chatkey_protocol.codes import Code
+from chatkey_server.public.answers import error_body
+
 if TYPE_CHECKING:
     import asyncio
 
@@ -24,6 +27,12 @@ PIPELINED: Final = 16
 HOST: Final = re.compile(rb"[A-Za-z0-9._~!$&'()*+,;=%:\[\]-]*")
 """What a `Host` may be made of (RFC 9110 7.2): nothing that two readers would take apart differently."""
 WEBSOCKET_VERSION: Final = b"13"
+LAST_HEADERS: Final = (
+    b"Cache-Control: no-store",
+    b"X-Content-Type-Options: nosniff",
+    b"Referrer-Policy: no-referrer",
+    b"Connection: close",
+)
 
 
 class WrongHost(ValueError):
@@ -68,9 +77,9 @@ class PatientHttp(HttpToolsProtocol):
             self.transport.close()
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what came, and with it what came before and waits for its answer."""
+        """Refuse what came, and with it what came before and waits for its answer, in the shape of every refusal."""
         self._stop_answering()
-        super().send_400_response(msg)
+        self._send_last(400, (b"Content-Type: application/json",), error_body(Code.PARAMETER_INVALID, msg))
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait no longer."""
@@ -130,15 +139,16 @@ class PatientHttp(HttpToolsProtocol):
         return [value for name, value in self.headers if name == header]
 
     def _send_426_response(self) -> None:
-        lines = (
-            STATUS_LINE[426].rstrip(),
-            b"Upgrade: websocket",
-            b"Sec-WebSocket-Version: " + WEBSOCKET_VERSION,
-            b"Content-Length: 0",
-            b"Connection: Upgrade, close",
-        )
         self._stop_answering()
-        self.transport.write(b"\r\n".join((*lines, b"", b"")))
+        version = b"Sec-WebSocket-Version: " + WEBSOCKET_VERSION
+        message = "This WebSocket is of version 13, and no other."
+        body = error_body(Code.PARAMETER_INVALID, message)
+        self._send_last(426, (b"Content-Type: application/json", b"Upgrade: websocket", version), body)
+
+    def _send_last(self, status: int, headers: tuple[bytes, ...], body: bytes) -> None:
+        """Answer beneath the app, and let the connection go."""
+        head = (STATUS_LINE[status].rstrip(), *headers, *LAST_HEADERS, b"Content-Length: %d" % len(body))
+        self.transport.write(b"\r\n".join((*head, b"", body)))
         self.transport.close()
 
     def _watch(self) -> None:

@@ -46,6 +46,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         f"LIMIT_{what}_PER_{of}": "0"
         for what, ofs in {
             "SEARCHES": ("IDENTITY", "ADDRESS"),
+            "HISTORIES": ("IDENTITY", "ADDRESS"),
             "MESSAGES": ("IDENTITY", "ADDRESS", "PROVIDER"),
             "KILOBYTES": ("IDENTITY", "ADDRESS", "PROVIDER"),
         }.items()

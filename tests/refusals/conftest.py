@@ -19,9 +19,6 @@ from chatkey_demo.stack.ports import LOOPBACK
 from chatkey_demo.stack.process import Process
 from chatkey_oauth.client import FakeOAuth
 from chatkey_protocol.names import AVAILABLE_SOCIALS
-
-pytest.register_assert_rewrite("doors", "peers", "shipped", "shop")
-
 from doors import AuthDoor, Door, SocketDoor
 from honest import BrowserKey, Json, Maker
 from peers import Ended, Peer

@@ -72,8 +72,11 @@ class Chat:
         self._tell_message(held, stored, SYSTEM)
         return stored.entry
 
-    async def history(self, identity: SocketIdentity, before: int | None, limit: int) -> tuple[list[Entry], bool]:
+    async def history(
+        self, identity: SocketIdentity, before: int | None, limit: int, *, address: str = ""
+    ) -> tuple[list[Entry], bool]:
         """Return the person's newest messages below `before`, in order, and whether older ones exist."""
+        self._rates.histories.check(_party(identity), address)
         async with snapshot():
             own = await conversations.begun(identity)
             return await conversations.page(own.id, before, limit) if own is not None else ([], False)
@@ -84,7 +87,7 @@ class Chat:
             raise Refused(Code.PARAMETER_INVALID, "Write what to search for.", member="query")
         self._check_text(query, "query", self._limits.search_chars)
         self._rates.searches.check(_party(identity), address)
-        async with self._rates.searches.turns.turn():
+        async with self._rates.search_turns.turn():
             try:
                 async with asyncio.timeout(SEARCH_SECONDS), snapshot():
                     own = await conversations.begun(identity)

@@ -45,21 +45,21 @@ class RateLimit:
         self._allowances.clear()
 
 
-class Searches:
-    """So many searches a minute of each person and from each client, and few of all at the same time."""
+class Questions:
+    """So many questions a minute of each person and from each client, a minute's worth at once; 0 means no limit."""
 
-    def __init__(self, limits: Limits, now: Now) -> None:
+    def __init__(self, asking: str, per_identity: int, per_address: int, now: Now) -> None:
+        self._asking = asking
         self._now = now
-        self._per_identity = Allowances(limits.searches_per_identity, MINUTE)
-        self._per_address = Allowances(limits.searches_per_address, MINUTE)
-        self.turns = Turns("searches", at_once=SEARCHES_AT_ONCE, waiting=SEARCHES_WAITING)
+        self._per_identity = Allowances(per_identity, MINUTE)
+        self._per_address = Allowances(per_address, MINUTE)
 
     def check(self, party: str, address: str) -> None:
-        """Count one search. Raises `RateLimited`."""
+        """Count one. Raises `RateLimited`, saying whose allowance is used up."""
         take_all(
             [
-                Charge(self._per_identity, party, 1, "You search too often"),
-                Charge(self._per_address, address, 1, "Too many searches from this address"),
+                Charge(self._per_identity, party, 1, f"You {self._asking} too often"),
+                Charge(self._per_address, address, 1, f"Those who share this address {self._asking} too often"),
             ],
             self._now(),
         )
@@ -132,7 +132,9 @@ class Rates:
         """For the OAuth endpoints."""
         self.agent_sign_ins = self._limit(SIGN_INS_PER_MINUTE, now)
         self.admin_sign_ins = self._limit(SIGN_INS_PER_MINUTE, now)
-        self.searches = Searches(limits, now)
+        self.searches = Questions("search", limits.searches_per_identity, limits.searches_per_address, now)
+        self.search_turns = Turns("searches", at_once=SEARCHES_AT_ONCE, waiting=SEARCHES_WAITING)
+        self.histories = Questions("read", limits.histories_per_identity, limits.histories_per_address, now)
         self.quotas = Quotas(limits, now)
 
     def client_of(self, scope: Scope) -> str:
@@ -147,6 +149,7 @@ class Rates:
             self.agent_sign_ins,
             self.admin_sign_ins,
             self.searches,
+            self.histories,
             self.quotas,
         ):
             rate.reset()

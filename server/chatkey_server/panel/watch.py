@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from chatkey_server.services import Services
     from chatkey_server.storage.agent_sessions import SignedIn
 
-CHECK_SECONDS: Final = 5.0
+CHECK_SECONDS: Final = 1.0
 """How long a socket whose session is over may go on hearing what happens, where no hub tells that it is."""
 
 log = structlog.get_logger("chatkey.panel")

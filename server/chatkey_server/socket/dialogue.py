@@ -32,7 +32,7 @@ async def _answer(
             entry = await chat.post(identity, frame_id, body, name=headers.name, source=source, address=address)
             return wire.Ack(type="ack", id=frame_id, seq=entry["seq"], sent_at=entry["sent_at"])
         case frames.AskHistory(id=frame_id, before=before, limit=limit):
-            messages, more = await chat.history(identity, before, limit)
+            messages, more = await chat.history(identity, before, limit, address=address)
             return wire.History(type="history", id=frame_id, messages=messages, more=more)
         case frames.AskSearch(id=frame_id, query=query):
             found = await chat.search(identity, query, address=address)

@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 from chatkey_protocol.codes import Code
 from chatkey_server.identity.errors import Refused
 from chatkey_server.storage.engine import snapshot, transaction
-from chatkey_server.storage.passwords import hash_password, verify_password
+from chatkey_server.storage.passwords import hash_password, verified
 from chatkey_server.storage.tables import Administrator, AdminSession, Agent, AgentSession
 
 USERNAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
@@ -53,7 +53,7 @@ async def check(table: type[Account], username: str, password: str) -> Account |
         async with snapshot():
             account = await table.objects().get(table.username == username)
     stored = account.password_hash if account is not None else _nobody()
-    matches = await asyncio.to_thread(verify_password, password[: PASSWORD_CHARS[1] + 1], stored)
+    matches = await verified(password[: PASSWORD_CHARS[1] + 1], stored)
     return account if matches else None
 
 

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from base64 import b64decode, b64encode
+from concurrent.futures import ThreadPoolExecutor
 from hashlib import scrypt
 from hmac import compare_digest
 from typing import Final
 
+from chatkey_server.identity.errors import RateLimited
+
 N, R, P = 2**14, 8, 5
 """16 MiB and about 0.1 s for one password, one of the settings OWASP recommends."""
 MEMORY: Final = 64 * 1024 * 1024
+
+AT_ONCE: Final = 2
+"""How many passwords are looked at side by side: a crowd of guesses must not have every core."""
+WAITING: Final = 50
+
+_threads: Final = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="password")
+_waiting: set[asyncio.Future[bool]] = set()
 
 
 def hash_password(password: str) -> str:
@@ -24,6 +35,16 @@ def verify_password(password: str, stored: str) -> bool:
     _, n, r, p, salt, expected = stored.split("$")
     derived = _derive(password, b64decode(salt), int(n), int(r), int(p))
     return compare_digest(derived, b64decode(expected))
+
+
+async def verified(password: str, stored: str) -> bool:
+    """Tell the same in its turn, beside the event loop. Raises `RateLimited` when too many wait already."""
+    if len(_waiting) >= AT_ONCE + WAITING:
+        raise RateLimited(1, "Too many sign-ins at once")
+    looking = asyncio.get_running_loop().run_in_executor(_threads, verify_password, password, stored)
+    _waiting.add(looking)
+    looking.add_done_callback(_waiting.discard)
+    return await looking
 
 
 def _derive(password: str, salt: bytes, n: int, r: int, p: int) -> bytes:

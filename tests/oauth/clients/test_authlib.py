@@ -298,7 +298,7 @@ def test_a_desktop_application_at_tiktok_sends_its_challenge_in_hex(
     accepted: bool,
 ) -> None:
     desktop = msgspec.structs.replace(application("tiktok"), client_id="awdesktop", kind="desktop")
-    lab.post("/clients", content=msgspec.json.encode(desktop)).raise_for_status()
+    lab.post("/clients", json=msgspec.to_builtins(desktop)).raise_for_status()
     login = make_login("tiktok", client=desktop)
     sent = sha256(VERIFIER.encode()).hexdigest() if challenge == "hex" else s256(VERIFIER)
     code = browser.approve(login.url(code_challenge=sent, code_challenge_method="S256")).params["code"]

@@ -124,7 +124,7 @@ def library(
         def at(name: str, **changes: Any) -> Library:
             client = msgspec.structs.replace(application(name), **changes)
             if changes:
-                lab.post("/clients", content=msgspec.json.encode(client)).raise_for_status()
+                lab.post("/clients", json=msgspec.to_builtins(client)).raise_for_status()
             return Library(http, browser, name, client, callback)
 
         yield at

@@ -135,6 +135,21 @@ async def test_searches_are_counted_for_the_person_and_for_the_address(
     with pytest.raises(RateLimited, match="You search too often; try again in 30 s"):
         await chat.search(ann, "hi", address="192.0.2.1")
     await chat.search(make_person("bob"), "hi", address="192.0.2.1")
-    with pytest.raises(RateLimited, match="Too many searches from this address"):
+    with pytest.raises(RateLimited, match="Those who share this address search too often"):
         await chat.search(make_person("cem"), "hi", address="192.0.2.1")
     await chat.search(make_person("cem"), "hi", address="192.0.2.2")
+
+
+async def test_pages_of_history_are_counted_for_the_person_and_for_the_address(
+    chat: Fixture, time: Fixture, ann: Fixture, make_person: Fixture
+) -> None:
+    chat._rates = Rates(Limits(histories_per_identity=2, histories_per_address=3), time)
+    for _ in range(2):
+        await chat.history(ann, None, 50, address="192.0.2.1")
+
+    with pytest.raises(RateLimited, match="You read too often; try again in 30 s"):
+        await chat.history(ann, None, 50, address="192.0.2.1")
+    await chat.history(make_person("bob"), None, 50, address="192.0.2.1")
+    with pytest.raises(RateLimited, match="Those who share this address read too often"):
+        await chat.history(make_person("cem"), None, 50, address="192.0.2.1")
+    await chat.history(make_person("cem"), None, 50, address="192.0.2.2")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 MASTER_KEY = "a-master-key-for-tests-only-0123456789abcdef"
 NOW = 1_800_000_030.0
 ORIGIN = "https://shop.example"
-BROWSERS, SERVERS = "https://idp.example:9443", "http://idp.internal:9911"
+BROWSERS, SERVERS = "https://idp.localhost:9443", "http://idp.internal:9911"
 SOCIALS = AVAILABLE_SOCIALS + ANNOUNCED_SOCIALS
 
 

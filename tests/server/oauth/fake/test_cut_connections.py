@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from chatkey_oauth.app import App
 
 MASTER_KEY = "a-master-key-for-tests-only-0123456789abcdef"
-BROWSERS = "https://idp.example:9443"
+BROWSERS = "https://idp.localhost:9443"
 SOCIALS = ("google", "apple", "github")
 
 NobodyCameIn = Callable[..., Awaitable[None]]
