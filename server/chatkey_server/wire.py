@@ -133,7 +133,7 @@ class PatientHttp(HttpToolsProtocol):
         super().handle_websocket_upgrade()
 
     def _is_modern(self) -> bool:
-        return self.parser.get_http_version() != "1.0"
+        return self.parser is not None and self.parser.get_http_version() != "1.0"
 
     def _values(self, header: bytes) -> list[bytes]:
         return [value for name, value in self.headers if name == header]
