@@ -12,7 +12,6 @@ import click
 from chatkey_server.chat.events import AGENT_SESSIONS
 from chatkey_server.chat.hub import Hub
 from chatkey_server.commands.session import administration, read_secret
-from chatkey_server.panel.watch import CHECK_SECONDS
 from chatkey_server.settings import load
 from chatkey_server.storage import accounts, agents
 from chatkey_server.storage.agents import AgentEntry
@@ -102,4 +101,4 @@ async def _tell_servers(hub: Hub) -> None:
             hub.publish(AGENT_SESSIONS, b"")
     except Exception as error:  # noqa: BLE001 - whatever it is, what was asked for is done
         away = f"Redis cannot be reached ({type(error).__name__})"
-        click.echo(f"{away}: open pages notice within {CHECK_SECONDS:.0f} seconds, not at once.", err=True)
+        click.echo(f"{away}: open pages notice a second later, not at once.", err=True)

@@ -105,7 +105,7 @@ def test_without_redis_it_is_done_all_the_same_and_said(run_embedded: Run, envir
     assert result.exit_code == 0
     assert "ada is no agent any more.\n" in result.output
     assert "Redis cannot be reached" in result.output
-    assert "within 5 seconds, not at once" in result.output
+    assert "a second later, not at once" in result.output
 
 
 @contextmanager
