@@ -11,6 +11,7 @@ import hashlib
 import hmac
 import json
 import re
+from collections import Counter
 from dataclasses import dataclass
 from typing import Final, NoReturn
 
@@ -154,8 +155,8 @@ def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
     members = dict(pairs)
     if len(members) == len(pairs):
         return members
-    names = [name for name, _ in pairs]
-    twice = next(name for name in names if names.count(name) > 1)
+    times = Counter(name for name, _ in pairs)
+    twice = next(name for name in times if times[name] > 1)
     raise Unreadable(f"{shown(twice)} stands there twice", twice)
 
 

@@ -6,6 +6,7 @@ import json
 import math
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections import Counter
 from typing import Final, NamedTuple, NoReturn
 
 _COMPACT: Final = re.compile(r"([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]*)", re.ASCII)
@@ -88,18 +89,10 @@ def _check_levels(value: object, left: int) -> None:
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
     members = dict(pairs)
     if len(members) != len(pairs):
-        raise Malformed(f"member {_repeated(pairs)[:32]!a} stands there twice")
+        times = Counter(name for name, _ in pairs)  # in one pass: nobody has proved anything yet
+        twice = next(name for name in times if times[name] > 1)
+        raise Malformed(f"member {twice[:32]!a} stands there twice")
     return members
-
-
-def _repeated(pairs: list[tuple[str, object]]) -> str:
-    """Return the first name that stands there again, in one pass: nobody has proved anything yet."""
-    seen: set[str] = set()
-    for name, _ in pairs:
-        if name in seen:
-            return name
-        seen.add(name)
-    raise AssertionError("no name stands there twice")
 
 
 def _no_constant(_: str) -> NoReturn:

@@ -70,7 +70,7 @@ def test_a_member_that_repeats_costs_as_much_as_one_that_does_not() -> None:
 
 
 def test_the_first_member_that_repeats_is_the_one_named() -> None:
-    with pytest.raises(encoding.Malformed, match="member 'b' stands there twice"):
+    with pytest.raises(encoding.Malformed, match="member 'a' stands there twice"):
         encoding.json_object(b'{"a":1,"b":2,"c":3,"b":4,"a":5}')
 
 
