@@ -1,5 +1,7 @@
 """The fake provider's consent page, in the popup."""
 
+from typing import Self
+
 from playwright.sync_api import Locator, Page
 
 
@@ -8,6 +10,11 @@ class ConsentPage:
 
     def __init__(self, page: Page) -> None:
         self.page = page
+
+    def wait(self) -> Self:
+        """Wait until it is there: before, whoever reads or moves the popup meets the page it comes from."""
+        self.continue_button.wait_for()
+        return self
 
     def approve(self, person: str | None = None) -> None:
         """Approve, as a person by name or as the one who is chosen already."""

@@ -60,7 +60,7 @@ class DemoPage:
         self.shop.get_by_role("button", name="Sign in", exact=True).click()
         with self.page.expect_popup() as popup:
             self.shop.get_by_role("button", name=re.compile(f"with {social}", re.IGNORECASE)).click()
-        return ConsentPage(popup.value)
+        return ConsentPage(popup.value).wait()
 
     def wait_for_line(self, text: str) -> None:
         """Wait until the shop's chat shows this text."""

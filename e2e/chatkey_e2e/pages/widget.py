@@ -224,18 +224,20 @@ class WidgetPage:
         self.page.evaluate("(force) => { Service.refreshIdentity({ force }); }", force)
 
     def sign_in_with(self, social: str) -> ConsentPage:
-        """Press a social provider's button and return its consent page in the popup."""
-        button = self.social_button(social)
+        """Press a social provider's button and return its consent page, which has come by then."""
+        return self.start_signing_in(social).wait()
+
+    def start_signing_in(self, social: str) -> ConsentPage:
+        """Press a social provider's button and return the popup at once, whatever will come in it."""
         with self.page.expect_popup() as popup:
-            button.click()
+            self.social_button(social).click()
         return ConsentPage(popup.value)
 
     def sign_in_by_key(self, social: str, key: str) -> ConsentPage:
-        """Press a social provider's button by a key and return its consent page in the popup."""
-        button = self.social_button(social)
+        """Press a social provider's button by a key and return its consent page, which has come by then."""
         with self.page.expect_popup() as popup:
-            button.press(key)
-        return ConsentPage(popup.value)
+            self.social_button(social).press(key)
+        return ConsentPage(popup.value).wait()
 
     def press_after_another_popup(self, social: str) -> None:
         """Press a social provider's button when the click has opened a popup already: browsers block a second one."""

@@ -41,7 +41,7 @@ class Opener:
         """Open a login in a popup and wait for the consent page, or for what comes instead."""
         with self.page.expect_popup() as popup:
             self.page.evaluate("(url) => { window.open(url, '', 'popup'); }", self.address(social, **query))
-        popup.value.wait_for_load_state()
+        popup.value.wait_for_url(lambda reached: reached != "about:blank")
         return popup.value
 
     def address(self, social: str = "google", **query: str) -> str:
@@ -130,7 +130,7 @@ def errors_of(page: Page) -> list[str]:
 
 def go(page: Page, url: str) -> None:
     """Let the page itself go there: where the browser is told to, a popup loses its opener."""
-    with page.expect_navigation():
+    with page.expect_navigation(url=lambda reached: reached == url):
         page.evaluate("(url) => { location.href = url; }", url)
 
 

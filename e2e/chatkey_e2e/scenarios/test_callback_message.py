@@ -186,7 +186,6 @@ def test_htm_033_the_result_of_a_login_that_was_replaced_is_not_taken_for_the_ot
     widget = shop.open()
     of_google = state_of(widget.sign_in_with("google").page)
     popup = widget.sign_in_with("github").page
-    ConsentPage(popup).continue_button.wait_for()
 
     go(popup, callback(stack, state=of_google, error="access_denied"))
     expect(popup.get_by_role("alert")).to_contain_text("You did not let Google sign you in.")

@@ -45,7 +45,7 @@ def test_an_error_page_of_the_provider_instead_of_a_way_back(
     """F172: the popup stays at the provider until the person closes it."""
     faults.arm(fault, provider="google", **options)
 
-    popup = visitor.asks("google").page
+    popup = visitor.presses("google")
 
     expect(popup.get_by_text(words)).to_be_visible()
     visitor.closes(popup)
@@ -85,7 +85,7 @@ def test_a_provider_that_breaks_every_connection_off(visitor: Visitor, faults: F
     """F172: the browser shows its own page; pressing the button once more is enough when the provider is back."""
     faults.arm("reset", provider="google", leg="authorize", times=None)
 
-    popup = visitor.asks("google").page
+    popup = visitor.presses("google")
     visitor.looks_around()
     faults.disarm()
     visitor.closes(popup)
@@ -142,7 +142,6 @@ def test_a_way_back_with_the_state_of_somebody_elses_sign_in(
     """F175: what is said of the other sign-in is not heard, and neither browser comes in by it."""
     other = ShopPage(make_context().new_page(), visitor.business).open()
     theirs = other.sign_in_with("google")
-    theirs.continue_button.wait_for()
     faults.arm("state-swapped", provider="google")
 
     consent = visitor.asks("google")

@@ -61,7 +61,7 @@ def test_a_provider_that_refuses_before_anybody_was_asked(visitor: Visitor, faul
     """F172: the popup closes as soon as it has opened."""
     faults.arm(case.fault, provider=case.social, **case.options)
 
-    visitor.asks(case.social)
+    visitor.presses(case.social)
 
     visitor.is_told(case.social, case.code, case.words)
     visitor.comes_in(case.social)

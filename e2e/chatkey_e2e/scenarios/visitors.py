@@ -30,8 +30,12 @@ class Visitor:
         self.uid = self.widget.uid
 
     def asks(self, social: str) -> ConsentPage:
-        """Press the button of a social provider."""
+        """Press the button of a social provider, and see its question."""
         return self.widget.sign_in_with(social)
+
+    def presses(self, social: str) -> Page:
+        """Press the button of a social provider, whatever will come in the popup."""
+        return self.widget.start_signing_in(social).page
 
     def looks_around(self) -> None:
         """Look at the popup until the widget has seen that it is at the provider."""
