@@ -23,12 +23,12 @@ from typing import Final
 
 from playwright.sync_api import BrowserContext, Playwright, sync_playwright
 
-from chatkey_demo import browsers
-from chatkey_demo.stack.lab import ServiceLab
-from chatkey_demo.stack.ports import LOOPBACK, free_ports
-from chatkey_demo.stack.process import Process
-from chatkey_demo.stack.tls import Certificates, issue
 from chatkey_server.assets.manifest import BUILT, read_manifest
+from chatkey_stack import browsers
+from chatkey_stack.lab import ServiceLab
+from chatkey_stack.ports import LOOPBACK, free_ports
+from chatkey_stack.process import Process
+from chatkey_stack.tls import Certificates, issue
 
 ROUNDS: Final = 12
 TARGETS: Final = {"cold": 0.35, "warm": 0.45}

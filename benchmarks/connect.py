@@ -32,14 +32,14 @@ from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from cryptography.hazmat.primitives.hashes import SHA256
 from litestar import Litestar, WebSocket, websocket
 
-from chatkey_demo.stack.ports import LOOPBACK, free_ports
-from chatkey_demo.stack.process import Process
 from chatkey_protocol.names import SOCKET_PATH, SUBPROTOCOL
 from chatkey_server.commands.serve import uvicorn_config
 from chatkey_server.identity.tokens import Profile, Secrets, mint_custom
 from chatkey_server.settings import Settings, load
 from chatkey_server.storage import admin, engine, migrate
 from chatkey_server.storage.vault import Vault
+from chatkey_stack.ports import LOOPBACK, free_ports
+from chatkey_stack.process import Process
 
 ROUNDS: Final = 20
 CONNECTIONS: Final = 500

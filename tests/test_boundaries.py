@@ -15,6 +15,7 @@ HOMES = {
     "chatkey_oauth": ROOT / "fake_oauth" / "chatkey_oauth",
     "chatkey_e2e": ROOT / "e2e" / "chatkey_e2e",
     "chatkey_demo": ROOT / "demo" / "chatkey_demo",
+    "chatkey_stack": ROOT / "stack" / "chatkey_stack",
     "chatkey_lab": ROOT / "lab" / "chatkey_lab",
 }
 OURS_ALLOWED = {
@@ -23,8 +24,9 @@ OURS_ALLOWED = {
     "chatkey_lab": set[str](),
     "chatkey_server": {"chatkey_protocol", "chatkey_lab"},
     "chatkey_oauth": {"chatkey_protocol", "chatkey_lab"},
-    "chatkey_demo": {"chatkey_protocol", "chatkey_lab", "chatkey_oauth"},
-    "chatkey_e2e": {"chatkey_protocol", "chatkey_demo", "chatkey_lab", "chatkey_oauth"},
+    "chatkey_stack": {"chatkey_protocol", "chatkey_lab", "chatkey_oauth"},
+    "chatkey_demo": {"chatkey_protocol", "chatkey_stack", "chatkey_oauth"},
+    "chatkey_e2e": {"chatkey_protocol", "chatkey_stack", "chatkey_oauth"},
 }
 PAGE_ONLY = {"js", "pyodide", "pyodide_js"}
 RULES_ALLOWED = {"cryptography", "idna", "msgspec"}
@@ -59,7 +61,7 @@ def test_a_component_imports_only_the_components_below_it(package: str) -> None:
     assert not wrong
 
 
-@pytest.mark.parametrize("package", ["chatkey_demo", "chatkey_e2e"])
+@pytest.mark.parametrize("package", ["chatkey_stack", "chatkey_demo", "chatkey_e2e"])
 def test_of_the_fake_provider_others_know_its_client_only(package: str) -> None:
     known = {name for module in modules(package) for name in imported(module) if name.startswith("chatkey_oauth")}
 
@@ -90,7 +92,7 @@ def test_the_rules_of_identity_know_no_framework() -> None:
         ), module
 
 
-@pytest.mark.parametrize("component", ["server", "widget_sim", "fake_oauth", "e2e", "demo", "lab"])
+@pytest.mark.parametrize("component", ["server", "widget_sim", "fake_oauth", "e2e", "demo", "stack", "lab"])
 def test_component_folders_are_no_packages(component: str) -> None:
     assert not (ROOT / component / "__init__.py").exists()
     assert not (ROOT / component / "conftest.py").exists()

@@ -13,8 +13,8 @@ import zipfile
 from pathlib import Path
 from typing import Final
 
-from chatkey_demo.stack.ports import free_ports
-from chatkey_demo.stack.process import Process
+from chatkey_stack.ports import free_ports
+from chatkey_stack.process import Process
 
 ROOT: Final = Path(__file__).parents[1]
 PROJECT: Final = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

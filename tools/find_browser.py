@@ -10,7 +10,7 @@ import sys
 
 from playwright.sync_api import sync_playwright
 
-from chatkey_demo import browsers
+from chatkey_stack import browsers
 
 
 def main(kind: str) -> str:

@@ -14,7 +14,6 @@ import check_samples
 import declarations
 import examples
 
-from chatkey_demo.site import pages
 from chatkey_oauth.app import BODY_BYTES, create_app
 from chatkey_oauth.engine.flows import FLOWS, STEPS
 from chatkey_oauth.engine.grants import RING
@@ -25,6 +24,7 @@ from chatkey_oauth.providers import NAMES, declared_switches, load
 from chatkey_oauth.ready_made import READY_MADE
 from chatkey_oauth.request_log import RING as LOG_RING
 from chatkey_protocol import frames
+from chatkey_stack.site import pages
 
 ROOT: Final = Path(__file__).parents[1]
 PART: Final = re.compile(

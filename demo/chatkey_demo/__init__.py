@@ -1,1 +1,1 @@
-"""The demo: integrator sites in all four modes, and the stack of servers they need."""
+"""The demo: a page that shows the four identity modes side by side, and all that it starts for that."""

@@ -24,8 +24,8 @@ def demo(*, tls: bool, port: int, no_browser: bool) -> None:
     from chatkey_demo.hub import run, terminal  # noqa: PLC0415  (`chatkey --help` need not wait for them)
     from chatkey_demo.hub.places import BusyPortError, places  # noqa: PLC0415
     from chatkey_demo.hub.window import window  # noqa: PLC0415
-    from chatkey_demo.stack.process import ProcessError  # noqa: PLC0415
     from chatkey_oauth.client import LabError  # noqa: PLC0415
+    from chatkey_stack.process import ProcessError  # noqa: PLC0415
 
     for stop in (signal.SIGINT, signal.SIGTERM):
         signal.signal(stop, _interrupt)

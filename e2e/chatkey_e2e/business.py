@@ -7,11 +7,11 @@ from typing import Any
 
 import jwt
 
-from chatkey_demo.stack.applications import Application, new_application
-from chatkey_demo.stack.lab import Provider, SocialKeys
-from chatkey_demo.stack.stack import Stack
 from chatkey_protocol.names import MEMBER_TOKEN_PATH, OAUTH_START_PATH, SOCKET_PATH, VISITOR_TOKEN_PATH
 from chatkey_protocol.storage_keys import MEMBER_TOKEN_PREFIX
+from chatkey_stack.applications import Application, new_application
+from chatkey_stack.lab import Provider, SocialKeys
+from chatkey_stack.stack import Stack
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from chatkey_demo.browsers import KINDS, Kind
+from chatkey_stack.browsers import KINDS, Kind
 
 MARKER = "only_on(*kinds, because): the browsers (chromium, firefox, webkit) whose drivers can do what this test needs"
 

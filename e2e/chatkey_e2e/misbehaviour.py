@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import httpx
 from playwright.sync_api import BrowserContext
 
-from chatkey_demo.stack.stack import Stack
 from chatkey_oauth.client import FLOW_COOKIE, FakeOAuth, FaultNotHit, LabError, Rule, Scope, timeline_text
+from chatkey_stack.stack import Stack
 
 
 @dataclass

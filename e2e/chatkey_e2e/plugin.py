@@ -15,9 +15,6 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Playwright, expect, sync_playwright
 
-from chatkey_demo import browsers
-from chatkey_demo.stack.process import ProcessError
-from chatkey_demo.stack.stack import Flavour, Stack, running
 from chatkey_e2e import drivers, options
 from chatkey_e2e.business import Business, close_business, open_business
 from chatkey_e2e.freshness import StaleError, refresh
@@ -31,6 +28,9 @@ from chatkey_e2e.wire import Peer, peer
 from chatkey_e2e.witness import Witness
 from chatkey_oauth.client import LabError
 from chatkey_protocol.names import ANNOUNCED_SOCIALS, AVAILABLE_SOCIALS
+from chatkey_stack import browsers
+from chatkey_stack.process import ProcessError
+from chatkey_stack.stack import Flavour, Stack, running
 
 MakeBrowser = Callable[[browsers.Profile], Browser]
 MakeBusiness = Callable[..., Business]

@@ -22,8 +22,8 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 from websockets.typing import Origin, Subprotocol
 
-from chatkey_demo.stack.tls import trust
 from chatkey_protocol.names import PROOF_HTM, PROOF_TYP, SUBPROTOCOL
+from chatkey_stack.tls import trust
 
 ANSWER_SECONDS = 10
 

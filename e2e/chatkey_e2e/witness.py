@@ -8,11 +8,11 @@ from urllib.parse import parse_qs, urlsplit
 import jwt
 from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request
 
-from chatkey_demo.stack.stack import Stack
 from chatkey_e2e.closing import unless_closing
 from chatkey_e2e.sockets import Sent, Socket, watch_sockets
 from chatkey_protocol.frames import Kind
 from chatkey_protocol.storage_keys import MEMBER_TOKEN_PREFIX
+from chatkey_stack.stack import Stack
 
 NOTHING: dict[str, dict[str, str]] = {"localStorage": {}, "elsewhere": {}}
 PAGE_CONTENTS = """() => {

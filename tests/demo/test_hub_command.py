@@ -18,8 +18,8 @@ from rich.console import Console
 
 from chatkey_demo.cli import demo
 from chatkey_demo.hub import terminal, window
-from chatkey_demo.stack.ports import LOOPBACK
-from chatkey_demo.stack.tls import Certificates, trust
+from chatkey_stack.ports import LOOPBACK
+from chatkey_stack.tls import Certificates, trust
 
 
 def test_the_options_are_explained() -> None:

@@ -11,7 +11,7 @@ from litestar.testing import TestClient
 from chatkey_demo.hub.app import create_app
 from chatkey_demo.hub.curtain import Curtain, Demo
 from chatkey_demo.hub.modes import MODES, OpenMode, backend
-from chatkey_demo.site.pages import snippet
+from chatkey_stack.site.pages import snippet
 
 Client = TestClient[Litestar]
 

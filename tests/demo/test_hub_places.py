@@ -9,7 +9,7 @@ import pytest
 
 from chatkey_demo.hub.holder import holder_of
 from chatkey_demo.hub.places import BusyPortError, Places, is_busy, places
-from chatkey_demo.stack.ports import LOOPBACK
+from chatkey_stack.ports import LOOPBACK
 
 LISTENS, CONNECTED = "0A", "01"
 

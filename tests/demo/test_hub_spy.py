@@ -6,8 +6,8 @@ import pytest
 from litestar import Litestar
 from litestar.testing import TestClient
 
-from chatkey_demo.site.app import Addresses, create_app
 from chatkey_lab.guard import bearer
+from chatkey_stack.site.app import Addresses, create_app
 
 LAB_TOKEN = "a-token-of-the-lab-0123456789"
 Client = TestClient[Litestar]

@@ -107,7 +107,7 @@ def test_every_decision_named_in_the_code_is_written_down() -> None:
     decisions = text_of("decisions.md")
     named = {
         name
-        for folder in ("server", "widget_sim", "fake_oauth", "e2e", "demo", "lab")
+        for folder in ("server", "widget_sim", "fake_oauth", "e2e", "demo", "stack", "lab")
         for module in (ROOT / folder).rglob("*.py")
         if "node_modules" not in module.parts
         for name in re.findall(r"D-\d\d", module.read_text())
@@ -310,7 +310,7 @@ def test_every_block_of_code_can_be_read(page: Path) -> None:
 
 def defined_in(module: str) -> set[str]:
     """Return what one of our modules defines or exports, read off its source rather than imported."""
-    name = "chatkey_demo.token_backend" if module == "token_backend" else module
+    name = "chatkey_stack.site.token_backend" if module == "token_backend" else module
     (path,) = ROOT.glob(f"*/{name.replace('.', '/')}.py")
     tree = ast.parse(path.read_text())
     assigned = [target for node in tree.body if isinstance(node, ast.Assign) for target in node.targets]

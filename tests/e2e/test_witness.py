@@ -8,9 +8,9 @@ import jwt
 import pytest
 from playwright.sync_api import BrowserContext, Request
 
-from chatkey_demo.stack.stack import Stack
 from chatkey_e2e.sockets import Sent, Socket
 from chatkey_e2e.witness import Witness
+from chatkey_stack.stack import Stack
 
 SECRET = "the-provider's-secret-key-of-32-bytes"
 URI = "wss://chat.localhost/v1/socket"

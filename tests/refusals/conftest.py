@@ -15,10 +15,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from chatkey_demo.stack.ports import LOOPBACK
-from chatkey_demo.stack.process import Process
 from chatkey_oauth.client import FakeOAuth
 from chatkey_protocol.names import AVAILABLE_SOCIALS
+from chatkey_stack.ports import LOOPBACK
+from chatkey_stack.process import Process
 from doors import AuthDoor, Door, SocketDoor
 from honest import BrowserKey, Json, Maker
 from peers import Ended, Peer

@@ -5,12 +5,12 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from chatkey_demo.site.pages import snippet
-from chatkey_demo.stack.applications import new_application
-from chatkey_demo.stack.lab import SocialKeys
-from chatkey_demo.stack.stack import SERVICE_NAME, Stack
-from chatkey_demo.token_backend import TokenBackend
 from chatkey_protocol.names import AVAILABLE_SOCIALS
+from chatkey_stack.applications import new_application
+from chatkey_stack.lab import SocialKeys
+from chatkey_stack.site.pages import snippet
+from chatkey_stack.site.token_backend import TokenBackend
+from chatkey_stack.stack import SERVICE_NAME, Stack
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ import socket
 from dataclasses import dataclass
 
 from chatkey_demo.hub.holder import holder_of
-from chatkey_demo.stack.ports import LOOPBACK, free_ports
+from chatkey_stack.ports import LOOPBACK, free_ports
 
 DEFAULT_PORT = 8800
 SHOPS = 4

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from chatkey_demo.hub.curtain import Curtain, Demo
 from chatkey_demo.hub.places import Places
 from chatkey_demo.hub.server import HubServer
-from chatkey_demo.stack.process import ProcessError
-from chatkey_demo.stack.stack import Flavour, Stack, running
-from chatkey_demo.stack.tls import Certificates, issue
+from chatkey_stack.process import ProcessError
+from chatkey_stack.stack import Flavour, Stack, running
+from chatkey_stack.tls import Certificates, issue
 
 if TYPE_CHECKING:
     from litestar import Litestar

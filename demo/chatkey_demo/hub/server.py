@@ -6,13 +6,13 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from chatkey_demo.stack.ports import LOOPBACK
+from chatkey_stack.ports import LOOPBACK
 
 if TYPE_CHECKING:
     import uvicorn
     from litestar import Litestar
 
-    from chatkey_demo.stack.tls import Certificates
+    from chatkey_stack.tls import Certificates
 
 ENDS_WITHIN = 5.0
 

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from tempfile import TemporaryDirectory
 
-from chatkey_demo import browsers
-from chatkey_demo.stack.tls import Certificates
+from chatkey_stack import browsers
+from chatkey_stack.tls import Certificates
 
 Start = Callable[[str, Certificates | None], object]
 

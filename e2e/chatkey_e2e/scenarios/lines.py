@@ -8,10 +8,10 @@ from threading import Thread
 
 from playwright.sync_api import BrowserContext
 
-from chatkey_demo.stack.ports import LOOPBACK
-from chatkey_demo.stack.tls import Certificates
 from chatkey_e2e.pages.widget import WidgetPage
 from chatkey_e2e.plugin import Advance
+from chatkey_stack.ports import LOOPBACK
+from chatkey_stack.tls import Certificates
 
 PORTAL = "<!doctype html><title>Free Wi-Fi</title><p>Please accept our terms.</p>"
 ANY_ORIGIN = {"Access-Control-Allow-Origin": "*"}

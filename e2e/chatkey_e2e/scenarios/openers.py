@@ -7,9 +7,9 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import httpx
 from playwright.sync_api import BrowserContext, Error, Page, Response
 
-from chatkey_demo.stack.stack import Stack
-from chatkey_demo.stack.tls import trust
 from chatkey_e2e.business import Business
+from chatkey_stack.stack import Stack
+from chatkey_stack.tls import trust
 
 EVIL = "https://evil.example"
 """A site that has no business here."""

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from chatkey_demo.stack.stack import Stack
 from chatkey_e2e import axe
 from chatkey_e2e.business import Business
 from chatkey_e2e.pages.agent import AgentPage
@@ -16,6 +15,7 @@ from chatkey_e2e.pages.shop import ShopPage
 from chatkey_e2e.plugin import SOCIALS, MakeBusiness, MakeContext
 from chatkey_e2e.scenarios.openers import Opener
 from chatkey_e2e.scenarios.test_languages import wish_for
+from chatkey_stack.stack import Stack
 
 WIDGET = "chatkey-widget"
 TABS = 30

@@ -5,12 +5,12 @@ import secrets
 import pytest
 from playwright.sync_api import expect
 
-from chatkey_demo.stack.stack import Stack
 from chatkey_e2e.business import Business
 from chatkey_e2e.pages.admin import AdminPage
 from chatkey_e2e.pages.shop import ShopPage
 from chatkey_e2e.plugin import MakeContext
 from chatkey_e2e.witness import Witness
+from chatkey_stack.stack import Stack
 
 
 @pytest.fixture

@@ -9,8 +9,6 @@ import httpx
 import pytest
 from playwright.sync_api import expect
 
-from chatkey_demo.stack.stack import Stack
-from chatkey_demo.stack.tls import trust
 from chatkey_e2e.business import Business
 from chatkey_e2e.misbehaviour import Faults
 from chatkey_e2e.pages.consent import ConsentPage
@@ -30,6 +28,8 @@ from chatkey_e2e.scenarios.openers import (
 )
 from chatkey_e2e.scenarios.visitors import LOST, Visitor
 from chatkey_e2e.witness import Witness
+from chatkey_stack.stack import Stack
+from chatkey_stack.tls import trust
 
 STATE_SECONDS = 600
 

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from chatkey_demo.stack.stack import Stack
 from chatkey_e2e.business import Business
 from chatkey_e2e.plugin import MakeBusiness, MakeContext
 from chatkey_e2e.scenarios.openers import (
@@ -29,6 +28,7 @@ from chatkey_e2e.scenarios.openers import (
 )
 from chatkey_e2e.witness import Witness, claims_of
 from chatkey_oauth.client import LabError, Person
+from chatkey_stack.stack import Stack
 
 WATCH_BROADCASTS = """
   window.told = [];

@@ -5,7 +5,6 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import BrowserContext, Page
 
-from chatkey_demo.stack.stack import Stack
 from chatkey_e2e.business import Business
 from chatkey_e2e.pages.agent import AgentPage
 from chatkey_e2e.pages.shop import ADA, ShopPage
@@ -14,6 +13,7 @@ from chatkey_e2e.plugin import Advance, MakeBusiness
 from chatkey_e2e.scenarios.lines import wait_out
 from chatkey_e2e.witness import Witness
 from chatkey_protocol.frames import Kind
+from chatkey_stack.stack import Stack
 
 Enter = Callable[[ShopPage], WidgetPage]
 

@@ -3,13 +3,13 @@
 import pytest
 from playwright.sync_api import BrowserContext, Route
 
-from chatkey_demo.stack.stack import Stack
 from chatkey_e2e.business import Business
 from chatkey_e2e.pages.shop import ShopPage
 from chatkey_e2e.pages.widget import WidgetPage
 from chatkey_e2e.plugin import Advance
 from chatkey_e2e.witness import Witness, claims_of
 from chatkey_protocol.frames import Kind
+from chatkey_stack.stack import Stack
 
 HOUR = 3600
 FIVE_YEARS = 5 * 365 * 24 * HOUR

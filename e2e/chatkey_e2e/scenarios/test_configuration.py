@@ -2,11 +2,11 @@
 
 import pytest
 
-from chatkey_demo.stack.lab import SocialKeys
-from chatkey_demo.stack.stack import Stack
 from chatkey_e2e.business import Business
 from chatkey_e2e.pages.shop import ShopPage
 from chatkey_e2e.plugin import Advance
+from chatkey_stack.lab import SocialKeys
+from chatkey_stack.stack import Stack
 
 
 @pytest.mark.contract("4.1/edge-cache", "8/edge-60", "2.2/oauth-providers")

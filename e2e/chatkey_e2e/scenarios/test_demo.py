@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page
 
-from chatkey_demo.stack.process import Process
 from chatkey_e2e import axe
 from chatkey_e2e.pages.demo import DemoPage
 from chatkey_e2e.pages.shop import ADA
+from chatkey_stack.process import Process
 
 
 @pytest.fixture(scope="module")

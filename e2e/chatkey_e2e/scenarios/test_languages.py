@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from chatkey_demo.stack.stack import Stack
 from chatkey_e2e.business import Business
 from chatkey_e2e.pages.shop import ShopPage
 from chatkey_e2e.plugin import Advance, MakeBusiness, MakeContext
+from chatkey_stack.stack import Stack
 
 
 @dataclass(frozen=True, slots=True)

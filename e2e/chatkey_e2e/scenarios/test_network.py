@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, Route, expect
 
-from chatkey_demo.stack.stack import Stack
 from chatkey_e2e.business import Business
 from chatkey_e2e.pages.shop import ShopPage
 from chatkey_e2e.pages.widget import DEBUG_POLL_MS
 from chatkey_e2e.plugin import Advance
 from chatkey_e2e.scenarios.lines import ANY_ORIGIN, PORTAL, wait_out
 from chatkey_protocol.names import CONFIG_PATH
+from chatkey_stack.stack import Stack
 
 BINDS = {**ANY_ORIGIN, "Access-Control-Expose-Headers": "Retry-After"}
 

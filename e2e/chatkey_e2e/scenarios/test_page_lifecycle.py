@@ -3,13 +3,13 @@
 import pytest
 from playwright.sync_api import expect
 
-from chatkey_demo import browsers
 from chatkey_e2e.business import Business
 from chatkey_e2e.pages.shop import ShopPage
 from chatkey_e2e.plugin import MakeBrowser, MakeContext
 from chatkey_e2e.scenarios.leftovers import count, leftovers
 from chatkey_e2e.scenarios.openers import errors_of
 from chatkey_e2e.witness import Witness
+from chatkey_stack import browsers
 
 ROUNDS = 50
 

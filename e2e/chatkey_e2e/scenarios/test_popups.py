@@ -5,9 +5,6 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from chatkey_demo.browsers import Profile
-from chatkey_demo.stack.lab import SocialKeys
-from chatkey_demo.stack.stack import Stack
 from chatkey_e2e.business import Business
 from chatkey_e2e.pages.consent import ConsentPage
 from chatkey_e2e.pages.shop import ShopPage
@@ -15,6 +12,9 @@ from chatkey_e2e.pages.widget import WidgetPage
 from chatkey_e2e.plugin import Advance, MakeBrowser, MakeBusiness, MakeContext
 from chatkey_e2e.scenarios.visitors import BLOCKED, CLOSED, Visitor
 from chatkey_e2e.witness import Witness
+from chatkey_stack.browsers import Profile
+from chatkey_stack.lab import SocialKeys
+from chatkey_stack.stack import Stack
 
 CONFIGURATION_SECONDS = 60
 

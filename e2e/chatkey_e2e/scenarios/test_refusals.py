@@ -5,7 +5,6 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Page
 
-from chatkey_demo.stack.stack import Stack
 from chatkey_e2e.business import Business
 from chatkey_e2e.pages.shop import ShopPage
 from chatkey_e2e.pages.widget import WidgetPage
@@ -15,6 +14,7 @@ from chatkey_e2e.wire import Key
 from chatkey_e2e.witness import Witness
 from chatkey_protocol.codes import Close, Code
 from chatkey_protocol.frames import Kind
+from chatkey_stack.stack import Stack
 
 
 @pytest.mark.contract("5.5/stolen-token", "7/proof-mismatch")

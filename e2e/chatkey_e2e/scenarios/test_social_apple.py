@@ -2,12 +2,12 @@
 
 import pytest
 
-from chatkey_demo.stack.stack import Stack
 from chatkey_e2e.business import Business
 from chatkey_e2e.plugin import MakeBusiness
 from chatkey_e2e.scenarios.visitors import Visitor
 from chatkey_oauth.client import Leg
 from chatkey_protocol.names import OAUTH_CALLBACK_PATH
+from chatkey_stack.stack import Stack
 
 
 @pytest.fixture

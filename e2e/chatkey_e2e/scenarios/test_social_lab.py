@@ -6,7 +6,6 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Locator, Page, ViewportSize
 
-from chatkey_demo.stack.stack import Stack
 from chatkey_e2e.business import Business
 from chatkey_e2e.pages.consent import ConsentPage
 from chatkey_e2e.pages.shop import ShopPage
@@ -14,6 +13,7 @@ from chatkey_e2e.plugin import MakeBusiness, MakeContext, MakeFaults
 from chatkey_e2e.scenarios.visitors import FAILED, Visitor
 from chatkey_oauth.client import Scope
 from chatkey_protocol.names import OAUTH_CALLBACK_PATH
+from chatkey_stack.stack import Stack
 
 PHONE = ViewportSize(width=390, height=844)
 

@@ -5,13 +5,13 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 from playwright.sync_api import Page
 
-from chatkey_demo.stack.stack import Stack
 from chatkey_e2e.business import Business
 from chatkey_e2e.pages.consent import ConsentPage
 from chatkey_e2e.pages.shop import ShopPage
 from chatkey_e2e.plugin import SOCIALS, Advance, MakeBusiness
 from chatkey_e2e.witness import Witness, claims_of
 from chatkey_protocol.names import AVAILABLE_SOCIALS
+from chatkey_stack.stack import Stack
 
 
 @pytest.fixture

@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from chatkey_demo.stack.stack import Stack
 from chatkey_e2e.business import Business
 from chatkey_e2e.misbehaviour import Faults
 from chatkey_e2e.pages.shop import ShopPage
 from chatkey_e2e.plugin import STEP_MS, MakeBusiness, MakeContext
 from chatkey_e2e.scenarios.visitors import CLOSED, FAILED, LOST, Visitor
 from chatkey_oauth.client import Leg
+from chatkey_stack.stack import Stack
 
 
 @pytest.fixture

@@ -7,13 +7,13 @@ from contextlib import nullcontext
 import pytest
 from playwright.sync_api import BrowserContext, Route, WebSocketRoute, expect
 
-from chatkey_demo.stack.stack import Stack
 from chatkey_e2e.business import Business
 from chatkey_e2e.pages.shop import ShopPage
 from chatkey_e2e.pages.widget import DEBUG_POLL_MS
 from chatkey_e2e.plugin import STEP_MS, Advance
 from chatkey_e2e.scenarios.lines import ANY_ORIGIN, SLOW, Line, portal, wait_out
 from chatkey_e2e.witness import Witness
+from chatkey_stack.stack import Stack
 
 OPEN_AND_SHUT = "(address) => new Promise((resolve) => { new WebSocket(address).onclose = () => resolve(); })"
 

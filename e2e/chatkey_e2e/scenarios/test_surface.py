@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page
 
-from chatkey_demo.stack.stack import Stack
 from chatkey_e2e.pages.shop import ADA, ShopPage
 from chatkey_e2e.plugin import MakeBusiness
 from chatkey_e2e.witness import Witness, claims_of
 from chatkey_protocol.frames import Kind
+from chatkey_stack.stack import Stack
 
 QUEUE = """() => {
   window.told = [];

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, Page, Route, expect
 
-from chatkey_demo.stack.stack import Stack
 from chatkey_e2e.business import Business
 from chatkey_e2e.pages.agent import AgentPage
 from chatkey_e2e.pages.shop import ADA, TOMAS, ShopPage
@@ -15,6 +14,7 @@ from chatkey_e2e.scenarios.test_custom_login import TOKEN_URL
 from chatkey_e2e.witness import Witness, claims_of
 from chatkey_protocol.codes import Close, Code
 from chatkey_protocol.frames import Kind
+from chatkey_stack.stack import Stack
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ from contextlib import ExitStack, contextmanager
 import pytest
 from playwright.sync_api import BrowserContext, Page, Route
 
-from chatkey_demo.stack.stack import Stack
 from chatkey_e2e.business import Business
 from chatkey_e2e.pages.shop import ShopPage
 from chatkey_e2e.pages.widget import WidgetPage
@@ -16,6 +15,7 @@ from chatkey_e2e.scenarios.test_custom_login import TOKEN_URL, short_lived
 from chatkey_e2e.witness import Witness
 from chatkey_protocol.frames import Kind
 from chatkey_protocol.storage_keys import LOGOUT_CHANNEL_PREFIX, TOKEN_LOCK_PREFIX
+from chatkey_stack.stack import Stack
 
 FROZEN = 25
 """Seconds after which no tab waits any more for one that holds the lock."""

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from chatkey_demo.stack.tls import Certificates, issue
 from chatkey_e2e.gettoken import exchange
 from chatkey_e2e.gettoken.calls.shared import Calls
 from chatkey_e2e.gettoken.checks import load_one
@@ -21,6 +20,7 @@ from chatkey_e2e.gettoken.model import Finding, Verdict
 from chatkey_e2e.gettoken.run import opened
 from chatkey_e2e.gettoken.target import Target
 from chatkey_e2e.gettoken.wire.http import HttpWire, Unreachable
+from chatkey_stack.tls import Certificates, issue
 from mutant_backend import Backend
 from mutant_server import Answer, Request, Server
 

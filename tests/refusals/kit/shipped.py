@@ -18,11 +18,11 @@ from typing import Any, Final
 import httpx
 from websockets.sync.client import connect
 
-from chatkey_demo.stack.applications import Application
-from chatkey_demo.stack.lab import ServiceLab, SocialKeys
-from chatkey_demo.stack.ports import LOOPBACK, free_ports
-from chatkey_demo.stack.process import Process
 from chatkey_protocol.names import AVAILABLE_SOCIALS
+from chatkey_stack.applications import Application
+from chatkey_stack.lab import ServiceLab, SocialKeys
+from chatkey_stack.ports import LOOPBACK, free_ports
+from chatkey_stack.process import Process
 from honest import BrowserKey, Json
 from peers import WAIT, Ended, Peer
 from shop import Shop

@@ -15,9 +15,9 @@ from urllib.parse import parse_qsl, urlsplit
 import httpx
 import pytest
 
-from chatkey_demo.stack.applications import Application
-from chatkey_demo.stack.lab import SocialKeys
 from chatkey_oauth.client import FaultNotHit, Scope
+from chatkey_stack.applications import Application
+from chatkey_stack.lab import SocialKeys
 
 if TYPE_CHECKING:
     from tests.refusals.conftest import Json, Service, Shop

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from chatkey_demo.stack.applications import Application
-from chatkey_demo.stack.lab import SocialKeys
 from chatkey_oauth.client import Person
+from chatkey_stack.applications import Application
+from chatkey_stack.lab import SocialKeys
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

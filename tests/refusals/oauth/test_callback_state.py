@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from chatkey_demo.stack.applications import Application
-from chatkey_demo.stack.lab import SocialKeys
+from chatkey_stack.applications import Application
+from chatkey_stack.lab import SocialKeys
 
 if TYPE_CHECKING:
     from tests.refusals.conftest import Maker, Service, Shop

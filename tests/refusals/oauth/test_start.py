@@ -12,8 +12,8 @@ from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
 import httpx
 import pytest
 
-from chatkey_demo.stack.applications import Application
-from chatkey_demo.stack.lab import SocialKeys
+from chatkey_stack.applications import Application
+from chatkey_stack.lab import SocialKeys
 
 if TYPE_CHECKING:
     from tests.refusals.conftest import Service, Shop

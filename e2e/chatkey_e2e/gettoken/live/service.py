@@ -61,8 +61,8 @@ class ReferenceServer:
 
     def service(self, provider_id: str, secret: str) -> Service:
         """Return it with a provider of this id and secret. Raises `Skipped` where it takes none like this."""
-        from chatkey_demo.stack.lab import ServiceLab  # noqa: PLC0415 - only a run that gets here needs it
         from chatkey_oauth.client import LabError  # noqa: PLC0415
+        from chatkey_stack.lab import ServiceLab  # noqa: PLC0415 - only a run that gets here needs it
 
         url = self.begin().result()
         with closing(ServiceLab(url, None)) as lab:
@@ -79,8 +79,8 @@ class ReferenceServer:
         self._process.close()
 
     def _start(self) -> str:
-        from chatkey_demo.stack.ports import LOOPBACK, free_ports  # noqa: PLC0415
-        from chatkey_demo.stack.process import Process  # noqa: PLC0415
+        from chatkey_stack.ports import LOOPBACK, free_ports  # noqa: PLC0415
+        from chatkey_stack.process import Process  # noqa: PLC0415
 
         folder = Path(self._process.enter_context(TemporaryDirectory(prefix="chatkey-check-")))
         (port,) = free_ports(1)

@@ -17,12 +17,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from chatkey_demo.stack.ports import free_ports
 from chatkey_e2e.gettoken.command import watch
 from chatkey_e2e.gettoken.options.table import Given
 from chatkey_e2e.gettoken.options.target import target
 from chatkey_e2e.gettoken.target import Target
 from chatkey_e2e.gettoken.wire.http import HttpWire
+from chatkey_stack.ports import free_ports
 
 EXAMPLES: Final = Path(__file__).parents[4] / "docs" / "integrators" / "examples"
 SECTION: Final = re.compile(

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Final
 from urllib.request import Request, urlopen
 
-from chatkey_demo.stack.ports import LOOPBACK, free_ports
-from chatkey_demo.stack.process import Process
 from chatkey_protocol.names import AVAILABLE_SOCIALS
+from chatkey_stack.ports import LOOPBACK, free_ports
+from chatkey_stack.process import Process
 
 PROVIDER: Final = "prov_a"
 SECRET: Final = b"the-secret-key-of-a-provider-0123456789"

@@ -14,9 +14,9 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from playwright.sync_api import Browser, Playwright, sync_playwright
 
-from chatkey_demo import browsers
 from chatkey_e2e.gettoken.target import OptionError, Target
 from chatkey_e2e.gettoken.wire.http import CONNECT_SECONDS, HttpWire
+from chatkey_stack import browsers
 
 
 def launched(target: Target, wire: HttpWire, ending: ExitStack, *, headed: bool = False) -> Browser:

@@ -6,9 +6,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from chatkey_demo.stack.lab import SocialKeys
-from chatkey_demo.stack.process import ProcessError
-from chatkey_demo.stack.stack import Flavour, Stack, running
+from chatkey_stack.lab import SocialKeys
+from chatkey_stack.process import ProcessError
+from chatkey_stack.stack import Flavour, Stack, running
 
 FLAVOURS = {Flavour.PLAIN: "http://localhost:", Flavour.TLS: "https://chat.localhost:"}
 

@@ -8,8 +8,8 @@ import pytest
 from litestar import Litestar
 from litestar.testing import TestClient
 
-from chatkey_demo.site.app import Addresses, create_app
 from chatkey_lab.guard import bearer
+from chatkey_stack.site.app import Addresses, create_app
 
 SECRET = "a-secret-key-of-at-least-32-bytes-0123"
 JKT = "NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs"

@@ -3,8 +3,8 @@
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
 
-from chatkey_demo.stack.applications import Application, new_application
 from chatkey_protocol.names import ANNOUNCED_SOCIALS, AVAILABLE_SOCIALS
+from chatkey_stack.applications import Application, new_application
 
 
 def test_both_ends_share_a_secret_of_an_applications_own() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from chatkey_demo.browsers import Found, Kind, Machine, NoBrowserError, Profile, find, kind_of, launch_options
+from chatkey_stack.browsers import Found, Kind, Machine, NoBrowserError, Profile, find, kind_of, launch_options
 
 PLAYWRIGHTS = Path("/playwright/chrome")
 OWN: dict[Kind, Path] = {

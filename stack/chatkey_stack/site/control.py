@@ -5,7 +5,7 @@ from litestar import Router, delete, get, post
 from litestar.exceptions import ClientException, NotFoundException
 from litestar.params import FromPath, JSONBody
 
-from chatkey_demo.site.shops import Shop, Shops
+from chatkey_stack.site.shops import Shop, Shops
 
 Data = dict[str, dict[str, object]]
 

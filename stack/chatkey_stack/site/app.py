@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from litestar import Litestar
 
-from chatkey_demo.site.control import control
-from chatkey_demo.site.pages import pages
-from chatkey_demo.site.people import people
-from chatkey_demo.site.shops import Shops
 from chatkey_lab.guard import LabGuard
+from chatkey_stack.site.control import control
+from chatkey_stack.site.pages import pages
+from chatkey_stack.site.people import people
+from chatkey_stack.site.shops import Shops
 
 
 @dataclass(frozen=True, slots=True)

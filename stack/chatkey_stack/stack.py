@@ -12,14 +12,14 @@ from pathlib import Path
 
 import httpx
 
-from chatkey_demo.stack.applications import Application, new_application
-from chatkey_demo.stack.lab import ServiceLab, SiteLab
-from chatkey_demo.stack.ports import LOOPBACK, free_ports
-from chatkey_demo.stack.process import Process
-from chatkey_demo.stack.tls import Certificates, issue, trust
 from chatkey_lab.guard import TOKEN_VARIABLE
 from chatkey_oauth.client import FakeOAuth
 from chatkey_protocol.names import ANNOUNCED_SOCIALS, AVAILABLE_SOCIALS, OAUTH_CALLBACK_PATH
+from chatkey_stack.applications import Application, new_application
+from chatkey_stack.lab import ServiceLab, SiteLab
+from chatkey_stack.ports import LOOPBACK, free_ports
+from chatkey_stack.process import Process
+from chatkey_stack.tls import Certificates, issue, trust
 
 SERVICE_NAME = "Chat Service"
 """What consent pages call the service's own applications."""
@@ -200,7 +200,7 @@ def _start(plan: _Plan, settings: Mapping[str, str], ending: ExitStack) -> Stack
     )
     site = process(
         "site",
-        "chatkey_demo.site",
+        "chatkey_stack.site",
         *(part for port in (site_port, *plan.more_site_ports) for part in ("--port", str(port))),
         *("--browser-url", site_url, "--service-url", service_url),
         *("--sdk-url", f"{service_url}/assets/sdk.js"),

@@ -6,9 +6,9 @@ import socket
 import click
 import uvicorn
 
-from chatkey_demo.site.app import Addresses, create_app
-from chatkey_demo.stack.ports import LOOPBACK
 from chatkey_lab.guard import TOKEN_VARIABLE
+from chatkey_stack.ports import LOOPBACK
+from chatkey_stack.site.app import Addresses, create_app
 
 
 class AnnouncingServer(uvicorn.Server):

@@ -5,7 +5,7 @@ import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from chatkey_demo.token_backend import Person, TokenBackend
+from chatkey_stack.site.token_backend import Person, TokenBackend
 
 SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 RESERVED = ("lab", "static", "people")

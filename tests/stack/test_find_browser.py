@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from chatkey_demo import browsers
+from chatkey_stack import browsers
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
 

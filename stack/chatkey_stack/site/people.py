@@ -2,7 +2,7 @@
 
 from html import escape
 
-from chatkey_demo.token_backend import Person
+from chatkey_stack.site.token_backend import Person
 
 PEOPLE = (
     ("u-1001", "Ada Lindqvist", "ada@example.test"),

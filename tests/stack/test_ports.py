@@ -2,7 +2,7 @@
 
 import socket
 
-from chatkey_demo.stack.ports import LOOPBACK, free_ports
+from chatkey_stack.ports import LOOPBACK, free_ports
 
 
 def test_ports_differ_and_can_be_bound() -> None:

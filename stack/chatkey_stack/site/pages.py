@@ -14,9 +14,9 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.params import FromPath, FromQuery, URLEncodedBody
 from litestar.response import Redirect
 
-from chatkey_demo.site.people import avatar
-from chatkey_demo.site.shops import Shop, Shops
-from chatkey_demo.token_backend import InvalidRequestError, Person
+from chatkey_stack.site.people import avatar
+from chatkey_stack.site.shops import Shop, Shops
+from chatkey_stack.site.token_backend import InvalidRequestError, Person
 
 HERE = Path(__file__).parent
 TEMPLATES = Environment(loader=FileSystemLoader(HERE / "templates"), autoescape=True)

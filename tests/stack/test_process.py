@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from chatkey_demo.stack.process import Process, ProcessError
+from chatkey_stack.process import Process, ProcessError
 
 MakeProcess = Callable[..., Process]
 

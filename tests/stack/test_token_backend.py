@@ -3,7 +3,7 @@
 import jwt
 import pytest
 
-from chatkey_demo.token_backend import InvalidRequestError, Person, TokenBackend
+from chatkey_stack.site.token_backend import InvalidRequestError, Person, TokenBackend
 
 NOW = 1_790_000_000
 SECRET = "a-secret-key-of-at-least-32-bytes-0123"

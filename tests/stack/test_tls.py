@@ -9,7 +9,7 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from chatkey_demo.stack.tls import NAMES, issue
+from chatkey_stack.tls import NAMES, issue
 
 
 def handshake(server: ssl.SSLContext, client: ssl.SSLContext, name: str) -> None:

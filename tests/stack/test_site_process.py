@@ -9,10 +9,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from chatkey_demo.stack.lab import Provider, SiteLab
-from chatkey_demo.stack.ports import free_ports
-from chatkey_demo.stack.process import Process
 from chatkey_oauth.client import LabError
+from chatkey_stack.lab import Provider, SiteLab
+from chatkey_stack.ports import free_ports
+from chatkey_stack.process import Process
 
 PROVIDER = Provider("prov_1", "a-secret-key-of-at-least-32-bytes-0123")
 
@@ -21,7 +21,7 @@ PROVIDER = Provider("prov_1", "a-secret-key-of-at-least-32-bytes-0123")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     (port,) = free_ports(1)
     url = f"http://127.0.0.1:{port}"
-    command = (sys.executable, "-m", "chatkey_demo.site", "--port", str(port), "--browser-url", url)
+    command = (sys.executable, "-m", "chatkey_stack.site", "--port", str(port), "--browser-url", url)
     addresses = ("--service-url", "http://localhost:1", "--sdk-url", "http://localhost:1/assets/sdk.js")
     log: Path = tmp_path_factory.mktemp("site") / "site.log"
     with Process("site", (*command, *addresses), environ=os.environ, log=log) as process:

@@ -7,10 +7,10 @@ from typing import Any, Literal
 
 import httpx
 
-from chatkey_demo.stack.applications import Application
-from chatkey_demo.stack.tls import trust
 from chatkey_lab.guard import bearer
 from chatkey_oauth.client import refusal
+from chatkey_stack.applications import Application
+from chatkey_stack.tls import trust
 
 KeySource = Literal["service", "own"]
 

@@ -1,1 +1,0 @@
-"""Everything the demo and the harness start: servers as `with` blocks, their certificates, and their labs."""

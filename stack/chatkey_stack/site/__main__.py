@@ -1,0 +1,5 @@
+"""Run the site: `python -m chatkey_stack.site --help`."""
+
+from chatkey_stack.site.cli import site
+
+site()
