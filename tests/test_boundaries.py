@@ -16,16 +16,18 @@ HOMES = {
     "chatkey_e2e": ROOT / "e2e" / "chatkey_e2e",
     "chatkey_demo": ROOT / "demo" / "chatkey_demo",
     "chatkey_stack": ROOT / "stack" / "chatkey_stack",
+    "chatkey_serving": ROOT / "serving" / "chatkey_serving",
     "chatkey_lab": ROOT / "lab" / "chatkey_lab",
 }
 OURS_ALLOWED = {
     "chatkey_protocol": set[str](),
     "chatkey_widget": {"chatkey_protocol"},
     "chatkey_lab": set[str](),
-    "chatkey_server": {"chatkey_protocol", "chatkey_lab"},
-    "chatkey_oauth": {"chatkey_protocol", "chatkey_lab"},
-    "chatkey_stack": {"chatkey_protocol", "chatkey_lab", "chatkey_oauth"},
-    "chatkey_demo": {"chatkey_protocol", "chatkey_stack", "chatkey_oauth"},
+    "chatkey_serving": {"chatkey_protocol"},
+    "chatkey_server": {"chatkey_protocol", "chatkey_lab", "chatkey_serving"},
+    "chatkey_oauth": {"chatkey_protocol", "chatkey_lab", "chatkey_serving"},
+    "chatkey_stack": {"chatkey_protocol", "chatkey_lab", "chatkey_serving", "chatkey_oauth"},
+    "chatkey_demo": {"chatkey_protocol", "chatkey_serving", "chatkey_stack", "chatkey_oauth"},
     "chatkey_e2e": {"chatkey_protocol", "chatkey_stack", "chatkey_oauth"},
 }
 PAGE_ONLY = {"js", "pyodide", "pyodide_js"}
@@ -92,7 +94,7 @@ def test_the_rules_of_identity_know_no_framework() -> None:
         ), module
 
 
-@pytest.mark.parametrize("component", ["server", "widget_sim", "fake_oauth", "e2e", "demo", "stack", "lab"])
+@pytest.mark.parametrize("component", ["server", "widget_sim", "fake_oauth", "e2e", "demo", "stack", "serving", "lab"])
 def test_component_folders_are_no_packages(component: str) -> None:
     assert not (ROOT / component / "__init__.py").exists()
     assert not (ROOT / component / "conftest.py").exists()

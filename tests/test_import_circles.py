@@ -12,6 +12,7 @@ ROOT = Path(__file__).parents[1]
 HOMES = {
     "chatkey_oauth": ROOT / "fake_oauth" / "chatkey_oauth",
     "chatkey_stack": ROOT / "stack" / "chatkey_stack",
+    "chatkey_serving": ROOT / "serving" / "chatkey_serving",
     "chatkey_demo": ROOT / "demo" / "chatkey_demo",
 }
 """The components that are free of circles, by the folder of their package."""

@@ -30,7 +30,11 @@ import click
 
 ROOT: Final = Path(__file__).parents[1]
 LISTS: Final = ROOT / "tests" / "mutants"
-PACKAGES: Final = {"server": ("chatkey_server",), "widget_sim": ("chatkey_widget", "chatkey_build")}
+PACKAGES: Final = {
+    "server": ("chatkey_server",),
+    "serving": ("chatkey_serving",),
+    "widget_sim": ("chatkey_widget", "chatkey_build"),
+}
 """The components' folders, and the packages of each: a test imports one at least, and from the copy."""
 
 LONGEST_SECONDS: Final = 120.0

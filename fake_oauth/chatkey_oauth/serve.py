@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Final, cast
 
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from chatkey_oauth.app import create_app
 from chatkey_oauth.line import LINE, Line
 from chatkey_oauth.settings import Settings, SettingsError
+from chatkey_serving.cuttable import Cuttable
+from chatkey_serving.server import Server
 
 if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Callable
     from types import TracebackType
     from typing import Self
+
+CUTTABLE: Final = cast("type[asyncio.Protocol]", partial(Cuttable, LINE, Line))
+"""Connections whose `Line` is in the scope; uvicorn calls it as it calls classes of its own."""
 
 
 class Listening:
@@ -47,7 +53,7 @@ class Listening:
             create_app(settings),
             ssl_certfile=settings.tls_cert or None,
             ssl_keyfile=settings.tls_key or None,
-            http=Cuttable if settings.lab else HttpToolsProtocol,
+            http=CUTTABLE if settings.lab else "httptools",
             ws="none",
             access_log=False,
             log_level="warning",
@@ -55,33 +61,3 @@ class Listening:
             timeout_graceful_shutdown=3,
         )
         Server(config, ready).run(sockets=[self._socket])
-
-
-class Cuttable(HttpToolsProtocol):
-    """A connection that an application can cut, for which ASGI has no word."""
-
-    def on_message_begin(self) -> None:
-        """Put the connection, by which an answer can be cut, into the request's scope."""
-        super().on_message_begin()
-        self._line = Line(self.transport)
-        self.scope["extensions"] = {LINE: self._line}  # type: ignore[dict-item]
-
-    def shutdown(self) -> None:
-        """Let nobody's hanging answer keep the server from its end."""
-        super().shutdown()
-        if self._line.held:
-            self._line.reset()
-
-
-class Server(uvicorn.Server):
-    """A server that says when it is ready."""
-
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
-        super().__init__(config)
-        self._ready = ready
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, and call `ready` once the server listens."""
-        await super().startup(sockets)
-        if self.started:
-            self._ready()

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("tests", "e2e", "server", "widget_sim", "demo", "stack", "fake_oauth", "lab")
+FOLDERS = ("tests", "e2e", "server", "widget_sim", "demo", "stack", "serving", "fake_oauth", "lab")
 ID = r"\b(?:F\d{3}|(?:JWT|PRF|OAS|OAC|HTM|WSK|HTP|WDG)-\d{3})\b"
 NOQA = re.compile(r"#.*\bnoqa\b.*")
 """A comment for the linter, whose codes look the same."""

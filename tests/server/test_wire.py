@@ -16,10 +16,11 @@ import pytest
 import uvicorn
 from websockets.asyncio.client import connect
 
-from chatkey_server import wire
 from chatkey_server.app import create_app
 from chatkey_server.commands.serve import uvicorn_config
+from chatkey_server.public.answers import error_body
 from chatkey_server.settings import Limits, Settings
+from chatkey_serving.patient_http import PatientHttp, note_broken_text
 
 REQUEST = b"GET /v1/public/provider/none HTTP/1.1\r\nHost: localhost\r\n\r\n"
 FORM = (
@@ -42,7 +43,7 @@ async def port(sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     made: int = listener.getsockname()[1]
     settings = Settings(base_url=f"http://localhost:{made}", data_dir=tmp_path, database_url=sqlite_url)
     config = uvicorn_config(create_app(settings), settings)
-    config.http_protocol_class = cast("type[asyncio.Protocol]", partial(wire.PatientHttp, Impatient()))
+    config.http_protocol_class = cast("type[asyncio.Protocol]", partial(PatientHttp, Impatient(), error_body))
     server = uvicorn.Server(config)
     running = asyncio.create_task(server.serve(sockets=[listener]))
     yield made
@@ -146,7 +147,7 @@ async def big_answer(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.body", "body": BIG})
 
 
-class Watched(wire.PatientHttp):
+class Watched(PatientHttp):
     """Tells when a connection is lost."""
 
     lost: asyncio.Event
@@ -161,7 +162,7 @@ async def big_port() -> AsyncIterator[int]:
     """The port of a server whose answers are more than what the kernel keeps for a peer."""
     listener = socket.create_server(("127.0.0.1", 0))
     Watched.lost = asyncio.Event()
-    http = cast("type[asyncio.Protocol]", partial(Watched, Impatient()))
+    http = cast("type[asyncio.Protocol]", partial(Watched, Impatient(), error_body))
     server = uvicorn.Server(uvicorn.Config(big_answer, http=http, log_config=None, lifespan="off"))
     running = asyncio.create_task(server.serve(sockets=[listener]))
     yield listener.getsockname()[1]
@@ -202,7 +203,7 @@ def record_of(failure: Exception | None) -> logging.LogRecord:
 def test_broken_text_of_a_peer_is_a_warning_without_a_traceback() -> None:
     record = record_of(UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte"))
 
-    assert wire.note_broken_text(record)
+    assert note_broken_text(record)
 
     assert (record.exc_info, record.levelno, record.levelname) == (None, logging.WARNING, "WARNING")
 
@@ -211,7 +212,7 @@ def test_broken_text_of_a_peer_is_a_warning_without_a_traceback() -> None:
 def test_what_else_uvicorn_tells_stays_as_it_is(failure: Exception | None) -> None:
     record = record_of(failure)
 
-    assert wire.note_broken_text(record)
+    assert note_broken_text(record)
 
     assert record.levelno == logging.ERROR
     assert bool(record.exc_info) is bool(failure)

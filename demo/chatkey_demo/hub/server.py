@@ -1,6 +1,5 @@
 """The hub's server, in a thread of the demo's own process."""
 
-import socket
 import threading
 from collections.abc import Callable
 from types import TracebackType
@@ -70,14 +69,11 @@ def _server(
 ) -> "uvicorn.Server":
     import uvicorn  # noqa: PLC0415  (in the hub's thread)
 
-    class Announcing(uvicorn.Server):
-        async def startup(self, sockets: "list[socket.socket] | None" = None) -> None:
-            await super().startup(sockets)
-            if self.started:
-                # In a thread, because opening a browser may take a while, and the browser asks for the page meanwhile.
-                threading.Thread(target=listening, name="browser", daemon=True).start()
+    from chatkey_serving.server import Server  # noqa: PLC0415
 
-    return Announcing(
+    # In a thread, because opening a browser may take a while, and the browser asks for the page meanwhile.
+    browser = threading.Thread(target=listening, name="browser", daemon=True)
+    return Server(
         uvicorn.Config(
             app,
             host=LOOPBACK,
@@ -89,5 +85,6 @@ def _server(
             server_header=False,
             ws="none",
             timeout_graceful_shutdown=1,
-        )
+        ),
+        browser.start,
     )

@@ -15,20 +15,26 @@ from functools import partial
 from typing import TYPE_CHECKING, cast
 
 import click
+import structlog
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from chatkey_protocol.codes import Code
 from chatkey_server import logs
 from chatkey_server.app import create_app
 from chatkey_server.assets import AssetsError
 from chatkey_server.chat.hub import Hub
-from chatkey_server.settings import Settings, SettingsError, load
+from chatkey_server.identity.errors import MEANINGS
+from chatkey_server.public.answers import error_body
+from chatkey_server.settings import Limits, Settings, SettingsError, load
 from chatkey_server.socket import close_all
-from chatkey_server.socket.wire import PatientSocket
+from chatkey_server.socket.allowance import Allowance
 from chatkey_server.storage import engine, migrate
-from chatkey_server.wire import PatientHttp, note_broken_text
+from chatkey_serving.patient_http import PatientHttp, note_broken_text
+from chatkey_serving.patient_socket import PatientSocket
+from chatkey_serving.server import Server
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import FrameType
 
     from litestar import Litestar
@@ -39,6 +45,8 @@ GC_THRESHOLD = 20_000
 """New objects before Python looks for cycles among them; by itself it does at 700."""
 GRACE_SECONDS = 5
 """How long requests under way may take when the server is told to stop."""
+
+log: structlog.typing.FilteringBoundLogger = structlog.get_logger("chatkey.socket")
 
 
 @click.command()
@@ -58,43 +66,23 @@ def serve(host: str | None, port: int | None) -> None:
         raise click.ClickException(str(error)) from error
     for stop in (signal.SIGTERM, signal.SIGINT):
         signal.signal(stop, _leave)
-    Server(config, app, settings).run(sockets=[listener])
+    server = Server(config, partial(_ready, settings.base_url), partial(_close_sockets, app))
+    server.run(sockets=[listener])
 
 
-class Server(uvicorn.Server):
-    """uvicorn, which also says when it is ready, and closes the sockets itself before it stops."""
+def _ready(base_url: str) -> None:
+    """Say so on standard output."""
+    # What is there now stays, and what a connection leaves is seldom a cycle: to look through both as often as
+    # Python does by itself costs a tenth of a socket's opening.
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(GC_THRESHOLD)
+    click.echo(f"ready {base_url}")
 
-    def __init__(self, config: uvicorn.Config, app: Litestar, settings: Settings) -> None:
-        super().__init__(config)
-        self._app = app
-        self._base_url = settings.base_url
 
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Open what the app needs, listen, and say so on standard output."""
-        await super().startup(sockets)
-        # What is there now stays, and what a connection leaves is seldom a cycle: to look through both as often as
-        # Python does by itself costs a tenth of a socket's opening.
-        gc.collect()
-        gc.freeze()
-        gc.set_threshold(GC_THRESHOLD)
-        if self.started:
-            click.echo(f"ready {self._base_url}")
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Take no more connections, tell every socket why it closes (1012), and let requests under way finish."""
-        for server in self.servers:
-            server.close()
-        await close_all(self._app.state.services)
-        self._cut_idle_connections()
-        await super().shutdown(sockets)
-
-    def _cut_idle_connections(self) -> None:
-        """Over TLS browsers leave the close of a connection they keep for later unanswered, and stopping would wait."""
-        for connection in tuple(self.server_state.connections):
-            if isinstance(connection, HttpToolsProtocol) and (
-                connection.cycle is None or connection.cycle.response_complete
-            ):
-                connection.transport.abort()
+async def _close_sockets(app: Litestar) -> None:
+    """Tell every socket why it closes (1012)."""
+    await close_all(app.state.services)
 
 
 def _environment(host: str | None, port: int | None) -> dict[str, str]:
@@ -170,8 +158,8 @@ def uvicorn_config(app: Litestar, settings: Settings) -> uvicorn.Config:
     config = uvicorn.Config(
         app,
         # uvicorn calls these as it calls classes of its own.
-        http=cast("type[asyncio.Protocol]", partial(PatientHttp, settings.limits)),
-        ws=cast("type[asyncio.Protocol]", partial(PatientSocket, settings.limits)),
+        http=cast("type[asyncio.Protocol]", partial(PatientHttp, settings.limits, error_body)),
+        ws=cast("type[asyncio.Protocol]", patient_socket(settings.limits)),
         ws_max_size=settings.limits.frame_bytes,
         ws_per_message_deflate=False,
         ws_ping_interval=settings.limits.pong_timeout,
@@ -195,6 +183,17 @@ def uvicorn_config(app: Litestar, settings: Settings) -> uvicorn.Config:
             f"its key ({error.strerror or type(error).__name__}); give two PEM files that belong together"
         ) from error
     return config
+
+
+def patient_socket(limits: Limits) -> Callable[..., PatientSocket]:
+    """Return what makes the socket beneath each connection of the app."""
+    return partial(PatientSocket, limits, partial(Allowance, limits.frames_per_second), _cut_off)
+
+
+def _cut_off(code: Code) -> int:
+    """Log why a peer is cut off beneath the app, and return the close code it is told."""
+    log.info("socket.refused", code=code, member=None, cause=None)
+    return MEANINGS[code].close
 
 
 def _leave(_: int, __: FrameType | None) -> None:

@@ -10,6 +10,7 @@ from litestar.enums import ScopeType
 
 from chatkey_protocol.names import SUBPROTOCOL
 from chatkey_server.public.answers import ANY_ORIGIN, JSON, NO_STORE, Answer, error_body
+from chatkey_serving.transport import abort
 
 if TYPE_CHECKING:
     from litestar.types import ASGIApp, Message, Receive, ReceiveMessage, Scope, Send
@@ -104,8 +105,8 @@ async def _spoil_handshake(rule: Rule, receive: Receive, send: Send) -> None:
 
 
 async def _cut(receive: Receive) -> None:
-    """Break the connection without a word. ASGI has none for it, so uvicorn is asked beneath it."""
-    receive.__self__.transport.abort()  # type: ignore[attr-defined]
+    """Break the connection without a word."""
+    abort(receive)
     while (await receive())["type"] not in {"http.disconnect", "websocket.disconnect"}:
         pass
 

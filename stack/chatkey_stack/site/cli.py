@@ -7,22 +7,9 @@ import click
 import uvicorn
 
 from chatkey_lab.guard import TOKEN_VARIABLE
+from chatkey_serving.server import Server
 from chatkey_stack.ports import LOOPBACK
 from chatkey_stack.site.app import Addresses, create_app
-
-
-class AnnouncingServer(uvicorn.Server):
-    """Says `ready <url>` on standard output once it listens."""
-
-    def __init__(self, config: uvicorn.Config, url: str) -> None:
-        super().__init__(config)
-        self._url = url
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start listening, then say so."""
-        await super().startup(sockets)
-        if self.started:
-            click.echo(f"ready {self._url}")
 
 
 @click.command()
@@ -55,4 +42,4 @@ def site(
         ws="none",
         timeout_graceful_shutdown=1,  # an idle TLS peer would hold the end back for 30 s
     )
-    AnnouncingServer(config, browser_url).run(sockets=listeners)
+    Server(config, lambda: click.echo(f"ready {browser_url}")).run(sockets=listeners)

@@ -13,8 +13,9 @@ import uvicorn
 
 from chatkey_oauth.app import create_app
 from chatkey_oauth.faults.rules import Order, Scope
-from chatkey_oauth.serve import Cuttable, Server
+from chatkey_oauth.serve import CUTTABLE
 from chatkey_oauth.settings import Settings
+from chatkey_serving.server import Server
 
 if TYPE_CHECKING:
     from chatkey_oauth.app import App
@@ -30,7 +31,7 @@ class Running:
 
     def __init__(self) -> None:
         self.fake = create_app(Settings(lab=True))
-        config = uvicorn.Config(self.fake, http=Cuttable, ws="none", log_config=None, timeout_graceful_shutdown=3)
+        config = uvicorn.Config(self.fake, http=CUTTABLE, ws="none", log_config=None, timeout_graceful_shutdown=3)
         self._socket = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._socket.getsockname()[1]
         ready = threading.Event()

@@ -12,12 +12,13 @@ import uvicorn
 from uvicorn.server import ServerState
 
 from chatkey_protocol.codes import Close, Code
+from chatkey_server.commands import serve
 from chatkey_server.identity.errors import Refused
 from chatkey_server.settings import Limits
-from chatkey_server.socket import wire
 from chatkey_server.socket.allowance import Allowance
 from chatkey_server.socket.registry import Crowd
-from chatkey_server.socket.wire import AT_A_TIME, PatientSocket
+from chatkey_serving import patient_socket
+from chatkey_serving.patient_socket import AT_A_TIME, PatientSocket
 
 OPENING = (
     b"GET /v1/socket HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
@@ -82,7 +83,7 @@ async def opened(app: App, given: Limits, pipe: Pipe) -> PatientSocket:
     """Open a socket to the app, as uvicorn does it, and wait until it was accepted."""
     config = uvicorn.Config(app, ws_ping_interval=None, log_config=None)
     config.load()
-    protocol = PatientSocket(given, config=config, server_state=ServerState(), app_state={})
+    protocol = serve.patient_socket(given)(config=config, server_state=ServerState(), app_state={})
     pipe.protocol = protocol
     protocol.connection_made(pipe)
     protocol.data_received(OPENING)
@@ -129,7 +130,7 @@ async def test_a_peer_that_reads_in_time_stays() -> None:
 
 
 async def test_a_peer_that_does_not_let_the_connection_close_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wire, "LEAVING_SECONDS", SOON)
+    monkeypatch.setattr(patient_socket, "LEAVING_SECONDS", SOON)
     pipe = Pipe()
 
     await opened(curt, limits(), pipe)

@@ -12,7 +12,7 @@ import pytest
 import uvicorn
 
 from chatkey_oauth.faults.rules import Order, Scope
-from chatkey_oauth.serve import Cuttable
+from chatkey_oauth.serve import CUTTABLE
 from chatkey_protocol.names import ANNOUNCED_SOCIALS
 from chatkey_server.settings import SocialAddress
 
@@ -33,7 +33,7 @@ NobodyCameIn = Callable[..., Awaitable[None]]
 async def address(fake: App) -> AsyncIterator[str]:
     """The fake at an address of this machine."""
     listening = socket.create_server(("127.0.0.1", 0))
-    config = uvicorn.Config(fake, http=Cuttable, ws="none", lifespan="off", log_config=None)
+    config = uvicorn.Config(fake, http=CUTTABLE, ws="none", lifespan="off", log_config=None)
     server = uvicorn.Server(config)
     serving = asyncio.create_task(server.serve(sockets=[listening]))
     yield f"http://127.0.0.1:{listening.getsockname()[1]}"

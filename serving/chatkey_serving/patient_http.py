@@ -5,20 +5,17 @@ from __future__ import annotations
 import logging
 import re
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from chatkey_protocol.codes import Code
-from chatkey_server.public.answers import error_body
 
 if TYPE_CHECKING:
     import asyncio
+    from collections.abc import Callable
 
     from uvicorn._types import ASGI3Application
-
-    from chatkey_server.settings import Limits
-
 
 PIPELINED: Final = 16
 """How many requests may wait behind one under way; uvicorn reads on as each is answered, and keeps them all."""
@@ -35,6 +32,25 @@ LAST_HEADERS: Final = (
 )
 
 
+class HttpLimits(Protocol):
+    """How much a peer may ask for: seconds, and bytes."""
+
+    @property
+    def request_timeout(self) -> float:
+        """How long a whole request may take, and how long nothing may be taken of an answer."""
+        ...
+
+    @property
+    def head_bytes(self) -> int:
+        """The most of line and headers."""
+        ...
+
+    @property
+    def body_bytes(self) -> int:
+        """The most of a body; the app refuses what is more."""
+        ...
+
+
 class WrongHost(ValueError):
     """A request that says not once, or not readably, whom it is for (RFC 9112 3.2)."""
 
@@ -48,11 +64,12 @@ class PatientHttp(HttpToolsProtocol):
 
     Neither uvicorn nor its parser bounds what a connection brings. Here line and headers are bounded (400), and how
     many requests wait (400), and the whole of one, whatever stands in it, such as trailers without end. The app bounds
-    the body (413).
+    the body (413). What is refused here has the body that `refusal` makes of code and message, as JSON.
     """
 
-    def __init__(self, limits: Limits, **uvicorn: Any) -> None:
+    def __init__(self, limits: HttpLimits, refusal: Callable[[Code, str], bytes], **uvicorn: Any) -> None:
         super().__init__(**uvicorn)
+        self._refusal = refusal
         self._seconds = limits.request_timeout
         self._most_in_head = limits.head_bytes
         self._most = 2 * (limits.head_bytes + limits.body_bytes)
@@ -79,7 +96,7 @@ class PatientHttp(HttpToolsProtocol):
     def send_400_response(self, msg: str) -> None:
         """Refuse what came, and with it what came before and waits for its answer, in the shape of every refusal."""
         self._stop_answering()
-        self._send_last(400, (b"Content-Type: application/json",), error_body(Code.PARAMETER_INVALID, msg))
+        self._send_last(400, (b"Content-Type: application/json",), self._refusal(Code.PARAMETER_INVALID, msg))
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait no longer."""
@@ -142,7 +159,7 @@ class PatientHttp(HttpToolsProtocol):
         self._stop_answering()
         version = b"Sec-WebSocket-Version: " + WEBSOCKET_VERSION
         message = "This WebSocket is of version 13, and no other."
-        body = error_body(Code.PARAMETER_INVALID, message)
+        body = self._refusal(Code.PARAMETER_INVALID, message)
         self._send_last(426, (b"Content-Type: application/json", b"Upgrade: websocket", version), body)
 
     def _send_last(self, status: int, headers: tuple[bytes, ...], body: bytes) -> None:

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
-import structlog
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from chatkey_protocol.codes import Code
-from chatkey_server.identity.errors import MEANINGS
-from chatkey_server.socket.allowance import Allowance
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from uvicorn._types import ASGIReceiveEvent
     from websockets.frames import Frame
-
-    from chatkey_server.settings import Limits
 
 AT_A_TIME: Final = 4096
 """Bytes; most frames are one reading, and of ten thousand at once no more than hundreds are taken apart."""
@@ -25,20 +22,48 @@ CLOSING_SECONDS: Final = 2.0
 LEAVING_SECONDS: Final = 5.0
 """How long the last of what is sent may take to reach a peer, before the connection is cut."""
 
-log: structlog.typing.FilteringBoundLogger = structlog.get_logger("chatkey.socket")
+
+class SocketLimits(Protocol):
+    """How long a peer may take, in seconds."""
+
+    @property
+    def frame_timeout(self) -> float:
+        """From the first byte of a frame to its last."""
+        ...
+
+    @property
+    def pong_timeout(self) -> float:
+        """To take something of what it is sent."""
+        ...
+
+
+class Allowance(Protocol):
+    """How many frames around messages may come."""
+
+    def take(self, now: float, /) -> bool:
+        """Count one; False when it is one too many."""
+        ...
 
 
 class PatientSocket(WebSocketsSansIOProtocol):
     """Ends a connection whose peer sends a message too slowly, too many frames around it, or takes nothing.
 
     uvicorn pings by itself and bounds a message's size. It keeps whatever fragments a message comes in, answers every
-    ping, and waits without end for a peer that does not read.
+    ping, and waits without end for a peer that does not read. Pings, pongs and fragments count in an allowance of their
+    own, made for the time it is. `refused` is told why a peer is cut off, and says with which close code.
     """
 
-    def __init__(self, limits: Limits, **uvicorn: Any) -> None:
+    def __init__(
+        self,
+        limits: SocketLimits,
+        make_allowance: Callable[[float], Allowance],
+        refused: Callable[[Code], int],
+        **uvicorn: Any,
+    ) -> None:
         super().__init__(**uvicorn)
         self._limits = limits
-        self._others = Allowance(limits.frames_per_second, self.loop.time())
+        self._others = make_allowance(self.loop.time())
+        self._refused = refused
         self._is_cut = self._is_lost = False
         self._came_whole = False
         self._unparsed = bytearray()
@@ -170,8 +195,7 @@ class PatientSocket(WebSocketsSansIOProtocol):
         if self.close_sent:  # it was told already, and goes on
             self.transport.abort()
             return
-        log.info("socket.refused", code=code, member=None, cause=None)
-        self.conn.fail(MEANINGS[code].close, code)
+        self.conn.fail(self._refused(code), code)
         self.handle_parser_exception()
 
     def _leave(self) -> None:

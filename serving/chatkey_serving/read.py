@@ -1,0 +1,74 @@
+"""What was read of uvicorn before this package was written: its versions, and every name that is leaned on.
+
+Only a part of these names is documented. So a version that nobody has read is not allowed: `VERSIONS` is what
+pyproject.toml says as well. To allow another one, read what changed in the modules below, then change both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+VERSIONS: Final = ">=0.54,<0.55"
+
+LEANS_ON: Final[Mapping[str, tuple[str, ...]]] = {
+    "uvicorn._types": ("ASGI3Application", "ASGIReceiveEvent"),
+    "uvicorn.server.Server": ("server_state", "servers", "shutdown", "started", "startup"),
+    "uvicorn.server.ServerState": ("connections",),
+    "uvicorn.protocols.http.httptools_impl": ("STATUS_LINE",),
+    "uvicorn.protocols.http.httptools_impl.HttpToolsProtocol": (
+        "_start_asgi_task",
+        "connection_lost",
+        "connection_made",
+        "cycle",
+        "data_received",
+        "handle_websocket_upgrade",
+        "headers",
+        "loop",
+        "on_headers_complete",
+        "on_message_begin",
+        "on_message_complete",
+        "parser",
+        "pause_writing",
+        "pipeline",
+        "resume_writing",
+        "scope",
+        "send_400_response",
+        "shutdown",
+        "transport",
+        "url",
+    ),
+    "uvicorn.protocols.http.httptools_impl.RequestResponseCycle": (
+        "disconnected",
+        "receive",
+        "response_complete",
+        "transport",
+    ),
+    "uvicorn.protocols.websockets.websockets_sansio_impl.WebSocketsSansIOProtocol": (
+        "close_sent",
+        "close_timeout",
+        "close_timer",
+        "conn",
+        "connection_lost",
+        "data_received",
+        "disconnected",
+        "frames",
+        "handle_cont",
+        "handle_parser_exception",
+        "handle_ping",
+        "handle_pong",
+        "keepalive_timeout",
+        "loop",
+        "on_task_complete",
+        "pause_writing",
+        "queue",
+        "read_paused",
+        "receive",
+        "resume_writing",
+        "send_receive_event_to_app",
+        "transport",
+    ),
+    "websockets.server.ServerProtocol": ("close_sent", "data_to_send", "fail", "reader"),
+    "websockets.streams.StreamReader": ("buffer",),
+}
+"""Classes and modules, and what is taken from each, called on it, or put in place of its own."""

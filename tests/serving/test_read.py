@@ -1,0 +1,106 @@
+"""Of uvicorn only what was read is used, in versions that were read."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import textwrap
+import tomllib
+from collections.abc import Iterator
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+
+from chatkey_serving.read import LEANS_ON, VERSIONS
+
+ROOT = Path(__file__).parents[2]
+ROOM = ROOT / "serving" / "chatkey_serving"
+COMPONENTS = ("server", "widget_sim", "fake_oauth", "e2e", "demo", "stack", "lab")
+SUBCLASSES = {
+    "Server": "uvicorn.server.Server",
+    "Cuttable": "uvicorn.protocols.http.httptools_impl.HttpToolsProtocol",
+    "PatientHttp": "uvicorn.protocols.http.httptools_impl.HttpToolsProtocol",
+    "PatientSocket": "uvicorn.protocols.websockets.websockets_sansio_impl.WebSocketsSansIOProtocol",
+}
+
+
+def test_the_installed_uvicorn_is_one_that_was_read() -> None:
+    assert version("uvicorn") in SpecifierSet(VERSIONS), (
+        f"uvicorn {version('uvicorn')} was not read: see chatkey_serving/read.py before you allow it"
+    )
+
+
+def test_no_other_uvicorn_can_be_installed_beside_us() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    (uvicorn,) = (needed for text in project["dependencies"] if (needed := Requirement(text)).name == "uvicorn")
+
+    assert uvicorn.specifier == SpecifierSet(VERSIONS)
+
+
+@pytest.mark.parametrize("owner", LEANS_ON)
+def test_every_name_that_is_leaned_on_is_there(owner: str) -> None:
+    assert not set(LEANS_ON[owner]) - members(owner)
+
+
+@pytest.mark.parametrize(("name", "base"), SUBCLASSES.items())
+def test_every_name_that_a_subclass_uses_of_uvicorns_is_written_down(name: str, base: str) -> None:
+    (subclass,) = (found for found in classes() if found.name == name)
+
+    assert used(subclass) & members(base) <= set(LEANS_ON[base])
+
+
+def test_every_subclass_of_uvicorns_is_known_here() -> None:
+    bases = {name for path in ROOM.glob("*.py") for name in from_uvicorn(path)} | {"uvicorn.Server"}
+
+    found = {each.name for each in classes() if bases & {ast.unparse(base) for base in each.bases}}
+
+    assert found == SUBCLASSES.keys()
+
+
+def test_only_this_room_knows_more_of_uvicorn_than_its_public_names() -> None:
+    elsewhere = [path for component in COMPONENTS for path in (ROOT / component).rglob("*.py")]
+
+    assert not {str(path): names for path in elsewhere if (names := list(from_uvicorn(path)))}
+
+
+def classes() -> Iterator[ast.ClassDef]:
+    """Every class of the room."""
+    for path in ROOM.glob("*.py"):
+        yield from (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ClassDef))
+
+
+def from_uvicorn(path: Path) -> Iterator[str]:
+    """What a file imports from the modules inside uvicorn."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("uvicorn."):
+            yield from (alias.name for alias in node.names)
+
+
+def used(subclass: ast.ClassDef) -> set[str]:
+    """What a class defines, or asks of itself or of the class above it."""
+    names = {node.name for node in ast.walk(subclass) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+    for node in ast.walk(subclass):
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value) in {"self", "super()"}:
+            names.add(node.attr)
+    return names - {"__init__"}
+
+
+def members(owner: str) -> set[str]:
+    """What a module defines, or a class and its bases with the attributes that their methods set."""
+    try:
+        return set(dir(importlib.import_module(owner)))
+    except ModuleNotFoundError:
+        module, _, name = owner.rpartition(".")
+    cls = getattr(importlib.import_module(module), name)
+    ours = [each for each in cls.__mro__ if each.__module__.partition(".")[0] in {"uvicorn", "websockets"}]
+    trees = [ast.parse(textwrap.dedent(inspect.getsource(each))) for each in ours]
+    return set(dir(cls)) | {
+        node.attr
+        for tree in trees
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and ast.unparse(node.value) == "self"
+    }

@@ -1,0 +1,123 @@
+"""A server says when it is ready, does what has to be done before it ends, and waits for nobody who asks nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Any, cast
+
+import uvicorn
+
+from chatkey_serving.cuttable import Cuttable
+from chatkey_serving.server import Server
+
+REQUEST = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
+LONG = 30.0
+"""More seconds than anything here takes."""
+
+
+class Held:
+    """A connection, for the application to cut."""
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self.transport = transport
+        self.held = False
+
+    def reset(self) -> None:
+        self.transport.abort()
+
+
+async def app(scope: Any, receive: Callable[[], Awaitable[Any]], send: Callable[[Any], Awaitable[None]]) -> None:
+    """Answer, or no more than begin to where the path says so."""
+    if scope["path"] == "/held":
+        scope["extensions"]["a.line"].held = True
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"1")]})
+        await send({"type": "http.response.body", "more_body": True})
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        return
+    await send({"type": "http.response.start", "status": 204, "headers": []})
+    await send({"type": "http.response.body"})
+
+
+@asynccontextmanager
+async def serving(leaving: Callable[[], Awaitable[None]] | None = None) -> AsyncIterator[tuple[Server, int]]:
+    """A server that is ready, and its port; the end of the block waits for its end."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    ready = asyncio.Event()
+    http = cast("type[asyncio.Protocol]", partial(Cuttable, "a.line", Held))
+    config = uvicorn.Config(app, http=http, ws="none", lifespan="off", log_config=None)
+    server = Server(config, ready.set, leaving) if leaving else Server(config, ready.set)
+    running = asyncio.create_task(server.serve(sockets=[listener]))
+    async with asyncio.timeout(LONG):
+        await ready.wait()
+        yield server, listener.getsockname()[1]
+        server.should_exit = True
+        await running
+
+
+async def test_it_is_ready_when_it_answers() -> None:
+    async with serving() as (server, port):
+        _, writer = await answered(port)
+
+        assert server.started
+        writer.close()
+
+
+async def test_what_has_to_be_done_before_the_end_is_done_while_connections_are_there() -> None:
+    there: list[bool] = []
+
+    async def leaving() -> None:
+        there.append(not reader.at_eof())
+
+    async with serving(leaving) as (_, port):
+        reader, writer = await answered(port)
+
+    assert there == [True]
+    assert await is_cut(reader)
+    writer.close()
+
+
+async def test_a_connection_that_asks_nothing_keeps_no_server_from_its_end() -> None:
+    async with serving() as (_, port):
+        silent, its_writer = await asyncio.open_connection("127.0.0.1", port)
+        _, writer = await answered(port)
+
+    assert await is_cut(silent)
+    its_writer.close()
+    writer.close()
+
+
+async def test_a_connection_that_asks_nothing_more_keeps_no_server_from_its_end() -> None:
+    async with serving() as (_, port):
+        reader, writer = await answered(port)
+
+    assert await is_cut(reader)
+    writer.close()
+
+
+async def test_an_answer_that_is_withheld_keeps_no_server_from_its_end() -> None:
+    async with serving() as (_, port):
+        reader, writer = await answered(port, REQUEST.replace(b"/ ", b"/held ", 1))
+
+    assert await is_cut(reader)
+    writer.close()
+
+
+async def answered(port: int, request: bytes = REQUEST) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """Return a connection on which an answer has begun."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(request)
+    await reader.readuntil(b"\r\n\r\n")
+    return reader, writer
+
+
+async def is_cut(reader: asyncio.StreamReader) -> bool:
+    """Tell whether nothing more came before the end."""
+    try:
+        return await reader.read() == b""
+    except ConnectionResetError:
+        return True
