@@ -22,6 +22,10 @@ BENCHES = ("boot", "tokens", "connect", "fake-oauth", "suite")
 WITHOUT_WIDGET = ("test_admin_panel.py", "test_check.py", "test_demo.py", "test_social_lab.py")
 """Scenarios of other pages than the widget's: one browser is enough for them."""
 
+INSTALL_BROWSER = ("chatkey", "browser", "--install")
+NO_BROWSER = 8
+"""What this command ends with when it can get none."""
+
 nox.needs_version = ">=2025.2.9"
 nox.options.default_venv_backend = "uv"
 nox.options.reuse_existing_virtualenvs = True
@@ -46,26 +50,30 @@ def typing(session: nox.Session) -> None:
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """Our own tests, without a browser; on SQLite and on PostgreSQL."""
+    """Our own tests, on SQLite and on PostgreSQL; one file drives a browser, and all of them install one if need be."""
     _install(session, "dev")
     _install_project(session)
+    if not session.posargs:
+        _install_browser(session)
     session.run("pytest", *(session.posargs or ["--numprocesses=auto", "--dist=loadscope", "tests"]))
 
 
 @nox.session
 def e2e(session: nox.Session) -> None:
-    """Browser scenarios over TLS and WSS; arguments go to `chatkey e2e`."""
+    """Browser scenarios over TLS and WSS; installs a Chromium where there is none; arguments go to `chatkey e2e`."""
     _install(session, "dev")
     _install_project(session)
+    if not any(argument.startswith("--browser") for argument in session.posargs):
+        _install_browser(session)
     session.run("chatkey", "e2e", *session.posargs)
 
 
 @nox.session
 def firefox(session: nox.Session) -> None:
-    """The widget's browser scenarios in Firefox too, where there is one or can be; arguments go to `chatkey e2e`."""
+    """The widget's browser scenarios in Firefox; installs one where there is none; arguments go to `chatkey e2e`."""
     _install(session, "dev")
     _install_project(session)
-    said = str(session.run("python", "tools/find_browser.py", "firefox", silent=True)).splitlines()
+    said = str(session.run(*INSTALL_BROWSER, "firefox", silent=True, success_codes=(0, NO_BROWSER))).splitlines()
     if not said[-1].startswith("found"):
         session.skip("the scenarios in Firefox are left out: " + " ".join(said))
     widgets = f"not ({' or '.join(WITHOUT_WIDGET)})"
@@ -121,9 +129,11 @@ def demo(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Benchmarks: `nox -s bench -- boot`, `tokens`, `connect`, `fake-oauth` or `suite`; or all."""
+    """Benchmarks: `nox -s bench -- boot`, `tokens`, `connect`, `fake-oauth`, `suite`, or all. Two need a browser."""
     _install(session, "dev")
     _install_project(session)
+    if not session.posargs or {"boot", "suite"} & set(session.posargs):
+        _install_browser(session)
     for name in session.posargs or BENCHES:
         session.run("python", f"benchmarks/{name.replace('-', '_')}.py")
 
@@ -144,6 +154,11 @@ def lock(session: nox.Session) -> None:
 def _install(session: nox.Session, *names: str) -> None:
     for name in names:
         session.install("--require-hashes", "-r", f"requirements/{name}.txt")
+
+
+def _install_browser(session: nox.Session) -> None:
+    """Where there is no Chromium: Playwright's own, or, for root where that cannot be downloaded, Debian's."""
+    session.run(*INSTALL_BROWSER)
 
 
 def _install_project(session: nox.Session) -> None:

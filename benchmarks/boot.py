@@ -126,7 +126,10 @@ def running_pages(pages: dict[str, str], certificates: Certificates) -> Iterator
 
 def measure(pages: str, playwright: Playwright, profile: Path, certificates: Certificates) -> Times:
     """Visit both pages cold and warm, in turns."""
-    found = browsers.find(browsers.machine(playwright))
+    try:
+        found = browsers.find(browsers.machine(playwright))
+    except browsers.NoBrowserError as error:
+        sys.exit(str(error))
     options = browsers.launch_options(found, trusted_spki=certificates.spki)
     browser = playwright.chromium.launch(**options)
     persistent = playwright.chromium.launch_persistent_context(profile, **options)

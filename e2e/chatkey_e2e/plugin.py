@@ -50,7 +50,7 @@ faults_key = pytest.StashKey[list[Faults]]()
 timings_key = pytest.StashKey[Timings]()
 
 NOT_STARTED = 3
-"""Exit status when there is nothing to test with: no browser, or a server that does not start."""
+"""Exit status when a server does not start; without a browser it is `browsers.NO_BROWSER`."""
 
 SOCIALS = AVAILABLE_SOCIALS + ANNOUNCED_SOCIALS
 """Announced social providers are tested like the others."""
@@ -159,7 +159,7 @@ def found_browser(
     try:
         found = browsers.find(browsers.machine(playwright, environ))
     except browsers.NoBrowserError as error:
-        pytest.exit(str(error), returncode=NOT_STARTED)
+        pytest.exit(str(error), returncode=browsers.NO_BROWSER)
     pytestconfig.stash[found_key] = found
     return found
 

@@ -1,5 +1,6 @@
 """The command `chatkey e2e`."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from chatkey_e2e.cli import SCENARIOS, e2e
+from chatkey_stack.browsers import NO_BROWSER
 
 WHERE = ["-c", str(SCENARIOS / "pytest.ini"), "--rootdir", str(SCENARIOS), str(SCENARIOS)]
 
@@ -70,6 +72,18 @@ def test_it_runs_anywhere_and_says_in_a_sentence_what_to_do_without_a_browser(tm
 
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
 
-    assert done.returncode == 3
+    assert done.returncode == NO_BROWSER
     assert "CHATKEY_BROWSER is '/no/such/browser', which is neither a file nor a command" in done.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_a_browser_the_line_to_type_is_told_and_none_is_installed(tmp_path: Path) -> None:
+    run = "from chatkey_e2e.cli import e2e; e2e()"
+    command = [sys.executable, "-c", run, "-k", "cleared_key", "--browser", "webkit"]
+    environ = {**os.environ, "PLAYWRIGHT_BROWSERS_PATH": str(tmp_path)}
+
+    done = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False)
+
+    assert done.returncode == NO_BROWSER
+    assert "No WebKit was found. Get one: `chatkey browser --install webkit`." in done.stdout
     assert list(tmp_path.iterdir()) == []

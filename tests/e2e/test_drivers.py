@@ -5,6 +5,7 @@ from contextlib import nullcontext
 import pytest
 
 from chatkey_e2e import plugin
+from chatkey_stack.browsers import NO_BROWSER
 
 pytest_plugins = ["pytester"]
 
@@ -82,7 +83,7 @@ def test_a_missing_browser_is_told_before_any_server_is_started(
 
     result = pytester.runpytest_inprocess("-p", "chatkey_e2e.plugin", "--chatkey-browser", "/no/such/browser")
 
-    assert result.ret == plugin.NOT_STARTED
+    assert result.ret == NO_BROWSER
     result.stdout.fnmatch_lines(["*'/no/such/browser', which is neither a file nor a command*"])
     assert started == []
 

@@ -1,13 +1,13 @@
 """Which browser is driven: the documented order, and a sentence when there is none."""
 
-import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from chatkey_stack.browsers import Found, Kind, Machine, NoBrowserError, Profile, find, kind_of, launch_options
+from chatkey_stack.browsers import Found, Kind, NoBrowserError, Profile, find, kind_of, launch_options
+from chatkey_stack.browsers.search import Machine
 
 PLAYWRIGHTS = Path("/playwright/chrome")
 OWN: dict[Kind, Path] = {
@@ -15,7 +15,6 @@ OWN: dict[Kind, Path] = {
     "firefox": Path("/playwright/firefox"),
     "webkit": Path("/playwright/webkit"),
 }
-NOW = 1_790_000_000.0
 
 
 class Commands:
@@ -30,33 +29,16 @@ class Commands:
         return self._succeed
 
 
-class Apt(Commands):
-    """Debian's packages by name, each with the command it brings; Playwright's own browsers can't be had."""
-
-    def __init__(self, **packages: str | None) -> None:
-        super().__init__(succeed=True)
-        self._packages = {name.replace("_", "-"): command for name, command in packages.items() if command}
-
-    def __call__(self, command: list[str], seconds: float) -> bool:
-        super().__call__(command, seconds)
-        return command[-1] == "update" or (command[1] == "install" and command[-1] in self._packages)
-
-    def which(self, name: str) -> str | None:
-        installed = f"--no-install-recommends {name}" in self.ran
-        return "/usr/bin/apt-get" if name == "apt-get" else self._packages.get(name) if installed else None
-
-
 @pytest.fixture
-def bare(tmp_path: Path) -> Machine:
+def bare() -> Machine:
     """A machine without any browser, on which nothing can be installed."""
     return Machine(
-        environ={"XDG_CACHE_HOME": str(tmp_path)},
+        environ={},
         own=OWN,
         which=lambda name: None,
         is_file=lambda path: False,
         run=Commands(succeed=False),
         is_root=False,
-        now=lambda: NOW,
     )
 
 
@@ -93,57 +75,19 @@ def test_playwrights_own_comes_before_the_systems(bare: Machine) -> None:
     assert find(machine) == Found("chromium", None, "installed by Playwright")
 
 
-def test_playwrights_own_is_installed_when_it_can_be(bare: Machine) -> None:
-    commands = Commands(succeed=True)
-    machine = replace(bare, run=commands, is_file=lambda path: bool(commands.ran) and path == str(PLAYWRIGHTS))
-
-    assert find(machine) == Found("chromium", None, "installed by Playwright")
-    assert commands.ran == ["install chromium"]
-
-
-def test_a_failed_installation_leads_to_the_systems_and_is_not_tried_again_for_a_day(
-    bare: Machine, tmp_path: Path
-) -> None:
-    commands = Commands(succeed=False)
-    machine = replace(bare, run=commands, which=knows(google_chrome="/usr/bin/google-chrome"))
-    expected = Found("chromium", "/usr/bin/google-chrome", "installed on this machine")
-
-    first = find(machine)
-    os.utime(tmp_path / "chatkey" / "playwright-install-chromium-failed", (NOW, NOW))
-    second = find(replace(machine, now=lambda: NOW + 86_000))
-    tries_in_a_day = len(commands.ran)
-    third = find(replace(machine, now=lambda: NOW + 87_000))
-
-    assert first == second == third == expected
-    assert tries_in_a_day == 1
-    assert len(commands.ran) == 2
-
-
-@pytest.mark.parametrize("shell", ["/usr/bin/chromium-headless-shell", None])
-def test_root_on_debian_gets_the_package_and_the_quick_one_where_there_is_one(bare: Machine, shell: str | None) -> None:
-    apt = Apt(chromium="/usr/bin/chromium", chromium_headless_shell=shell)
-
-    found = find(replace(bare, run=apt, which=apt.which, is_root=True))
-
-    assert found == Found("chromium", "/usr/bin/chromium", "Debian's package, just installed", shell)
-    assert apt.ran == [
-        "install chromium",
-        "/usr/bin/apt-get update",
-        "--no-install-recommends chromium",
-        "--no-install-recommends chromium-headless-shell",
-    ]
-
-
-def test_root_without_debians_packages_is_told_what_to_do(bare: Machine) -> None:
-    apt = Apt()
-
-    with pytest.raises(NoBrowserError, match="No browser was found"):
-        find(replace(bare, run=apt, which=apt.which, is_root=True))
-
-
 def test_without_any_browser_the_message_says_what_to_do(bare: Machine) -> None:
-    with pytest.raises(NoBrowserError, match=r"CHATKEY_BROWSER=/path/to/chromium .* playwright install chromium"):
+    with pytest.raises(NoBrowserError, match=r"^No Chromium .* Get one: `chatkey browser --install chromium`, or name"):
         find(bare)
+
+
+def test_who_only_looks_changes_nothing(bare: Machine) -> None:
+    commands = Commands(succeed=True)
+    machine = replace(bare, run=commands, which=knows(apt_get="/usr/bin/apt-get"), is_root=True)
+
+    with pytest.raises(NoBrowserError):
+        find(machine)
+
+    assert commands.ran == []
 
 
 def test_the_ca_is_trusted_by_key_and_no_other_error_is_ignored() -> None:
@@ -253,27 +197,15 @@ def test_a_firefox_of_the_system_is_found(bare: Machine, names: dict[str, str], 
     assert find(machine) == Found("firefox", path, "installed on this machine")
 
 
-def test_root_on_debian_gets_the_package_of_firefox(bare: Machine) -> None:
-    apt = Apt(firefox_esr="/usr/bin/firefox-esr")
-    environ = {**bare.environ, "CHATKEY_BROWSER": "firefox"}
-
-    found = find(replace(bare, environ=environ, run=apt, which=apt.which, is_root=True))
-
-    assert found == Found("firefox", "/usr/bin/firefox-esr", "Debian's package, just installed")
-
-
 def test_without_a_firefox_the_message_says_what_to_do_about_it(bare: Machine) -> None:
     machine = replace(bare, environ={**bare.environ, "CHATKEY_BROWSER": "firefox"}, which=knows(chromium="/chromium"))
 
-    with pytest.raises(NoBrowserError, match=r"No Firefox .* CHATKEY_BROWSER=/path/to/firefox, .* install firefox"):
+    with pytest.raises(NoBrowserError, match=r"No Firefox .* --install firefox`, .*CHATKEY_BROWSER=/path/to/firefox"):
         find(machine)
 
 
-def test_webkit_is_playwrights_own_or_none_even_for_root(bare: Machine) -> None:
-    commands = Commands(succeed=False)
+def test_webkit_is_playwrights_own_or_none(bare: Machine) -> None:
     environ = {**bare.environ, "CHATKEY_BROWSER": "webkit"}
 
-    with pytest.raises(NoBrowserError, match=r"Only Playwright's own build .* not a Safari: .* install webkit"):
-        find(replace(bare, environ=environ, run=commands, which=lambda name: f"/usr/bin/{name}", is_root=True))
-
-    assert commands.ran == ["install webkit"]
+    with pytest.raises(NoBrowserError, match=r"--install webkit`. Only Playwright's own build .* not a Safari"):
+        find(replace(bare, environ=environ, which=lambda name: f"/usr/bin/{name}"))

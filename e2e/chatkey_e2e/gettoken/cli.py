@@ -18,6 +18,12 @@ class WrongUsage(click.UsageError):
     exit_code = 4
 
 
+class NoBrowser(click.ClickException):
+    """There is no browser to drive; ends with a status of its own."""
+
+    exit_code = 8
+
+
 class CheckCommand(click.Command):
     """A command whose usage errors end with status 4."""
 
@@ -99,13 +105,16 @@ def check(**given: Any) -> None:
 
     \b
     Ends with status 0 clean, 1 failed, 3 error of chatkey, 4 wrong usage,
-    5 nothing judged, 6 warnings with --strict, 7 unreachable.
+    5 nothing judged, 6 warnings with --strict, 7 unreachable,
+    8 no browser for --browser.
     """
     # `--help` need not wait for the rest.
     from chatkey_e2e.gettoken.command import invocation  # noqa: PLC0415
-    from chatkey_e2e.gettoken.target import OptionError  # noqa: PLC0415
+    from chatkey_e2e.gettoken.target import BrowserMissing, OptionError  # noqa: PLC0415
 
     try:
         sys.exit(invocation.read(Given(**given)).run())
+    except BrowserMissing as error:
+        raise NoBrowser(str(error)) from error
     except OptionError as error:
         raise WrongUsage(str(error)) from error

@@ -16,6 +16,10 @@ class OptionError(ValueError):
     """An option that cannot be used; the message names it and says what to write instead."""
 
 
+class BrowserMissing(OptionError):
+    """An option needs a browser, and there is none; the message says what to type."""
+
+
 @dataclass(frozen=True, slots=True)
 class Login:
     """How one person is logged in: by headers that carry a session, or by a form to be sent first."""

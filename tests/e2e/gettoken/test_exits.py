@@ -61,4 +61,5 @@ def test_the_numbers_are_those_of_the_documentation() -> None:
         "NOTHING_JUDGED": 5,
         "WARNINGS": 6,
         "UNREACHABLE": 7,
+        "NO_BROWSER": 8,
     }

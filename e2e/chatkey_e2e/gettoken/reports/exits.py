@@ -5,12 +5,13 @@ from __future__ import annotations
 from enum import IntEnum
 
 from chatkey_e2e.gettoken.model import PRECONDITIONS, Report, Verdict
+from chatkey_stack.browsers import NO_BROWSER
 
 JUDGED = frozenset({Verdict.PASS, Verdict.WARN, Verdict.FAIL})
 
 
 class Exit(IntEnum):
-    """What a run ends with; the first that fits, in the order of `status`."""
+    """What a run ends with; the first that fits, in the order of `status`. The last is of a run that did not start."""
 
     CLEAN = 0
     FAILED = 1
@@ -19,6 +20,7 @@ class Exit(IntEnum):
     NOTHING_JUDGED = 5
     WARNINGS = 6
     UNREACHABLE = 7
+    NO_BROWSER = NO_BROWSER
 
 
 def status(report: Report, *, strict: bool = False) -> Exit:

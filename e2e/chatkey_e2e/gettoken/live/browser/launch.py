@@ -14,13 +14,13 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from playwright.sync_api import Browser, Playwright, sync_playwright
 
-from chatkey_e2e.gettoken.target import OptionError, Target
+from chatkey_e2e.gettoken.target import BrowserMissing, Target
 from chatkey_e2e.gettoken.wire.http import CONNECT_SECONDS, HttpWire
 from chatkey_stack import browsers
 
 
 def launched(target: Target, wire: HttpWire, ending: ExitStack, *, headed: bool = False) -> Browser:
-    """Start a browser, which ends with `ending`. Raises `OptionError` where there is none."""
+    """Start a browser, which ends with `ending`. Raises `BrowserMissing` where there is none."""
     playwright = ending.enter_context(sync_playwright())
     found = _found(playwright)
     trusted = ",".join(sorted(_public_keys(target, wire))) or None
@@ -34,7 +34,7 @@ def _found(playwright: Playwright) -> browsers.Found:
     try:
         return browsers.find(browsers.machine(playwright, os.environ))
     except browsers.NoBrowserError as error:
-        raise OptionError(str(error)) from error
+        raise BrowserMissing(str(error)) from error
 
 
 def addresses(target: Target) -> Iterator[str]:

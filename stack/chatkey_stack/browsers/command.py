@@ -1,0 +1,35 @@
+"""The command `chatkey browser`."""
+
+import os
+
+import click
+
+from chatkey_stack.browsers.install import install
+from chatkey_stack.browsers.search import NO_BROWSER, NoBrowserError, find, machine
+
+
+class NoBrowser(click.ClickException):
+    """There is none, and what to do about it; ends with a status of its own."""
+
+    exit_code = NO_BROWSER
+
+
+@click.command()
+@click.argument("wanted", metavar="[KIND|PATH]", default="")
+@click.option("--install", "may_install", is_flag=True, help="Where there is none, get Playwright's, or else Debian's.")
+def browser(*, wanted: str, may_install: bool) -> None:
+    """Say which browser would be driven: chromium, firefox, webkit, or a path.
+
+    Without one it is CHATKEY_BROWSER, or the first Chromium found. Only --install changes this machine: Playwright's
+    own build goes into its cache, and Debian's package, where that cannot be downloaded, needs root. Prints `found` and
+    the browser, or ends with status 8.
+    """
+    from playwright.sync_api import sync_playwright  # noqa: PLC0415  (`chatkey --help` need not wait for it)
+
+    environ = {**os.environ, "CHATKEY_BROWSER": wanted} if wanted else os.environ
+    with sync_playwright() as playwright:
+        this = machine(playwright, environ)
+    try:
+        click.echo(f"found {(install if may_install else find)(this)}")
+    except NoBrowserError as error:
+        raise NoBrowser(str(error)) from error

@@ -1,0 +1,162 @@
+"""Which browser there is to drive: looked for in a fixed order, and left alone."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal, get_args
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Playwright
+
+Kind = Literal["chromium", "firefox", "webkit"]
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+
+NO_BROWSER: Final = 8
+"""Exit status of every command that has no browser to drive."""
+
+SHELL: Final = "chromium-headless-shell"
+"""Debian's package of this name is always of the version of its package `chromium`."""
+
+SYSTEM_NAMES: Final[Mapping[Kind, tuple[str, ...]]] = {
+    "chromium": (
+        "chromium",
+        "chromium-browser",
+        "google-chrome",
+        "google-chrome-stable",
+        "chrome",
+        "microsoft-edge",
+    ),
+    "firefox": ("firefox-esr", "firefox"),
+    "webkit": (),
+}
+SYSTEM_PATHS: Final[Mapping[Kind, tuple[str, ...]]] = {
+    "chromium": (
+        "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+        "/Applications/Chromium.app/Contents/MacOS/Chromium",
+        "/Applications/Microsoft Edge.app/Contents/MacOS/Microsoft Edge",
+        r"C:\Program Files\Google\Chrome\Application\chrome.exe",
+        r"C:\Program Files (x86)\Microsoft\Edge\Application\msedge.exe",
+    ),
+    "firefox": (
+        "/Applications/Firefox.app/Contents/MacOS/firefox",
+        r"C:\Program Files\Mozilla Firefox\firefox.exe",
+    ),
+    "webkit": (),
+}
+NAMES: Final[Mapping[Kind, str]] = {"chromium": "Chromium", "firefox": "Firefox", "webkit": "WebKit"}
+ALSO: Final[Mapping[Kind, str]] = {
+    "chromium": ", or name one with CHATKEY_BROWSER=/path/to/chromium (Chrome and Edge will do).",
+    "firefox": ", or name one with CHATKEY_BROWSER=/path/to/firefox.",
+    "webkit": ". Only Playwright's own build can be driven, not a Safari.",
+}
+
+
+class NoBrowserError(Exception):
+    """No browser to drive; the message says what to type."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A browser: what drives it, its executable (None: Playwright's own), and how it was found.
+
+    `shell` is the same browser without windows: quicker, and used where nobody looks and nothing depends on windows.
+    """
+
+    kind: Kind
+    executable: str | None
+    how: str
+    shell: str | None = None
+
+    def __str__(self) -> str:
+        beside = f", {self.shell}" if self.shell else ""
+        return f"{self.executable or f'the {self.kind} of Playwright'}{beside} ({self.how})"
+
+
+def _succeeds(command: list[str], seconds: float) -> bool:
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=seconds, check=False)  # noqa: S603  (ours)
+    except (subprocess.TimeoutExpired, OSError):
+        return False
+    return done.returncode == 0
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What the search looks at and an installation does, so that a test can be another machine."""
+
+    environ: Mapping[str, str]
+    own: Mapping[Kind, Path]
+    which: Callable[[str], str | None] = shutil.which
+    is_file: Callable[[str], bool] = os.path.isfile
+    run: Callable[[list[str], float], bool] = _succeeds
+    is_root: bool = hasattr(os, "geteuid") and os.geteuid() == 0
+
+    @property
+    def wanted(self) -> str:
+        """The kind, path or command in `CHATKEY_BROWSER`; empty for whichever there is."""
+        return self.environ.get("CHATKEY_BROWSER", "")
+
+
+def machine(playwright: Playwright, environ: Mapping[str, str] = os.environ) -> Machine:
+    """Return this machine."""
+    types = (playwright.chromium, playwright.firefox, playwright.webkit)
+    return Machine(environ, {kind: Path(own.executable_path) for kind, own in zip(KINDS, types, strict=True)})
+
+
+def kind_of(wanted: str) -> Kind:
+    """Return the kind of browser that a kind, a path or a command means; nothing means Chromium."""
+    name = Path(wanted).name.lower()
+    for kind in KINDS:
+        if kind in name:
+            return kind
+    return "chromium"
+
+
+def find(machine: Machine) -> Found:
+    """Return the browser at the path or command in `CHATKEY_BROWSER`, or else the first of its kind (Chromium, where
+    it names none) of: Playwright's own, the system's.
+
+    Raises `NoBrowserError`; a `CHATKEY_BROWSER` that is set but wrong is an error, not a reason to look on.
+    """
+    kind = kind_of(machine.wanted)
+    if machine.wanted and machine.wanted not in KINDS:
+        return _named(machine, kind)
+    found = installed(machine, kind)
+    if found is None:
+        raise NoBrowserError(_missing(kind))
+    return found
+
+
+def installed(machine: Machine, kind: Kind) -> Found | None:
+    """Return the browser of this kind that is there."""
+    if machine.is_file(str(machine.own[kind])):
+        return Found(kind, None, "installed by Playwright")
+    return _systems(machine, kind)
+
+
+def _named(machine: Machine, kind: Kind) -> Found:
+    wanted = machine.wanted
+    executable = wanted if machine.is_file(wanted) else machine.which(wanted)
+    if executable is None:
+        raise NoBrowserError(f"CHATKEY_BROWSER is {wanted!r}, which is neither a file nor a command. {_missing(kind)}")
+    is_own = executable == str(machine.own[kind])
+    return Found(kind, None if is_own else executable, "CHATKEY_BROWSER")
+
+
+def _systems(machine: Machine, kind: Kind) -> Found | None:
+    named = (machine.which(name) for name in SYSTEM_NAMES[kind])
+    placed = (path for path in SYSTEM_PATHS[kind] if machine.is_file(path))
+    executable = next(filter(None, (*named, *placed)), None)
+    if executable is None:
+        return None
+    shell = machine.which(SHELL) if Path(executable).name == "chromium" else None
+    return Found(kind, executable, "installed on this machine", shell)
+
+
+def _missing(kind: Kind) -> str:
+    return f"No {NAMES[kind]} was found. Get one: `chatkey browser --install {kind}`{ALSO[kind]}"

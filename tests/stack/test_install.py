@@ -1,0 +1,133 @@
+"""How a browser is got by those who ask for it: Playwright's own before Debian's, and none where there is one."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from chatkey_stack.browsers import NO_BROWSER, Found, Kind, NoBrowserError, command
+from chatkey_stack.browsers.install import install
+from chatkey_stack.browsers.search import Machine
+
+OWN: dict[Kind, Path] = {kind: Path(f"/playwright/{kind}") for kind in ("chromium", "firefox", "webkit")}
+PLAYWRIGHT = "install chromium"
+APT = "/usr/bin/apt-get"
+
+
+class Shelf:
+    """What can be had: Playwright's own builds or not, and Debian's packages with the command each brings."""
+
+    def __init__(self, *, has_playwrights: bool = False, **packages: str | None) -> None:
+        self.ran: list[str] = []
+        self._has_playwrights = has_playwrights
+        self._packages = {name.replace("_", "-"): command for name, command in packages.items() if command}
+
+    def run(self, command: list[str], seconds: float) -> bool:
+        """Note a command, and tell whether it succeeds."""
+        self.ran.append(" ".join(command[-2:]))
+        if "playwright" in command:
+            return self._has_playwrights
+        return command[-1] == "update" or (command[1] == "install" and command[-1] in self._packages)
+
+    def which(self, name: str) -> str | None:
+        """Find what was installed, and apt."""
+        installed = f"--no-install-recommends {name}" in self.ran
+        return APT if name == "apt-get" else self._packages.get(name) if installed else None
+
+    def is_file(self, path: str) -> bool:
+        """Find Playwright's builds once they are there."""
+        return self._has_playwrights and f"install {Path(path).name}" in self.ran and Path(path) in OWN.values()
+
+    def machine(self, wanted: str = "", *, is_root: bool = True) -> Machine:
+        """A machine without a browser beside this shelf."""
+        environ = {"CHATKEY_BROWSER": wanted}
+        return Machine(environ, OWN, self.which, self.is_file, self.run, is_root)
+
+
+def test_playwrights_own_is_got_before_anything_else() -> None:
+    shelf = Shelf(has_playwrights=True, chromium="/usr/bin/chromium")
+
+    assert install(shelf.machine()) == Found("chromium", None, "installed by Playwright")
+    assert shelf.ran == [PLAYWRIGHT]
+
+
+def test_where_a_browser_is_nothing_is_installed() -> None:
+    shelf = Shelf(has_playwrights=True)
+    found = Machine({}, OWN, lambda name: "/usr/bin/chrome" if name == "chrome" else None, lambda _: False, shelf.run)
+
+    assert install(found) == Found("chromium", "/usr/bin/chrome", "installed on this machine")
+    assert shelf.ran == []
+
+
+@pytest.mark.parametrize("shell", ["/usr/bin/chromium-headless-shell", None])
+def test_root_on_debian_gets_the_package_and_the_quick_one_where_there_is_one(shell: str | None) -> None:
+    shelf = Shelf(chromium="/usr/bin/chromium", chromium_headless_shell=shell)
+
+    found = install(shelf.machine())
+
+    assert found == Found("chromium", "/usr/bin/chromium", "installed on this machine", shell)
+    assert shelf.ran == [
+        PLAYWRIGHT,
+        f"{APT} update",
+        "--no-install-recommends chromium",
+        "--no-install-recommends chromium-headless-shell",
+    ]
+
+
+def test_root_on_debian_gets_the_package_of_firefox() -> None:
+    shelf = Shelf(firefox_esr="/usr/bin/firefox-esr")
+
+    assert install(shelf.machine("firefox")) == Found("firefox", "/usr/bin/firefox-esr", "installed on this machine")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "is_root", "said"),
+    [
+        ("", True, r"`python -m playwright install chromium` failed, and so did `apt-get install chromium`\. Name one"),
+        ("firefox", False, r"only root can install Debian's\. Name one with CHATKEY_BROWSER=/path/to/firefox\.$"),
+        ("webkit", True, r"install webkit` failed, and there is no other that can be driven\.$"),
+    ],
+)
+def test_what_cannot_be_had_is_told_with_what_was_tried(wanted: str, is_root: bool, said: str) -> None:
+    with pytest.raises(NoBrowserError, match=said):
+        install(Shelf().machine(wanted, is_root=is_root))
+
+
+def test_a_named_browser_that_is_not_there_is_an_error_and_no_reason_to_install_one() -> None:
+    shelf = Shelf(has_playwrights=True)
+
+    with pytest.raises(NoBrowserError, match="CHATKEY_BROWSER is '/nope', which is neither a file nor a command"):
+        install(shelf.machine("/nope"))
+    assert shelf.ran == []
+
+
+class TestTheCommand:
+    """`chatkey browser`."""
+
+    @pytest.fixture(autouse=True)
+    def shelf(self, monkeypatch: pytest.MonkeyPatch) -> Shelf:
+        """What can be had beside the machine that the command sees."""
+        shelf = Shelf(chromium="/usr/bin/chromium")
+        monkeypatch.setattr(command, "machine", lambda _, environ: shelf.machine(environ.get("CHATKEY_BROWSER", "")))
+        monkeypatch.delenv("CHATKEY_BROWSER", raising=False)
+        return shelf
+
+    def test_it_says_what_to_type_and_changes_nothing(self, shelf: Shelf) -> None:
+        done = CliRunner().invoke(command.browser)
+
+        assert done.exit_code == NO_BROWSER
+        assert done.stderr.startswith(
+            "Error: No Chromium was found. Get one: `chatkey browser --install chromium`, or "
+        )
+        assert (done.stdout, shelf.ran) == ("", [])
+
+    def test_it_installs_when_it_is_told_to_and_says_what_it_found(self) -> None:
+        done = CliRunner().invoke(command.browser, ["--install"])
+
+        assert (done.exit_code, done.stdout) == (0, "found /usr/bin/chromium (installed on this machine)\n")
+
+    def test_another_kind_is_looked_for_when_it_is_named(self) -> None:
+        done = CliRunner().invoke(command.browser, ["firefox", "--install"])
+
+        assert done.exit_code == NO_BROWSER
+        assert "`python -m playwright install firefox` failed" in done.stderr
