@@ -38,7 +38,7 @@ def sample(name: str) -> str:
     console = Console(file=raw, force_terminal=True, width=COLUMNS, color_system=None, legacy_windows=False)
     report = reports()[name]
     screen = Terminal(console, total=0)
-    screen.replay(report)
+    screen.end(report)
     lines = "".join(re.split(r"\x1b\[[\d;?]*[A-Za-z]|\r", raw.getvalue())).splitlines()
     return "\n".join(line.rstrip() for line in lines).strip("\n")
 

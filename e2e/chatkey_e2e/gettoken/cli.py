@@ -106,7 +106,7 @@ def check(**given: Any) -> None:
     \b
     Ends with status 0 clean, 1 failed, 3 error of chatkey, 4 wrong usage,
     5 nothing judged, 6 warnings with --strict, 7 unreachable,
-    8 no browser for --browser.
+    8 no browser for --browser, 9 not all judged that must be.
     """
     # `--help` need not wait for the rest.
     from chatkey_e2e.gettoken.command import invocation  # noqa: PLC0415

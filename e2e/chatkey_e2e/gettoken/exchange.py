@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from email.utils import parsedate_to_datetime
 from enum import StrEnum
 from urllib.parse import urljoin, urlsplit
 
@@ -109,9 +110,18 @@ class Exchange:
 
     @property
     def patience(self) -> float:
-        """How many seconds the answer asks to wait (Retry-After), or infinity."""
+        """How many seconds the answer asks to wait (Retry-After: seconds, or a date by its own clock), or infinity."""
         said = (self.response.get("retry-after") if self.response else None) or ""
-        return float(said) if said.isdigit() else math.inf
+        if said.isascii() and said.isdigit():
+            return float(said)
+        until = moment(said)
+        return math.inf if until is None else max(0.0, until - self.dated_at)
+
+    @property
+    def dated_at(self) -> float:
+        """When the response was made: by the clock that made it, or by ours where it does not say."""
+        said = moment((self.response.get("date") if self.response else None) or "")
+        return self.answered_at if said is None else said
 
     @property
     def text(self) -> str:
@@ -160,6 +170,14 @@ class Exchange:
         """The claim `cnf.jkt`, or None."""
         cnf = self.claims.get("cnf")
         return cnf.get("jkt") if isinstance(cnf, dict) else None
+
+
+def moment(date: str) -> float | None:
+    """Return the time that an HTTP date names (RFC 9110 5.6.7), or None for what is none."""
+    try:
+        return parsedate_to_datetime(date).timestamp()
+    except (ValueError, TypeError, OverflowError):
+        return None
 
 
 def origin(url: str) -> str:

@@ -41,6 +41,9 @@ class Verdict(StrEnum):
     ERROR = "error"
 
 
+UNJUDGED: Final = frozenset({Verdict.SKIP, Verdict.BLOCKED})
+
+
 class Phase(StrEnum):
     """When a check runs; it is reported in the catalogue's order all the same."""
 
@@ -148,6 +151,19 @@ class Outcome:
     seconds: float = 0.0
     known: str = ""
     """The reason given in the file of known failures, where this one is listed there."""
+    left_out: bool = False
+    """Whether it was not to be judged: --only or --skip say so."""
+
+    @property
+    def judged(self) -> bool:
+        """Whether the endpoint was judged, whatever came of it."""
+        return self.verdict not in UNJUDGED
+
+    @property
+    def missed(self) -> bool:
+        """Whether this is a `must` that was not judged though nothing was missing: no option would allow it."""
+        must = self.check.severity is Severity.MUST
+        return must and not (self.judged or self.left_out or self.option)
 
     @property
     def counts(self) -> bool:
@@ -174,6 +190,8 @@ class Report:
     outcomes: tuple[Outcome, ...]
     stale: tuple[str, ...] = ()
     """What is wrong with the file of known failures: entries that passed, or that nothing belongs to."""
+    require_all: bool = False
+    """Whether every check had to be judged, those too for which an option is missing."""
 
     def count(self, verdict: Verdict) -> int:
         """Return how many checks ended so."""
@@ -183,6 +201,13 @@ class Report:
     def cause(self) -> Outcome | None:
         """The first failure: what to look at before anything else."""
         return next((outcome for outcome in self.outcomes if outcome.counts), None)
+
+    @property
+    def missed(self) -> tuple[Outcome, ...]:
+        """What had to be judged and was not, and no failure says why: the run says less than it looks."""
+        found = {outcome.check.id for outcome in self.outcomes if outcome.counts or outcome.verdict is Verdict.ERROR}
+        gaps = (outcome for outcome in self.outcomes if not outcome.judged and outcome.blocked_by not in found)
+        return tuple(gap for gap in gaps if gap.missed or (self.require_all and not gap.left_out))
 
     def of(self, check_id: str) -> Outcome:
         """Return the outcome of one check. Raises `KeyError`."""

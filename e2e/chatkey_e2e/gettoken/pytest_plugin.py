@@ -58,7 +58,8 @@ class Endpoint(pytest.Collector):
         if self.found is None:
             with opened(self.invocation.target) as run:
                 chosen = Selection(only=self.names())
-                self.found = report_of(run, known=self.invocation.known, selection=chosen)
+                complete = self.invocation.given.require_all
+                self.found = report_of(run, known=self.invocation.known, selection=chosen, require_all=complete)
         return self.found
 
 
@@ -88,10 +89,10 @@ class CheckItem(pytest.Item):
                 self.add_report_section("call", "warning", _told(outcome))
             case "blocked" if outcome.blocked_by not in self.endpoint.names():
                 raise CheckFailedError(f"{outcome.blocked_by} stands in the way, and was not selected: run it, too.")
+            case "skip" | "blocked" if outcome in report.missed:
+                raise CheckFailedError(f"Not judged: {_in_pytest(_reason(outcome))}")
             case "skip" | "blocked":
-                from chatkey_e2e.gettoken.reports import summary  # noqa: PLC0415
-
-                pytest.skip(f"{self.name}: {_in_pytest(summary.reason(outcome))}")
+                pytest.skip(f"{self.name}: {_in_pytest(_reason(outcome))}")
             case _:
                 pass
 
@@ -180,6 +181,13 @@ def _value(option: Option, written: Any) -> Any:
     if option.kind is Kind.FLAG:
         return written != option.default
     return tuple(written) if option.many else written
+
+
+def _reason(outcome: Outcome) -> str:
+    """Return why a check was not judged."""
+    from chatkey_e2e.gettoken.reports import summary  # noqa: PLC0415
+
+    return summary.reason(outcome)
 
 
 def _told(outcome: Outcome) -> str:

@@ -17,7 +17,7 @@ import self_test
 from chatkey_e2e.gettoken.cli import check
 from chatkey_e2e.gettoken.command import invocation
 from chatkey_e2e.gettoken.run import opened
-from mutant_backend import BROKEN, PROVIDER, SECRET, SESSIONS, Backend, Clock
+from mutant_backend import BROKEN, PROVIDER, SECRET, SESSIONS, UNUSUAL, Backend, Clock
 from mutant_server import Server
 
 Run = Callable[..., Result]
@@ -54,7 +54,12 @@ GIVEN = ("--provider-id", PROVIDER, "--secret-env", "CHAT_SECRET", "--login", SE
 def broken_url(endpoints: Server, clock: Clock, name: str) -> str:
     """Serve a mutant and return its address."""
     assert name in {mutant.id for mutant in self_test.mutants()}
-    return f"{endpoints.add(f'{name}-{id(clock)}', BROKEN[name](clock).handle)}/chat/token"
+    return served(endpoints, clock, BROKEN[name])
+
+
+def served(endpoints: Server, clock: Clock, kind: type[Backend]) -> str:
+    """Serve a backend and return its address."""
+    return f"{endpoints.add(f'{kind.__name__}-{id(clock)}', kind(clock).handle)}/chat/token"
 
 
 def test_an_honest_endpoint_ends_with_0(invoke: Run, url: str) -> None:
@@ -81,6 +86,7 @@ def test_without_anything_what_can_be_judged_is_judged(invoke: Run, url: str) ->
     result = invoke(url)
 
     assert result.exit_code == 0
+    assert result.output.startswith("✓ Clean as far as it was judged: ")
     assert "--login 'Cookie: …'" in result.output
 
 
@@ -129,6 +135,23 @@ def test_warnings_end_with_6_if_they_count(invoke: Run, endpoints: Server, clock
     url = broken_url(endpoints, clock, "cacheable")
 
     assert [invoke(url, *GIVEN).exit_code, invoke(url, *GIVEN, "--strict").exit_code] == [0, 6]
+
+
+def test_rate_limits_in_the_way_end_with_8_and_are_named(invoke: Run, endpoints: Server, clock: Clock) -> None:
+    result = invoke(served(endpoints, clock, UNUSUAL["LimitsForAnHour"]), *GIVEN)
+
+    assert result.exit_code == 8
+    assert result.output.startswith("○ Not to be called clean: ")
+    assert "the endpoint limits calls: 429 after 10 calls, come again in 60 minutes; raise its" in result.output
+
+
+def test_gaps_end_with_8_if_they_count_too(invoke: Run, url: str) -> None:
+    given = (url, *GIVEN, "--login-b", f"Cookie: sid={SESSIONS['bo']}")
+
+    ends = [invoke(*given, *more).exit_code for more in ((), ("--require-all",))]
+    narrowed = invoke(*given, "--require-all", "--only", "claim.cnf").exit_code
+
+    assert [*ends, narrowed] == [0, 8, 0]
 
 
 def test_a_known_failure_is_excused_until_it_passes(
@@ -181,7 +204,7 @@ def test_a_form_that_goes_to_a_file_leaves_the_findings_to_the_log(
     result = invoke(broken_url(endpoints, clock, "key-newline"), *GIVEN, "--format", "html", "--output", str(file))
 
     assert result.exit_code == 1
-    assert "<h1>1 check failed</h1>" in file.read_text()
+    assert "<h1>1 check failed, 11 not judged</h1>" in file.read_text()
     assert result.stdout == ""
     assert "jwt.signature" in result.stderr
 

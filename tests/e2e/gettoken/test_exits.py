@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 from chatkey_e2e.gettoken import checks
 from chatkey_e2e.gettoken.model import Outcome, Report, Verdict
 from chatkey_e2e.gettoken.reports.exits import Exit, status
+
+UNREADY = "the endpoint limits calls"
 
 
 def report_of(stale: tuple[str, ...] = (), **verdicts: Verdict | tuple[Verdict, str]) -> Report:
@@ -14,10 +19,12 @@ def report_of(stale: tuple[str, ...] = (), **verdicts: Verdict | tuple[Verdict, 
     outcomes = []
     for name, verdict in verdicts.items():
         kind, known = verdict if isinstance(verdict, tuple) else (verdict, "")
-        outcomes.append(Outcome(checks.load_one(name.replace("__", ".").replace("_", "-")), kind, known=known))
+        check = checks.load_one(name.replace("__", ".").replace("_", "-"))
+        outcomes.append(Outcome(check, kind, UNREADY, blocked_by=BLOCKER if kind is B else "", known=known))
     return Report("http://x", {}, {}, "", 0.0, 0.0, 0, None, tuple(outcomes), stale)
 
 
+BLOCKER = "claim.type"
 P, W, F, S, B, E = Verdict.PASS, Verdict.WARN, Verdict.FAIL, Verdict.SKIP, Verdict.BLOCKED, Verdict.ERROR
 
 
@@ -36,6 +43,49 @@ P, W, F, S, B, E = Verdict.PASS, Verdict.WARN, Verdict.FAIL, Verdict.SKIP, Verdi
     ],
 )
 def test_the_status_follows_from_the_verdicts(report: Report, wanted: Exit) -> None:
+    assert status(report) is wanted
+
+
+@pytest.mark.parametrize(
+    ("verdict", "about", "wanted"),
+    [
+        (S, {}, Exit.NOT_ALL_JUDGED),
+        (S, {"option": "--login-b"}, Exit.CLEAN),
+        (S, {"left_out": True}, Exit.CLEAN),
+        (B, {"blocked_by": "claim.type"}, Exit.NOT_ALL_JUDGED),
+    ],
+)
+def test_a_must_without_a_verdict_is_no_clean_run_unless_an_option_is_missing_for_it(
+    verdict: Verdict, about: dict[str, Any], wanted: Exit
+) -> None:
+    made = report_of(net__resolves=P, claim__type=(F, "known"), claim__uid=P, claim__pid=verdict)
+    *others, last = made.outcomes
+
+    report = replace(made, outcomes=(*others, replace(last, **{"blocked_by": "", **about})))
+
+    assert status(report) is wanted
+
+
+@pytest.mark.parametrize(("verdict", "wanted"), [(S, Exit.CLEAN), (P, Exit.CLEAN)])
+def test_a_should_without_a_verdict_is_no_gap(verdict: Verdict, wanted: Exit) -> None:
+    assert status(report_of(net__resolves=P, claim__type=P, resp__no_store=verdict)) is wanted
+
+
+def test_what_a_failure_blocks_is_no_gap_beside_it() -> None:
+    made = report_of(net__resolves=P, claim__type=F, claim__pid=B)
+
+    assert (made.missed, status(made)) == ((), Exit.FAILED)
+
+
+@pytest.mark.parametrize(
+    ("about", "wanted"), [({"option": "--login-b"}, Exit.NOT_ALL_JUDGED), ({"left_out": True}, Exit.CLEAN)]
+)
+def test_every_gap_counts_if_all_has_to_be_judged_but_what_was_left_out(about: dict[str, Any], wanted: Exit) -> None:
+    made = report_of(net__resolves=P, claim__type=P, resp__no_store=S)
+    *others, last = made.outcomes
+
+    report = replace(made, outcomes=(*others, replace(last, **about)), require_all=True)
+
     assert status(report) is wanted
 
 
@@ -62,4 +112,5 @@ def test_the_numbers_are_those_of_the_documentation() -> None:
         "WARNINGS": 6,
         "UNREACHABLE": 7,
         "NO_BROWSER": 8,
+        "NOT_ALL_JUDGED": 9,
     }

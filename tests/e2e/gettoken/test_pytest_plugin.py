@@ -16,7 +16,7 @@ import pytest
 import self_test  # noqa: F401  (the broken endpoints come with it)
 from chatkey_e2e.gettoken import checks, pytest_plugin
 from chatkey_e2e.gettoken.cli import check
-from mutant_backend import BROKEN, PROVIDER, SECRET, SESSIONS, Backend, Clock
+from mutant_backend import BROKEN, PROVIDER, SECRET, SESSIONS, UNUSUAL, Backend, Clock
 from mutant_server import Server
 
 pytest_plugins = ["pytester"]
@@ -63,6 +63,12 @@ def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Run:
 def broken(endpoints: Server) -> Callable[[str], str]:
     """Serve a broken endpoint, by everybody's clock."""
     return lambda name: f"{endpoints.add(f'pytest-{name}', BROKEN[name](Everyday()).handle)}/chat/token"
+
+
+@pytest.fixture
+def unusual(endpoints: Server) -> Callable[[str], str]:
+    """Serve an unusual endpoint, by everybody's clock."""
+    return lambda name: f"{endpoints.add(f'pytest-{name}', UNUSUAL[name](Everyday()).handle)}/chat/token"
 
 
 @pytest.fixture
@@ -116,6 +122,18 @@ def test_a_warning_passes_and_is_told_at_the_end_unless_it_counts(run: Run, brok
     assert (lenient.returncode, strict.returncode) == (0, 1)
     assert "warning: resp.no-store: Cache-Control is 'public, max-age=3600'." in lenient.stdout
     assert "-> Send Cache-Control: no-store" in strict.stdout
+
+
+def test_what_must_be_judged_and_was_not_fails_unless_an_option_is_missing_for_it(
+    run: Run, unusual: Callable[[str], str]
+) -> None:
+    done = run(f"url={unusual('LimitsForAnHour')}", *GIVEN, "-knet or req or auth or uid-distinct")
+    complete = run(f"url={unusual('Extra')}", *GIVEN, "-kuid-distinct", "require-all")
+
+    assert (done.returncode, complete.returncode) == (1, 1)
+    assert "Not judged: the endpoint limits calls: 429 after 10 calls" in done.stdout
+    assert "uid-distinct" not in done.stdout
+    assert "Not judged: it takes a second person who is logged in" in complete.stdout
 
 
 def test_a_known_failure_is_expected_and_an_entry_that_is_not_needed_fails(

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from chatkey_e2e.gettoken import reading
+from chatkey_e2e.gettoken.exchange import Exchange, Request, Response
 
 VECTORS = json.loads((Path(__file__).parents[2] / "vectors" / "published.json").read_text())
 RFC7515_A1 = VECTORS["RFC 7515 A.1"]
@@ -113,3 +116,26 @@ def test_what_a_browser_does_not_read_is_refused(body: bytes) -> None:
 )
 def test_a_value_is_shown_on_one_line_and_cut_short(value: object, text: str) -> None:
     assert reading.shown(value) == text
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"Retry-After": "7"}, 7.0),
+        ({"Retry-After": "Thu, 01 Jan 2026 12:00:09 GMT", "Date": "Thu, 01 Jan 2026 12:00:00 GMT"}, 9.0),
+        ({"Retry-After": "Thu, 01 Jan 2026 12:00:09 GMT"}, 6.0),
+        ({"Retry-After": "Thu, 01 Jan 1998 12:00:09 GMT"}, 0.0),
+        ({"Retry-After": "soon"}, math.inf),
+        ({}, math.inf),
+    ],
+)
+def test_how_long_an_endpoint_asks_to_wait_is_read_as_seconds_and_as_a_date(
+    headers: dict[str, str], seconds: float
+) -> None:
+    noon = datetime(2026, 1, 1, 12, tzinfo=UTC).timestamp()
+
+    answer = Exchange(
+        Request("a call", "POST", "http://x/"), Response(429, (*headers.items(),), b""), None, noon + 1, 2
+    )
+
+    assert answer.patience == seconds

@@ -25,12 +25,15 @@ SCHEMA = json.loads((Path(__file__).parents[3] / "docs" / "schemas" / "gettoken-
 TOTAL = len(checks.ORDER)
 LEAKS = ("key-newline", "secret-leak-claim", "secret-leak-b64", "secret-leak-hex", "secret-leak-error", "token-header")
 FULL = report(FOUND, stale=("x.y: it passes now; take the line out",))
+GAP: dict[str, Any] = {"verdict": Verdict.SKIP, "message": "the endpoint limits calls: 429"}
 KINDS = {
     "full": FULL,
     "clean": report(),
     "hostile": hostile(),
     "warnings": report({"resp.no-store": FOUND["resp.no-store"]}),
     "unreachable": report({"net.resolves": {"verdict": Verdict.FAIL, "message": "Nothing.", "hint": "Start it."}}),
+    "gaps": report({"claim.uid": GAP, "claim.pid": GAP, "resp.no-store": GAP}),
+    "partial": report({"resp.no-store": GAP}),
     "silent clock": report(skew=None),
 }
 each_form = pytest.mark.parametrize("form", reports.NAMES)
@@ -75,6 +78,9 @@ def test_no_form_shows_secret_session_or_token(form: str, name: str, endpoints: 
         (KINDS["unreachable"], "The endpoint cannot be reached"),
         (report(stale=("x.y: it passes now",)), "The file of known failures is out of date"),
         (report(outcomes=FULL.outcomes[:1]), "Nothing could be judged"),
+        (KINDS["gaps"], "Not to be called clean: 2 checks could not be judged"),
+        (KINDS["partial"], f"Clean as far as it was judged: {TOTAL - 1} of {TOTAL} checks passed, 1 not judged"),
+        (report({"claim.cnf": FOUND["claim.cnf"], "resp.no-store": GAP}), "1 check failed, 1 not judged"),
     ],
 )
 def test_every_form_begins_with_the_whole_in_a_sentence(made: Report, headline: str) -> None:
@@ -83,6 +89,11 @@ def test_every_form_begins_with_the_whole_in_a_sentence(made: Report, headline: 
     assert json.loads(texts["json"])["headline"] == headline
     assert f"<h1>{headline}</h1>" in texts["html"]
     assert texts["markdown"].splitlines()[0].endswith(f"getToken: {headline}")
+
+
+@each_form
+def test_every_form_says_why_something_was_not_judged(form: str) -> None:
+    assert "the endpoint limits calls: 429" in written(form, KINDS["gaps"])
 
 
 # JSON
@@ -162,6 +173,16 @@ def test_the_totals_of_junit_are_those_of_its_cases() -> None:
     assert [len(list(root.iter(tag))) for tag in ("failure", "error", "skipped")] == [3, 1, 3]
 
 
+def test_junit_has_a_case_that_fails_where_what_must_be_judged_was_not() -> None:
+    root = ET.fromstring(written("junit", KINDS["gaps"]))
+
+    case = root.find(".//testcase[@name='everything that must be judged']")
+    assert case is not None
+    (failure,) = case
+    assert failure.attrib["message"] == "2 checks could not be judged: claim.pid, claim.uid"
+    assert (root.attrib["failures"], root.attrib["tests"]) == ("1", str(TOTAL + 1))
+
+
 def test_a_failure_in_junit_has_message_severity_hint_and_call() -> None:
     root = ET.fromstring(written("junit", FULL))
 
@@ -180,6 +201,14 @@ def test_junit_can_be_read_whatever_an_endpoint_says(made: Report) -> None:
 
 
 # Markdown
+
+
+def test_a_comment_on_a_run_with_gaps_has_no_tick_and_says_which() -> None:
+    text = written("markdown", KINDS["gaps"])
+
+    visible = re.sub(r"<details>.*?</details>", "", text, flags=re.DOTALL)
+    assert text.startswith("### ⚠️")
+    assert "`claim.pid`, `claim.uid`, `resp.no-store`" in visible
 
 
 def outside_code(text: str) -> str:

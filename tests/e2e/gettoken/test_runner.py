@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
+from chatkey_e2e.gettoken.exchange import Exchange, Request, Response
 from chatkey_e2e.gettoken.judging.check import Check, Judge
 from chatkey_e2e.gettoken.judging.findings import failed, passed, warned
 from chatkey_e2e.gettoken.model import (
@@ -20,6 +23,7 @@ from chatkey_e2e.gettoken.model import (
 from chatkey_e2e.gettoken.run import Run
 from chatkey_e2e.gettoken.running.known import Known
 from chatkey_e2e.gettoken.running.runner import Selection, Silence, report_of
+from chatkey_e2e.gettoken.wire.http import HttpWire
 from mutant_backend import Clock
 
 NOW = 1_800_000_000.0
@@ -184,6 +188,19 @@ def test_a_known_failure_is_not_the_cause_and_an_entry_that_excuses_nothing_is_s
         "b: it passes now; take the line out",
         "x: there is no check of this name; take the line out",
     )
+
+
+def test_calls_at_once_that_are_all_refused_for_rate_limits_are_not_judged(run: Run) -> None:
+    class Limited(HttpWire):
+        def send_together(self, requests: Sequence[Request]) -> list[Exchange]:
+            return [Exchange(request, Response(429, (), b""), None, NOW, 0.0) for request in requests]
+
+    run.calls.wire = Limited(run.calls.target)
+
+    report = report_of(run)
+
+    assert (report.of("conc.isolated").verdict, report.missed) == (Verdict.SKIP, (report.of("conc.isolated"),))
+    assert report.of("conc.isolated").message.startswith("the endpoint limits calls: 429 after ")
 
 
 def test_an_honest_endpoint_passes_everything_that_can_be_judged(run: Run) -> None:

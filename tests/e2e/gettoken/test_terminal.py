@@ -1,8 +1,9 @@
-"""The terminal: groups and a bar for a person, findings for a pipe, the cause at the end for both."""
+"""The terminal: the verdict first and last, groups for a person, findings for a pipe, the cause for both."""
 
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -35,16 +36,19 @@ def outcome(check_id: str) -> Outcome:
     return Outcome(checks.load_one(check_id), **members)
 
 
+def outcome_passed(check_id: str) -> Outcome:
+    return Outcome(checks.load_one(check_id), Verdict.PASS)
+
+
 REPORT = Report("http://x", {}, {}, "", 0.5, 0.0, 61, None, tuple(map(outcome, checks.ORDER)), ("x.y: it passes now",))
 
 
-def shown(*, terminal: bool, verbose: bool = False, encoding: str = "utf-8") -> str:
+def shown(*, terminal: bool, verbose: bool = False, encoding: str = "utf-8", report: Report = REPORT) -> str:
     raw = io.BytesIO()
     file = io.TextIOWrapper(raw, encoding=encoding, errors="strict", newline="\n")
     console = Console(file=file, force_terminal=terminal, width=100, color_system=None, legacy_windows=False)
     screen = Terminal(console, total=len(checks.ORDER), verbose=verbose)
-    screen.begin("http://x", "with secret")
-    screen.replay(REPORT)
+    screen.end(report)
     file.flush()
     return raw.getvalue().decode(encoding)
 
@@ -67,7 +71,47 @@ def test_a_pipe_gets_findings_and_the_summary_only() -> None:
     assert "net.tls" not in text
     assert "resp.no-store" in text
     assert "58 passed   3 failed" not in text
-    assert text.splitlines()[-1].endswith("61 requests in 0.5 s")
+    assert text.splitlines()[-2].endswith("61 requests in 0.5 s")
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_the_verdict_is_the_first_line_and_the_last(terminal: bool) -> None:
+    lines = [line for line in shown(terminal=terminal).splitlines() if line.strip()]
+
+    assert lines[0] == lines[-1] == "✗ 2 checks failed, 2 not judged  http://x"
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_one_that_is_not_there_takes_three_lines(terminal: bool) -> None:
+    found: dict[str, Any] = {
+        "verdict": Verdict.FAIL,
+        "message": "Nothing is listening on x:1.",
+        "hint": "Start the backend.",
+    }
+    outcomes = (
+        replace(outcome("net.resolves"), **found),
+        *(Outcome(checks.load_one(name), Verdict.BLOCKED, blocked_by="net.resolves") for name in checks.ORDER[1:]),
+    )
+
+    text = shown(terminal=terminal, report=replace(REPORT, outcomes=outcomes, stale=()))
+
+    assert [line.rstrip() for line in text.splitlines() if line.strip()] == [
+        "✗ The endpoint cannot be reached  http://x",
+        "  Nothing is listening on x:1.",
+        "  → Start the backend.",
+    ]
+
+
+def test_what_was_not_judged_says_why() -> None:
+    limited = Outcome(checks.load_one("claim.uid"), Verdict.SKIP, "the endpoint limits calls: 429")
+    outcomes = tuple(
+        limited if one.check.id == "claim.uid" else outcome_passed(one.check.id) for one in REPORT.outcomes
+    )
+
+    lines = shown(terminal=False, report=replace(REPORT, outcomes=outcomes, stale=())).splitlines()
+
+    assert lines[0].startswith("○ Not to be called clean: 1 check could not be judged")
+    assert lines[lines.index("  Not judged") + 1].split("  ")[2:] == ["the endpoint limits calls: 429", "claim.uid"]
 
 
 def test_a_person_gets_each_group_in_a_line() -> None:
@@ -75,7 +119,6 @@ def test_a_person_gets_each_group_in_a_line() -> None:
 
     assert "Preconditions" in text
     assert "✓✓✓✓✓✓   6 passed" in text
-    assert "with secret" in text
 
 
 def test_every_check_has_a_line_if_that_was_asked_for() -> None:

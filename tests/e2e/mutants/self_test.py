@@ -19,6 +19,7 @@ import unusual_sessions
 import unusual_tokens
 from chatkey_e2e.gettoken.judging.check import Check
 from chatkey_e2e.gettoken.model import Outcome, Report, Verdict
+from chatkey_e2e.gettoken.reports.exits import status
 from chatkey_e2e.gettoken.run import opened
 from chatkey_e2e.gettoken.running.runner import report_of
 from chatkey_e2e.gettoken.target import Login, Target
@@ -57,11 +58,12 @@ class Mutant:
 
 @dataclass(frozen=True)
 class Oddity:
-    """A line of `unusual.jsonl`, with the checks that may warn."""
+    """A line of `unusual.jsonl`, with the checks that may warn, and how a run ends: clean, or with gaps."""
 
     id: str
     what: str
     may_warn: tuple[str, ...] = ()
+    ends: str = "clean"
 
 
 def mutants() -> list[Mutant]:
@@ -153,6 +155,9 @@ def odd_complaint(oddity: Oddity, report: Report) -> str:
             return f"unjust: {said(outcome)}"
         if outcome.verdict is Verdict.BLOCKED:
             return f"blocked: {outcome.check.id}, by {outcome.blocked_by}"
+    ends = status(report).name.lower().replace("_", "-")
+    if ends != oddity.ends:
+        return f"ends {ends}, not {oddity.ends}: {[said(outcome) for outcome in report.missed]}"
     return general_complaint(report)
 
 

@@ -6,6 +6,7 @@ import asyncio
 import gzip
 import secrets
 import zlib
+from email.utils import formatdate
 from typing import Any
 
 from mutant_backend import (
@@ -278,3 +279,29 @@ class LimitsRate(Backend):
             return Answer(429, [("Retry-After", "1")])
         self.left -= 1
         return await super().endpoint(request)
+
+
+@unusual("LimitsRateByDate")
+class LimitsRateByDate(LimitsRate):
+    """Says with a date when to come again."""
+
+    async def endpoint(self, request: Request) -> Answer:
+        answer = await super().endpoint(request)
+        again = formatdate(self.clock.now() + 2, usegmt=True)
+        return answer.set("Retry-After", again) if answer.status == 429 else answer
+
+
+@unusual("LimitsForAnHour")
+class LimitsForAnHour(Backend):
+    """Lets ten calls in, and asks for an hour's patience."""
+
+    async def endpoint(self, request: Request) -> Answer:
+        return Answer(429, [("Retry-After", "3600")]) if self.calls > 10 else await super().endpoint(request)
+
+
+@unusual("LimitsWithoutAWord")
+class LimitsWithoutAWord(Backend):
+    """Lets twenty calls in, and says of the others nothing but 429."""
+
+    async def endpoint(self, request: Request) -> Answer:
+        return Answer(429) if self.calls > 20 else await super().endpoint(request)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import secrets
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from email.utils import parsedate_to_datetime
 from typing import Final, TypedDict, Unpack
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
@@ -14,10 +14,11 @@ from chatkey_e2e.gettoken import reading
 from chatkey_e2e.gettoken.calls.sessions import Session
 from chatkey_e2e.gettoken.evidence.masks import Masks
 from chatkey_e2e.gettoken.evidence.shown import evidence
-from chatkey_e2e.gettoken.exchange import Exchange, Header, Request, origin
+from chatkey_e2e.gettoken.exchange import Exchange, Header, Request, moment, origin
 from chatkey_e2e.gettoken.model import Evidence, Skipped
 from chatkey_e2e.gettoken.target import Target
 from chatkey_e2e.gettoken.wire.http import Wire
+from chatkey_e2e.gettoken.words import duration, plural
 
 JSON: Final = "application/json"
 MOST_HOPS: Final = 3
@@ -75,6 +76,7 @@ class Caller:
         self._now = now
         self._sleep = sleep
         self.new_jkt = make_jkt
+        self._limit = ""
         self._hide_what_is_secret()
 
     def close(self) -> None:
@@ -88,9 +90,9 @@ class Caller:
         """By how many seconds the endpoint's clock is ahead of ours, from the first `Date` it sent."""
         for exchange in self.log:
             date = exchange.response.get("date") if exchange.response else None
-            moment = _moment(date) if date else None
-            if moment is not None:
-                ahead = moment + 0.5 - (exchange.sent_at + exchange.seconds / 2)
+            said = moment(date) if date else None
+            if said is not None:
+                ahead = said + 0.5 - (exchange.sent_at + exchange.seconds / 2)
                 return ahead if abs(ahead) <= MAX_SKEW else None
         return None
 
@@ -142,8 +144,17 @@ class Caller:
             self.wait(done.patience, "the endpoint limits calls (429)")
             done = self.wire.send(request)
         if done.status == TOO_MANY and any(exchange.succeeded for exchange in self.log):
-            raise Skipped("the endpoint limits calls (429): raise its limits for this check")
+            raise Skipped(self.limited_by(done))
         return done
+
+    def limited_by(self, refused: Exchange) -> str:
+        """Return what is said where rate limits stand in the way: the same, whichever call was the first to show it."""
+        if not self._limit:
+            again = f"come again in {duration(refused.patience)}" if refused.patience < math.inf else "no Retry-After"
+            answered = sum(exchange.status != TOO_MANY for exchange in self.log)
+            after = f"429 after {plural(answered, 'call')}"
+            self._limit = f"the endpoint limits calls: {after}, {again}; raise its limits for the checker"
+        return self._limit
 
     def fetch(
         self, label: str, url: str, session: Session | None, *, method: str = "GET", body: bytes = b""
@@ -224,10 +235,3 @@ def _with_query(url: str, query: Sequence[tuple[str, str]]) -> str:
     parts = urlsplit(url)
     joined = "&".join(filter(None, (parts.query, urlencode(query))))
     return urlunsplit((parts.scheme, parts.netloc, parts.path, joined, ""))
-
-
-def _moment(date: str) -> float | None:
-    try:
-        return parsedate_to_datetime(date).timestamp()
-    except (ValueError, TypeError, OverflowError):
-        return None

@@ -6,16 +6,19 @@ import hmac
 from collections.abc import Iterator
 
 from chatkey_e2e.gettoken import reading
+from chatkey_e2e.gettoken.calls.caller import TOO_MANY
 from chatkey_e2e.gettoken.calls.shared import PARALLEL, Calls
 from chatkey_e2e.gettoken.exchange import Exchange
 from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import WORKERS, failed, passed
 from chatkey_e2e.gettoken.judging.times import STALE, left
-from chatkey_e2e.gettoken.model import BOUND, Finding, Severity
+from chatkey_e2e.gettoken.model import BOUND, Finding, Severity, Skipped
 from chatkey_e2e.gettoken.run import Run
 from chatkey_e2e.gettoken.words import duration, plural
 
-BUSY = frozenset({429, 503})
+BUSY = frozenset({TOO_MANY, 503})
+FEWEST = 2
+"""Of fewer tokens nothing can be mixed up."""
 
 
 @check(
@@ -50,7 +53,16 @@ def isolated(run: Run) -> Finding:
         hint = "The handler does not stand calls at the same time: look at the backend's log."
         return failed(f"{len(crashed)} of {plural(len(done), 'call')} failed ({how}).", crashed[0], hint=hint)
     minted = sum(exchange.minted for exchange in done)
+    limited = [exchange for exchange in done if exchange.status in BUSY]
+    if minted < FEWEST and limited:
+        raise Skipped(_refused(calls, limited[0], len(done)))
     return passed(f"{plural(minted, 'token')} from {plural(len(done), 'call')} at once")
+
+
+def _refused(calls: Calls, refused: Exchange, count: int) -> str:
+    if refused.status == TOO_MANY:
+        return calls.limited_by(refused)
+    return f"the endpoint is too busy for {plural(count, 'call')} at once ({refused.status}), so nothing could mix"
 
 
 def _crashed(exchange: Exchange) -> bool:

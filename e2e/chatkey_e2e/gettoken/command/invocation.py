@@ -104,34 +104,28 @@ class Invocation:
         return Selection(self.given.only, self.given.skip)
 
     def _judged(self, run: Run, listener: Listener | None = None) -> Report:
-        return report_of(run, listener=listener, known=self.known, selection=self._selection)
+        return report_of(
+            run,
+            listener=listener,
+            known=self.known,
+            selection=self._selection,
+            require_all=self.given.require_all,
+        )
 
     def _shown(self, run: Run, screen: Terminal) -> Report:
         """Judge a run, and show how it goes on."""
         with closing(screen):
-            screen.begin(self.target.url, self._known_of_it())
+            screen.begin(self.target.url)
             report = self._judged(run, screen)
             screen.end(report)
         return report
-
-    def _known_of_it(self) -> str:
-        """Return what the run has to go by."""
-        names = {
-            "--provider-id": "provider id",
-            "--login": "login",
-            "--login-url": "login form",
-            "--login-b": "second login",
-        }
-        have = ["secret"] if self.target.secret else []
-        have += [name for option, name in names.items() if option in self.target.shown]
-        return f"with {', '.join(have)}" if have else "with nothing but the address"
 
     def _write(self, report: Report) -> None:
         form, output = self.given.format, self.given.output
         if form == reports.TERMINAL:
             if output is not None:
                 with output.open("w", encoding="utf-8") as file:
-                    Terminal(Console(file=file, width=100), total=0, verbose=True).replay(report)
+                    Terminal(Console(file=file, width=100), total=0, verbose=True).end(report)
             return
         text = reports.writer(form)(report)
         if output is None:

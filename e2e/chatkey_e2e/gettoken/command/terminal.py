@@ -1,7 +1,9 @@
-"""What a run says in the terminal: as it goes, and at its end."""
+"""What a run says in the terminal: a bar as it goes, and at its end all of it, with the verdict first and last."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from itertools import groupby
 from typing import Any, Final
 
 from rich.console import Console
@@ -12,6 +14,7 @@ from rich.text import Text
 
 from chatkey_e2e.gettoken.model import GROUPS, Outcome, Question, Report, Verdict
 from chatkey_e2e.gettoken.reports import summary
+from chatkey_e2e.gettoken.reports.exits import Exit
 from chatkey_e2e.gettoken.reports.summary import FINDINGS, WORDS
 
 PLAIN: Final[dict[str, Any]] = {"highlight": False, "markup": False}
@@ -23,13 +26,21 @@ MARKS: Final = {
     Verdict.BLOCKED: ("·", ".", "dim"),
     Verdict.ERROR: ("?", "?", "bold magenta"),
 }
+VERDICTS: Final = {
+    Exit.CLEAN: ("✓", "+", "bold green"),
+    Exit.WARNINGS: ("!", "!", "bold yellow"),
+    Exit.NOTHING_JUDGED: ("○", "o", "bold yellow"),
+    Exit.NOT_ALL_JUDGED: ("○", "o", "bold yellow"),
+}
+"""How a whole run is marked; what is not here is a failure."""
 GROUP_WIDTH: Final = max(map(len, GROUPS)) + 2
 ANSWER_LINES: Final = 14
 IDS_SHOWN: Final = 3
+WIDEST_REASON: Final = 40
 
 
 class Terminal:
-    """Hears a run and shows it: a bar while it runs, each group when it is complete. To a pipe, findings only."""
+    """Hears a run and shows it: a bar while it runs, then verdict, groups and cause. To a pipe, findings only."""
 
     def __init__(self, console: Console, *, total: int, verbose: bool = False) -> None:
         self._console = console
@@ -37,7 +48,6 @@ class Terminal:
         self._groups = self._live or verbose
         self._verbose = verbose
         self._fancy = "utf" in console.encoding.lower()
-        self._group: list[Outcome] = []
         self._cause: Outcome | None = None
         self._progress = Progress(
             SpinnerColumn(),
@@ -50,14 +60,10 @@ class Terminal:
         )
         self._task = self._progress.add_task("", total=total)
 
-    def begin(self, target: str, given: str) -> None:
-        """Say what is checked, and with what."""
-        if self._live:
-            self._say()
-            self._say("  ", ("chatkey check ", "bold"), (target, "bold cyan"))
-            self._say("  ", (given, "dim"))
-            self._say()
-            self._progress.start()
+    def begin(self, target: str) -> None:
+        """Say in the bar what is checked."""
+        self._progress.update(self._task, description=target)
+        self._progress.start()
 
     def started(self, check: Question) -> None:
         """Name the check in the bar."""
@@ -67,50 +73,60 @@ class Terminal:
         """Say in the bar that this is a wait."""
         self._progress.update(self._task, description=f"waiting {seconds:.1f} s: {why}")
 
-    def finished(self, outcome: Outcome) -> None:
-        """Show the group once it is complete; to a pipe, what was found at once. The first failure comes last."""
+    def finished(self, outcome: Outcome) -> None:  # noqa: ARG002 - what it found is shown when all is known
+        """Move the bar."""
         self._progress.advance(self._task)
-        if self._cause is None and outcome.counts:
-            self._cause = outcome
-        if self._groups:
-            if self._group and self._group[-1].check.group != outcome.check.group:
-                self._show_group()
-            self._group.append(outcome)
-        elif outcome.verdict in FINDINGS:
-            self._finding(outcome)
 
     def close(self) -> None:
         """Take the bar away, however the run ended."""
         self._progress.stop()
 
-    def replay(self, report: Report) -> None:
-        """Show a run that is over."""
-        for outcome in report.outcomes:
-            self.finished(outcome)
-        self.end(report)
-
     def end(self, report: Report) -> None:
-        """Show the rest, the cause, and the summary."""
-        if self._group:
-            self._show_group()
+        """Show the verdict, what was found, the cause, and the verdict again; of one that is not there, only that."""
         self._progress.stop()
+        self._cause = report.cause
+        self._show_verdict(report)
+        if summary.result(report) is Exit.UNREACHABLE:
+            self._show_unreachable(report.of("net.resolves"))
+            return
+        self._show_findings(report)
         if self._cause is not None:
             self._show_cause(self._cause)
         for line in report.stale:
             self._say("  ", ("known failures: ", "bold red"), line)
-        self._show_options(report)
+        self._show_lines("Not judged", summary.reasons(report))
+        self._show_lines("More can be judged with", summary.options(report))
         self._show_summary(report)
+        self._show_verdict(report)
 
-    def _show_group(self) -> None:
-        outcomes, self._group = self._group, []
+    def _show_verdict(self, report: Report) -> None:
+        """Say in one line how the run ended."""
+        fancy, simple, style = VERDICTS.get(summary.result(report), MARKS[Verdict.FAIL])
+        mark = fancy if self._fancy else simple
+        self._say((f"{mark} {summary.headline(report)}", style), (f"  {report.target}", "dim"))
+
+    def _show_unreachable(self, outcome: Outcome) -> None:
+        """Say what was tried, and what to do: there is nothing else to be said."""
+        self._indented(outcome.message, 2)
+        self._indented(self._advice(outcome), 2, "cyan")
+
+    def _show_findings(self, report: Report) -> None:
+        """Show each group in a line, with its findings; to a pipe, the findings alone."""
+        self._say()
+        for _, members in groupby(report.outcomes, lambda outcome: outcome.check.group):
+            outcomes = list(members)
+            if self._groups:
+                self._show_group(outcomes)
+            for outcome in outcomes:
+                if outcome.verdict in FINDINGS:
+                    self._finding(outcome)
+                elif self._verbose:
+                    self._line(outcome)
+
+    def _show_group(self, outcomes: list[Outcome]) -> None:
         marks = [self._mark(outcome) for outcome in outcomes]
         said = summary.told(outcomes)
         self._say("  ", (f"{outcomes[0].check.group:<{GROUP_WIDTH}}", "bold"), *marks, (f"   {said}", "dim"))
-        for outcome in outcomes:
-            if outcome.verdict in FINDINGS:
-                self._finding(outcome)
-            elif self._verbose:
-                self._line(outcome)
 
     def _line(self, outcome: Outcome) -> None:
         self._say("    ", self._mark(outcome), f" {outcome.check.id}", (f"  {summary.reason(outcome)}", "dim"))
@@ -145,17 +161,16 @@ class Terminal:
         for file in outcome.files:
             self._say("  kept: ", file)
 
-    def _show_options(self, report: Report) -> None:
-        """Say what more could be judged, and with which option."""
-        more = summary.options(report)
-        if not more:
+    def _show_lines(self, title: str, lines: Mapping[str, Sequence[str]]) -> None:
+        """Show what stands before checks, each with some of them."""
+        if not lines:
             return
         self._say()
-        self._say(("  More can be judged with", "bold"))
-        width = max(map(len, more))
-        for option, ids in more.items():
+        self._say((f"  {title}", "bold"))
+        width = min(max(map(len, lines)), WIDEST_REASON)
+        for text, ids in lines.items():
             rest = f" and {len(ids) - IDS_SHOWN} more" if len(ids) > IDS_SHOWN else ""
-            self._say("    ", f"{option:<{width}}  ", (", ".join(ids[:IDS_SHOWN]) + rest, "dim"))
+            self._say("    ", f"{text:<{width}}  ", (", ".join(ids[:IDS_SHOWN]) + rest, "dim"))
 
     def _show_summary(self, report: Report) -> None:
         words = [(f"{count} {WORDS[verdict]}   ", MARKS[verdict][2]) for verdict, count in summary.counted(report)]

@@ -134,7 +134,10 @@ class Given:
     known_failures: Path | None = one(
         Kind.PATH, "File of 'id: reason' lines; an entry that is not needed any more fails.", in_report=False
     )
-    strict: bool = flag("End with status 6 when there are warnings.", in_report=False)
+    strict: bool = flag("Warnings count: end with status 6 where something should be better.", in_report=False)
+    require_all: bool = flag(
+        "Gaps count: end with status 9 where any check was not judged, for want of an option too.", in_report=False
+    )
     format: str = one(
         Kind.CHOICE,
         "Of the report.",

@@ -21,6 +21,7 @@ class Exit(IntEnum):
     WARNINGS = 6
     UNREACHABLE = 7
     NO_BROWSER = NO_BROWSER
+    NOT_ALL_JUDGED = 9
 
 
 def status(report: Report, *, strict: bool = False) -> Exit:
@@ -34,6 +35,8 @@ def status(report: Report, *, strict: bool = False) -> Exit:
         return Exit.FAILED
     if not any(o.verdict in JUDGED for o in report.outcomes if o.check.group != PRECONDITIONS):
         return Exit.NOTHING_JUDGED
+    if report.missed:
+        return Exit.NOT_ALL_JUDGED
     if strict and any(o.verdict is Verdict.WARN and not o.known for o in report.outcomes):
         return Exit.WARNINGS
     return Exit.CLEAN

@@ -21,7 +21,12 @@ if TYPE_CHECKING:
     from chatkey_e2e.gettoken.model import Report
 
 FOLDER: Final = Path(__file__).parent
-TONES: Final = {Exit.CLEAN: "pass", Exit.WARNINGS: "warn", Exit.NOTHING_JUDGED: "skip"}
+TONES: Final = {
+    Exit.CLEAN: "pass",
+    Exit.WARNINGS: "warn",
+    Exit.NOT_ALL_JUDGED: "warn",
+    Exit.NOTHING_JUDGED: "skip",
+}
 """The colour of the headline; whatever is not here is a failure."""
 MARKS: Final = {
     Verdict.PASS: "✓",

@@ -12,7 +12,7 @@ from chatkey_e2e.gettoken.reports import summary
 if TYPE_CHECKING:
     from chatkey_e2e.gettoken.model import Report
 
-VERSION: Final = 1
+VERSION: Final = 2
 """Raised when a member changes its meaning or goes away; members may be added without."""
 
 
@@ -37,6 +37,7 @@ def _report(report: Report) -> dict[str, Any]:
         "versions": dict(report.versions),
         "options": dict(report.options),
         "counts": {verdict: report.count(verdict) for verdict in Verdict},
+        "missed": [outcome.check.id for outcome in report.missed],
         "checks": [_check(outcome) for outcome in report.outcomes],
         "known_failures_out_of_date": list(report.stale),
     }

@@ -9,6 +9,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from chatkey_e2e.gettoken.model import Outcome, Verdict
 from chatkey_e2e.gettoken.reports import summary
+from chatkey_e2e.gettoken.words import plural
 
 if TYPE_CHECKING:
     from chatkey_e2e.gettoken.model import Report
@@ -17,6 +18,8 @@ NAME: Final = "chatkey check"
 UNWRITABLE: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML 1.0 has no way to write, not even escaped."""
 KNOWN: Final = "known failures"
+COMPLETE: Final = "everything that must be judged"
+"""The case that fails where a run says less than it looks."""
 SKIPPED: Final = frozenset({Verdict.SKIP, Verdict.BLOCKED})
 
 
@@ -24,8 +27,8 @@ def write(report: Report) -> str:
     """Return the report as JUnit XML."""
     about = {
         "name": NAME,
-        "tests": str(len(report.outcomes) + len(report.stale)),
-        "failures": str(sum(outcome.counts for outcome in report.outcomes) + len(report.stale)),
+        "tests": str(len(report.outcomes) + len(report.stale) + bool(report.missed)),
+        "failures": str(sum(outcome.counts for outcome in report.outcomes) + len(report.stale) + bool(report.missed)),
         "errors": str(report.count(Verdict.ERROR)),
         "time": f"{report.seconds:.3f}",
     }
@@ -41,6 +44,9 @@ def write(report: Report) -> str:
     for line in report.stale:
         case = _add(suite, "testcase", {"classname": f"{NAME}.{KNOWN}", "name": line.partition(":")[0], "time": "0"})
         _add(case, "failure", {"message": line, "type": KNOWN})
+    if report.missed:
+        case = _add(suite, "testcase", {"classname": NAME, "name": COMPLETE, "time": "0"})
+        _add(case, "failure", {"message": _missed(report), "type": "must"}, _reasons(report))
     indent(root)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root, encoding="unicode")}\n'
 
@@ -63,6 +69,15 @@ def _case(suite: Element, outcome: Outcome) -> None:
             _add(case, "system-out", {}, f"warning: {outcome.message}\n{_told(outcome)}")
         case Verdict.PASS:
             pass
+
+
+def _missed(report: Report) -> str:
+    names = ", ".join(outcome.check.id for outcome in report.missed)
+    return f"{plural(len(report.missed), 'check')} could not be judged: {names}"
+
+
+def _reasons(report: Report) -> str:
+    return "\n".join(f"{outcome.check.id}: {summary.reason(outcome)}" for outcome in report.missed)
 
 
 def _told(outcome: Outcome) -> str:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from chatkey_e2e.gettoken.model import Report
 
 SPECIAL: Final = re.compile(r"([\\`*_\[\]<>#|~&$])")
-SIGNS: Final = {Exit.CLEAN: "✅", Exit.WARNINGS: "⚠️"}
+SIGNS: Final = {Exit.CLEAN: "✅", Exit.WARNINGS: "⚠️", Exit.NOT_ALL_JUDGED: "⚠️"}
 MARKS: Final = {Verdict.FAIL: "❌", Verdict.WARN: "⚠️", Verdict.ERROR: "💥"}
 
 
@@ -36,6 +36,11 @@ def _parts(report: Report) -> Iterator[str]:
         yield from (part for outcome in others for part in _calls(outcome))
     if report.stale:
         yield "**Known failures that are out of date**\n\n" + "\n".join(f"- {_text(line)}" for line in report.stale)
+    reasons = summary.reasons(report)
+    if reasons:
+        lines = (f"- {_text(why)}: {', '.join(map(_code, ids))}" for why, ids in reasons.items())
+        listed = "**Not judged**\n\n" + "\n".join(lines)
+        yield listed if report.missed else _folded("Not judged", listed)
     more = summary.options(report)
     if more:
         lines = (f"- {_code(option)}: {', '.join(map(_code, ids))}" for option, ids in more.items())

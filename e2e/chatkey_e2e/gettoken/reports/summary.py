@@ -27,7 +27,7 @@ def result(report: Report) -> Exit:
 
 
 def headline(report: Report) -> str:
-    """Return the whole report in a sentence."""
+    """Return the whole report in a sentence, which says of how many checks it speaks where that is not all of them."""
     failures = sum(outcome.counts for outcome in report.outcomes)
     warnings = sum(outcome.verdict is Verdict.WARN and not outcome.known for outcome in report.outcomes)
     match result(report):
@@ -36,15 +36,25 @@ def headline(report: Report) -> str:
         case Exit.OURS:
             return "chatkey itself went wrong"
         case Exit.FAILED if failures:
-            return f"{plural(failures, 'check')} failed"
+            return f"{plural(failures, 'check')} failed{_and_the_rest(report)}"
         case Exit.FAILED:
             return "The file of known failures is out of date"
         case Exit.NOTHING_JUDGED:
             return "Nothing could be judged"
+        case Exit.NOT_ALL_JUDGED:
+            return f"Not to be called clean: {plural(len(report.missed), 'check')} could not be judged"
         case Exit.WARNINGS:
-            return f"It works; {plural(warnings, 'thing')} should be better"
-        case _:
+            return f"It works; {plural(warnings, 'thing')} should be better{_and_the_rest(report)}"
+        case _ if all(outcome.judged for outcome in report.outcomes):
             return f"{plural(report.count(Verdict.PASS), 'check')} passed"
+        case _:
+            passed, total = report.count(Verdict.PASS), len(report.outcomes)
+            return f"Clean as far as it was judged: {passed} of {plural(total, 'check')} passed{_and_the_rest(report)}"
+
+
+def _and_the_rest(report: Report) -> str:
+    rest = sum(not outcome.judged for outcome in report.outcomes)
+    return f", {rest} not judged" if rest else ""
 
 
 def facts(report: Report) -> list[tuple[str, str]]:
@@ -83,6 +93,15 @@ def options(report: Report) -> dict[str, list[str]]:
         if outcome.verdict is Verdict.SKIP and outcome.option:
             more.setdefault(outcome.option, []).append(outcome.check.id)
     return more
+
+
+def reasons(report: Report) -> dict[str, list[str]]:
+    """Return why checks were not judged, where no option would change that, with those checks."""
+    why: dict[str, list[str]] = {}
+    for outcome in report.outcomes:
+        if not outcome.judged and not outcome.option:
+            why.setdefault(reason(outcome), []).append(outcome.check.id)
+    return why
 
 
 def source(check: Question) -> str:

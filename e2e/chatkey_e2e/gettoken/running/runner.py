@@ -71,10 +71,12 @@ def report_of(
     listener: Listener | None = None,
     known: Known | None = None,
     selection: Selection | None = None,
+    require_all: bool = False,
 ) -> Report:
     """Judge an endpoint and report on it; the run stays open, its owner closes it."""
     chosen = tuple(checks or catalogue.load())
-    return _Judging(run, chosen, listener or Silence(), known or Known(), selection or Selection()).report()
+    judging = _Judging(run, chosen, listener or Silence(), known or Known(), selection or Selection())
+    return replace(judging.report(), require_all=require_all)
 
 
 class _Judging:
@@ -171,7 +173,7 @@ class _Judging:
 
     def _shown(self, check: Check) -> Outcome:
         reason = self._selection.reason_against(check.id)
-        return Outcome(check, Verdict.SKIP, reason) if reason else self._outcomes[check.id]
+        return Outcome(check, Verdict.SKIP, reason, left_out=True) if reason else self._outcomes[check.id]
 
     def _tell(self) -> None:
         """Tell what has ended, as far as everything before it has."""
