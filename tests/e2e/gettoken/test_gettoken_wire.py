@@ -6,6 +6,7 @@ import socket
 import ssl
 import threading
 from collections.abc import Iterator
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -38,6 +39,37 @@ class Quiet(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the signature is http.server's
         """Write nothing to standard error."""
+
+
+class Dripping:
+    """Says something to whoever comes, and one byte more now and then, for as long as the block lasts."""
+
+    def __init__(self, begin: bytes) -> None:
+        self._begin = begin
+        self._over = threading.Event()
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self._thread = threading.Thread(target=self._serve)
+
+    def __enter__(self) -> int:
+        self._thread.start()
+        return int(self._listening.getsockname()[1])
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._listening.shutdown(socket.SHUT_RDWR)
+        self._listening.close()
+        self._thread.join()
+
+    def _serve(self) -> None:
+        with suppress(OSError):  # the end
+            while not self._over.is_set():
+                self._drip(self._listening.accept()[0])
+
+    def _drip(self, connection: socket.socket) -> None:
+        with connection, suppress(OSError):  # whoever came is gone
+            connection.sendall(self._begin)
+            while not self._over.wait(0.02):
+                connection.sendall(b"O")
 
 
 @pytest.fixture(scope="module")
@@ -138,6 +170,16 @@ def test_a_server_that_does_not_answer_in_time_is_a_timeout(target: Target) -> N
             answer = run.calls.first
 
     assert (answer.broken, answer.status) == (Broken.TIMEOUT, 0)
+
+
+@pytest.mark.parametrize("tls", [True, False])
+def test_a_handshake_or_an_answer_that_drips_ends_when_its_time_is_over(target: Target, tls: bool) -> None:
+    begin = b"\x16\x03\x03\x40\x00" if tls else b"HTTP/1.1 200 O"  # a TLS record of which the rest never comes
+    with Dripping(begin) as port, ExitStack() as ending:
+        url = f"{'https' if tls else 'http'}://127.0.0.1:{port}/chat/token"
+        answer = ending.enter_context(opened(replace(target, url=url, timeout=0.3))).calls.first
+
+    assert (answer.broken, answer.seconds < 3) == (Broken.TIMEOUT, True)
 
 
 def test_a_call_goes_through_after_the_server_closed_the_kept_connection(

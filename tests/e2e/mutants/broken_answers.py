@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import gzip
 from typing import Any
 from urllib.parse import quote
 
@@ -92,6 +93,49 @@ class NeverAnswers(Backend):
     async def endpoint(self, request: Request) -> Answer:
         await asyncio.sleep(1)
         return await super().endpoint(request)
+
+
+class Drips(Backend):
+    """Answers what `begin` says, and goes on and on."""
+
+    options = {"timeout": 0.3}
+    begin = b""
+    drips = b""
+
+    async def endpoint(self, request: Request) -> Answer:
+        return Answer(raw=self.begin, drips=self.drips)
+
+
+@broken("drips-status")
+class DripsStatus(Drips):
+    begin, drips = b"HTTP/1.1 200 O", b"K"
+
+
+@broken("drips-headers")
+class DripsHeaders(Drips):
+    begin, drips = b"HTTP/1.1 200 OK\r\n", b"X-More: to come\r\n"
+
+
+@broken("drips-continue")
+class DripsContinue(Drips):
+    drips = b"HTTP/1.1 100 Continue\r\n\r\n"
+
+
+@broken("drips-body")
+class DripsBody(Drips):
+    begin, drips = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n{", b" "
+
+
+@broken("gzip-bomb")
+class GzipBomb(Backend):
+    def json(self, status: int, body: object) -> Answer:
+        answer = super().json(status, body).add("Content-Encoding", "gzip, gzip")
+        answer.body = BOMB
+        return answer
+
+
+BOMB = gzip.compress(gzip.compress(bytes(64 * 1024 * 1024)))
+"""Sixty-four megabytes in a few hundred bytes."""
 
 
 @broken("clock-ahead")

@@ -33,7 +33,7 @@ class Request:
 
 @dataclass
 class Answer:
-    """What goes out. `raw` replaces all of it, `chunked` the way the body is framed."""
+    """What goes out. `raw` replaces all of it, `chunked` the way the body is framed; `drips` comes behind, for ever."""
 
     status: int = 200
     headers: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
@@ -42,6 +42,7 @@ class Answer:
     chunked: bool = False
     version: str = "HTTP/1.1"
     closes: bool = False
+    drips: bytes = b""
     date: float | None = None
     """The moment to say in Date; None leaves the header out."""
 
@@ -123,6 +124,10 @@ class Server:
                 answer = await self._answer(request)
                 writer.write(answer.wire())
                 await writer.drain()
+                while answer.drips:
+                    await asyncio.sleep(0.02)
+                    writer.write(answer.drips)
+                    await writer.drain()
                 if answer.closes or answer.raw is not None or request.headers.get("connection") == "close":
                     break
         except (ConnectionError, asyncio.IncompleteReadError):

@@ -13,6 +13,8 @@ from urllib.parse import urlsplit, urlunsplit
 
 from chatkey_e2e.gettoken.exchange import DEFAULT_PORTS, Broken, Exchange, Request, Response
 from chatkey_e2e.gettoken.target import OptionError, Target, is_loopback
+from chatkey_e2e.gettoken.wire.deadline import Deadline, Line
+from chatkey_e2e.gettoken.wire.decoding import Undecodable, unpacked
 
 if TYPE_CHECKING:
     import httpx
@@ -69,7 +71,7 @@ class HttpWire:
         self._monotonic = monotonic
         self._addresses: dict[tuple[str, int], str] = {}
         self._tls: ssl.SSLContext | None = None
-        self._kept: httpx.HTTPTransport | None = None
+        self._kept: tuple[httpx.HTTPTransport, Line] | None = None
 
     def reach(self, url: str) -> str:
         """Open a connection, close it, and return the address that answered. Raises `Unreachable`."""
@@ -81,21 +83,20 @@ class HttpWire:
     def shake_hands(self, url: str) -> None:
         """Make a TLS handshake. Raises `ssl.SSLError` or `OSError`."""
         host, port = _place(url)
-        with (
-            socket.create_connection((self.reach(url), port), CONNECT_SECONDS) as raw,
-            self.tls.wrap_socket(raw, server_hostname=host),
-        ):
-            pass
+        address = self.reach(url), port
+        with socket.create_connection(address, CONNECT_SECONDS) as raw, Deadline(CONNECT_SECONDS) as end:
+            end.watch(raw)
+            self.tls.wrap_socket(raw, server_hostname=host).close()
 
     def send(self, request: Request) -> Exchange:
         """Send one request; a kept connection that the server closed meanwhile is made anew once, as browsers do."""
         if self._kept is None:
-            self._kept = self._transport(keep=1)
-        done = self._exchange(self._kept, request)
+            self._kept = self._transport(keep=1), Line()
+        done = self._exchange(*self._kept, request)
         if done.broken is Broken.CUT:
             self._forget()
-            self._kept = self._transport(keep=1)
-            done = self._exchange(self._kept, request)
+            self._kept = self._transport(keep=1), Line()
+            done = self._exchange(*self._kept, request)
         return done
 
     def send_together(self, requests: Sequence[Request]) -> list[Exchange]:
@@ -111,7 +112,7 @@ class HttpWire:
     def _send_alone(self, request: Request) -> Exchange:
         transport = self._transport(keep=0)
         try:
-            return self._exchange(transport, request)
+            return self._exchange(transport, Line(), request)
         finally:
             transport.close()
 
@@ -124,7 +125,7 @@ class HttpWire:
 
     def _forget(self) -> None:
         if self._kept is not None:
-            self._kept.close()
+            self._kept[0].close()
             self._kept = None
 
     def _transport(self, *, keep: int) -> httpx.HTTPTransport:
@@ -134,29 +135,36 @@ class HttpWire:
         trusted = self.tls if self._target.secure else False  # reading the system's authorities takes its time
         return httpx.HTTPTransport(verify=trusted, trust_env=False, limits=limits)
 
-    def _exchange(self, transport: httpx.HTTPTransport, request: Request) -> Exchange:
+    def _exchange(self, transport: httpx.HTTPTransport, line: Line, request: Request) -> Exchange:
         sent_at, start = self._now(), self._monotonic()
-        outcome = self._answer(transport, request)
+        with Deadline(self._target.timeout) as deadline:
+            outcome = self._answer(transport, line, deadline, request)
+            if deadline.over:
+                outcome = Broken.TIMEOUT
         seconds = self._monotonic() - start
         if isinstance(outcome, Broken):
             return Exchange(request, None, outcome, sent_at, seconds)
         return Exchange(request, outcome, None, sent_at, seconds)
 
-    def _answer(self, transport: httpx.HTTPTransport, request: Request) -> Response | Broken:
+    def _answer(
+        self, transport: httpx.HTTPTransport, line: Line, deadline: Deadline, request: Request
+    ) -> Response | Broken:
         import httpx  # noqa: PLC0415
 
         try:
-            ends = time.monotonic() + self._target.timeout
-            answer = transport.handle_request(self._http_request(request))
+            asked = self._http_request(request)
+            asked.extensions = {**asked.extensions, "trace": line.watched_by(deadline)}
+            answer = transport.handle_request(asked)
             with closing(answer):
-                body = _body(answer, ends)
+                line.answered_on(answer.extensions["network_stream"])
+                body = unpacked(_body(answer), answer.headers.get("content-encoding", ""), LARGEST)
         except httpx.TimeoutException:
             return Broken.TIMEOUT
         except (httpx.NetworkError, Unreachable):
             return Broken.CUT
         except httpx.RemoteProtocolError as error:
             return Broken.CUT if "disconnected" in str(error) else Broken.GARBLED
-        except httpx.DecodingError:
+        except Undecodable:
             return Broken.GARBLED
         headers = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in answer.headers.raw)
         return Response(answer.status_code, headers, body)
@@ -205,17 +213,13 @@ class HttpWire:
         return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
 
-def _body(answer: httpx.Response, ends: float) -> bytes:
-    """Return a body, or its beginning where it is too large. Raises `httpx.ReadTimeout` after `ends`, monotonic."""
-    import httpx  # noqa: PLC0415
-
+def _body(answer: httpx.Response) -> bytes:
+    """Return a body as it was sent, or its beginning where it is too large."""
     body = bytearray()
-    for chunk in answer.iter_bytes():
+    for chunk in answer.iter_raw():
         body += chunk
         if len(body) > LARGEST:
             break
-        if time.monotonic() > ends:
-            raise httpx.ReadTimeout("the body does not end")
     return bytes(body[:LARGEST])
 
 
