@@ -109,6 +109,12 @@ class Exchange:
         return self.sent_at + self.seconds
 
     @property
+    def asks_for_password(self) -> bool:
+        """Whether a browser opens its own window for a name and a password (WWW-Authenticate: Basic, or Digest)."""
+        schemes = self.response.all("www-authenticate") if self.response and self.status == 401 else []
+        return any(scheme.lower().startswith(("basic", "digest")) for scheme in schemes)
+
+    @property
     def patience(self) -> float:
         """How many seconds the answer asks to wait (Retry-After: seconds, or a date by its own clock), or infinity."""
         said = (self.response.get("retry-after") if self.response else None) or ""

@@ -110,6 +110,16 @@ def visit(endpoints: Server, service: Service, browser: Browser, tmp_path: Path)
         yield check
 
 
+class Guarded(Site):
+    """A site whose page is for those who are logged in."""
+
+    async def handle(self, request: Request) -> Answer:
+        """Send to the login whoever comes to the page without a session."""
+        if request.path == "/page" and not self.person(request, None):
+            return Answer(302, [("Location", "/login")])
+        return await super().handle(request)
+
+
 def verdicts(report: Report) -> list[str]:
     return [report.of(name).verdict for name in (MEMBER, RELOAD, RENEW, LOGOUT)]
 
@@ -147,6 +157,20 @@ def test_a_page_with_the_strictest_policy_is_good_enough(visit: Any) -> None:
 
     assert not_passed(report) == []
     assert report.of(MEMBER).message == 'member "u-1001" on your page'
+
+
+def test_an_endpoint_that_logs_a_browser_out_of_the_shop_is_found_when_the_page_is_loaded_again(visit: Any) -> None:
+    site = Guarded()
+    site.for_browsers = lambda answer, _: answer.add("Set-Cookie", "sid=; Path=/; Max-Age=0")
+
+    failed = failure(visit(site, page=True))
+
+    assert failed.check.id == RELOAD
+    assert "/page is answered 302, to " in failed.message
+
+
+def test_a_page_for_those_who_are_logged_in_is_shown_twice(visit: Any) -> None:
+    assert not_passed(visit(Guarded(), page=True)) == []
 
 
 @pytest.mark.parametrize(

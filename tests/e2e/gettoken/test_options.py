@@ -136,6 +136,16 @@ def test_an_option_that_cannot_be_used_is_named(given: dict[str, Any], message: 
     assert message in str(refused.value)
 
 
+def test_the_same_login_twice_is_refused_and_two_of_them_are_not() -> None:
+    twice = Given(url="http://x/", login=("Cookie: sid=a",), login_b=("Cookie: sid=a",))
+    both = Given(url="http://x/", login=("Cookie: sid=a",), login_b=("Cookie: sid=b",))
+
+    with pytest.raises(OptionError, match="--login-b is the same login as --login"):
+        target(twice, {})
+
+    assert target(both, {}).login_b is not None
+
+
 def test_a_secret_given_where_its_variable_belongs_is_not_repeated() -> None:
     with pytest.raises(OptionError) as refused:
         read(secret_env="sk_5vJ0nQe-8yRwX2_dLkT7uB4mHsA9pZcG")

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ import pytest
 import self_test
 from chatkey_e2e.gettoken import checks, reports
 from chatkey_e2e.gettoken.model import Report, Verdict
+from chatkey_e2e.gettoken.target import Login, Target
 from made_reports import FOUND, HOSTILE, SEEN, hostile, report
 from mutant_backend import SECRET, SESSIONS
 from mutant_server import Server
@@ -66,6 +68,22 @@ def test_no_form_shows_secret_session_or_token(form: str, name: str, endpoints: 
     assert any(outcome.evidence for outcome in made.outcomes)
     assert [value for value in forms if value in text] == []
     assert re.findall(r"eyJ[\w-]+\.[\w-]+\.[\w-]*", text) == []
+
+
+@each_form
+def test_no_form_shows_a_password_however_it_was_given(form: str, endpoints: Server) -> None:
+    """It stood above the words that passwords are masked: --login-field is not --login-field-env."""
+
+    def plain(full: Target) -> Target:
+        form = full.login.url if full.login else ""
+        return replace(full, login=Login(url=form, fields=(("user", "ada"), ("pin", "x + y"))))
+
+    made = self_test.judge(endpoints, "login-form-wrong", knowing=plain)
+
+    text = written(form, made)
+    assert made.cause is not None
+    assert "user=ada" in text
+    assert [value for value in ("x + y", "x+%2B+y", "x%20%2B%20y") if value in text] == []
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,9 @@ def answer(*cookies: str) -> Response:
     return Response(200, tuple(("Set-Cookie", cookie) for cookie in cookies), b"")
 
 
+HERE = "https://shop.example/auth/login"
+
+
 def test_cookies_and_other_headers_are_sent_together() -> None:
     session = Session("ada", [("Cookie", "sid=a; lang=en"), ("Authorization", "Bearer t"), ("cookie", "x=1")])
 
@@ -23,7 +26,7 @@ def test_cookies_and_other_headers_are_sent_together() -> None:
 def test_a_cookie_that_is_set_anew_is_taken_over_and_noticed() -> None:
     session = Session("ada", [("Cookie", "sid=a")])
 
-    session.learn(answer("sid=b; Path=/; SameSite=Lax", "seen=1"))
+    session.learn(answer("sid=b; Path=/; SameSite=Lax", "seen=1"), HERE)
 
     assert session.headers == (("Cookie", "sid=b; seen=1"),)
     assert session.rotates
@@ -36,10 +39,32 @@ def test_a_cookie_that_is_set_anew_is_taken_over_and_noticed() -> None:
 def test_a_cookie_that_is_deleted_stays(line: str) -> None:
     session = Session("ada", [("Cookie", "sid=a")])
 
-    session.learn(answer(line))
+    session.learn(answer(line), HERE)
 
     assert session.headers == (("Cookie", "sid=a"),)
     assert not session.rotates
+
+
+@pytest.mark.parametrize(
+    ("line", "kept"),
+    [("sid=b", "sid=b; Path=/auth"), ("sid=b; path=/", "sid=b; path=/"), ("sid=b; Path", "sid=b; Path; Path=/auth")],
+)
+def test_a_cookie_is_kept_for_a_browser_with_the_path_it_has_by_where_it_was_set(line: str, kept: str) -> None:
+    session = Session("ada")
+
+    session.learn(answer(line), HERE)
+
+    assert session.lines == {"sid": kept}
+
+
+@pytest.mark.parametrize(
+    ("lines", "deleted"),
+    [(("sid=; Max-Age=0",), {"sid"}), (("sid=; Max-Age=0", "sid=b"), set()), (("other=",), set()), ((), set())],
+)
+def test_an_answer_deletes_of_a_session_what_it_does_not_set_again(lines: tuple[str, ...], deleted: set[str]) -> None:
+    session = Session("ada", [("Cookie", "sid=a; lang=en")])
+
+    assert session.deleted_by(answer(*lines)) == deleted
 
 
 def test_a_made_up_session_has_the_same_shape_and_other_values() -> None:
@@ -57,7 +82,7 @@ def test_a_made_up_session_has_the_same_shape_and_other_values() -> None:
 
 def test_only_what_a_browser_sends_from_another_site_goes_across() -> None:
     session = Session("ada")
-    session.learn(answer("sid=a; SameSite=Lax", "wide=b; SameSite=None; Secure", "old=c"))
+    session.learn(answer("sid=a; SameSite=Lax", "wide=b; SameSite=None; Secure", "old=c"), HERE)
 
     assert session.sent_across_sites().cookies == {"wide": "b"}
 

@@ -138,6 +138,39 @@ BOMB = gzip.compress(gzip.compress(bytes(64 * 1024 * 1024)))
 """Sixty-four megabytes in a few hundred bytes."""
 
 
+@broken("flaky-500")
+class Flaky(Backend):
+    async def endpoint(self, request: Request) -> Answer:
+        return Answer(500) if self.calls % 9 == 0 else await super().endpoint(request)
+
+
+@broken("crashes-once")
+class CrashesOnce(Backend):
+    async def endpoint(self, request: Request) -> Answer:
+        return Answer(502) if self.calls == 12 else await super().endpoint(request)
+
+
+@broken("logs-out")
+class LogsOut(Backend):
+    def answer(self, request: Request, token: Any) -> Answer:
+        answer = super().answer(request, token)
+        return answer.add("Set-Cookie", "sid=; Path=/; Max-Age=0") if token else answer
+
+
+@broken("anon-basic")
+class AnonBasic(Backend):
+    def answer(self, request: Request, token: Any) -> Answer:
+        if token:
+            return super().answer(request, token)
+        return self.json(401, {"token": None}).add("WWW-Authenticate", 'Basic realm="shop"')
+
+
+@broken("behind-basic")
+class BehindBasic(Backend):
+    async def endpoint(self, request: Request) -> Answer:
+        return Answer(401, [("WWW-Authenticate", 'Basic realm="staging"')])
+
+
 @broken("clock-ahead")
 class ClockAhead(Backend):
     def dated(self, answer: Answer) -> Answer:

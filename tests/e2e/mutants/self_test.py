@@ -129,6 +129,7 @@ def login(how: str, base: str, special: Mapping[str, Any]) -> Login | None:
         ),
         "bearer": Login((("Authorization", f"Bearer {SESSIONS['ada']}"),)),
         "csrf": Login((("Cookie", f"sid={SESSIONS['ada']}; csrftoken=c-5d2e9b71a4"),)),
+        "with_hint": Login((("Cookie", f"sid={SESSIONS['ada']}; hint=shoes"),)),
         "jwt": Login((("Cookie", f"sid={jwt_session('ada')}"),)),
         "None": None,
     }[how]

@@ -267,6 +267,47 @@ class LimitsBursts(Backend):
             self.busy -= 1
 
 
+@unusual("DropsOtherCookie")
+class DropsOtherCookie(Backend):
+    """Deletes a cookie that says what was last looked at."""
+
+    options = {"login": "with_hint"}
+
+    def answer(self, request: Request, token: Any) -> Answer:
+        return super().answer(request, token).add("Set-Cookie", "hint=; Path=/; Max-Age=0")
+
+
+@unusual("DropsBursts")
+class DropsBursts(Backend):
+    """Has no room for more than eight at once, and closes the connections of the others without a word."""
+
+    busy = 0
+
+    async def endpoint(self, request: Request) -> Answer:
+        self.busy += 1
+        try:
+            await asyncio.sleep(0.003)
+            return Answer(raw=b"") if self.busy > 8 else await super().endpoint(request)
+        finally:
+            self.busy -= 1
+
+
+@unusual("LongQueue")
+class LongQueue(Backend):
+    """Serves one call after the other, so that the last of many waits too long."""
+
+    options = {"timeout": 0.6}
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.turn = asyncio.Lock()
+
+    async def endpoint(self, request: Request) -> Answer:
+        async with self.turn:
+            await asyncio.sleep(0.04)
+            return await super().endpoint(request)
+
+
 @unusual("LimitsRate")
 class LimitsRate(Backend):
     """Lets forty calls in, and then asks for a second's patience."""

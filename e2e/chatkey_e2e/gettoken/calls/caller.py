@@ -14,7 +14,7 @@ from chatkey_e2e.gettoken import reading
 from chatkey_e2e.gettoken.calls.sessions import Session
 from chatkey_e2e.gettoken.evidence.masks import Masks
 from chatkey_e2e.gettoken.evidence.shown import evidence
-from chatkey_e2e.gettoken.exchange import Exchange, Header, Request, moment, origin
+from chatkey_e2e.gettoken.exchange import Broken, Exchange, Header, Request, moment, origin
 from chatkey_e2e.gettoken.model import Evidence, Skipped
 from chatkey_e2e.gettoken.target import Target
 from chatkey_e2e.gettoken.wire.http import Wire
@@ -23,11 +23,17 @@ from chatkey_e2e.gettoken.words import duration, plural
 JSON: Final = "application/json"
 MOST_HOPS: Final = 3
 TOO_MANY: Final = 429
+SERVER_FAILS: Final = 500
 PATIENCE: Final = 10.0
 """Seconds that are waited when the endpoint limits calls."""
 KEEPS_METHOD: Final = frozenset({307, 308})
 MAX_SKEW: Final = 86_400.0
 """A `Date` further off than a day is no clock."""
+
+
+def fails(done: Exchange) -> bool:
+    """Tell whether a call was answered 5xx, or the connection was closed; that it took too long is no accident."""
+    return done.status >= SERVER_FAILS or done.broken is Broken.CUT
 
 
 def random_jkt() -> str:
@@ -70,6 +76,8 @@ class Caller:
         self.wire = wire
         self.masks = Masks()
         self.log: list[Exchange] = []
+        self.flaky: list[Exchange] = []
+        """Calls that failed, and did not when they were repeated."""
         self.waited = 0.0
         self.on_wait: Callable[[float, str], None] = lambda _seconds, _why: None
         """Is told of every declared wait before it begins."""
@@ -130,12 +138,12 @@ class Caller:
         done = replace(done, hops=hops) if hops else done
         self.log.append(done)
         if session is not None and done.response is not None:
-            session.learn(done.response)
+            session.learn(done.response, done.request.url)
             self.masks.add(*session.secrets)
         return done
 
     def _sent(self, request: Request) -> Exchange:
-        """Send a request, once more after a while if the endpoint asks for patience.
+        """Send a request, once more if it fails, or after a while if the endpoint asks for patience.
 
         Raises `Skipped` where it goes on refusing for its rate limits, once it has answered before.
         """
@@ -143,8 +151,18 @@ class Caller:
         if done.status == TOO_MANY and done.patience <= PATIENCE:
             self.wait(done.patience, "the endpoint limits calls (429)")
             done = self.wire.send(request)
+        if fails(done):
+            done = self._again(done)
         if done.status == TOO_MANY and any(exchange.succeeded for exchange in self.log):
             raise Skipped(self.limited_by(done))
+        return done
+
+    def _again(self, failed: Exchange) -> Exchange:
+        """Repeat a call that failed: what does not fail again is no answer to what was asked."""
+        done = self.wire.send(failed.request)
+        if not fails(done):
+            self.flaky.append(failed)
+            self.log.append(failed)
         return done
 
     def limited_by(self, refused: Exchange) -> str:
@@ -169,7 +187,7 @@ class Caller:
         done = self.wire.send(Request(label, method, url, tuple(headers), body))
         self.log.append(done)
         if session is not None and ours and done.response is not None:
-            session.learn(done.response)
+            session.learn(done.response, done.request.url)
             self.masks.add(*session.secrets)
         return done
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 from urllib.parse import urlencode
 
@@ -11,6 +12,8 @@ from chatkey_e2e.gettoken.exchange import Exchange, origin
 from chatkey_e2e.gettoken.target import Login
 
 MOST_HOPS: Final = 5
+NAMES_SOMEBODY: Final = re.compile(r"user|login|mail|name|account|phone", re.IGNORECASE)
+"""Fields that say who it is; what stands in the others may be a password, however it was given."""
 
 
 class LoginError(Exception):
@@ -24,6 +27,7 @@ class LoginError(Exception):
 def log_in(caller: Caller, session: Session, login: Login) -> None:
     """Open the form, fill it in with its hidden inputs, and send it. Raises `LoginError`."""
     caller.masks.add(*login.passwords)
+    caller.masks.add(*(urlencode([pair]) for pair in login.fields if not NAMES_SOMEBODY.search(pair[0])))
     page = caller.fetch(f"{session.name}: the form", login.url, session)
     fields = {**_hidden(page), **dict(login.fields)}
     before = dict(session.cookies)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import secrets
 import string
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from html.parser import HTMLParser
 from typing import Final
+from urllib.parse import urlsplit
 
 from chatkey_e2e.gettoken.exchange import Header, Response
 
@@ -48,20 +49,32 @@ class Session:
         credentials = (value.rpartition(" ")[2] for _, value in self._headers)
         yield from (value for value in (*self.cookies.values(), *credentials) if len(value) >= SHORTEST_SESSION)
 
-    def learn(self, response: Response) -> None:
-        """Take over the cookies an answer sets.
+    def learn(self, response: Response, url: str) -> None:
+        """Take over the cookies that the answer of an address sets.
 
         A probe may make an endpoint delete the cookie; the session itself lives on, and so does this one.
         """
         for line in response.all("set-cookie") if self._learns else ():
-            pair, *attributes = line.split(";")
-            name, equals, value = (part.strip() for part in pair.partition("="))
-            if not equals or not name or _deletes(value, attributes):
+            name, value, attributes = _parsed(line)
+            if not name or _deletes(value, attributes):
                 continue
             self.rotates |= name in self.cookies and self.cookies[name] != value
             self.cookies[name] = value
             self.same_site[name] = _attribute(attributes, "samesite")
-            self.lines[name] = line
+            self.lines[name] = line if _attribute(attributes, "path") else f"{line}; Path={_default_path(url)}"
+
+    def deleted_by(self, response: Response | None) -> set[str]:
+        """Return the names of the cookies of this session that an answer deletes, and does not set again."""
+        lines = [_parsed(line) for line in (response.all("set-cookie") if response else [])]
+        gone = {name for name, value, attributes in lines if _deletes(value, attributes)}
+        kept = {name for name, value, attributes in lines if not _deletes(value, attributes)}
+        return (gone - kept) & set(self.cookies)
+
+    def with_cookies(self, cookies: Mapping[str, str]) -> Session:
+        """Return a session with other cookies and the same headers, which learns nothing."""
+        made = Session(self.name, self._headers, learns=False)
+        made.cookies = dict(cookies)
+        return made
 
     def garbage(self) -> Session:
         """Return a session of the same shape that nobody was ever given."""
@@ -115,6 +128,18 @@ class HiddenInputs(HTMLParser):
 def _cookies(line: str) -> dict[str, str]:
     pairs = (pair.partition("=") for pair in line.split(";") if "=" in pair)
     return {name.strip(): value.strip() for name, _, value in pairs}
+
+
+def _parsed(line: str) -> tuple[str, str, list[str]]:
+    """Return name, value and attributes of a Set-Cookie line; without `=` it names nothing."""
+    pair, *attributes = line.split(";")
+    name, equals, value = (part.strip() for part in pair.partition("="))
+    return name if equals else "", value, attributes
+
+
+def _default_path(url: str) -> str:
+    """Return the path that a cookie has by where it was set (RFC 6265 5.1.4)."""
+    return urlsplit(url).path.rpartition("/")[0] or "/"
 
 
 def _deletes(value: str, attributes: list[str]) -> bool:

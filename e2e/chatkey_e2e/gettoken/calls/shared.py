@@ -6,10 +6,10 @@ from functools import cached_property
 from typing import Final, Protocol
 
 from chatkey_e2e.gettoken.calls import logins
-from chatkey_e2e.gettoken.calls.caller import Caller
+from chatkey_e2e.gettoken.calls.caller import SERVER_FAILS, Caller
 from chatkey_e2e.gettoken.calls.sessions import Session
 from chatkey_e2e.gettoken.calls.token import Token
-from chatkey_e2e.gettoken.exchange import Exchange
+from chatkey_e2e.gettoken.exchange import Exchange, Request
 from chatkey_e2e.gettoken.model import Skipped
 from chatkey_e2e.gettoken.target import Login
 
@@ -132,13 +132,30 @@ class Calls(Caller):
         requests = [self.request(f"one of {PARALLEL} calls at once", session) for session in at_once]
         if self.first.hops:
             requests = [request.with_url(self.first.hops[-1]) for request in requests]
-        done = self.wire.send_together(requests) if requests else []
+        done = [self._heard(one) for one in self._at_once(requests)]
         self.log += done
         in_turn = [session for session in who * 2 if session.rotates]
         return [
             *zip(at_once, done, strict=True),
             *((session, self.ask("one of many calls in a row", session)) for session in in_turn),
         ]
+
+    def _at_once(self, requests: list[Request]) -> list[Exchange]:
+        """Send requests at once, and all of them again if one is answered 5xx: a single one may be an accident."""
+        done = self.wire.send_together(requests) if requests else []
+        crashed = [one for one in done if one.status >= SERVER_FAILS]
+        if not crashed:
+            return done
+        again = self.wire.send_together(requests)
+        if any(one.status >= SERVER_FAILS for one in again):
+            return done
+        self.flaky += crashed
+        self.log += done
+        return again
+
+    def _heard(self, one: Exchange) -> Exchange:
+        """Repeat a call that was not answered at all: a short backlog, or a server with one thread, has no room."""
+        return one if one.response is not None else self.wire.send(one.request)
 
     def alone(self, session: Session) -> Exchange:
         """Return what one of the callers gets when it calls alone."""

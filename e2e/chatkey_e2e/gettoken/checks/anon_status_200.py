@@ -32,4 +32,7 @@ def status_200(run: Run) -> Finding:
     if answer.status in {403, 419} and "csrf" in answer.text.lower():
         hint = "Your CSRF protection refuses visitors: let the page send its token for them, too, or exempt the route."
         return warned(f"A visitor is answered {answer.status}: no CSRF token.", answer, hint=hint)
+    if answer.asks_for_password:
+        hint = "Answer without WWW-Authenticate: 401 with Basic makes a browser ask for a password, on every page."
+        return warned("A visitor is answered 401 with Basic, so the browser asks for a password.", answer, hint=hint)
     return warned(f"A visitor is answered {answer.status}.", answer)

@@ -10,8 +10,10 @@ from chatkey_e2e.gettoken.judging.times import (
     LONGEST,
     MINUTE,
     SHORTEST,
+    issued_now,
     left,
     lifetime_cause,
+    lifetime_from_iat,
     shift,
     stands_still,
     zone_like,
@@ -62,6 +64,6 @@ def lifetime(run: Run, token: Token) -> Finding:
             return failed(f"iat and exp are {duration(ahead)} {side} the clock: a time zone.", token.answer, hint=hint)
         if ahead > 0 or span < REUSABLE:
             return passed("exp is an hour after iat; it is iat that is not now")
-    cause, hint = lifetime_cause(span)
+    cause, hint = lifetime_from_iat(token.claims) if issued_now(calls, token.answer) else lifetime_cause(span)
     say = warned if TOO_SHORT - SLACK <= span <= TOO_LONG + SLACK else failed
     return say(f"{cause[:1].upper()}{cause[1:]}, where about an hour is expected.", token.answer, hint=hint)

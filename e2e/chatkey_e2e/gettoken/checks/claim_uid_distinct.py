@@ -37,4 +37,8 @@ def uid_distinct(run: Run) -> Finding:
         return failed(f"The second login got no token (status {other.status or other.broken}).", other, hint=hint)
     if other.uid != uid:
         return passed()
-    return failed(f"Both logins have the uid {reading.shown(uid)}.", other)
+    session = dict(run.calls.member.cookies) == dict(run.calls.other.cookies)
+    if session and run.calls.member.cookies:
+        hint = "Pass the session of a second person with --login-b."
+        return failed("Both logins are the same session.", other, hint=hint)
+    return failed(f"Both logins have the uid {reading.shown(uid)}: one person twice, or one uid for all.", other)

@@ -53,6 +53,8 @@ def _hint(answer: Exchange) -> str:
             return (
                 "The endpoint does not accept what the widget sends: a JSON object with the member jkt, and no other."
             )
+        case 401 if answer.asks_for_password:
+            return "HTTP Basic stands before the endpoint: let the widget's call past it, or pass it with --header."
         case 401:
             return "The endpoint does not know the session: is it still logged in, and does the cookie reach this path?"
         case 403:

@@ -25,6 +25,8 @@ ZONE: Final = 15 * MINUTE
 SMALLEST_ZONE: Final = 30 * MINUTE
 LARGEST_ZONE: Final = 14 * HOUR
 ZONE_SLACK: Final = 30
+USUAL: Final = (30 * MINUTE, 2 * HOUR, 4 * HOUR, 8 * HOUR, 12 * HOUR)
+"""Lifetimes that people choose for sessions of their own."""
 
 
 DIVIDE: Final = "Divide by 1000: Math.floor(Date.now() / 1000)."
@@ -88,18 +90,41 @@ def not_seconds(value: int, what: str) -> str:
     return f"{what} is {value}: {f'that looks like {unit}' if unit else 'that is beyond any calendar'}."
 
 
-def lifetime_cause(span: float) -> tuple[str, str]:
-    """Return what a lifetime looks like, and what to change, for one that is no hour."""
-    for likely, what, hint in LIFETIMES:
-        if abs(span - likely) <= max(5.0, likely * 0.01):
-            return what, hint
+def issued_now(calls: Calls, exchange: Exchange) -> bool:
+    """Tell whether iat is the time at which the token was made: then the clock that made it is right."""
+    issued = seconds(exchange.claims, "iat")
+    return issued is not None and abs(issued - calls.now_at(exchange, exchange.claims)) <= LEEWAY
+
+
+def lifetime_from_iat(claims: Mapping[str, object]) -> tuple[str, str]:
+    """Return what a lifetime looks like, and what to change, where iat is right: no clock is wrong, but the sum is."""
+    span = (seconds(claims, "exp") or 0) - (seconds(claims, "iat") or 0)
+    if span == 0:
+        return "the token ends as it is made: exp is iat", "Add the hour: exp must be iat + 3600."
+    if span in USUAL or _known(span) or not zone_like(span - HOUR):
+        return lifetime_cause(span, zone=False)
+    what = f"the token lives {duration(span)}" if span > 0 else f"the token ended {duration(-span)} ago"
+    return what, "exp must be iat + 3600. If that is what your code says, exp alone is in another time zone: use UTC."
+
+
+def lifetime_cause(span: float, *, zone: bool = True) -> tuple[str, str]:
+    """Return what a lifetime looks like, and what to change, for one that is no hour; `zone`: perhaps a time zone."""
+    known = _known(span)
+    if known:
+        return known
     off = span - HOUR
-    if zone_like(off):
+    if zone and zone_like(off):
         what = f"the token's end is off by {duration(off)}"
         return what, "That is a time zone: use UTC, time.time(), Date.now(), time(), and no local date."
     if span < 0:
-        return f"the token ended {duration(-span)} ago", "exp must be now + 3600: look at the time zone and the clock."
+        where = "the time zone and the clock" if zone else "what is added to iat"
+        return f"the token ended {duration(-span)} ago", f"exp must be now + 3600: look at {where}."
     return f"the token lives {duration(span)}", "exp must be now + 3600, in seconds."
+
+
+def _known(span: float) -> tuple[str, str] | None:
+    likely = (known for known in LIFETIMES if abs(span - known[0]) <= max(5.0, known[0] * 0.01))
+    return next(((what, hint) for _, what, hint in likely), None)
 
 
 LIFETIMES: Final = (

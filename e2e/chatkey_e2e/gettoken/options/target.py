@@ -70,6 +70,8 @@ def _login(
 
 def _login_b(given: Given, environ: Mapping[str, str]) -> Login | None:
     made = _login(given, given.login_b, given.login_field_b, given.login_field_env_b, environ)
+    if made and made == _login(given, given.login, given.login_field, given.login_field_env, environ):
+        raise OptionError("--login-b is the same login as --login: pass that of a second person.")
     if made and not (_has_login(given) or given.browser_login):
         raise OptionError("The second login needs a first one: --login or --login-url.")
     return made

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, ConsoleMessage, Request, Route
 from playwright.sync_api import Error as PlaywrightError
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
+from chatkey_e2e.gettoken.calls.sessions import Session
 from chatkey_e2e.gettoken.calls.shared import Calls
 from chatkey_e2e.gettoken.exchange import Broken, Exchange, Response
 from chatkey_e2e.gettoken.exchange import Request as Sent
@@ -70,11 +71,13 @@ class Visit:
 
     def open(self) -> None:
         """Show the page, and wait until the person is the member or something is wrong. Raises `Unusable`."""
-        self._show(lambda: self.page.goto(self.address, wait_until="commit"))
+        member = self.calls.member
+        self._show(lambda: self.page.goto(self.address, wait_until="commit"), member, member.lines.values())
 
     def reload(self) -> None:
-        """Show the page again, and wait as before. Raises `Unusable`."""
-        self._show(lambda: self.page.reload(wait_until="commit"))
+        """Show the page again as the browser would get it, and wait as before. Raises `Unusable`."""
+        cookies = {name: str(cookie["value"]) for name, cookie in self._cookies_for(self.address).items()}
+        self._show(lambda: self.page.reload(wait_until="commit"), self.calls.member.with_cookies(cookies))
 
     def renew(self, seconds: float) -> None:
         """Move the page's clock, and wait until the widget has another token and a socket, or something is wrong."""
@@ -127,7 +130,10 @@ class Visit:
     @property
     def cookies(self) -> dict[str, dict[str, Any]]:
         """The cookies that the browser sends to the endpoint, by name."""
-        return {str(cookie.get("name")): dict(cookie) for cookie in self._context.cookies(self.calls.target.url)}
+        return self._cookies_for(self.calls.target.url)
+
+    def _cookies_for(self, url: str) -> dict[str, dict[str, Any]]:
+        return {str(cookie.get("name")): dict(cookie) for cookie in self._context.cookies(url)}
 
     @property
     def exchanges(self) -> list[Exchange]:
@@ -175,7 +181,8 @@ class Visit:
         with suppress(PlaywrightError):  # older browsers do not guard this machine from the pages of others
             self._context.grant_permissions(["local-network-access"])
         given = {name: value for name, value in session.cookies.items() if name not in session.lines}
-        self._context.add_cookies([{"name": name, "value": value, "url": target.url} for name, value in given.items()])
+        root = f"{target.origin}/"  # a login given as a header does not say for which path it is
+        self._context.add_cookies([{"name": name, "value": value, "url": root} for name, value in given.items()])
         headers = [*session.headers, *((name, session.filled(value)) for name, value in target.headers)]
         script = configuration(
             self.service,
@@ -196,15 +203,15 @@ class Visit:
         self.page.on("requestfailed", self._note_failure)
         self.page.on("console", self._note_console)
 
-    def _show(self, go: Callable[[], object]) -> None:
+    def _show(self, go: Callable[[], object], session: Session, set_cookies: Iterable[str] = ()) -> None:
         self._after = 0
         fetched = None
         if self.calls.target.page_url is not None:
-            fetched = self.calls.fetch("the page, for the browser", self.address, self.calls.member)
+            fetched = self.calls.fetch("the page, for the browser", self.address, session)
             if not fetched.succeeded:
                 led = f", to {fetched.location}" if fetched.redirected else ""
                 raise Unusable(f"{self.address} is answered {fetched.status or fetched.broken}{led}.", fetched)
-        self._document = document(fetched, self.service, self.calls.member.lines.values())
+        self._document = document(fetched, self.service, set_cookies)
         try:
             go()
         except PlaywrightError as error:
