@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from chatkey_e2e.gettoken.calls.sessions import HiddenInputs, Session
+from chatkey_e2e.gettoken.calls.sessions import Session
 from chatkey_e2e.gettoken.exchange import Response
 
 
@@ -99,11 +99,15 @@ def test_short_values_are_no_secrets() -> None:
     assert set(session.secrets) == {"0123456789", "abcdefghij"}
 
 
-def test_hidden_inputs_of_a_form_are_found() -> None:
-    inputs = HiddenInputs()
+def test_a_cookie_in_a_header_is_decoded_as_axios_does() -> None:
+    session = Session("ada", [("Cookie", "XSRF-TOKEN=eyJ%3D%3D")])
 
-    inputs.feed(
-        '<form><input type=hidden name=csrf value="a&amp;b"><input name=user><INPUT TYPE="HIDDEN" NAME="n"></form>'
-    )
+    assert session.filled("{cookie:XSRF-TOKEN}") == "eyJ=="
 
-    assert inputs.found == {"csrf": "a&b", "n": ""}
+
+def test_a_header_can_hold_what_a_page_says() -> None:
+    session = Session("ada")
+
+    session.read({"csrf-token": "a%20b"})
+
+    assert session.filled("{meta:csrf-token}") == "a%20b"

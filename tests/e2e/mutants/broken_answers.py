@@ -72,6 +72,18 @@ class LoginFormWrong(Backend):
     options = {"login": "form", "fields": {"user": "ada", "password": "hunter-3"}}
 
 
+@broken("login-form-again")
+class LoginFormAgain(Backend):
+    """Shows its form again for a wrong password, with a cookie for the words about it."""
+
+    options = {"login": "form", "fields": {"user": "ada", "password": "hunter-3"}}
+
+    def login(self, request: Request) -> Answer:
+        page = b'<form method="post"><input name="user"><input type="password" name="password"></form>'
+        flash = [("Set-Cookie", "flash=wrong; Path=/")] if request.method == "POST" else []
+        return Answer(200, [HTML, *flash], page)
+
+
 @broken("slow")
 class Slow(Backend):
     seconds = 6.0

@@ -6,9 +6,10 @@ import base64
 import json
 import secrets
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import parse_qs, unquote
 
 from mutant_backend import (
+    PEOPLE,
     UNUSUAL,
     Backend,
     Claims,
@@ -134,3 +135,130 @@ class SignedCookie(Backend):
         who = json.loads(base64.urlsafe_b64decode(f"{segments.partition('.')[2]}===")).get("who")
         request.headers["cookie"] = f"sid={dict(zip(self.sessions.values(), self.sessions, strict=True))[who]}"
         return super().person(request, body)
+
+
+class OwnLogin(Backend):
+    """Has a page to log in, at `/login`, with a form as each kind of site has it."""
+
+    options = {"login": "form", "login_b": "form_b"}
+    form = '<form method="post"><input name="user"><input type="password" name="password"></form>'
+
+    def login(self, request: Request) -> Answer:
+        """Show the form, or start a session."""
+        return self.entered(request) if request.method == "POST" else self.shown(request)
+
+    def shown(self, request: Request) -> Answer:
+        """Return the page."""
+        return Answer(200, [("Content-Type", "text/html")], self.form.encode())
+
+    def fields(self, request: Request) -> Claims:
+        """Return what was filled in."""
+        return {name: values[0] for name, values in parse_qs(request.body.decode()).items()}
+
+    def entered(self, request: Request) -> Answer:
+        """Start a session for whoever knows the password; show the form to everybody else."""
+        sent = self.fields(request)
+        if sent.get("user") not in PEOPLE or sent.get("password") != "hunter-2":
+            return self.shown(request)
+        return Answer(303, [("Location", "/"), ("Set-Cookie", self.set_cookie(self.begun(sent["user"])))])
+
+    def begun(self, user: str) -> str:
+        """Return a new session of somebody."""
+        session = f"s-{len(self.sessions):02}-{user}-5d1f0c"
+        self.sessions[session] = user
+        return session
+
+
+@unusual("LoginKeepsCookie")
+class LoginKeepsCookie(OwnLogin):
+    """Gives everybody a session, and remembers in it who has logged in, as PHP and express-session do."""
+
+    def shown(self, request: Request) -> Answer:
+        page = super().shown(request)
+        fresh = f"s-visitor-{secrets.token_hex(8)}"
+        return page if "sid" in request.cookies else page.add("Set-Cookie", self.set_cookie(fresh))
+
+    def entered(self, request: Request) -> Answer:
+        self.sessions[request.cookies.get("sid", "")] = self.fields(request)["user"]
+        return Answer(303, [("Location", "/")])
+
+
+@unusual("LoginActionElsewhere")
+class LoginActionElsewhere(OwnLogin):
+    """Sends its form to another address, and has a search before it."""
+
+    form = f'<form action="/search"><input name="q"></form>{OwnLogin.form.replace("<form", "<form action=me")}'
+
+    def me(self, request: Request) -> Answer:
+        return self.entered(request) if request.method == "POST" else super().me(request)
+
+    def login(self, request: Request) -> Answer:
+        return self.missing(request) if request.method == "POST" else self.shown(request)
+
+
+@unusual("LoginBehindSlash")
+class LoginBehindSlash(OwnLogin):
+    """Sends those who come to `/login` on to `/login/`."""
+
+    async def handle(self, request: Request) -> Answer:
+        if request.path == "/login/":
+            return self.dated(self.login(request))
+        return await super().handle(request)
+
+    def login(self, request: Request) -> Answer:
+        if request.path == "/login":
+            return Answer(301, [("Location", f"/{type(self).__name__}/login/")])
+        return super().login(request)
+
+
+@unusual("LoginByJson")
+class LoginByJson(OwnLogin):
+    """Takes JSON, and shows nothing."""
+
+    def shown(self, request: Request) -> Answer:
+        return self.json(405 if request.method == "GET" else 401, {"error": "no"})
+
+    def fields(self, request: Request) -> Claims:
+        return json.loads(request.body) if request.headers.get("content-type") == "application/json" else {}
+
+
+@unusual("LoginOfScript")
+class LoginOfScript(LoginByJson):
+    """Has a page whose form a script sends, as JSON, with a token from a meta element."""
+
+    def shown(self, request: Request) -> Answer:
+        if request.method != "GET":
+            return self.json(422, {"error": "no"})
+        page = f'<meta name="csrf-token" content="c-77">{OwnLogin.form}'
+        return Answer(200, [("Content-Type", "text/html")], page.encode())
+
+    def fields(self, request: Request) -> Claims:
+        return super().fields(request) if request.headers.get("x-csrf-token") == "c-77" else {}
+
+
+@unusual("CallWithMeta")
+class CallWithMeta(OwnLogin):
+    """Wants a token from the page with every call."""
+
+    options = {**OwnLogin.options, "headers": (("X-CSRF-Token", "{meta:csrf-token}"),)}
+    form = f'<meta name="csrf-token" content="c-78">{OwnLogin.form}'
+
+    async def endpoint(self, request: Request) -> Answer:
+        if request.headers.get("x-csrf-token") != "c-78" and request.cookies:
+            return self.refusal(419, "CSRF token mismatch")
+        return await super().endpoint(request)
+
+
+@unusual("CallWithXsrfCookie")
+class CallWithXsrfCookie(OwnLogin):
+    """Sets a token in an encoded cookie, and wants it decoded in a header, as Laravel does."""
+
+    options = {**OwnLogin.options, "headers": (("X-XSRF-TOKEN", "{cookie:XSRF-TOKEN}"),)}
+
+    def entered(self, request: Request) -> Answer:
+        return super().entered(request).add("Set-Cookie", "XSRF-TOKEN=c%2B79%3D%3D; Path=/; SameSite=Lax")
+
+    async def endpoint(self, request: Request) -> Answer:
+        if request.headers.get("x-xsrf-token") != "c+79==" and request.cookies:
+            return self.refusal(419, "CSRF token mismatch")
+        return await super().endpoint(request)

@@ -11,6 +11,7 @@ from typing import Final, TypedDict, Unpack
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
 from chatkey_e2e.gettoken import reading
+from chatkey_e2e.gettoken.calls.forms import Forms
 from chatkey_e2e.gettoken.calls.sessions import Session
 from chatkey_e2e.gettoken.evidence.masks import Masks
 from chatkey_e2e.gettoken.evidence.shown import evidence
@@ -21,6 +22,7 @@ from chatkey_e2e.gettoken.wire.http import Wire
 from chatkey_e2e.gettoken.words import duration, plural
 
 JSON: Final = "application/json"
+FORM_TYPE: Final = (("Content-Type", "application/x-www-form-urlencoded"),)
 MOST_HOPS: Final = 3
 TOO_MANY: Final = 429
 SERVER_FAILS: Final = 500
@@ -175,19 +177,29 @@ class Caller:
         return self._limit
 
     def fetch(
-        self, label: str, url: str, session: Session | None, *, method: str = "GET", body: bytes = b""
+        self,
+        label: str,
+        url: str,
+        session: Session | None,
+        *,
+        method: str = "GET",
+        body: bytes = b"",
+        headers: Sequence[Header] = FORM_TYPE,
     ) -> Exchange:
-        """Send a plain request to another address of the site; a session's headers go to the site's hosts only."""
+        """Send a plain request to another address of the site; a session's headers go to the site's hosts only.
+
+        `headers` are for POST.
+        """
         known = {urlsplit(self.target.url).hostname, urlsplit(self.target.page).hostname}
         ours = urlsplit(url).hostname in known
-        headers = [*self._plain_headers(), *(session.headers if session and ours else ())]
+        sent = [*self._plain_headers(), *(session.headers if session and ours else ())]
         if method == "POST" and session and ours:
-            headers += [("Origin", self.target.page), ("Content-Type", "application/x-www-form-urlencoded")]
-            headers += self._added(session)
-        done = self.wire.send(Request(label, method, url, tuple(headers), body))
+            sent += [("Origin", self.target.page), *headers, *self._added(session)]
+        done = self.wire.send(Request(label, method, url, tuple(sent), body))
         self.log.append(done)
         if session is not None and ours and done.response is not None:
             session.learn(done.response, done.request.url)
+            session.read(Forms(done.text).metas)
             self.masks.add(*session.secrets)
         return done
 

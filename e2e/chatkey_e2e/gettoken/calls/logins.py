@@ -1,52 +1,109 @@
-"""Logs a person in by the site's own form."""
+"""Logs a person in as the site's own page does: by its form, or by JSON where there is none."""
 
 from __future__ import annotations
 
+import json
 import re
-from typing import Final
-from urllib.parse import urlencode
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+from urllib.parse import unquote, urlencode, urljoin
 
 from chatkey_e2e.gettoken.calls.caller import Caller
-from chatkey_e2e.gettoken.calls.sessions import HiddenInputs, Session
-from chatkey_e2e.gettoken.exchange import Exchange, origin
+from chatkey_e2e.gettoken.calls.forms import Forms
+from chatkey_e2e.gettoken.calls.sessions import Session
+from chatkey_e2e.gettoken.exchange import Exchange, Header, origin
 from chatkey_e2e.gettoken.target import Login
 
 MOST_HOPS: Final = 5
 NAMES_SOMEBODY: Final = re.compile(r"user|login|mail|name|account|phone", re.IGNORECASE)
 """Fields that say who it is; what stands in the others may be a password, however it was given."""
+LIKE_A_TOKEN: Final = re.compile(r"ey[A-Za-z0-9_-]+\.ey[A-Za-z0-9_-]+\.")
+FORM: Final = "application/x-www-form-urlencoded"
+JSON: Final = "application/json"
+OTHER_FORM: Final = frozenset({400, 405, 406, 415, 422})
+"""Statuses that say: not like this."""
 
 
 class LoginError(Exception):
-    """The form did not log anybody in; `about` is the answer that shows it."""
+    """Nobody was logged in; `about` is the answer that shows it."""
 
     def __init__(self, message: str, about: Exchange) -> None:
         super().__init__(message)
         self.about = about
 
 
+class _Way(NamedTuple):
+    """One way to send the fields."""
+
+    url: str
+    content_type: str
+    body: bytes
+
+
 def log_in(caller: Caller, session: Session, login: Login) -> None:
-    """Open the form, fill it in with its hidden inputs, and send it. Raises `LoginError`."""
+    """Open the login page, and send the fields as it would. Raises `LoginError`.
+
+    Whether that worked is seen from a token call: a cookie may have been there before, or be set in vain.
+    """
     caller.masks.add(*login.passwords)
     caller.masks.add(*(urlencode([pair]) for pair in login.fields if not NAMES_SOMEBODY.search(pair[0])))
-    page = caller.fetch(f"{session.name}: the form", login.url, session)
-    fields = {**_hidden(page), **dict(login.fields)}
+    page = _followed(caller, session, caller.fetch(f"{session.name}: the form", login.url, session))
+    troubles: list[LoginError] = []
+    for way in _ways(page, login):
+        trouble = _tried(caller, session, way, _csrf(page, session))
+        if trouble is None:
+            return
+        troubles.append(trouble)
+        if trouble.about.status not in OTHER_FORM:
+            break
+    raise troubles[0]
+
+
+def _ways(page: Exchange, login: Login) -> Iterator[_Way]:
+    """Yield the ways to try: as the form says; without a form as JSON; then the other."""
+    form = Forms(page.text).wanted(login.fields) if page.succeeded else None
+    plain = json.dumps(dict(login.fields)).encode()
+    if form is None:
+        yield _Way(login.url, JSON, plain)
+        yield _Way(login.url, FORM, urlencode(login.fields).encode())
+        return
+    action = urljoin(page.request.url, form.action)
+    yield _Way(action, FORM, urlencode(form.filled(login.fields)).encode())
+    yield _Way(action, JSON, plain)
+
+
+def _tried(caller: Caller, session: Session, way: _Way, headers: tuple[Header, ...]) -> LoginError | None:
+    """Send the fields in one way, and return what is wrong with what came of it, or nothing."""
     before = dict(session.cookies)
     label = f"{session.name}: the form, filled in"
-    done = caller.fetch(label, login.url, session, method="POST", body=urlencode(fields).encode())
-    sent = done
+    how = (("Content-Type", way.content_type), *headers)
+    sent = caller.fetch(label, way.url, session, method="POST", body=way.body, headers=how)
+    if not sent.status or sent.status >= 400:
+        return LoginError(f"the login form answered {sent.status or sent.broken}", sent)
+    landed = _followed(caller, session, sent)
+    answer = caller.ask(f"{session.name}: a call, to see whether it worked", session)
+    if answer.minted or LIKE_A_TOKEN.search(answer.text):
+        return None
+    if any(form.has_password for form in Forms(landed.text).found):
+        return LoginError("the login form comes again: a field or the password is wrong", sent)
+    if session.cookies == before:
+        return LoginError("the login form set no cookie, and the endpoint knows nobody", sent)
+    return None  # what the endpoint makes of it is another question
+
+
+def _followed(caller: Caller, session: Session, done: Exchange) -> Exchange:
+    """Return where redirects on the same origin lead."""
+    here = origin(done.request.url)
     for _ in range(MOST_HOPS):
-        if not done.redirected or origin(done.location) != origin(login.url):
+        if not done.redirected or origin(done.location) != here:
             break
         done = caller.fetch(f"{session.name}: where it leads", done.location, session)
-    if not sent.status or sent.status >= 400:
-        raise LoginError(f"the login form answered {sent.status or sent.broken}", sent)
-    if session.cookies == before:
-        raise LoginError("the login form set no cookie", sent)
+    return done
 
 
-def _hidden(page: Exchange) -> dict[str, str]:
-    if not page.succeeded or "<input" not in page.text.lower():
-        return {}
-    inputs = HiddenInputs()
-    inputs.feed(page.text)
-    return inputs.found
+def _csrf(page: Exchange, session: Session) -> tuple[Header, ...]:
+    """Return the headers that a page's scripts send against forgery: from a meta element, and from a cookie."""
+    meta = Forms(page.text).csrf if page.succeeded else ""
+    cookie = unquote(session.cookies.get("XSRF-TOKEN", ""))
+    named = (("X-CSRF-Token", meta), ("X-XSRF-TOKEN", cookie))
+    return tuple((name, value) for name, value in named if value)

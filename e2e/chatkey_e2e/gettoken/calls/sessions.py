@@ -6,13 +6,12 @@ import re
 import secrets
 import string
 from collections.abc import Callable, Iterable, Mapping
-from html.parser import HTMLParser
 from typing import Final
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from chatkey_e2e.gettoken.exchange import Header, Response
 
-COOKIE_IN_HEADER: Final = re.compile(r"\{cookie:([^}]+)\}")
+IN_HEADER: Final = re.compile(r"\{(cookie|meta):([^}]+)\}")
 ALPHABET: Final = string.ascii_letters + string.digits
 GUESSLESS: Final = 24
 SHORTEST_SESSION: Final = 8
@@ -33,6 +32,7 @@ class Session:
         given = tuple(headers)
         self._headers = tuple(header for header in given if header[0].lower() != "cookie")
         self.cookies: dict[str, str] = {}
+        self._metas: dict[str, str] = {}
         for header, value in given:
             if header.lower() == "cookie":
                 self.cookies |= _cookies(value)
@@ -106,23 +106,16 @@ class Session:
         return made
 
     def filled(self, value: str) -> str:
-        """Return a header's value with `{cookie:NAME}` replaced by that cookie."""
-        return COOKIE_IN_HEADER.sub(lambda found: self.cookies.get(found[1], ""), value)
+        """Return a header's value with cookies (decoded as axios does) and meta elements in the place of braces."""
+        return IN_HEADER.sub(lambda found: self._held(found[1], found[2]), value)
 
+    def _held(self, kind: str, name: str) -> str:
+        return unquote(self.cookies.get(name, "")) if kind == "cookie" else self._metas.get(name, "")
 
-class HiddenInputs(HTMLParser):
-    """Collects the hidden inputs of a page's forms, such as a CSRF token."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.found: dict[str, str] = {}
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note a hidden input; of several with one name the first counts."""
-        given = dict(attrs)
-        name = given.get("name")
-        if tag == "input" and (given.get("type") or "").lower() == "hidden" and name:
-            self.found.setdefault(name, given.get("value") or "")
+    def read(self, metas: Mapping[str, str]) -> None:
+        """Take over what the meta elements of a page say: the newest page counts."""
+        if self._learns:
+            self._metas |= metas
 
 
 def _cookies(line: str) -> dict[str, str]:

@@ -19,6 +19,7 @@ ABROAD: Final = (("Origin", FOREIGN), ("Referer", f"{FOREIGN}/"), ("Sec-Fetch-Si
 APART: Final = 2.0
 """Seconds between two calls whose times are compared: `exp` counts whole seconds."""
 PARALLEL: Final = 24
+IN_A_PAGE: Final = "{meta:"
 
 
 class Watcher(Protocol):
@@ -196,4 +197,6 @@ class Calls(Caller):
         self.masks.add(*session.secrets)
         if login.url:
             logins.log_in(self, session, login)
+        elif self.target.page_url and any(IN_A_PAGE in value for _, value in self.target.headers):
+            self.fetch(f"{name}: the page, for what a header holds", self.target.page_url, session)
         return session

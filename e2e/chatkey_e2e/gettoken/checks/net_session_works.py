@@ -14,7 +14,7 @@ from chatkey_e2e.gettoken.run import Run
     group=PRECONDITIONS,
     severity=Severity.MUST,
     sent="the login form (--login-url), and GET --whoami, as the login that was passed",
-    passes="the form sets a cookie, and --whoami answers 200",
+    passes="a call after the form shows that somebody is logged in, and --whoami answers 200",
     hint="The session you passed is not logged in: log in again in a browser, copy the cookie, pass it with --login.",
     mistakes=(
         "the session has ended, or its cookie was copied in part",
@@ -34,7 +34,7 @@ def session_works(run: Run) -> Finding:
         return failed(f"Logging in fails: {error}.", error.about, hint=hint)
     if target.whoami is None:
         if target.login and target.login.url:
-            return passed("the login form set a cookie")
+            return passed("the login form logs in")
         raise Skipped("whether the session is logged in shows elsewhere on your site", "--whoami URL")
     for session in sessions:
         answer = calls.fetch(f"who {session.name} is", target.whoami, session)

@@ -93,7 +93,9 @@ class Given:
         "Header that carries a session, such as 'Cookie: sid=…'; @FILE reads it from a file. Repeatable.",
     )
     login_b: tuple[str, ...] = many(Kind.HEADER, "The same for a second person. Repeatable.")
-    login_url: str | None = one(Kind.URL, "Login form to fill in instead; its hidden inputs are sent along.")
+    login_url: str | None = one(
+        Kind.URL, "Login form to fill in instead, its hidden inputs sent along; or an address that takes JSON."
+    )
     login_field: tuple[str, ...] = many(Kind.FIELD, "Field of it. Repeatable.")
     login_field_env: tuple[str, ...] = many(
         Kind.VARIABLE, "Field whose value is in an environment variable, such as a password. Repeatable."
@@ -102,7 +104,8 @@ class Given:
     login_field_env_b: tuple[str, ...] = many(Kind.VARIABLE, "The second person's. Repeatable.")
     header: tuple[str, ...] = many(
         Kind.HEADER,
-        "Sent with every call, such as 'X-CSRFToken: {cookie:csrftoken}'; @FILE reads it. Repeatable.",
+        "Sent with every call, such as 'X-CSRFToken: {cookie:csrftoken}', or {meta:csrf-token}; @FILE reads it. "
+        "Repeatable.",
     )
     page_origin: str | None = one(Kind.ORIGIN, "Origin of the page.  [default: the endpoint's]")
     page_url: str | None = one(Kind.URL, "A page of yours, searched for the secret; --browser uses it.")

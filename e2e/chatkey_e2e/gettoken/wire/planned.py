@@ -67,6 +67,8 @@ class PlanWire:
         if request.url == target.logout_url:
             self._open.discard(self._session(request))
         for person, login in self._logins():
+            if login.url == request.url and request.method == "GET":
+                return Response(200, (("Content-Type", "text/html"),), b'<form><input type="password"></form>')
             if login.url == request.url and request.method == "POST" and _filled(request, login):
                 session = f"{person}{len(self.sent)}"
                 self._open.add(session)
