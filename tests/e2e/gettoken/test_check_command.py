@@ -137,10 +137,10 @@ def test_warnings_end_with_6_if_they_count(invoke: Run, endpoints: Server, clock
     assert [invoke(url, *GIVEN).exit_code, invoke(url, *GIVEN, "--strict").exit_code] == [0, 6]
 
 
-def test_rate_limits_in_the_way_end_with_8_and_are_named(invoke: Run, endpoints: Server, clock: Clock) -> None:
+def test_rate_limits_in_the_way_end_with_9_and_are_named(invoke: Run, endpoints: Server, clock: Clock) -> None:
     result = invoke(served(endpoints, clock, UNUSUAL["LimitsForAnHour"]), *GIVEN)
 
-    assert result.exit_code == 8
+    assert result.exit_code == 9
     assert result.output.startswith("○ Not to be called clean: ")
     assert "the endpoint limits calls: 429 after 10 calls, come again in 60 minutes; raise its" in result.output
 
