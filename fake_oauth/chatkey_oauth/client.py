@@ -21,7 +21,7 @@ from chatkey_oauth.engine.flows import COOKIE as FLOW_COOKIE
 from chatkey_oauth.engine.flows import Flow, Leg, Step, Verdict
 from chatkey_oauth.engine.people import Person
 from chatkey_oauth.faults.rules import FaultInfo, Order, Rule, Scope
-from chatkey_oauth.lab.wire import AutoApproval, Data, Keys, Overview, Requests, SwitchShown, Time
+from chatkey_oauth.lab.lab_wire import AutoApproval, Data, Keys, Overview, Requests, SwitchShown, Time
 from chatkey_oauth.request_log import Entry, Wanted
 from chatkey_oauth.timeline import timeline_text
 

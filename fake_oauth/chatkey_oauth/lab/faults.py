@@ -8,8 +8,8 @@ from litestar import delete, get, post
 from litestar.params import FromPath, JSONBody
 
 from chatkey_oauth.faults.rules import FaultError, Order, Rule
+from chatkey_oauth.lab.lab_wire import Data
 from chatkey_oauth.lab.refusals import LabRefused
-from chatkey_oauth.lab.wire import Data
 
 if TYPE_CHECKING:
     from litestar.handlers import HTTPRouteHandler

@@ -11,9 +11,9 @@ from litestar.params import FromPath, FromQuery, QueryParameter
 from chatkey_oauth.engine.flows import Flow
 from chatkey_oauth.faults.rules import Scope
 from chatkey_oauth.lab import pages
+from chatkey_oauth.lab.clients_and_people import check_filter
+from chatkey_oauth.lab.lab_wire import Data
 from chatkey_oauth.lab.refusals import LabRefused
-from chatkey_oauth.lab.registry import check_filter
-from chatkey_oauth.lab.wire import Data
 from chatkey_oauth.request_log import stand_in
 
 if TYPE_CHECKING:

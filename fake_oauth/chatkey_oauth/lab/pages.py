@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from chatkey_oauth.engine.flows import Flow, Step, Verdict
     from chatkey_oauth.faults.rules import FaultInfo, Rule
-    from chatkey_oauth.lab.wire import Overview, SwitchShown
+    from chatkey_oauth.lab.lab_wire import Overview, SwitchShown
 
 NEWEST: Final = 20
 """How many flows the lab's page lists."""

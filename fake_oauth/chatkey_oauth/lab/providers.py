@@ -9,9 +9,9 @@ from litestar.params import FromPath, JSONBody
 
 from chatkey_oauth.engine.flows import Leg
 from chatkey_oauth.engine.switches import SwitchError
+from chatkey_oauth.lab.clients_and_people import check_provider
+from chatkey_oauth.lab.lab_wire import AutoApproval, Data, Keys, SwitchSet, SwitchShown
 from chatkey_oauth.lab.refusals import LabRefused
-from chatkey_oauth.lab.registry import check_provider
-from chatkey_oauth.lab.wire import AutoApproval, Data, Keys, SwitchSet, SwitchShown
 
 if TYPE_CHECKING:
     from litestar.handlers import HTTPRouteHandler

@@ -8,8 +8,8 @@ from litestar import get
 from litestar.params import FromQuery, QueryParameter
 
 from chatkey_oauth.engine.flows import Leg
-from chatkey_oauth.lab.registry import check_filter
-from chatkey_oauth.lab.wire import Data, Requests
+from chatkey_oauth.lab.clients_and_people import check_filter
+from chatkey_oauth.lab.lab_wire import Data, Requests
 from chatkey_oauth.request_log import Wanted
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from litestar import Request, Response, get, post
 from litestar.params import JSONBody
 
 from chatkey_oauth.lab import pages
-from chatkey_oauth.lab.registry import without_secret
-from chatkey_oauth.lab.wire import Advance, Data, Overview, Place, SwitchShown, Time
+from chatkey_oauth.lab.clients_and_people import without_secret
+from chatkey_oauth.lab.lab_wire import Advance, Data, Overview, Place, SwitchShown, Time
 from chatkey_oauth.providers import NAMES
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from litestar.params import FromPath, JSONBody
 
 from chatkey_oauth.engine.clients import Client, ClientError
 from chatkey_oauth.engine.people import Person
+from chatkey_oauth.lab.lab_wire import Data
 from chatkey_oauth.lab.refusals import LabRefused
-from chatkey_oauth.lab.wire import Data
 from chatkey_oauth.providers import NAMES, load
 
 if TYPE_CHECKING:
