@@ -142,11 +142,11 @@ def test_an_error_has_four_members_in_amazons_order(  # noqa: PLR0917 - pytest n
     assert UUID.fullmatch(body["request_id"])
 
 
-def test_a_json_body_is_malformed(amazon: Visitor, content: Content) -> None:
+def test_a_json_body_without_a_client_is_refused_as_a_form_would_be(amazon: Visitor, content: Content) -> None:
     answer = amazon.post(amazon.site.token, b'{"grant_type":"authorization_code"}', content_type="application/json")
 
-    assert (answer.status, content(answer)["error"]) == (400, "invalid_request")
-    assert content(answer)["error_description"] == "Malformed request"
+    assert (answer.status, content(answer)["error"]) == (401, "invalid_client")
+    assert content(answer)["error_description"] == "Client authentication failed"
 
 
 def test_a_code_lives_five_minutes(amazon: Visitor, content: Content, clock: Clock) -> None:

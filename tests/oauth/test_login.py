@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 
 from chatkey_oauth.engine.pkce import s256
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     Parameters = Callable[[Answer], dict[str, str]]
     Content = Callable[[Answer], Any]
 
+CALLBACK = "https://chat.example/callback"
 VERIFIER = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
 EVERY = pytest.mark.parametrize("name", NAMES)
 WITH_PROFILE = pytest.mark.parametrize("name", [name for name in NAMES if name != "apple"])
@@ -357,3 +359,42 @@ def test_whatever_is_sent_to_the_token_endpoint_is_refused_in_its_own_words(
 
     assert answer.status in {200, 400, 401}
     assert "error" in content(answer)
+
+
+JSON_TAKEN = ("google", "github", "gitlab", "x", "amazon")
+
+
+@pytest.mark.parametrize("name", JSON_TAKEN)
+def test_a_token_request_may_come_as_json(visit: Visit, content: Content, name: str) -> None:
+    visitor = visit(name)
+    form = visitor.prove(
+        {
+            "grant_type": "authorization_code",
+            "code": visitor.callback()["code"],
+            "redirect_uri": CALLBACK,
+            "client_id": "ours",
+            "client_secret": "ours-secret",
+            "code_verifier": VERIFIER,
+        }
+    )
+    headers = {"authorization": form.pop("authorization")} if "authorization" in form else {}
+
+    answer = visitor.post(
+        visitor.site.token,
+        msgspec.json.encode(form),
+        content_type="application/json;charset=utf-8",
+        accept="application/json",
+        **headers,
+    )
+
+    assert content(answer)["access_token"]
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in JSON_TAKEN])
+def test_where_a_token_request_has_to_be_a_form_json_is_refused(visit: Visit, content: Content, name: str) -> None:
+    visitor = visit(name)
+
+    answer = visitor.redeem(visitor.callback()["code"], content_type="application/json")
+
+    assert "access_token" not in content(answer)
+    assert content(answer)["error"]

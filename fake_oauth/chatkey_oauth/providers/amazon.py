@@ -1,4 +1,8 @@
-"""Amazon (Login with Amazon): tokens with a bar, three ways to present them, errors in an order of their own."""
+"""Amazon (Login with Amazon): tokens with a bar, three ways to present them, errors in an order of their own.
+
+The token endpoint takes JSON too, as Amazon's own Selling Partner clients send it:
+github.com/amzn/selling-partner-api-models `clients/sellingpartner-api-aa-java`.
+"""
 
 from __future__ import annotations
 
@@ -57,6 +61,7 @@ class Imitated(Provider):
     strict_scopes = True
     challenge_methods = ("S256", "plain")
     error_heading = "We're sorry!"
+    json_bodies = True
     query_tokens = True
     rotates = False
     code_life = 300
@@ -66,7 +71,6 @@ class Imitated(Provider):
         Reason.PARAMETER_MISSING: Words(
             400, "invalid_request", "The request is missing a required parameter : {member}"
         ),
-        Reason.CONTENT_TYPE: Words(400, "invalid_request", "Malformed request"),
         Reason.GRANT_TYPE: Words(
             400,
             "unsupported_grant_type",
@@ -128,7 +132,7 @@ class Imitated(Provider):
 
     def token_refusal(self, call: Call, refusal: TokenRefused) -> Answer:
         """Answer with four members, `error` the third of them."""
-        words = self.words[refusal.reason]
+        words = self.words_for(refusal.reason)
         description = (words.description or "").replace("{member}", refusal.member)
         body = {
             "error_index": f"A{self.alphanumeric(22)}",

@@ -169,7 +169,7 @@ class Imitated(Provider):
 
     def token_refusal(self, call: Call, refusal: TokenRefused) -> Answer:
         """Answer with an error object instead of OAuth's two members."""
-        words = self.words[refusal.reason]
+        words = self.words_for(refusal.reason)
         code, _, subcode = words.error.partition("/")
         message = (words.description or "").replace("{member}", refusal.member)
         if subcode in UNSURE and not self.on("subcodes"):

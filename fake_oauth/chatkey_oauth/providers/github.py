@@ -212,7 +212,7 @@ class Imitated(Provider):
 
     def token_refusal(self, call: Call, refusal: TokenRefused) -> Answer:
         """Answer with status 200, and a link to the documentation."""
-        words = self.words[refusal.reason]
+        words = self.words_for(refusal.reason)
         body = {
             "error": words.error,
             "error_description": words.description or "",

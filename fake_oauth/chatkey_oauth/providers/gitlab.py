@@ -162,7 +162,7 @@ class Imitated(Provider):
 
     def token_refusal(self, call: Call, refusal: TokenRefused) -> Answer:
         """Put what the body says into `WWW-Authenticate` as well."""
-        words = self.words[refusal.reason]
+        words = self.words_for(refusal.reason)
         description = (words.description or "").replace("{member}", refusal.member)
         challenge = f'Bearer realm="Doorkeeper", error="{words.error}", error_description="{description}"'
         body = {"error": words.error, "error_description": description}

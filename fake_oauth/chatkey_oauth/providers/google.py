@@ -1,4 +1,7 @@
-"""Google: OpenID Connect with two spellings of everything, refresh tokens on the first consent only."""
+"""Google: OpenID Connect with two spellings of everything, refresh tokens on the first consent only.
+
+That the token endpoint takes JSON: clients built on axios send it, github.com/axios/axios `lib/defaults/index.js`.
+"""
 
 from __future__ import annotations
 
@@ -51,6 +54,7 @@ class Imitated(Provider):
     scopes = WORDS | {url: WORDS[name] for url, name in SCOPE_NAMES.items()}
     challenge_methods = ("S256", "plain")
     response_modes = ("query", "fragment", "form_post")
+    json_bodies = True
     query_tokens = True
     rotates = False
     access_life = 3599
@@ -63,7 +67,6 @@ class Imitated(Provider):
         Reason.CODE_MALFORMED: Words(400, "invalid_grant", "Malformed auth code."),
         Reason.REDIRECT_URI: Words(400, "redirect_uri_mismatch", "Bad Request"),
         Reason.REFRESH_TOKEN: Words(400, "invalid_grant", "Token has been expired or revoked."),
-        Reason.CONTENT_TYPE: Words(400, "invalid_request", "Bad Request"),
         Reason.PARAMETER_MISSING: Words(400, "invalid_request", "Missing required parameter: {member}"),
         Reason.GRANT_TYPE: Words(400, "unsupported_grant_type", "Invalid grant_type"),
     }

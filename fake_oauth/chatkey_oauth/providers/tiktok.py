@@ -169,7 +169,7 @@ class Imitated(Provider):
 
     def token_refusal(self, call: Call, refusal: TokenRefused) -> Answer:
         """Answer with three members, and with 200 unless 400 is switched on."""
-        words = self.words[refusal.reason]
+        words = self.words_for(refusal.reason)
         body = {"error": words.error, "error_description": words.description or "", "log_id": self.log_id()}
         return self.token_answer(call, body, 400 if self.on("token-errors-400") else words.status)
 

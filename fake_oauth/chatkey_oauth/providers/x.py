@@ -1,4 +1,7 @@
-"""X, formerly Twitter: PKCE and state compulsory, codes of thirty seconds, its own words for every refusal."""
+"""X, formerly Twitter: PKCE and state compulsory, codes of thirty seconds, its own words for every refusal.
+
+That the token endpoint takes JSON: github.com/PLhery/node-twitter-api-v2 posts it so.
+"""
 
 from __future__ import annotations
 
@@ -74,6 +77,7 @@ class Imitated(Provider):
     error_heading = "Something went wrong"
     error_lead = "You weren't able to give access to the App. "
     body_auth = False
+    json_bodies = True
     code_life = 30
     access_life = 7200
     words = {
@@ -88,7 +92,6 @@ class Imitated(Provider):
         Reason.REFRESH_TOKEN: Words(400, "invalid_request", "Value passed for the token was invalid."),
         Reason.CLIENT_SECRET: Words(401, "unauthorized_client", "Missing valid authorization header"),
         Reason.CLIENT_UNKNOWN: Words(401, "invalid_client"),
-        Reason.CONTENT_TYPE: Words(400, "invalid_request", "The request must be form-encoded."),
         Reason.GRANT_TYPE: Words(
             400,
             "invalid_request",

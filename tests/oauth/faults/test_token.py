@@ -54,6 +54,19 @@ def test_a_good_code_is_refused_in_the_providers_words_and_stays_good(
     assert rule.hits == 1
 
 
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("why", Reason)
+def test_every_reason_can_be_put_in_every_providers_words(
+    visit: Visit, arm: Arm, content: Content, name: str, why: Reason
+) -> None:
+    visitor = visit(name)
+    arm("token-refused", why=why)
+
+    refused = visitor.redeem(code_of(visitor))
+
+    assert content(refused)["error"]
+
+
 def code_of(visitor: Visitor) -> str:
     """The code of an approved request."""
     asked = visitor.decide(state=STATE)

@@ -38,7 +38,7 @@ class TokenDialect(Common):
     refresh_life: ClassVar[int | None] = None
     code_shape: ClassVar[re.Pattern[str]] = re.compile(r".+", re.DOTALL)
     words: ClassVar[Mapping[Reason, Words]]
-    """How each refusal is put."""
+    """How each refusal is put that this provider has words for."""
 
     def lives(self) -> Lives:
         """How long what is issued now will live."""
@@ -78,9 +78,13 @@ class TokenDialect(Common):
         del call
         return json_answer(body, status, NO_STORE)
 
+    def words_for(self, reason: Reason) -> Words:
+        """How a refusal is put; what this provider never refuses for, such as JSON, in the words for a bad code."""
+        return self.words.get(reason) or self.words[Reason.CODE_UNKNOWN]
+
     def token_refusal(self, call: Call, refusal: TokenRefused) -> Answer:
         """A refusal of the token endpoint in the provider's words."""
-        words = self.words[refusal.reason]
+        words = self.words_for(refusal.reason)
         body = {"error": words.error}
         if words.description is not None:
             body["error_description"] = words.description.replace("{member}", refusal.member)
