@@ -298,7 +298,7 @@ def test_an_address_that_was_hidden_stays_hidden_behind_the_relay_of_the_team(ap
 
     assert relayed.endswith("@privaterelay.appleid.com")
     assert claims["email"] == later["email"] == relayed != other
-    assert claims["is_private_email"] == later["is_private_email"] == "true"
+    assert claims["is_private_email"] is later["is_private_email"] is True
 
 
 def test_stop_using_makes_the_next_approval_the_first(apple: Visitor, content: Content) -> None:
@@ -354,7 +354,7 @@ def test_the_id_token_says_who_it_is_and_never_the_name(apple: Visitor, content:
         "nonce_supported": True,
         "at_hash": half_hash(token["access_token"]),
         "email": "rhea@example.com",
-        "email_verified": "true",
+        "email_verified": True,
         "auth_time": clock(),
     }
     assert jwt.get_unverified_header(token["id_token"]).keys() == {"alg", "kid"}

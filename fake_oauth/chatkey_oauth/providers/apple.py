@@ -1,4 +1,8 @@
-"""Apple: the callback is a form posted across sites, the secret a JWT, the name is told once and never again."""
+"""Apple: the callback is a form posted across sites, the secret a JWT, the name is told once and never again.
+
+That the flags of the id_token are booleans since February 2024: github.com/nicokaiser/passport-apple/pull/86,
+github.com/AzimoLabs/apple-sign-in-php-sdk/issues/39.
+"""
 
 from __future__ import annotations
 
@@ -86,7 +90,11 @@ class Imitated(Provider):
         Reason.GRANT_TYPE: Words(400, "unsupported_grant_type"),
     }
     switches = (
-        Switch("text-booleans", True, '`email_verified` and `is_private_email` are `"true"`, not `true`.'),
+        Switch(
+            "text-booleans",
+            False,
+            '`email_verified` and `is_private_email` are `"true"`, not `true`, as until February 2024.',
+        ),
         Switch("refresh-id-token", True, "A refreshed token comes with an id_token."),
         Switch("mismatch-text", True, "A code of another client is told apart from an expired one."),
         Switch("pkce", True, "A `code_challenge` is held to; Apple's documentation does not know of it."),
