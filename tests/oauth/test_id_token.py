@@ -95,6 +95,27 @@ def test_a_changed_id_token_does_not_verify(visit: Visit, content: Content, name
         jwt.decode(changed, jwt.PyJWKSet.from_dict(keys).keys[0], algorithms=["RS256"], audience="ours")
 
 
+@pytest.mark.parametrize("name", ["google", "gitlab", "discord"])
+def test_a_refreshed_id_token_has_no_nonce(visit: Visit, content: Content, name: str) -> None:
+    visitor = visit(name)
+    first = id_token(visitor, access_type="offline")
+
+    second = content(
+        visitor.redeem(
+            None,
+            grant_type="refresh_token",
+            refresh_token=first["refresh_token"],
+            redirect_uri=None,
+            code_verifier=None,
+        )
+    )
+
+    old, new = (jwt.decode(token["id_token"], options={"verify_signature": False}) for token in (first, second))
+    assert old["nonce"] == "n-1"
+    assert "nonce" not in new
+    assert new["sub"] == old["sub"]
+
+
 def test_no_nonce_is_invented(google: Visitor) -> None:
     claims = jwt.decode(google.login()["id_token"], options={"verify_signature": False})
 

@@ -58,7 +58,10 @@ class Code(msgspec.Struct):
 
 
 class Issued(msgspec.Struct):
-    """An access token, and the refresh token that came with it. `expires_at` None: it does not end."""
+    """An access token, and the refresh token that came with it. `expires_at` None: it does not end.
+
+    `refreshed` tells that it came for a refresh token, not for a code.
+    """
 
     grant: Grant
     access: str
@@ -66,6 +69,7 @@ class Issued(msgspec.Struct):
     issued_at: int
     expires_at: int | None
     revoked: bool = False
+    refreshed: bool = False
 
     @property
     def is_revoked(self) -> bool:

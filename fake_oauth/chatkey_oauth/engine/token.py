@@ -97,10 +97,10 @@ def by_refresh_token(provider: Dialect, client: Client, params: Mapping[str, str
         raise TokenRefused(Reason.REFRESH_TOKEN, "refresh_token")
     if (life := provider.lives().refresh) is not None and issued.issued_at + life <= provider.world.clock():
         raise TokenRefused(Reason.REFRESH_TOKEN, "refresh_token")
-    if not provider.rotates:
-        return issue(provider, issued.grant, None)
-    issued.revoked = True
-    return issue(provider, issued.grant, provider.new_refresh_token())
+    issued.revoked = provider.rotates
+    fresh = issue(provider, issued.grant, provider.new_refresh_token() if provider.rotates else None)
+    fresh.refreshed = True
+    return fresh
 
 
 def issue(provider: Dialect, grant: Grant, refresh: str | None) -> Issued:

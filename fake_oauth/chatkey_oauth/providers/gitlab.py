@@ -1,4 +1,8 @@
-"""GitLab: Doorkeeper's words, rotating refresh tokens, id_tokens that live two minutes."""
+"""GitLab: Doorkeeper's words, rotating refresh tokens, id_tokens that live two minutes.
+
+That a refreshed id_token has no nonce: github.com/doorkeeper-gem/doorkeeper-openid_connect
+`lib/doorkeeper/openid_connect/oauth/token_response.rb`.
+"""
 
 from __future__ import annotations
 
