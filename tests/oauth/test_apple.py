@@ -121,6 +121,7 @@ def test_several_keys_are_published_and_the_kid_says_which_signed(
 
     first, second = keys["keys"]
     assert first["kid"] != second["kid"]
+    assert all(len(key["kid"]) == 10 and key["kid"].isalnum() for key in (first, second))
     assert verified.header == {"alg": "RS256", "kid": first["kid"]}
     assert verified.claims["nonce"] == "n-1"
 

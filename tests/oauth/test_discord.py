@@ -278,3 +278,16 @@ def test_a_used_refresh_token_is_refused(discord: Visitor, content: Content) -> 
     answer = discord.redeem("", grant_type="refresh_token", refresh_token=old)
 
     assert (answer.status, content(answer)["error"]) == (400, "invalid_grant")
+
+
+@pytest.mark.parametrize("path", ["/api/users/@me", "/api/v10/oauth2/@me"])
+def test_an_answer_of_the_api_tells_the_rate_limit_of_its_route(discord: Visitor, clock: Clock, path: str) -> None:
+    token = discord.login()["access_token"]
+
+    headers = dict(discord.profile(token, path).headers)
+    refused = dict(discord.profile("no-token", path).headers)
+
+    assert (headers["x-ratelimit-limit"], headers["x-ratelimit-remaining"]) == ("5", "4")
+    assert float(headers["x-ratelimit-reset"]) == clock() + float(headers["x-ratelimit-reset-after"])
+    assert len(headers["x-ratelimit-bucket"]) == 32
+    assert "x-ratelimit-bucket" not in refused

@@ -336,10 +336,12 @@ def test_revoking_takes_the_whole_approval_back(tiktok: Visitor, content: Conten
 def test_a_user_is_nested_beside_an_error_that_is_ok(tiktok: Visitor, content: Content) -> None:
     token = tiktok.login()["access_token"]
 
-    body = content(tiktok.profile(token, fields="open_id,union_id,avatar_url,avatar_url_100,display_name"))
+    body = content(
+        tiktok.profile(token, fields="open_id,union_id,avatar_url,avatar_url_100,avatar_url_200,display_name")
+    )
 
     user, error = body["data"]["user"], body["error"]
-    assert list(user) == ["open_id", "union_id", "avatar_url", "avatar_url_100", "display_name"]
+    assert list(user) == ["open_id", "union_id", "avatar_url", "avatar_url_100", "avatar_url_200", "display_name"]
     assert (user["display_name"], user["avatar_url"]) == ("Rhea Quill", "https://id.localhost/tiktok/avatars/rhea.svg")
     assert (error["code"], error["message"]) == ("ok", "")
     assert LOG_ID.fullmatch(error["log_id"])

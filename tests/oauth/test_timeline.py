@@ -96,6 +96,7 @@ def test_a_login_with_everything_is_good_at_each_step(google: Visitor) -> None:
             "no state: login CSRF is possible, unless PKCE or a nonce is tied to this browser",
         ),
         ({"state": "abc"}, "state", "odd", "state of 3 characters: too short not to be guessed"),
+        ({"state": "a"}, "state", "odd", "state of 1 character: too short not to be guessed"),
         ({"state": STATE}, "state", "good", "state of 21 characters"),
         ({}, "nonce", "absent", "no nonce: the id_token of another login could be put in"),
         ({"nonce": NONCE}, "nonce", "good", "nonce of 18 characters"),
@@ -172,12 +173,12 @@ def test_a_secret_in_an_address_is_odd(facebook: Visitor) -> None:
     assert said(timeline(facebook)[-1], "client") == ("odd", "in the address: secrets in addresses end up in logs")
 
 
-def test_a_body_that_cannot_be_read_is_told(google: Visitor) -> None:
-    code = google.callback()["code"]
+def test_a_body_that_cannot_be_read_is_told(discord: Visitor) -> None:
+    code = discord.callback()["code"]
 
-    google.post(google.site.token, f'{{"code": "{code}"}}'.encode(), content_type="application/json")
+    discord.post(discord.site.token, f'{{"code": "{code}"}}'.encode(), content_type="application/json")
 
-    assert said(timeline(google)[-1], "client") == ("wrong", "unreadable: content-type")
+    assert said(timeline(discord)[-1], "client") == ("wrong", "unreadable: content-type")
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,11 @@ def make_key() -> RSAPrivateKey:
     return rsa.generate_private_key(public_exponent=65537, key_size=2048)
 
 
+def hexadecimal(digest: bytes) -> str:
+    """The `kid` as most write it: 40 hexadecimal digits."""
+    return digest.hex()[:40]
+
+
 class Draft(NamedTuple):
     """A JWT before it is signed, and what will sign it."""
 
@@ -34,17 +39,23 @@ class Draft(NamedTuple):
 
 
 class KeyRing:
-    """The signing keys of one provider, newest first. Only public halves leave it."""
+    """The signing keys of one provider, newest first. Only public halves leave it.
 
-    def __init__(self, make: Callable[[], RSAPrivateKey], first: int = 1) -> None:
+    `kid` writes the digest of a key as the provider's ids are written.
+    """
+
+    def __init__(
+        self, make: Callable[[], RSAPrivateKey], first: int = 1, kid: Callable[[bytes], str] = hexadecimal
+    ) -> None:
         self._make = make
         self._first = first
+        self._kid = kid
         self._keys: list[tuple[str, RSAPrivateKey]] = []
 
     def rotate(self) -> str:
         """Sign with a new key from now on, keep publishing the former ones, and return the new `kid`."""
         key = self._make()
-        kid = sha256(public_numbers(key)[1].encode()).hexdigest()[:40]
+        kid = self._kid(sha256(public_numbers(key)[1].encode()).digest())
         self._keys = [(kid, key), *self._keys][:KEYS]
         return kid
 

@@ -80,7 +80,7 @@ def of_state(state: str | None) -> Verdict:
 
 def of_chance(name: str, value: str) -> Verdict:
     """Whether a value is long enough for nobody to guess it. What it is made of cannot be told."""
-    words = f"{name} of {len(value)} characters"
+    words = f"{name} of {len(value)} character{'s' * (len(value) != 1)}"
     return good(words) if len(value) >= GUESSABLE else odd(f"{words}: too short not to be guessed")
 
 

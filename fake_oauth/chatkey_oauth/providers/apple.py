@@ -17,6 +17,7 @@ from chatkey_lab.hosts import is_loopback
 from chatkey_oauth.engine.call import Call
 from chatkey_oauth.engine.clients import check_redirect_uris
 from chatkey_oauth.engine.dialect import say
+from chatkey_oauth.engine.dialect.common import letters
 from chatkey_oauth.engine.flows import Leg
 from chatkey_oauth.engine.grants import Issued
 from chatkey_oauth.engine.http import NO_STORE, Answer, json_answer
@@ -288,6 +289,10 @@ class Imitated(Provider):
         return client.team_id if client else client_id
 
     # Formats
+
+    def kid(self, digest: bytes) -> str:
+        """Ten letters and digits."""
+        return letters(digest[:10])
 
     def new_code(self) -> str:
         """`c`, 32 hexadecimal digits, and letters and digits behind dots."""

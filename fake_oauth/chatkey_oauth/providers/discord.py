@@ -1,4 +1,7 @@
-"""Discord: snowflakes that only fit into strings, one revocation for a whole authorisation."""
+"""Discord: snowflakes that only fit into strings, one revocation for a whole authorisation.
+
+The headers of the rate limit: docs.discord.com/developers/topics/rate-limits.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from chatkey_oauth.engine.call import Call
 from chatkey_oauth.engine.dialect import say
 from chatkey_oauth.engine.flows import Leg
-from chatkey_oauth.engine.http import Answer, json_answer, text_answer
+from chatkey_oauth.engine.http import Answer, Headers, json_answer, text_answer
 from chatkey_oauth.engine.provider import Provider
 from chatkey_oauth.engine.refusals import CLIENT_REASONS, CODE_REASONS, BearerRefused, Reason, TokenRefused, Words
 from chatkey_oauth.engine.routing import Route
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
     from chatkey_oauth.engine.people import Person
     from chatkey_oauth.engine.requests import AuthorizationRequest
 
+BUCKET = 5
+"""How many requests of one person a route answers in a second. The fake tells it and does not hold anybody to it."""
 API_VERSION = re.compile(r"^/api/v\d+(?=/)")
 BAD_CODE = Words(400, "invalid_grant", 'Invalid "code" in request.')
 
@@ -148,7 +153,8 @@ class Imitated(Provider):
 
     def user(self, call: Call) -> Answer:
         """The endpoint of the user object, which needs the scope `identify`."""
-        return json_answer(self.profile(self.bearer(call, "identify").grant))
+        grant = self.bearer(call, "identify").grant
+        return json_answer(self.profile(grant), headers=self.rate_headers(call))
 
     def profile(self, grant: Grant) -> dict[str, Any]:
         """The user object; `email` and `verified` are there with the scope only."""
@@ -191,7 +197,18 @@ class Imitated(Provider):
                 "scopes": list(issued.grant.scopes),
                 "expires": datetime.fromtimestamp(issued.expires_at or 0, UTC).isoformat(),
             }
-            | user
+            | user,
+            headers=self.rate_headers(call),
+        )
+
+    def rate_headers(self, call: Call) -> Headers:
+        """What is left of the route's bucket, which is always full but for this request."""
+        return (
+            ("x-ratelimit-bucket", fingerprint(f"bucket {self.canonical(call.path)}")),
+            ("x-ratelimit-limit", str(BUCKET)),
+            ("x-ratelimit-remaining", str(BUCKET - 1)),
+            ("x-ratelimit-reset", f"{self.world.clock() + 1:.3f}"),
+            ("x-ratelimit-reset-after", "1.000"),
         )
 
     def claims(self, grant: Grant) -> dict[str, Any]:

@@ -40,7 +40,15 @@ if TYPE_CHECKING:
 MALFORMED: Final = Words(200, "invalid_request", "The request parameters are malformed.")
 LOOPBACK_PORT: Final = re.compile(r"^(https?://(?:localhost|127\.0\.0\.1)):\*(?=/|$)")
 FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
-    "user.info.basic": ("open_id", "union_id", "avatar_url", "avatar_url_100", "avatar_large_url", "display_name"),
+    "user.info.basic": (
+        "open_id",
+        "union_id",
+        "avatar_url",
+        "avatar_url_100",
+        "avatar_url_200",
+        "avatar_large_url",
+        "display_name",
+    ),
     "user.info.profile": ("username", "bio_description", "profile_deep_link", "is_verified"),
     "user.info.stats": ("follower_count", "following_count", "likes_count", "video_count"),
 }
@@ -202,6 +210,7 @@ class Imitated(Provider):
             "union_id": self.uuid(f"union {person.id}"),
             "avatar_url": picture,
             "avatar_url_100": picture,
+            "avatar_url_200": picture,
             "avatar_large_url": picture,
             "display_name": person.name or person.login,
             "username": person.login,

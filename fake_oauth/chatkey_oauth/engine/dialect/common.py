@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from urllib.parse import urlsplit
 
 from chatkey_oauth.engine.grants import Grants
-from chatkey_oauth.engine.signing import KeyRing
+from chatkey_oauth.engine.signing import KeyRing, hexadecimal
 from chatkey_oauth.engine.text import digits
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Common:
     def __init__(self, world: World, addresses: Addresses) -> None:
         self.world = world
         self.addresses = addresses
-        self.keys = KeyRing(world.make_key, self.first_keys)
+        self.keys = KeyRing(world.make_key, self.first_keys, self.kid)
         self.grants = Grants()
         self._defaults = {switch.name: switch.default for switch in self.switches}
 
@@ -50,6 +50,10 @@ class Common:
     def on(self, name: str) -> bool:
         """Whether a switch of `switches` is on."""
         return self.world.switches.is_on(f"{self.name}.{name}", self._defaults[name])
+
+    def kid(self, digest: bytes) -> str:
+        """The id of the signing key that has this digest."""
+        return hexadecimal(digest)
 
     @property
     def now(self) -> int:
@@ -63,7 +67,7 @@ class Common:
 
     def alphanumeric(self, length: int, alphabet: str = ALPHANUMERIC) -> str:
         """Random letters and digits."""
-        return self.world.random(length).translate(bytes_to(alphabet)).decode()
+        return letters(self.world.random(length), alphabet)
 
     def hexadecimal(self, length: int) -> str:
         """Random lower-case hexadecimal digits."""
@@ -72,6 +76,11 @@ class Common:
     def number(self, person: Person, length: int, *more: str) -> str:
         """A number of that many digits that is always the same for a person at this provider."""
         return digits(" ".join((self.name, person.id, *more)), length)
+
+
+def letters(raw: bytes, alphabet: str = ALPHANUMERIC) -> str:
+    """Each byte as a letter of an alphabet."""
+    return raw.translate(bytes_to(alphabet)).decode()
 
 
 @cache
