@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from chatkey_oauth.engine.call import Call
+from chatkey_oauth.engine.clients import Client
 
 if TYPE_CHECKING:
     from tests.oauth.conftest import Visitor
@@ -103,7 +104,8 @@ def test_a_fragment_answer_keeps_the_code_from_the_server(gitlab: Visitor) -> No
     ("changes", "status", "error", "description"),
     [
         ({"code": "0" * 64}, 400, "invalid_grant", BAD_GRANT),
-        ({"redirect_uri": None}, 400, "invalid_grant", BAD_GRANT),
+        ({"redirect_uri": None}, 400, "invalid_request", "Missing required parameter: redirect_uri."),
+        ({"redirect_uri": "https://chat.example/other"}, 400, "invalid_grant", BAD_GRANT),
         ({"code": None}, 400, "invalid_request", "Missing required parameter: code."),
         ({"grant_type": None}, 400, "invalid_request", "Missing required parameter: grant_type."),
         ({"grant_type": "password"}, 400, "unsupported_grant_type", BAD_TYPE),
@@ -141,17 +143,67 @@ def test_a_refresh_ends_the_pair_it_came_from(gitlab: Visitor, content: Content)
     assert (again.status, content(again)["error"]) == (400, "invalid_grant")
 
 
-def test_a_code_used_twice_takes_back_what_it_brought(gitlab: Visitor) -> None:
+@pytest.mark.parametrize("doorkeeper_6", [True, False])
+def test_a_code_used_twice_takes_back_what_it_brought_from_doorkeeper_6_on(
+    gitlab: Visitor, content: Content, *, doorkeeper_6: bool
+) -> None:
+    gitlab.fake.world.switches.set("gitlab.reuse-revokes", on=doorkeeper_6)
     code = gitlab.callback()["code"]
-    gitlab.redeem(code)
-    token = gitlab.login()["access_token"]
-    stolen = gitlab.fake.provider("gitlab").grants.codes.get(code)
-    assert stolen is not None
+    stolen = content(gitlab.redeem(code))["access_token"]
+    other = gitlab.login()["access_token"]
 
-    gitlab.redeem(code)
+    again = gitlab.redeem(code)
 
-    assert stolen.grant.revoked
-    assert gitlab.profile(token).status == 200
+    assert (again.status, content(again)["error"]) == (400, "invalid_grant")
+    assert gitlab.profile(stolen).status == (401 if doorkeeper_6 else 200)
+    assert gitlab.profile(other).status == 200
+
+
+@pytest.mark.parametrize(
+    ("verifier", "error", "description"),
+    [
+        (None, "invalid_request", "Missing required parameter: code_verifier."),
+        ("wrong", "invalid_grant", BAD_GRANT),
+    ],
+)
+def test_a_missing_verifier_is_a_missing_parameter_and_a_wrong_one_a_bad_grant(
+    gitlab: Visitor, content: Content, verifier: str | None, error: str, description: str
+) -> None:
+    code = gitlab.callback(code_challenge="challenge", code_challenge_method="S256")["code"]
+
+    answer = gitlab.redeem(code, code_verifier=verifier)
+
+    assert (answer.status, content(answer)) == (400, {"error": error, "error_description": description})
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"scope": "api"}, {"prompt": "consent"}, {"prompt": "select_account"}, {"login_hint": "omar"}],
+)
+def test_who_approved_before_is_asked_again_only_for_more_or_when_told_to(
+    gitlab: Visitor, parameters: Parameters, changes: dict[str, str]
+) -> None:
+    def ask(**changes: str) -> Answer:
+        return gitlab.get("/oauth/authorize", gitlab.request(**changes), cookie="chatkey_fake_gitlab=rhea")
+
+    before = ask()
+    gitlab.callback()
+
+    assert (before.status, set(parameters(ask()))) == (200, {"code", "state"})
+    assert ask(**changes).status == 200
+    gitlab.fake.world.switches.set("gitlab.remember-approval", on=False)
+    assert ask().status == 200
+
+
+def test_the_people_of_a_public_application_are_asked_every_time(gitlab: Visitor) -> None:
+    public = Client(provider="gitlab", client_id="public", redirect_uris=("https://chat.example/callback",))
+    gitlab.fake.world.clients.add(public)
+    proof = {"client_id": "public", "code_challenge": "challenge", "code_challenge_method": "S256"}
+    gitlab.callback(**proof)
+
+    again = gitlab.get("/oauth/authorize", gitlab.request(**proof), cookie="chatkey_fake_gitlab=rhea")
+
+    assert again.status == 200
 
 
 def test_an_expired_token_says_so(gitlab: Visitor, content: Content, clock: Clock) -> None:
@@ -266,6 +318,7 @@ def test_no_prompt_is_answered_without_a_page(gitlab: Visitor, parameters: Param
     gitlab.callback()
     known = parameters(ask(cookie=cookie))
     gitlab.fake.world.switches.set("gitlab.prompt", on=False)
+    gitlab.fake.world.switches.set("gitlab.remember-approval", on=False)
 
     assert (stranger["error"], undecided["error"]) == ("login_required", "consent_required")
     assert set(known) == {"code", "state"}

@@ -361,6 +361,37 @@ def test_whatever_is_sent_to_the_token_endpoint_is_refused_in_its_own_words(
     assert "error" in content(answer)
 
 
+@EVERY
+def test_an_application_may_have_its_approvals_remembered(visit: Visit, name: str) -> None:
+    visitor = visit(name)
+    ours = visitor.fake.world.clients.get(name, "ours")
+    assert ours is not None
+    visitor.fake.world.clients.add(msgspec.structs.replace(ours, remember_approval=True))
+
+    def ask(**changes: str) -> Answer:
+        cookie = f"chatkey_fake_{name}=rhea"
+        return visitor.get(visitor.site.authorize, visitor.request(**changes), cookie=cookie)
+
+    first = ask()
+    visitor.callback()
+
+    assert (first.status, ask().status, ask(prompt="consent").status) == (200, 302, 200)
+
+
+@pytest.mark.parametrize("name", ["google", "github"])
+def test_a_provider_may_remember_the_approvals_of_every_application(visit: Visit, name: str) -> None:
+    visitor = visit(name)
+    visitor.callback()
+
+    def ask() -> Answer:
+        return visitor.get(visitor.site.authorize, visitor.request(), cookie=f"chatkey_fake_{name}=rhea")
+
+    asked = ask()
+    visitor.fake.world.switches.set(f"{name}.remember-approval", on=True)
+
+    assert (asked.status, ask().status) == (200, 302)
+
+
 JSON_TAKEN = ("google", "github", "gitlab", "x", "amazon")
 
 

@@ -33,12 +33,13 @@ def start(provider: Dialect, call: Call) -> Answer:
         chosen = provider.settle(request, unasked, {})
         return approve(provider, call, request, Decision(unasked, request.scopes, chosen))
     known = account_of(provider, call)
-    if known and provider.skips_consent(request) and already_allowed(provider, request, known):
+    hinted = provider.world.people.find(hint)
+    is_meant = hinted is None or hinted == known
+    if known and is_meant and provider.skips_consent(request) and already_allowed(provider, request, known):
         return approve(provider, call, request, Decision(known, request.scopes, {}))
     if error := provider.page_refused(request, signed_in=known is not None):
         params = provider.callback(provider.fault_params(error, "The person would have to be asked."), request.query)
         raise SentBack(request.redirect_uri, params, request.response_mode)
-    hinted = provider.world.people.find(hint)
     return pages.consent_page(provider, call, request, selected=hinted or known)
 
 

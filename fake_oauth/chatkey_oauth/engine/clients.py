@@ -22,6 +22,8 @@ class Client(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     `name` is what the consent page shows, so that service-owned and own keys can be told apart. With `any_loopback`
     every redirect URI on this machine is as good as registered.
 
+    With `remember_approval` nobody is asked twice: who approved as much before is sent back without a page.
+
     At Apple it has a team, and instead of a secret the id and the public half (PEM or JWK) of the key it signs with.
     At TikTok, one of the `kind` "desktop" must use PKCE, in a form of TikTok's own.
     At X, `request_email` is the switch "Request email from users", without which no scope brings an address.
@@ -34,6 +36,7 @@ class Client(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     kind: Literal["web", "desktop"] = "web"
     redirect_uris: tuple[str, ...]
     any_loopback: bool = False
+    remember_approval: bool = False
     team_id: str = ""
     key_id: str = ""
     public_key: str | dict[str, Any] = ""

@@ -74,7 +74,7 @@ def find_code(provider: Dialect, client: Client, text: str) -> Code:
     if code.grant.client_id != client.client_id:
         raise TokenRefused(Reason.CODE_OF_OTHER_CLIENT, "code")
     if code.used:
-        code.grant.revoked = code.grant.revoked or provider.reuse_revokes
+        code.grant.revoked = code.grant.revoked or provider.takes_back()
         raise TokenRefused(Reason.CODE_USED, "code")
     if code.expires_at <= provider.world.clock():
         raise TokenRefused(Reason.CODE_EXPIRED, "code")

@@ -143,7 +143,7 @@ class Imitated(Provider):
 
     def skips_consent(self, request: AuthorizationRequest) -> bool:
         """Ask with `prompt=none` only those who did not approve before."""
-        return request.query.get("prompt") == "none"
+        return request.query.get("prompt") == "none" or super().skips_consent(request)
 
     def revoke(self, call: Call) -> Answer:
         """One token takes with it every other that the person allowed the application."""

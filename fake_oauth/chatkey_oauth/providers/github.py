@@ -91,6 +91,9 @@ class Imitated(Provider):
     switches = (
         Switch("iss", True, "The callback carries `iss` (RFC 9207), as it does since August 2026."),
         Switch("loopback-ports", True, "A redirect URI registered for this machine allows any port."),
+        Switch(
+            "remember-approval", False, "Who approved as much before is sent back without a page, as by the real one."
+        ),
         Switch("token-by-get", False, "The token endpoint answers GET as well."),
         Switch("verified-email", False, "Who has no verified e-mail address gets no token: `unverified_user_email`."),
         Switch("suspended", False, "The application is suspended: nobody is asked, its callback is told so."),
@@ -158,6 +161,11 @@ class Imitated(Provider):
         """Tell the registered address, never the one asked for."""
         params = self.fault_params("redirect_uri_mismatch", MISMATCH)
         return SentBack(client.redirect_uris[0], self.callback(params, call.query))
+
+    def skips_consent(self, request: AuthorizationRequest) -> bool:
+        """Show no page to those who approved before, while that is switched on."""
+        remembered = self.on("remember-approval") and not self.asks_anew(request)
+        return remembered or super().skips_consent(request)
 
     def check_request(self, request: AuthorizationRequest) -> None:
         """Refuse whatever a suspended application asks, while that is switched on."""

@@ -1,5 +1,9 @@
 """GitLab: Doorkeeper's words, rotating refresh tokens, id_tokens that live two minutes.
 
+The words for a missing parameter, and what a code does that comes twice (nothing before version 6):
+github.com/doorkeeper-gem/doorkeeper `lib/doorkeeper/oauth/authorization_code_request.rb`, `CHANGELOG.md`.
+Who approved before is asked no more where the application is confidential: gitlab.com/gitlab-org/gitlab
+`app/controllers/oauth/authorizations_controller.rb`.
 That a refreshed id_token has no nonce: github.com/doorkeeper-gem/doorkeeper-openid_connect
 `lib/doorkeeper/openid_connect/oauth/token_response.rb`.
 """
@@ -18,7 +22,6 @@ from chatkey_oauth.engine.provider import Provider
 from chatkey_oauth.engine.refusals import (
     CLIENT_REASONS,
     CODE_REASONS,
-    VERIFIER_REASONS,
     BearerRefused,
     Problem,
     Reason,
@@ -72,16 +75,17 @@ class Imitated(Provider):
     response_modes = ("query", "fragment", "form_post")
     json_bodies = True
     query_tokens = True
-    reuse_revokes = True
     numeric_subjects = True
     access_life = 7200
     words = {
         **say(Words(401, "invalid_client", BAD_CLIENT), CLIENT_REASONS),
-        **say(Words(400, "invalid_grant", BAD_GRANT), (*CODE_REASONS, *VERIFIER_REASONS)),
-        **say(Words(400, "invalid_grant", BAD_GRANT), (Reason.REDIRECT_URI, Reason.REFRESH_TOKEN)),
+        **say(Words(400, "invalid_grant", BAD_GRANT), CODE_REASONS),
+        **say(
+            Words(400, "invalid_grant", BAD_GRANT), (Reason.REDIRECT_URI, Reason.REFRESH_TOKEN, Reason.VERIFIER_WRONG)
+        ),
         **say(
             Words(400, "invalid_request", "Missing required parameter: {member}."),
-            (Reason.PARAMETER_MISSING, Reason.CONTENT_TYPE),
+            (Reason.PARAMETER_MISSING, Reason.VERIFIER_MISSING, Reason.CONTENT_TYPE),
         ),
         Reason.GRANT_TYPE: Words(
             400,
@@ -91,6 +95,8 @@ class Imitated(Provider):
     }
     switches = (
         Switch("prompt", True, "`prompt=none` is answered with an error where a page would be needed."),
+        Switch("remember-approval", True, "Who approved as much before is sent back without a page."),
+        Switch("reuse-revokes", False, "A code used twice takes back what it brought, as from Doorkeeper 6 on."),
         Switch("rate-headers", False, "Answers of the API carry `RateLimit-*` headers."),
         Switch("blocked", False, "Whoever signs in is blocked, which the API tells and the login does not."),
     )
@@ -147,12 +153,17 @@ class Imitated(Provider):
         return ShownToPerson(401, "invalid_client", BAD_CLIENT)
 
     def skips_consent(self, request: AuthorizationRequest) -> bool:
-        """Show no page with `prompt=none` to those who approved before, unless switched off."""
+        """Show no page to those who approved before, unless switched off; those of a public application are asked."""
+        remembered = self.on("remember-approval") and not request.client.is_public and not self.asks_anew(request)
+        return remembered or self.is_silent(request) or super().skips_consent(request)
+
+    def is_silent(self, request: AuthorizationRequest) -> bool:
+        """Whether `prompt=none` forbids a page, unless switched off."""
         return self.on("prompt") and request.query.get("prompt") == "none"
 
     def page_refused(self, request: AuthorizationRequest, *, signed_in: bool) -> str | None:
         """Refuse a page that `prompt=none` forbids (OpenID Connect Core 3.1.2.6)."""
-        if not self.skips_consent(request):
+        if not self.is_silent(request):
             return None
         return "consent_required" if signed_in else "login_required"
 
@@ -160,12 +171,18 @@ class Imitated(Provider):
         """Tell of the refusal in Doorkeeper's words."""
         return self.fault_params("access_denied", "The resource owner or authorization server denied the request.")
 
+    def takes_back(self) -> bool:
+        """Take back what a code brought that comes twice, while that is switched on."""
+        return self.on("reuse-revokes")
+
     def token_body(self, issued: Issued, id_token: str | None) -> dict[str, Any]:
         """Add the time of issue."""
         return super().token_body(issued, id_token) | {"created_at": issued.issued_at}
 
     def token_refusal(self, call: Call, refusal: TokenRefused) -> Answer:
-        """Put what the body says into `WWW-Authenticate` as well."""
+        """Put what the body says into `WWW-Authenticate` as well. A redirect URI that is not there is a missing one."""
+        if refusal.reason is Reason.REDIRECT_URI and not self.token_params(call).get("redirect_uri"):
+            refusal = TokenRefused(Reason.PARAMETER_MISSING, refusal.member)
         words = self.words_for(refusal.reason)
         description = (words.description or "").replace("{member}", refusal.member)
         challenge = f'Bearer realm="Doorkeeper", error="{words.error}", error_description="{description}"'

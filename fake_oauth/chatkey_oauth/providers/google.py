@@ -74,6 +74,7 @@ class Imitated(Provider):
         Switch("iss", True, "The callback carries `iss` (RFC 9207), as it does since 2026."),
         Switch("advertise-iss", True, "Discovery says that the callback carries `iss`."),
         Switch("silent-prompt", True, "`prompt=none` is answered with an error where a page would be needed."),
+        Switch("remember-approval", False, "Who approved as much before is sent back without a page."),
         Switch("www-authenticate", True, "A refusal of userinfo has the header `WWW-Authenticate`."),
     )
 
@@ -151,8 +152,13 @@ class Imitated(Provider):
         return {"iss": self.addresses.issuer} if self.on("iss") else {}
 
     def skips_consent(self, request: AuthorizationRequest) -> bool:
-        """Show no page with `prompt=none` to those who approved before."""
-        return silent(request)
+        """Show no page with `prompt=none` to those who approved before, and without it while that is switched on."""
+        remembered = self.on("remember-approval") and not self.asks_anew(request)
+        return silent(request) or remembered or super().skips_consent(request)
+
+    def asks_anew(self, request: AuthorizationRequest) -> bool:
+        """Know the older spelling too."""
+        return forced(request) or super().asks_anew(request)
 
     def page_refused(self, request: AuthorizationRequest, *, signed_in: bool) -> str | None:
         """Refuse a page that `prompt=none` forbids (OpenID Connect Core 3.1.2.6), unless switched off."""

@@ -139,7 +139,7 @@ class Imitated(Provider):
 
     def skips_consent(self, request: AuthorizationRequest) -> bool:
         """Ask with `disable_auto_auth=0` only those who did not approve before."""
-        return request.query.get("disable_auto_auth") == "0"
+        return request.query.get("disable_auto_auth") == "0" or super().skips_consent(request)
 
     def approved_params(self, request: AuthorizationRequest, grant: Grant, *, first: bool) -> dict[str, str]:
         """Tell what was granted of what was asked for."""

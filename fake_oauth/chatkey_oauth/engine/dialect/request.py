@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from chatkey_oauth.engine.clients import check_nothing_signed, check_redirect_uris
 from chatkey_oauth.engine.dialect.common import Common
@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from chatkey_oauth.engine.call import Call
     from chatkey_oauth.engine.clients import Client
     from chatkey_oauth.engine.requests import AuthorizationRequest
+
+
+ASKING: Final = frozenset({"consent", "login", "select_account"})
+"""The values of `prompt` with which a page is shown."""
 
 
 class RequestDialect(Common):
@@ -76,8 +80,11 @@ class RequestDialect(Common):
 
     def skips_consent(self, request: AuthorizationRequest) -> bool:
         """Whether someone who already approved is sent back without a page."""
-        del request
-        return False
+        return request.client.remember_approval and not self.asks_anew(request)
+
+    def asks_anew(self, request: AuthorizationRequest) -> bool:
+        """Whether the client wants the page to be shown even to someone who approved (OpenID Connect Core 3.1.2.1)."""
+        return not ASKING.isdisjoint(request.query.get("prompt", "").split())
 
     def page_refused(self, request: AuthorizationRequest, *, signed_in: bool) -> str | None:
         """The error of a request that forbids asking the person; `signed_in`: who it is would be known."""

@@ -31,8 +31,6 @@ class TokenDialect(Common):
     grant_type_required: ClassVar[bool] = True
     rotates: ClassVar[bool] = True
     """Whether a refresh token serves once and brings the next."""
-    reuse_revokes: ClassVar[bool] = False
-    """Whether a code that comes twice takes back what it brought."""
     code_life: ClassVar[int] = 600
     access_life: ClassVar[int | None] = 3600
     refresh_life: ClassVar[int | None] = None
@@ -58,6 +56,10 @@ class TokenDialect(Common):
         """A grant type of this provider's own. Raises `TokenRefused` for one it does not know."""
         del client, params
         raise TokenRefused(Reason.GRANT_TYPE, "grant_type")
+
+    def takes_back(self) -> bool:
+        """Whether a code that comes twice takes back what it brought."""
+        return False
 
     def before_issue(self, grant: Grant) -> None:
         """A last condition for a token in exchange for a code. Raises `TokenRefused`."""
