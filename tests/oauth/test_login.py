@@ -361,6 +361,44 @@ def test_whatever_is_sent_to_the_token_endpoint_is_refused_in_its_own_words(
     assert "error" in content(answer)
 
 
+PAGES_REDEEM = ("google", "facebook", "gitlab", "discord")
+PAGES_READ = (*PAGES_REDEEM, "github")
+ORIGIN = "https://spa.example"
+
+
+@WITH_PROFILE
+def test_a_browser_is_told_which_endpoints_pages_of_other_origins_may_call(visit: Visit, name: str) -> None:
+    visitor = visit(name)
+    asking = {"origin": ORIGIN, "access_control_request_headers": "authorization,content-type"}
+
+    def preflight(path: str, method: str) -> tuple[int, str | None]:
+        answer = visitor.send("OPTIONS", path, headers=asking | {"access_control_request_method": method})
+        headers = dict(answer.headers)
+        assert headers.get("access-control-allow-headers", "authorization,content-type") == "authorization,content-type"
+        return answer.status, headers.get("access-control-allow-origin")
+
+    allowed, refused = (204, "*"), (405, None)
+    assert preflight(visitor.site.token, "POST") == (allowed if name in PAGES_REDEEM else refused)
+    assert preflight(visitor.site.profile, "GET") == (allowed if name in PAGES_READ else refused)
+    assert preflight(visitor.site.authorize, "GET") == refused
+    assert visitor.send("OPTIONS", visitor.site.profile).status == 405
+
+
+@pytest.mark.parametrize("name", PAGES_READ)
+def test_a_page_may_read_answers_and_refusals_with_their_headers(visit: Visit, name: str) -> None:
+    visitor = visit(name)
+    token = visitor.login()["access_token"]
+
+    def ask(token: str, **headers: str) -> dict[str, str]:
+        asked = visitor.get(visitor.site.profile, authorization=f"Bearer {token}", **headers)
+        return dict(asked.headers)
+
+    good, bad = ask(token, origin=ORIGIN), ask("no-token", origin=ORIGIN)
+    assert good["access-control-allow-origin"] == bad["access-control-allow-origin"] == "*"
+    assert "x-ratelimit-limit" in good.get("access-control-expose-headers", "") or name not in {"github", "discord"}
+    assert "access-control-allow-origin" not in ask(token)
+
+
 @EVERY
 def test_an_application_may_have_its_approvals_remembered(visit: Visit, name: str) -> None:
     visitor = visit(name)

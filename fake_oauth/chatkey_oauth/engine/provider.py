@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from chatkey_oauth.engine import authorize, pages, token
+from chatkey_oauth.engine import authorize, cors, pages, token
 from chatkey_oauth.engine.dialect import Dialect
 from chatkey_oauth.engine.flows import Leg
 from chatkey_oauth.engine.http import Answer, json_answer, text_answer
@@ -42,8 +42,13 @@ class Provider(Dialect):
     # The way through
 
     def route(self, call: Call) -> Route:
-        """Find the endpoint that a request is for."""
-        return self._routes.find(call.method, self.canonical(call.path))
+        """Find the endpoint that a request is for; where pages are let in, a browser may ask first."""
+        path = self.canonical(call.path)
+        if cors.is_preflight(call):
+            methods = [method for method, route in self._routes.at(path).items() if route.leg in self.open_to_pages]
+            if methods:
+                return Route(None, lambda asked: cors.preflight(asked, methods))
+        return self._routes.find(call.method, path)
 
     def respond(self, call: Call) -> Answer:
         """Answer a request."""
@@ -52,9 +57,11 @@ class Provider(Dialect):
     def answer(self, handler: Handler, call: Call) -> Answer:
         """What an endpoint answers, or how this provider puts its refusal."""
         try:
-            return handler(call)
+            answer = handler(call)
         except Refusal as refusal:
-            return self.refused(call, refusal)
+            answer = self.refused(call, refusal)
+        by_page = "origin" in call.headers and self.route(call).leg in self.open_to_pages
+        return cors.opened(answer) if by_page else answer
 
     def refused(self, call: Call, refusal: Refusal) -> Answer:
         """A refusal as this provider puts it."""

@@ -32,10 +32,14 @@ class Routes:
         self._exact = {path: methods for path, methods in by_path.items() if "{" not in path}
         self._patterns = [(pattern(path), methods) for path, methods in by_path.items() if "{" in path]
 
+    def at(self, path: str) -> Methods:
+        """The endpoints at a path, by method."""
+        return self._exact.get(path) or next((m for p, m in self._patterns if p.fullmatch(path)), {})
+
     def find(self, method: str, path: str) -> Route:
         """The endpoint, or one that answers 404 or 405. HEAD is answered as GET is."""
-        methods = self._exact.get(path) or next((m for p, m in self._patterns if p.fullmatch(path)), None)
-        if methods is None:
+        methods = self.at(path)
+        if not methods:
             return Route(None, lambda _: text_answer(f"There is nothing at {path}.", 404))
         return methods.get("GET" if method == "HEAD" else method) or not_allowed(methods)
 

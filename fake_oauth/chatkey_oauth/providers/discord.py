@@ -57,6 +57,7 @@ class Imitated(Provider):
         Reason.CONTENT_TYPE: Words(400, "invalid_request", "The request must be form-encoded."),
         Reason.GRANT_TYPE: Words(400, "unsupported_grant_type", "Grant type is not supported"),
     }
+    open_to_pages = frozenset({Leg.KEYS, Leg.TOKEN, Leg.PROFILE, Leg.REVOKE})
     switches = (
         Switch("iss", False, "The callback carries `iss` (RFC 9207), and the metadata says so."),
         Switch("short-codes", True, "A code lives 100 seconds, not 10 minutes."),

@@ -78,6 +78,7 @@ class Imitated(Provider):
         **say(Words(400, "100", "Invalid code_verifier parameter."), VERIFIER_REASONS),
     }
     """`error` is the code and, after a slash, the subcode of the error object."""
+    open_to_pages = frozenset({Leg.TOKEN, Leg.PROFILE, Leg.REVOKE})
     switches = (
         Switch("granted-scopes", True, "With `return_scopes=true` the callback tells what was granted and declined."),
         Switch("subcodes", True, "An expired code and another redirect URI have the subcodes 36007 and 36008."),

@@ -88,6 +88,7 @@ class Imitated(Provider):
         Reason.GRANT_TYPE: Words(200, "unsupported_grant_type", "The grant_type passed is not supported."),
         Reason.EMAIL_UNVERIFIED: Words(200, "unverified_user_email", "The user must have a verified primary email."),
     }
+    open_to_pages = frozenset({Leg.PROFILE, Leg.REVOKE})
     switches = (
         Switch("iss", True, "The callback carries `iss` (RFC 9207), as it does since August 2026."),
         Switch("loopback-ports", True, "A redirect URI registered for this machine allows any port."),

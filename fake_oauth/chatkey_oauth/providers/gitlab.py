@@ -93,6 +93,7 @@ class Imitated(Provider):
             "The authorization grant type is not supported by the authorization server.",
         ),
     }
+    open_to_pages = frozenset({Leg.DISCOVERY, Leg.KEYS, Leg.TOKEN, Leg.PROFILE, Leg.REVOKE})
     switches = (
         Switch("prompt", True, "`prompt=none` is answered with an error where a page would be needed."),
         Switch("remember-approval", True, "Who approved as much before is sent back without a page."),

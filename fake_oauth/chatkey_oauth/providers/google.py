@@ -70,6 +70,7 @@ class Imitated(Provider):
         Reason.PARAMETER_MISSING: Words(400, "invalid_request", "Missing required parameter: {member}"),
         Reason.GRANT_TYPE: Words(400, "unsupported_grant_type", "Invalid grant_type"),
     }
+    open_to_pages = frozenset({Leg.DISCOVERY, Leg.KEYS, Leg.TOKEN, Leg.PROFILE, Leg.REVOKE})
     switches = (
         Switch("iss", True, "The callback carries `iss` (RFC 9207), as it does since 2026."),
         Switch("advertise-iss", True, "Discovery says that the callback carries `iss`."),

@@ -13,6 +13,7 @@ from chatkey_oauth.engine.text import digits
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from chatkey_oauth.engine.flows import Leg
     from chatkey_oauth.engine.people import Person
     from chatkey_oauth.engine.switches import Switch
     from chatkey_oauth.engine.world import Addresses, World
@@ -33,6 +34,8 @@ class Common:
     scope_separator: ClassVar[str] = " "
     first_keys: ClassVar[int] = 1
     """How many signing keys are published from the start."""
+    open_to_pages: ClassVar[frozenset[Leg]] = frozenset()
+    """The legs whose endpoints answer pages of other origins."""
     switches: ClassVar[tuple[Switch, ...]] = ()
     """What is known from one source or none, and so can be had either way."""
 

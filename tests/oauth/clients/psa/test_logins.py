@@ -9,6 +9,7 @@ import pytest
 from social_core.exceptions import AuthResponseError, SocialAuthBaseException
 
 if TYPE_CHECKING:
+    import httpx
     from tests.oauth.clients.conftest import Browser
     from tests.oauth.clients.psa.conftest import Site
 
@@ -99,9 +100,10 @@ def test_apple_tells_the_name_at_the_first_login_only(make_site: MakeSite, brows
 
 @EVERY
 def test_the_same_person_has_the_same_id_and_another_person_another(
-    make_site: MakeSite, browser: Browser, backend: str
+    make_site: MakeSite, browser: Browser, lab: httpx.Client, backend: str
 ) -> None:
     site = make_site(backend)
+    lab.put("/switches/gitlab.remember-approval", json={"on": False})
 
     first, again, other = (site.log_in(browser, person) for person in ("rhea", "rhea", "twin"))
 
