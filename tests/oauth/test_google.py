@@ -402,3 +402,76 @@ def test_a_userinfo_token_may_come_in_the_address(google: Visitor, content: Cont
     in_form = google.post("/v1/userinfo", {"access_token": token})
 
     assert content(in_query) == content(in_form) == content(google.profile(token))
+
+
+def test_token_info_says_what_an_access_token_is_worth_in_texts(
+    google: Visitor, content: Content, clock: Clock
+) -> None:
+    token = google.login(access_type="offline")["access_token"]
+    clock.advance(9)
+
+    info = content(google.get("/tokeninfo", {"access_token": token}))
+
+    assert info == {
+        "azp": "ours",
+        "aud": "ours",
+        "sub": google.subject(token),
+        "email": "rhea@example.com",
+        "email_verified": "true",
+        "scope": (
+            "openid https://www.googleapis.com/auth/userinfo.email https://www.googleapis.com/auth/userinfo.profile"
+        ),
+        "exp": str(int(clock()) + 3590),
+        "expires_in": "3590",
+        "access_type": "offline",
+    }
+
+
+def test_token_info_reads_an_id_token(google: Visitor, content: Content) -> None:
+    id_token = google.login(nonce="n-1")["id_token"]
+    claims = jwt.decode(id_token, options={"verify_signature": False})
+
+    info = content(google.post("/oauth2/v3/tokeninfo", {"id_token": id_token}))
+
+    assert info["kid"] == jwt.get_unverified_header(id_token)["kid"]
+    assert (info["aud"], info["email_verified"], info["alg"]) == ("ours", "true", "RS256")
+    assert {name: info[name] for name in claims} == {
+        name: str(value).lower() if value is True else str(value) for name, value in claims.items()
+    }
+
+
+@pytest.mark.parametrize("parameter", ["access_token", "id_token"])
+@pytest.mark.parametrize("text", ["", "nonsense", "a.b.c", "e30.e30.e30", "\u00e9.x.y"])
+def test_token_info_knows_no_token_of_others(google: Visitor, content: Content, parameter: str, text: str) -> None:
+    answer = google.get("/tokeninfo", {parameter: text})
+
+    refused = {"error": "invalid_token", "error_description": "Invalid Value"}
+    assert (answer.status, content(answer)) == (400, refused)
+
+
+def test_token_info_knows_no_token_that_ended(google: Visitor, clock: Clock) -> None:
+    token = google.login()
+    clock.advance(3600)
+
+    answers = [google.get("/tokeninfo", {name: token[name]}).status for name in ("access_token", "id_token")]
+
+    assert answers == [400, 400]
+
+
+@pytest.mark.parametrize(
+    ("changes", "status", "error", "description"),
+    [
+        ({"client_id": "nobody"}, 401, "invalid_client", "The OAuth client was not found."),
+        ({"client_secret": "wrong"}, 401, "invalid_client", "The provided client secret is invalid."),
+        ({"code_verifier": None}, 400, "invalid_grant", "Missing code verifier."),
+        ({"code_verifier": "wrong"}, 400, "invalid_grant", "Invalid code verifier."),
+    ],
+)
+def test_a_refusal_is_in_googles_newest_words(  # noqa: PLR0917 - pytest names them
+    google: Visitor, content: Content, changes: dict[str, str | None], status: int, error: str, description: str
+) -> None:
+    code = google.callback(code_challenge="challenge", code_challenge_method="S256")["code"]
+
+    answer = google.redeem(code, **changes)  # type: ignore[arg-type]
+
+    assert (answer.status, content(answer)) == (status, {"error": error, "error_description": description})

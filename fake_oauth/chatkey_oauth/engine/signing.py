@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
-from chatkey_oauth.engine.text import base64url
+from chatkey_oauth.engine.text import base64url, from_base64url
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
@@ -78,6 +78,23 @@ class KeyRing:
     def sign(self, claims: Mapping[str, Any], *, typ: str | None = "JWT") -> str:
         """Make an RS256 JWT in compact form."""
         return seal(self.draft(claims, typ=typ))
+
+    def verified(self, token: str) -> tuple[dict[str, Any], dict[str, Any]] | None:
+        """Header and claims of a JWT that one of these keys signed; None for any other text."""
+        from cryptography.exceptions import InvalidSignature
+        from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
+        from cryptography.hazmat.primitives.hashes import SHA256
+
+        signed, _, signature = token.rpartition(".")
+        try:
+            header, claims = (
+                msgspec.json.decode(from_base64url(part), type=dict[str, Any]) for part in signed.split(".")
+            )
+            key = dict(self.keys)[header["kid"]]
+            key.public_key().verify(from_base64url(signature), signed.encode(), PKCS1v15(), SHA256())
+        except (ValueError, KeyError, TypeError, RecursionError, InvalidSignature):
+            return None
+        return header, claims
 
     def certificates(self, now: float) -> dict[str, str]:
         """The public keys as self-signed PEM certificates by `kid`, the older of Google's two formats."""

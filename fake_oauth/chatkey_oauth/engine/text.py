@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from base64 import urlsafe_b64encode
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from hashlib import sha256
 from hmac import compare_digest
 
@@ -20,6 +20,11 @@ def same(known: str, offered: str) -> bool:
 def base64url(raw: bytes) -> str:
     """Base64url without padding (RFC 7515 2)."""
     return urlsafe_b64encode(raw).rstrip(b"=").decode()
+
+
+def from_base64url(text: str) -> bytes:
+    """What unpadded base64url stands for. Raises `ValueError`."""
+    return urlsafe_b64decode(text + "=" * (-len(text) % 4))
 
 
 def digits(seed: str, length: int) -> str:

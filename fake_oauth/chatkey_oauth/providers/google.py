@@ -1,6 +1,7 @@
 """Google: OpenID Connect with two spellings of everything, refresh tokens on the first consent only.
 
 That the token endpoint takes JSON: clients built on axios send it, github.com/axios/axios `lib/defaults/index.js`.
+The shape of `/tokeninfo`: pkg.go.dev/go.chromium.org/luci/common/gcloud/googleoauth, where every member is a text.
 """
 
 from __future__ import annotations
@@ -16,9 +17,7 @@ from chatkey_oauth.engine.http import Answer, Headers, json_answer
 from chatkey_oauth.engine.provider import Provider
 from chatkey_oauth.engine.reading import split_scopes
 from chatkey_oauth.engine.refusals import (
-    CLIENT_REASONS,
     CODE_REASONS,
-    VERIFIER_REASONS,
     BearerRefused,
     Reason,
     Refusal,
@@ -61,9 +60,11 @@ class Imitated(Provider):
     code_shape = re.compile(r"4/0A[\w-]+")
     first_keys = 2
     words = {
-        **say(Words(401, "invalid_client", "Unauthorized"), CLIENT_REASONS),
         **say(Words(400, "invalid_grant", "Bad Request"), CODE_REASONS),
-        **say(Words(400, "invalid_grant", "Invalid code verifier."), VERIFIER_REASONS),
+        Reason.CLIENT_UNKNOWN: Words(401, "invalid_client", "The OAuth client was not found."),
+        Reason.CLIENT_SECRET: Words(401, "invalid_client", "The provided client secret is invalid."),
+        Reason.VERIFIER_MISSING: Words(400, "invalid_grant", "Missing code verifier."),
+        Reason.VERIFIER_WRONG: Words(400, "invalid_grant", "Invalid code verifier."),
         Reason.CODE_MALFORMED: Words(400, "invalid_grant", "Malformed auth code."),
         Reason.REDIRECT_URI: Words(400, "redirect_uri_mismatch", "Bad Request"),
         Reason.REFRESH_TOKEN: Words(400, "invalid_grant", "Token has been expired or revoked."),
@@ -95,6 +96,8 @@ class Imitated(Provider):
             "GET POST /oauth2/v1/userinfo": Route(Leg.PROFILE, self.userinfo_v2),
             "GET /userinfo/v2/me": Route(Leg.PROFILE, self.userinfo_v2),
             "GET /v1/people/me": Route(Leg.PROFILE, self.people_me),
+            "GET POST /tokeninfo": Route(Leg.PROFILE, self.token_info),
+            "GET POST /oauth2/v3/tokeninfo": Route(Leg.PROFILE, self.token_info),
             "GET /oauth2/v3/certs": Route(Leg.KEYS, self.jwks),
             "GET /oauth2/v1/certs": Route(Leg.KEYS, self.certificates),
             "POST /revoke": Route(Leg.REVOKE, self.revoke),
@@ -227,6 +230,38 @@ class Imitated(Provider):
         older = {"sub": "id", "email_verified": "verified_email"}
         return json_answer({older.get(name, name): value for name, value in claims.items()})
 
+    def token_info(self, call: Call) -> Answer:
+        """What an access token or an id_token is worth; every member is a text."""
+        params = call.query | call.form
+        known = self.about_id_token(params["id_token"]) if "id_token" in params else self.about_access_token(call)
+        if known is None:
+            return json_answer({"error": "invalid_token", "error_description": "Invalid Value"}, 400)
+        return json_answer({name: as_text(value) for name, value in known.items()})
+
+    def about_id_token(self, text: str) -> dict[str, Any] | None:
+        """The claims and the header of an id_token that was signed here and still lives."""
+        header, claims = self.keys.verified(text) or ({}, {})
+        return claims | header if claims.get("exp", 0) > self.now else None
+
+    def about_access_token(self, call: Call) -> dict[str, Any] | None:
+        """Whom and whose an access token is, what it opens, and for how long."""
+        try:
+            issued = self.bearer(call)
+        except BearerRefused:
+            return None
+        grant, ends = issued.grant, issued.expires_at or 0
+        claims = self.claims(grant)
+        told = ("sub", "email", "email_verified") if "openid" in grant.scopes else ("email", "email_verified")
+        return {
+            "azp": grant.client_id,
+            "aud": grant.client_id,
+            **{name: claims[name] for name in told if name in claims},
+            "scope": " ".join(dict.fromkeys(SCOPE_URLS.get(scope, scope) for scope in grant.scopes)),
+            "exp": ends,
+            "expires_in": ends - self.now,
+            "access_type": "offline" if grant.refreshable else "online",
+        }
+
     def people_me(self, call: Call) -> Answer:
         """The person as the People API has it, with the `personFields` asked for."""
         claims = self.claims(self.bearer(call).grant)
@@ -280,6 +315,11 @@ class Imitated(Provider):
     def derived_subject(self, person: Person, client_id: str) -> str:
         """A number of 21 digits, the same for every client."""
         return self.number(person, 21)
+
+
+def as_text(value: Any) -> str:
+    """A claim as text, a boolean as JSON has it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def silent(request: AuthorizationRequest) -> bool:
