@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tests.oauth.conftest import Visitor
 
     from chatkey_oauth.app import App
+    from chatkey_oauth.clock import Clock
     from chatkey_oauth.engine.http import Answer
 
     Content = Callable[[Answer], Any]
@@ -366,7 +367,13 @@ def test_the_device_flow_is_not_switched_on(github: Visitor, content: Content) -
 
     answer = github.post(path, {"client_id": "ours"}, accept="application/json")
 
-    assert (answer.status, content(answer)["error"]) == (200, "device_flow_disabled")
+    assert (answer.status, content(answer)) == (
+        400,
+        {
+            "error": "device_flow_disabled",
+            "error_description": "Device Flow must be explicitly enabled for this App",
+        },
+    )
 
 
 # API, further
@@ -422,3 +429,71 @@ def test_deleting_the_grant_ends_every_token_and_deleting_a_token_only_that(gith
     assert [github.profile(token).status for token in tokens] == [401, 200, 200]
     assert delete("grant", tokens[1]) == 204
     assert [github.profile(token).status for token in tokens] == [401, 401, 401]
+
+
+def test_without_a_token_the_api_requires_authentication(github: Visitor, content: Content) -> None:
+    answer = github.get("/user")
+
+    assert (answer.status, content(answer)["message"]) == (401, "Requires authentication")
+
+
+def test_a_checked_token_is_described_in_full(github: Visitor, content: Content) -> None:
+    token = github.login()["access_token"]
+
+    told = content(applications(github, "POST", "/applications/ours/token", f'{{"access_token":"{token}"}}'.encode()))
+
+    assert (told["token"], told["token_last_eight"], len(told["hashed_token"])) == (token, token[-8:], 64)
+    assert told["scopes"] == ["read:user", "user:email"]
+    assert told["app"]["client_id"] == "ours"
+    assert told["created_at"] == told["updated_at"]
+    assert {"id", "url", "note", "note_url", "fingerprint", "expires_at", "user"} <= set(told)
+
+
+def test_a_token_is_reset_by_its_application_alone(github: Visitor, content: Content) -> None:
+    token = github.login()["access_token"]
+    body = f'{{"access_token":"{token}"}}'.encode()
+
+    foreign = applications(github, "PATCH", "/applications/theirs/token", body)
+    fresh = content(applications(github, "PATCH", "/applications/ours/token", body))["token"]
+
+    assert foreign.status == 404
+    assert (github.profile(token).status, github.profile(fresh).status) == (401, 200)
+    assert applications(github, "PATCH", "/applications/ours/token", body).status == 404
+
+
+def test_who_knows_an_answer_is_told_that_it_did_not_change(github: Visitor) -> None:
+    token = github.login()["access_token"]
+    authorization = f"Bearer {token}"
+
+    tag = dict(github.profile(token).headers)["etag"]
+    github.fake.clock.advance(60)
+    known = github.get("/user", authorization=authorization, if_none_match=tag)
+    stale = github.get("/user", authorization=authorization, if_none_match='W/"other"')
+
+    assert (known.status, known.body, dict(known.headers)["etag"]) == (304, b"", tag)
+    assert (stale.status, dict(stale.headers)["etag"]) == (200, tag)
+    assert "x-ratelimit-limit" in dict(known.headers)
+
+
+def test_a_github_apps_tokens_expire_and_are_refreshed_if_switched(
+    github: Visitor, content: Content, clock: Clock
+) -> None:
+    github.fake.world.switches.set("github.expiring-tokens", on=True)
+    first = github.login()
+    clock.advance(28800)
+
+    second = content(github.redeem(None, grant_type="refresh_token", refresh_token=first["refresh_token"]))
+
+    assert first["access_token"].startswith("ghu_")
+    assert first["refresh_token"].startswith("ghr_")
+    assert (first["expires_in"], first["refresh_token_expires_in"]) == (28800, 15897600)
+    assert [github.profile(token["access_token"]).status for token in (first, second)] == [401, 200]
+    again = content(github.redeem(None, grant_type="refresh_token", refresh_token=first["refresh_token"]))
+    assert again["error"] == "bad_refresh_token"
+
+
+def test_an_oauth_app_has_no_refresh_tokens(github: Visitor, content: Content) -> None:
+    answer = github.redeem(None, grant_type="refresh_token", refresh_token="ghr_none")
+
+    assert "refresh_token" not in github.login()
+    assert content(answer)["error"] == "unsupported_grant_type"

@@ -1,4 +1,8 @@
-"""GitHub (OAuth app): answers in the encoding `Accept` asks for, form-encoded by default, and errors with 200."""
+"""GitHub (OAuth app): answers in the encoding `Accept` asks for, form-encoded by default, and errors with 200.
+
+Reset and check of tokens: docs.github.com/rest/apps/oauth-applications. Tokens that expire:
+docs.github.com/apps/creating-github-apps/authenticating-with-a-github-app/refreshing-user-access-tokens.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +35,8 @@ from chatkey_oauth.engine.refusals import (
 )
 from chatkey_oauth.engine.routing import Route
 from chatkey_oauth.engine.switches import Switch
-from chatkey_oauth.engine.token import client_of
+from chatkey_oauth.engine.token import by_refresh_token, client_of, issue
+from chatkey_oauth.engine.world import Lives
 from chatkey_oauth.providers import github_api
 
 if TYPE_CHECKING:
@@ -49,6 +54,9 @@ NO_USER_AGENT = (
     "Check https://developer.github.com for other possible causes."
 )
 MISMATCH = "The redirect_uri MUST match the registered callback URL for this application."
+DEVICE_FLOW = "Device Flow must be explicitly enabled for this App"
+EXPIRING = Lives(code=600, access=8 * 60 * 60, refresh=15897600)
+"""How long what a GitHub App is given lives, while that is switched on: eight hours, half a year."""
 ISSUER_PATH = "/login/oauth"
 MAIL_SCOPES = ("user:email", "user")
 ACCEPTED = "user, user:email"
@@ -86,6 +94,7 @@ class Imitated(Provider):
         ),
         Reason.REDIRECT_URI: Words(200, "redirect_uri_mismatch", MISMATCH),
         Reason.GRANT_TYPE: Words(200, "unsupported_grant_type", "The grant_type passed is not supported."),
+        Reason.REFRESH_TOKEN: Words(200, "bad_refresh_token", "The refresh token passed is incorrect or expired."),
         Reason.EMAIL_UNVERIFIED: Words(200, "unverified_user_email", "The user must have a verified primary email."),
     }
     open_to_pages = frozenset({Leg.PROFILE, Leg.REVOKE})
@@ -97,6 +106,11 @@ class Imitated(Provider):
         ),
         Switch("token-by-get", False, "The token endpoint answers GET as well."),
         Switch("verified-email", False, "Who has no verified e-mail address gets no token: `unverified_user_email`."),
+        Switch(
+            "expiring-tokens",
+            False,
+            "Tokens are those of a GitHub App: `ghu_`, eight hours, and a refresh token `ghr_`.",
+        ),
         Switch("suspended", False, "The application is suspended: nobody is asked, its callback is told so."),
     )
 
@@ -109,6 +123,7 @@ class Imitated(Provider):
             "GET /user": Route(Leg.PROFILE, self.api(self.user)),
             "GET /user/emails": Route(Leg.PROFILE, self.api(self.emails, ACCEPTED)),
             "POST /applications/{client_id}/token": Route(Leg.PROFILE, self.api(self.check_token)),
+            "PATCH /applications/{client_id}/token": Route(Leg.PROFILE, self.api(self.reset_token)),
             "DELETE /applications/{client_id}/token": Route(Leg.REVOKE, self.api(self.delete_token)),
             "DELETE /applications/{client_id}/grant": Route(Leg.REVOKE, self.api(self.delete_token)),
             "GET /.well-known/oauth-authorization-server/login/oauth": Route(Leg.DISCOVERY, self.metadata),
@@ -199,6 +214,20 @@ class Imitated(Provider):
         """Take the parameters of a POST from its form, those of a GET from its address."""
         return call.query if call.method == "GET" else super().token_params(call)
 
+    def lives(self) -> Lives:
+        """Tokens do not end, or while that is switched on as those of GitHub Apps do."""
+        return EXPIRING if self.on("expiring-tokens") else super().lives()
+
+    def refreshable(self, request: AuthorizationRequest, *, first: bool) -> bool:
+        """A refresh token comes with tokens that expire."""
+        return self.on("expiring-tokens")
+
+    def other_grant(self, client: Client, params: Mapping[str, str]) -> Issued:
+        """A refresh token, while there are such."""
+        if params.get("grant_type") == "refresh_token" and self.on("expiring-tokens"):
+            return by_refresh_token(self, client, params)
+        return super().other_grant(client, params)
+
     def before_issue(self, grant: Grant) -> None:
         """Demand a verified e-mail address, while that is switched on."""
         person = self.person(grant)
@@ -207,17 +236,24 @@ class Imitated(Provider):
 
     def device(self, call: Call) -> Answer:
         """What an application is told that did not switch the device flow on."""
-        body = {"error": "device_flow_disabled", "error_description": "Device Flow must be explicitly enabled."}
-        return self.token_answer(call, body)
+        return self.token_answer(call, {"error": "device_flow_disabled", "error_description": DEVICE_FLOW}, 400)
 
     def signs(self, scopes: Collection[str]) -> bool:
         """Bring no id_token, whatever is asked for: GitHub has none."""
         return False
 
     def token_body(self, issued: Issued, id_token: str | None) -> dict[str, Any]:
-        """Answer with three members; the token does not expire."""
+        """Answer with three members; the token does not expire, unless that is switched on."""
         scope = self.scope_separator.join(issued.grant.scopes)
-        return {"access_token": issued.access, "token_type": "bearer", "scope": scope}
+        body: dict[str, Any] = {"access_token": issued.access, "token_type": "bearer", "scope": scope}
+        if issued.refresh is None:
+            return body
+        return body | {
+            "expires_in": EXPIRING.access,
+            "refresh_token": issued.refresh,
+            "refresh_token_expires_in": EXPIRING.refresh,
+            "scope": "",
+        }
 
     def token_refusal(self, call: Call, refusal: TokenRefused) -> Answer:
         """Answer with status 200, and a link to the documentation."""
@@ -249,7 +285,9 @@ class Imitated(Provider):
         def answer(call: Call) -> Answer:
             if not call.headers.get("user-agent"):
                 return text_answer(NO_USER_AGENT, 403)
-            return self.with_headers(call, handler(call), accepted)
+            return self.with_headers(
+                call, github_api.tagged(handler(call), call.headers.get("if-none-match")), accepted
+            )
 
         return answer
 
@@ -274,7 +312,7 @@ class Imitated(Provider):
     def profile(self, person: Person) -> dict[str, Any]:
         """The profile object of a person."""
         number = int(self.subject(person, ""))
-        return github_api.user(number, person, self.addresses, self.portrait(person), self.now)
+        return github_api.user(number, person, self.addresses, self.portrait(person))
 
     def emails(self, call: Call) -> Answer:
         """The endpoint of the person's e-mail addresses, which needs a scope for them."""
@@ -282,21 +320,32 @@ class Imitated(Provider):
         return json_answer(github_api.addresses(self.subject(person, ""), person))
 
     def bearer_refusal(self, refusal: BearerRefused) -> Answer:
-        """Answer with bad credentials, or for a missing scope as if there were no such page."""
+        """Ask for credentials, call them bad, or for a missing scope answer as if there were no such page."""
         if refusal.problem is Problem.SCOPE:
             docs = f"{DOCS}/rest/users/emails#list-email-addresses-for-the-authenticated-user"
             body = {"message": "Not Found", "documentation_url": docs, "status": "404"}
             return json_answer(body, 404)
-        return json_answer({"message": "Bad credentials", "documentation_url": f"{DOCS}/rest", "status": "401"}, 401)
+        message = "Requires authentication" if refusal.problem is Problem.MISSING else "Bad credentials"
+        return json_answer({"message": message, "documentation_url": f"{DOCS}/rest", "status": "401"}, 401)
 
     def check_token(self, call: Call) -> Answer:
         """Tell the application what one of its tokens is worth."""
         client, issued = self._own_token(call)
         if client is None or issued is None:
             return not_found(call)
-        app = {"client_id": client.client_id, "name": client.title, "url": client.redirect_uris[0]}
         user = self.profile(self.person(issued.grant))
-        return json_answer({"token": issued.access, "scopes": list(issued.grant.scopes), "app": app, "user": user})
+        return json_answer(github_api.authorization(issued, client, user, self.addresses))
+
+    def reset_token(self, call: Call) -> Answer:
+        """Put a new token in the place of one of the application's, which ends."""
+        client, issued = self._own_token(call)
+        if client is None or issued is None:
+            return not_found(call)
+        issued.revoked = True
+        fresh = issue(self, issued.grant, issued.refresh)
+        self.grants.issue(fresh)
+        user = self.profile(self.person(fresh.grant))
+        return json_answer(github_api.authorization(fresh, client, user, self.addresses))
 
     def delete_token(self, call: Call) -> Answer:
         """Take a token, or the whole approval, back."""
@@ -323,8 +372,12 @@ class Imitated(Provider):
         return self.hexadecimal(20)
 
     def new_access_token(self) -> str:
-        """`gho_` and 36 letters and digits."""
-        return "gho_" + self.alphanumeric(36)
+        """`gho_`, or of a GitHub App `ghu_`, and 36 letters and digits."""
+        return ("ghu_" if self.on("expiring-tokens") else "gho_") + self.alphanumeric(36)
+
+    def new_refresh_token(self) -> str:
+        """`ghr_` and 76 letters and digits."""
+        return "ghr_" + self.alphanumeric(76)
 
     def derived_subject(self, person: Person, client_id: str) -> str:
         """A number of 7 digits, the same for every client."""

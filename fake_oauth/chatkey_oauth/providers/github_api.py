@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from base64 import b64encode
 from datetime import UTC, datetime
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
+from chatkey_oauth.engine.http import Answer
+from chatkey_oauth.engine.text import fingerprint
+
 if TYPE_CHECKING:
-    from chatkey_oauth.engine.grants import Grant
+    from chatkey_oauth.engine.clients import Client
+    from chatkey_oauth.engine.grants import Grant, Issued
     from chatkey_oauth.engine.http import Headers
     from chatkey_oauth.engine.people import Person
     from chatkey_oauth.engine.world import Addresses
 
 
-def user(number: int, person: Person, addresses: Addresses, avatar: str, now: int) -> dict[str, Any]:
+def user(number: int, person: Person, addresses: Addresses, avatar: str) -> dict[str, Any]:
     """The authenticated user. `email` is the public address, which nobody here has."""
     api = f"{addresses.server}/users/{person.login}"
     return {
@@ -50,7 +57,7 @@ def user(number: int, person: Person, addresses: Addresses, avatar: str, now: in
         "followers": 2,
         "following": 1,
         "created_at": "2014-11-15T13:01:25Z",
-        "updated_at": datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "updated_at": "2026-11-15T13:01:25Z",
     }
 
 
@@ -62,6 +69,43 @@ def addresses(number: str, person: Person) -> list[dict[str, Any]]:
         return rows
     own = {"email": person.email, "primary": True, "verified": person.email_verified, "visibility": "private"}
     return [own, *rows]
+
+
+def authorization(issued: Issued, client: Client, person: dict[str, Any], places: Addresses) -> dict[str, Any]:
+    """What an application is told about a token of its own."""
+    number = int(fingerprint(issued.access, 8), 16)
+    return {
+        "id": number,
+        "url": f"{places.server}/authorizations/{number}",
+        "scopes": list(issued.grant.scopes),
+        "token": issued.access,
+        "token_last_eight": issued.access[-8:],
+        "hashed_token": fingerprint(issued.access, 64),
+        "app": {"client_id": client.client_id, "name": client.title, "url": client.redirect_uris[0]},
+        "note": None,
+        "note_url": None,
+        "updated_at": zulu(issued.issued_at),
+        "created_at": zulu(issued.issued_at),
+        "fingerprint": None,
+        "expires_at": None if issued.expires_at is None else zulu(issued.expires_at),
+        "user": person,
+    }
+
+
+def tagged(answer: Answer, known: str | None) -> Answer:
+    """A successful answer with its ETag (RFC 9110 8.8.3); 304 for who knows it already."""
+    if answer.status != 200:
+        return answer
+    tag = f'W/"{sha256(answer.body).hexdigest()}"'
+    headers = (("cache-control", "private, max-age=60, s-maxage=60"), ("vary", "Accept, Authorization"), ("etag", tag))
+    if known is not None and known.removeprefix("W/") == tag.removeprefix("W/"):
+        return Answer(304, headers=headers)
+    return msgspec.structs.replace(answer, headers=(*answer.headers, *headers))
+
+
+def zulu(seconds: float) -> str:
+    """A time as the API writes it."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def headers(grant: Grant | None, accepted: str, request_id: str, now: int) -> Headers:
