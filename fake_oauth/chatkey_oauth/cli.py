@@ -135,8 +135,15 @@ def announce(settings: Settings) -> None:
 def guide(settings: Settings) -> str:
     """What somebody who has just started the fake wants to know."""
     from chatkey_oauth.providers import NAMES
+    from chatkey_oauth.ready_made import shown_secret
 
     lab = f"{settings.listens_at}/lab" if settings.lab else "off"
     approval = f"at once, as {settings.auto_approve}" if settings.auto_approve else "on a page, by whoever is chosen"
-    rows = [*((name, settings.browser_base(name)) for name in NAMES), ("lab", lab), ("approval", approval)]
+    rows = [("lab", lab), ("approval", approval)]
+    for name in NAMES:
+        rows.append((name, settings.browser_base(name)))
+        for client in settings.clients:
+            if client.provider == name:
+                rows.append(("", f"id      {client.client_id}"))
+                rows += [("", f"secret  {secret}")] if (secret := shown_secret(client)) else []
     return "\n".join(["", *(f"  {name:<9} {what}" for name, what in rows), "", "Ctrl+C stops it."])

@@ -55,6 +55,13 @@ READY_MADE: Final = (
 )
 
 
+def shown_secret(client: Client) -> str:
+    """What proves a ready-made application, which everybody may know; nothing for any other."""
+    if client not in READY_MADE:
+        return ""
+    return client.client_secret or f"team {client.team_id}, key {client.key_id}, /lab/ready-made/apple.p8"
+
+
 def apple_p8() -> str:
     """The private key of the ready-made Apple application, as PKCS #8 in PEM, the file Apple lets one download once."""
     from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, derive_private_key

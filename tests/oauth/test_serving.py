@@ -20,6 +20,7 @@ from click.testing import CliRunner
 from chatkey_oauth.app import BODY_BYTES
 from chatkey_oauth.cli import fake_oauth, guide
 from chatkey_oauth.engine.call import Call
+from chatkey_oauth.engine.clients import Client
 from chatkey_oauth.providers import NAMES
 from chatkey_oauth.ready_made import READY_MADE
 from chatkey_oauth.settings import Settings, SettingsError, read_addresses, read_clients, read_issuers
@@ -168,6 +169,18 @@ def test_a_person_at_a_terminal_is_told_what_is_where() -> None:
         "approval": "at once, as rhea",
     }
     assert lines[-1] == "Ctrl+C stops it."
+
+
+def test_a_person_at_a_terminal_is_told_the_ready_made_ids_and_secrets_and_of_others_the_ids() -> None:
+    own = Client(provider="github", client_id="my-app", client_secret="hush", redirect_uris=("http://localhost/",))
+
+    ready, mixed = (guide(Settings(clients=clients)) for clients in (READY_MADE, (own,)))
+
+    for client in READY_MADE:
+        assert f"id      {client.client_id}\n" in ready
+        assert f"secret  {client.client_secret or 'team READYMADE0'}" in ready
+    assert "id      my-app" in mixed
+    assert "hush" not in mixed
 
 
 def test_a_process_serves_https(tmp_path: Path) -> None:

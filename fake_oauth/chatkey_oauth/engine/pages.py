@@ -148,10 +148,14 @@ def html(body: str, content_security_policy: str, status: int = 200, referrer: s
 
 
 @cache
-def policy(css: str) -> str:
-    """No script, no request. `form-action` is left out: browsers apply it to the redirects after the form, and where
-    those lead after the client's callback is the client's affair."""
-    return f"default-src 'none'; style-src '{digest(css)}'; base-uri 'none'; frame-ancestors 'none'"
+def policy(css: str, script: str = "") -> str:
+    """No script but this one, which may ask where it came from; no other request.
+
+    `form-action` is left out: browsers apply it to the redirects after the form, and where those lead after the
+    client's callback is the client's affair.
+    """
+    scripted = f"; script-src '{digest(script)}'; connect-src 'self'" if script else ""
+    return f"default-src 'none'; style-src '{digest(css)}'{scripted}; base-uri 'none'; frame-ancestors 'none'"
 
 
 def digest(inline: str) -> str:

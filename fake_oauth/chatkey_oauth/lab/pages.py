@@ -1,4 +1,4 @@
-"""The lab's pages: everything there is, and one flow. No script, nothing external."""
+"""The lab's pages: everything there is, and one flow. No script but the lab's own, nothing external."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ from chatkey_oauth.faults.catalogue import FAMILIES
 from chatkey_oauth.request_log import stand_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from litestar import Request
 
+    from chatkey_oauth.engine.clients import Client
     from chatkey_oauth.engine.flows import Flow, Step, Verdict
     from chatkey_oauth.faults.rules import FaultInfo, Rule
     from chatkey_oauth.lab.lab_wire import Overview, SwitchShown
@@ -48,8 +49,8 @@ def response(answer: Answer) -> Response[Any]:
     return Response(answer.body, status_code=answer.status, headers=dict(answer.headers) | {"vary": "accept"})
 
 
-def lab_page(found: Overview, flows: Sequence[Flow], address: str) -> Answer:
-    """Everything there is, in the lab at this address."""
+def lab_page(found: Overview, flows: Sequence[Flow], address: str, secrets: Callable[[Client], str]) -> Answer:
+    """Everything there is, in the lab at this address. `secrets` tells what of an application everybody may know."""
     approval = f"as {found.auto_approve}, unasked" if found.auto_approve else "on the consent page"
     return page(
         "lab.html",
@@ -68,8 +69,9 @@ def lab_page(found: Overview, flows: Sequence[Flow], address: str) -> Answer:
         rules="\n".join(map(rule_row, found.rules)) or nothing("No fault is armed."),
         faults="\n".join(family(title, list(faults)) for title, faults in groupby(found.faults, family_of)),
         switches="\n".join(map(switch_row, found.switches)),
-        clients=rows((client.provider, f"{client.client_id} · {client.title}") for client in found.clients)
+        clients="\n".join(client_row(client, secrets(client)) for client in found.clients)
         or nothing("No application is registered."),
+        script=script(),
     )
 
 
@@ -117,6 +119,21 @@ def rule_row(rule: Rule) -> str:
         f'<li><b>{text(rule.fault)}</b><span class="soft">{text(scope or "everyone")}</span>'
         f'<span class="end"><span class="chip {mark}">{rule.hits} {times}</span></span></li>'
     )
+
+
+def client_row(client: Client, secret: str) -> str:
+    """An application, with what a developer copies into a configuration."""
+    proof = f'<span class="soft">secret</span> {copied(secret)}' if secret else ""
+    return (
+        f'<li><b>{text(client.provider)}</b><span><span class="soft">{text(client.name)}</span> '
+        f"{copied(client.client_id)} {proof}</span></li>"
+    )
+
+
+def copied(value: str) -> str:
+    """A value with a button that copies it."""
+    shown = text(value)
+    return f'<code>{shown}</code> <button class="small" data-copy="{shown}" aria-label="Copy {shown}">Copy</button>'
 
 
 def scope_value(rule: Rule, name: str) -> str | None:
@@ -215,13 +232,19 @@ def facts(pairs: Iterable[tuple[str, str]]) -> str:
 
 def page(name: str, **parts: str) -> Answer:
     """A page of the lab, filled in."""
-    return html(template(name).substitute(parts, style=style()), policy(style()))
+    return html(template(name).substitute(parts, style=style()), policy(style(), parts.get("script", "")))
 
 
 @cache
 def style() -> str:
     """The style sheet of the lab's pages."""
     return template("lab.css").template
+
+
+@cache
+def script() -> str:
+    """The script of the lab's page."""
+    return template("lab.js").template
 
 
 def prose(value: str) -> str:

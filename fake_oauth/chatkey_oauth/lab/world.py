@@ -11,6 +11,7 @@ from chatkey_oauth.lab import pages
 from chatkey_oauth.lab.clients_and_people import without_secret
 from chatkey_oauth.lab.lab_wire import Advance, Data, Overview, Place, SwitchShown, Time
 from chatkey_oauth.providers import NAMES
+from chatkey_oauth.ready_made import shown_secret
 
 if TYPE_CHECKING:
     from litestar.handlers import HTTPRouteHandler
@@ -25,7 +26,10 @@ def world_handlers(fake: Fake) -> list[HTTPRouteHandler]:
     async def overview(request: Request[Any, Any, Any]) -> Response[Data[Overview]]:
         found = overview_of(fake)
         if pages.is_wanted(request):
-            return pages.response(pages.lab_page(found, fake.flows.all(), f"{str(request.base_url).rstrip('/')}/lab"))
+            address = f"{str(request.base_url).rstrip('/')}/lab"
+            known = {(client.provider, client.client_id): shown_secret(client) for client in fake.world.clients.all()}
+            page = pages.lab_page(found, fake.flows.all(), address, lambda it: known[it.provider, it.client_id])
+            return pages.response(page)
         return Response(Data(found), headers={"vary": "accept"})
 
     @get("/clock", summary="The fake's time")

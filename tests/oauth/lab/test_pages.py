@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from chatkey_oauth.engine.clients import Client
+from chatkey_oauth.ready_made import READY_MADE
 
 if TYPE_CHECKING:
     from tests.oauth.conftest import Visitor
@@ -53,7 +54,23 @@ async def test_the_page_of_a_flow_shows_how_far_it_came_and_what_was_wrong(
         assert all(verdict["words"].replace("'", "&#x27;") in page.text for verdict in step["verdicts"].values())
 
 
-async def test_the_pages_run_no_script_load_nothing_and_no_text_breaks_out(
+async def test_the_page_shows_the_ready_made_secrets_to_copy_and_no_other(
+    lab: httpx.AsyncClient, data: Read, fake: App
+) -> None:
+    known = next(client for client in READY_MADE if client.provider == "google")
+    for client in (known, Client(provider="x", client_id="own", client_secret="hush", redirect_uris=("https://a.b/",))):
+        fake.world.clients.add(client)
+
+    page = await lab.get("/lab", headers=BROWSER)
+
+    assert f'data-copy="{known.client_id}"' in page.text
+    assert f'data-copy="{known.client_secret}"' in page.text
+    assert 'data-copy="own"' in page.text
+    assert "hush" not in page.text
+    assert known.client_secret not in (await lab.get("/lab")).text
+
+
+async def test_the_pages_run_no_other_script_load_nothing_and_no_text_breaks_out(
     lab: httpx.AsyncClient, data: Read, fake: App, google: Visitor
 ) -> None:
     fake.world.clients.add(Client(provider="google", client_id="'<b>\"", name=NASTY, redirect_uris=("https://a.b/",)))
@@ -63,10 +80,12 @@ async def test_the_pages_run_no_script_load_nothing_and_no_text_breaks_out(
 
     pages = [await lab.get("/lab", headers=BROWSER), await lab.get(f"/lab/flows/{flow['id']}/page")]
 
-    for page in pages:
+    for page, own_scripts in zip(pages, (1, 0), strict=True):
         assert "&lt;script&gt;" in page.text
-        assert not [tag for tag in ("<script", "<img", "<link", "'<b>\"") if tag in page.text]
+        assert page.text.count("<script") == own_scripts
+        assert not [tag for tag in ("<img", "<link", "'<b>\"") if tag in page.text]
         policy = page.headers["content-security-policy"]
+        assert policy.count("script-src 'sha256-") == own_scripts
         assert policy.startswith("default-src 'none'; style-src 'sha256-")
         assert policy.endswith("frame-ancestors 'none'")
     assert "&#x27;&lt;b&gt;&quot;" in pages[1].text
