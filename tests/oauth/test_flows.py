@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from html import escape
 from typing import TYPE_CHECKING
 
 import pytest
@@ -29,6 +30,7 @@ LEGS = {
     "token": Leg.TOKEN,
     **dict.fromkeys(("revoke", "delete_token", "remove_permissions"), Leg.REVOKE),
     **dict.fromkeys(("authorization", "check_token", "debug_token", "emails", "introspect", "me"), Leg.PROFILE),
+    "reset_token": Leg.PROFILE,
     **dict.fromkeys(("people_me", "token_info", "user", "userinfo", "userinfo_v2"), Leg.PROFILE),
     **dict.fromkeys(("avatar", "device"), None),
 }
@@ -57,10 +59,83 @@ def test_what_the_request_does_not_carry_is_none(google: Visitor) -> None:
     assert (flow.state, flow.login_hint, flow.cookie) == (None, None, None)
 
 
-def test_an_unknown_client_begins_no_flow(google: Visitor) -> None:
-    google.ask(client_id="nobody")
+def test_an_unknown_client_begins_a_flow_that_names_what_came_what_is_registered_and_the_remedy(
+    google: Visitor,
+) -> None:
+    page = google.ask(client_id="nobody")
 
-    assert google.fake.flows.all() == []
+    (flow,) = google.fake.flows.all()
+    assert (flow.client_id, flow.steps[0].status) == ("nobody", 401)
+    for words in ("client_id 'nobody' came.", "Registered at google: 'ours', 'theirs'.", "--clients"):
+        assert words in flow.steps[0].note
+        assert escape(words) in page.body.decode()
+
+
+def test_a_request_without_a_client_begins_a_flow_of_nobody(google: Visitor) -> None:
+    google.ask(client_id=None)
+
+    (flow,) = google.fake.flows.all()
+    assert flow.client_id == ""
+    assert "No client_id came." in flow.steps[0].note
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "github"])
+def test_the_page_and_the_timeline_name_a_redirect_uri_that_is_not_registered(visit: Visit, name: str) -> None:
+    visitor = visit(name)
+
+    page = visitor.ask(redirect_uri="https://chat.example/callback/")
+
+    (flow,) = visitor.fake.flows.all()
+    for words in (
+        "redirect_uri 'https://chat.example/callback/' came.",
+        "Registered for 'ours': 'https://chat.example/callback'.",
+        "POST /lab/clients",
+    ):
+        assert words in flow.steps[0].note
+        assert escape(words) in page.body.decode()
+
+
+def test_where_the_page_is_not_the_providers_way_the_timeline_names_the_redirect_uri(github: Visitor) -> None:
+    github.ask(redirect_uri="https://elsewhere.example/")
+
+    (flow,) = github.fake.flows.all()
+    assert "redirect_uri 'https://elsewhere.example/' came." in flow.steps[0].note
+
+
+def test_a_scope_that_is_none_is_named_with_those_there_are(gitlab: Visitor) -> None:
+    gitlab.ask(scope="openid everything")
+
+    (flow,) = gitlab.fake.flows.all()
+    assert "scope 'openid everything' came. GitLab has: 'openid', 'profile', 'email'" in flow.steps[0].note
+
+
+@pytest.mark.parametrize(
+    ("name", "scope", "path", "needed", "granted"),
+    [
+        ("github", "read:user", "/user/emails", "'user:email' or 'user'", "'read:user'"),
+        ("gitlab", "openid", "/api/v4/user", "'api' or 'read_api' or 'read_user'", "'openid'"),
+        ("discord", "email", "/api/users/@me", "'identify'", "'email'"),
+        ("tiktok", "user.info.basic", "/v2/user/info/?", "'user.info.stats'", "'user.info.basic'"),
+    ],
+)
+def test_a_forgotten_scope_is_named_where_it_is_missed(  # noqa: PLR0917 - pytest names them
+    visit: Visit, name: str, scope: str, path: str, needed: str, granted: str
+) -> None:
+    visitor = visit(name)
+    token = visitor.login(scope=scope)["access_token"]
+
+    visitor.profile(token, path.rstrip("?"), **({"fields": "open_id,video_count"} if "?" in path else {}))
+
+    (flow,) = visitor.fake.flows.all()
+    assert f"needs the scope {needed}; the token has {granted}. Add it to scope" in flow.steps[-1].note
+
+
+def test_what_came_is_quoted_no_longer_than_anybody_reads(google: Visitor) -> None:
+    google.ask(client_id="c" * 5000)
+
+    (flow,) = google.fake.flows.all()
+    assert len(flow.steps[0].note) < 600
+    assert len(flow.client_id) == 255
 
 
 def test_a_request_refused_for_its_redirect_uri_begins_one_that_says_why(google: Visitor) -> None:

@@ -80,7 +80,9 @@ def error_page(provider: Dialect, refusal: ShownToPerson) -> Answer:
     """Say on the provider's own page what is wrong with a request."""
     title = escape(f"Error {refusal.status}: {refusal.error}")
     heading, message = escape(provider.error_heading), escape(clean(provider.error_lead + refusal.message))
-    body = template("error.html").substitute(frame(provider), title=title, heading=heading, message=message)
+    advice = f'<p class="advice"><b>For the developer</b> {escape(refusal.advice)}</p>' if refusal.advice else ""
+    parts = {"title": title, "heading": heading, "message": message, "advice": advice}
+    body = template("error.html").substitute(frame(provider), **parts)
     return page(provider, body, refusal.status)
 
 

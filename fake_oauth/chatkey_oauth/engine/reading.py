@@ -6,7 +6,9 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
+from chatkey_oauth.engine import advice
 from chatkey_oauth.engine.addresses import is_redirect_uri
+from chatkey_oauth.engine.advice import advised
 from chatkey_oauth.engine.grants import Challenge
 from chatkey_oauth.engine.refusals import SentBack, ShownToPerson
 from chatkey_oauth.engine.requests import AuthorizationRequest
@@ -25,7 +27,8 @@ def read(provider: Dialect, call: Call) -> AuthorizationRequest:
     query = call.query
     client = provider.world.clients.get(provider.name, query.get(provider.client_parameter, ""))
     if client is None:
-        raise provider.client_refused(query.get(provider.client_parameter))
+        client_id = query.get(provider.client_parameter)
+        raise advised(provider.client_refused(client_id), advice.unknown_client(provider, client_id))
     redirect_uri = read_redirect_uri(provider, client, call)
     for name in provider.required_params:
         if not query.get(name):
@@ -48,9 +51,10 @@ def read_redirect_uri(provider: Dialect, client: Client, call: Call) -> str:
     if uri is None and not provider.redirect_uri_required:
         return client.redirect_uris[0]
     if uri is None:
-        raise ShownToPerson(400, "invalid_request", "Missing required parameter: redirect_uri.")
+        missing = ShownToPerson(400, "invalid_request", "Missing required parameter: redirect_uri.")
+        raise advised(missing, advice.foreign_redirect_uri(client, uri))
     if not is_redirect_uri(uri) or not (client.leads_home(uri) or provider.redirect_allowed(client, uri)):
-        raise provider.redirect_refused(client, call)
+        raise advised(provider.redirect_refused(client, call), advice.foreign_redirect_uri(client, uri))
     return uri
 
 
@@ -73,12 +77,14 @@ def read_scopes(provider: Dialect, query: Mapping[str, str], redirect_uri: str) 
     """The scopes asked for, or those granted by default. Raises `Refusal` for one that is none."""
     asked = query.get("scope", provider.default_scope)
     if asked is None:
-        raise fault(provider, query, redirect_uri, "invalid_scope", "Missing required parameter: scope.")
+        missing = fault(provider, query, redirect_uri, "invalid_scope", "Missing required parameter: scope.")
+        raise advised(missing, advice.unknown_scope(provider, asked))
     scopes = split_scopes(asked)
     known = not provider.strict_scopes or provider.scopes.keys() >= set(scopes)
     if not known or not all(map(is_visible, scopes)):
         description = "The requested scope is invalid, unknown, or malformed."
-        raise fault(provider, query, redirect_uri, "invalid_scope", description)
+        unknown = fault(provider, query, redirect_uri, "invalid_scope", description)
+        raise advised(unknown, advice.unknown_scope(provider, asked))
     return scopes
 
 

@@ -56,7 +56,12 @@ class Problem(StrEnum):
 
 
 class Refusal(Exception):
-    """What ends the work of an endpoint; the provider makes the answer of it."""
+    """What ends the work of an endpoint; the provider makes the answer of it.
+
+    `advice` is what the developer of the application has to know, beside what the provider says.
+    """
+
+    advice = ""
 
 
 class TokenRefused(Refusal):

@@ -112,7 +112,7 @@ class Misbehaviour(Hooks):
     def refused(self, refusal: Refusal) -> None:
         """Note why the endpoint refuses; its answer may be less plain, or have status 200."""
         why = refusal.reason if isinstance(refusal, TokenRefused) else refusal
-        self.note = f"refused: {why}"
+        self.note = f"refused: {str(why).rstrip('.')}. {refusal.advice}" if refusal.advice else f"refused: {why}"
 
     def record(self, answer: Answer) -> None:
         """Write the step down, and the way back that it led to."""

@@ -30,6 +30,9 @@ PAGES: Final = (Leg.AUTHORIZE, Leg.CONSENT)
 NOTE: Final = 60
 """How much of a grant type is noted."""
 
+LONGEST_ID: Final = 255
+"""How much of a client id is kept of a client that is not known."""
+
 APPROVED: Final = "approved"
 DECLINED: Final = "declined"
 
@@ -115,16 +118,13 @@ class Watch:
         return self._stranger
 
     def _asking(self, provider: Provider, leg: Leg, call: Call) -> Flow | None:
-        """The flow of the consent form, or a new one for a client that is known."""
+        """The flow of the consent form, or a new one, though it end at once because nobody knows the client."""
         flow = self.flows.get(call.form.get("flow", "")) if leg is Leg.CONSENT else None
         if flow is not None and flow.provider == provider.name:
             return flow
-        client_id = call.query.get(provider.client_parameter, "")
-        if provider.world.clients.get(provider.name, client_id) is None:
-            return None
         return self.flows.begin(
             provider.name,
-            client_id,
+            clean(call.query.get(provider.client_parameter, "")[:LONGEST_ID]),
             state=call.query.get("state"),
             login_hint=clean(call.query[provider.hint]) if provider.hint in call.query else None,
             cookie=call.cookie(COOKIE),

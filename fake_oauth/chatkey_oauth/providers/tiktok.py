@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
+from chatkey_oauth.engine.advice import advised, forgotten_scope
 from chatkey_oauth.engine.call import Call
 from chatkey_oauth.engine.dialect import say
 from chatkey_oauth.engine.flows import Leg
@@ -196,7 +197,8 @@ class Imitated(Provider):
         if not fields or not set(fields) <= {field for opened in FIELDS.values() for field in opened}:
             return self.api_error(400, "invalid_params", "The request parameters are invalid: fields.")
         if not set(fields) <= {field for scope in issued.grant.scopes for field in FIELDS[scope]}:
-            raise BearerRefused(Problem.SCOPE, "fields")
+            needed = [scope for scope in FIELDS if scope not in issued.grant.scopes and opens(scope, fields)]
+            raise advised(BearerRefused(Problem.SCOPE, "fields"), forgotten_scope(needed, issued.grant.scopes))
         profile = self.profile(issued.grant)
         user = {field: profile[field] for field in fields}
         return json_answer({"data": {"user": user}, "error": self.api_status("ok", "")})
@@ -271,6 +273,11 @@ def blamed(parameter: str, error: str = "invalid_request") -> ShownToPerson:
     """A page that says which parameter is wrong."""
     advice = f"We couldn't log in with TikTok. If you're a developer, correct the following and try again: {parameter}."
     return ShownToPerson(400, error, advice)
+
+
+def opens(scope: str, fields: Collection[str]) -> bool:
+    """Tell whether a scope opens one of these fields."""
+    return not set(fields).isdisjoint(FIELDS[scope])
 
 
 def same_but_port(uri: str, registered: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from chatkey_oauth.engine.advice import advised, forgotten_scope
 from chatkey_oauth.engine.dialect.common import Common
 from chatkey_oauth.engine.refusals import BearerRefused, Problem
 
@@ -35,7 +36,7 @@ class ProfileDialect(Common):
         if issued.expires_at is not None and issued.expires_at <= self.world.clock():
             raise BearerRefused(Problem.EXPIRED)
         if needed and not set(needed).intersection(issued.grant.scopes):
-            raise BearerRefused(Problem.SCOPE, needed[0])
+            raise advised(BearerRefused(Problem.SCOPE, needed[0]), forgotten_scope(needed, issued.grant.scopes))
         return issued
 
     def bearer_text(self, call: Call) -> str | None:

@@ -1,0 +1,81 @@
+"""What a developer has to know of a refused request: the value that came, what is registered, and the remedy.
+
+The providers' own words stay as they are; this stands below them on the page, and in the timeline.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from chatkey_oauth.engine.text import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from chatkey_oauth.engine.clients import Client
+    from chatkey_oauth.engine.dialect import Dialect
+    from chatkey_oauth.engine.refusals import Refusal
+
+    R = TypeVar("R", bound=Refusal)
+
+LONGEST: Final = 200
+"""How much of a value is quoted."""
+
+MOST: Final = 5
+"""How many registered values are listed."""
+
+
+def advised(refusal: R, words: str) -> R:
+    """A refusal with advice."""
+    refusal.advice = words
+    return refusal
+
+
+def unknown_client(provider: Dialect, client_id: str | None) -> str:
+    """An application that is not registered here."""
+    parameter = provider.client_parameter
+    known = [client.client_id for client in provider.world.clients.all() if client.provider == provider.name]
+    return (
+        f"{came(parameter, client_id)} Registered at {provider.name}: {listed(known)}. Use one of these, or register "
+        "yours: in the file of --clients, or by POST /lab/clients."
+    )
+
+
+def foreign_redirect_uri(client: Client, uri: str | None) -> str:
+    """A redirect URI that is not registered, or cannot be."""
+    loopback = ", and every address of this machine" if client.any_loopback else ""
+    return (
+        f"{came('redirect_uri', uri)} Registered for {quoted(client.client_id)}: {listed(client.redirect_uris)}"
+        f"{loopback}. Send one of these, letter for letter, or register yours: in redirect_uris of the file of "
+        "--clients, or by POST /lab/clients."
+    )
+
+
+def unknown_scope(provider: Dialect, asked: str | None) -> str:
+    """A scope that is missing or none of this provider's."""
+    return f"{came('scope', asked)} {provider.label} has: {listed(provider.scopes, most=12)}. Ask for one of these."
+
+
+def forgotten_scope(needed: Iterable[str], granted: Collection[str]) -> str:
+    """A token that was not asked for what it is used for."""
+    return (
+        f"This endpoint needs the scope {' or '.join(map(quoted, needed))}; the token has {listed(granted)}. Add it to "
+        "scope in the authorization request, and log in again."
+    )
+
+
+def came(parameter: str, value: str | None) -> str:
+    """What was sent, or that nothing was."""
+    return f"No {parameter} came." if value is None else f"{parameter} {quoted(value)} came."
+
+
+def listed(values: Collection[str], most: int = MOST) -> str:
+    """Values one after another, the first few of many."""
+    shown = ", ".join(quoted(value) for value in list(values)[:most])
+    more = f" and {len(values) - most} more" if len(values) > most else ""
+    return f"{shown}{more}" if shown else "none"
+
+
+def quoted(value: str) -> str:
+    """A value in quotes, not longer than anybody reads."""
+    return repr(clean(value if len(value) <= LONGEST else f"{value[:LONGEST]}…"))
