@@ -44,6 +44,11 @@ if TYPE_CHECKING:
     help="JSON list of clients to register, instead of the ready-made ones.",
 )
 @click.option(
+    "--any-client",
+    is_flag=True,
+    help="Take every client id, with any secret and any redirect URI of this machine, beside those registered.",
+)
+@click.option(
     "--auto-approve", default="", metavar="ACCOUNT", help="Approve every request at once as ACCOUNT, without a page."
 )
 @click.option(
@@ -69,6 +74,7 @@ def fake_oauth(
     server_url: tuple[str, ...],
     issuer: tuple[str, ...],
     clients: Path | None,
+    any_client: bool,
     auto_approve: str,
     switches: tuple[str, ...],
     lab: bool | None,
@@ -110,6 +116,7 @@ def fake_oauth(
                 lab=bool(token) or is_only_here(host, for_browsers) if lab is None else lab,
                 lab_token=token,
                 clients=read_clients(clients) if clients else READY_MADE,
+                any_client=any_client,
                 auto_approve=auto_approve,
                 switches=dict(map(read_switch, switches)),
             )
@@ -140,6 +147,7 @@ def guide(settings: Settings) -> str:
     lab = f"{settings.listens_at}/lab" if settings.lab else "off"
     approval = f"at once, as {settings.auto_approve}" if settings.auto_approve else "on a page, by whoever is chosen"
     rows = [("lab", lab), ("approval", approval)]
+    rows += [("clients", "any, with any secret and any redirect URI of this machine")] if settings.any_client else []
     for name in NAMES:
         rows.append((name, settings.browser_base(name)))
         for client in settings.clients:

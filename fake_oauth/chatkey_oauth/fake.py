@@ -36,7 +36,8 @@ class Fake:
         self.clock = clock
         people, switches = People(), Switches(declared_switches, settings.switches)
         approval = Approval(people, settings.auto_approve or None)
-        self.world = World(clock, Clients(settings.clients, check_client), people, switches, approval)
+        clients = Clients(settings.clients, check_client, takes_any=settings.any_client)
+        self.world = World(clock, clients, people, switches, approval)
         self.log = RequestLog(clock)
         self._providers: dict[str, Provider] = {}
 

@@ -30,7 +30,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     fake listens. `browser_urls`, `server_urls` and `issuers` replace them for single providers, by name: base addresses
     of that provider, not of the fake. An issuer is the address browsers use unless told otherwise, and the same for
     both. `auto_approve` is the account that approves every request unasked, `switches` sets switches by
-    `<provider>.<switch>`. A lab that can be reached from elsewhere needs `lab_token`, which `repr` does not show.
+    `<provider>.<switch>`. With `any_client` whoever is not registered is taken as well, with any secret and any
+    redirect URI of this machine. A lab that can be reached from elsewhere needs `lab_token`, which `repr` does not
+    show.
     """
 
     host: str = "127.0.0.1"
@@ -46,6 +48,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     lab_token: str = ""
     auto_approve: str = ""
     clients: tuple[Client, ...] = ()
+    any_client: bool = False
     switches: dict[str, bool] = {}
 
     def __post_init__(self) -> None:

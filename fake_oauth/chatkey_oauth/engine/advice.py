@@ -37,7 +37,7 @@ def unknown_client(provider: Dialect, client_id: str | None) -> str:
     known = [client.client_id for client in provider.world.clients.all() if client.provider == provider.name]
     return (
         f"{came(parameter, client_id)} Registered at {provider.name}: {listed(known)}. Use one of these, or register "
-        "yours: in the file of --clients, or by POST /lab/clients."
+        "yours: in the file of --clients, or by POST /lab/clients. Started with --any-client, the fake takes every id."
     )
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
 from chatkey_oauth.engine.addresses import is_redirect_uri, leads_here
 
+IDENTIFIER: Final = re.compile(r"[\x21-\x7e]{1,255}")
 Identifier = Annotated[str, msgspec.Meta(min_length=1, max_length=255, pattern=r"^[\x21-\x7e]+(?!\n)$")]
 
 
@@ -20,7 +22,7 @@ class Client(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """An application registered at one provider. Without a secret it is a public one, which must use PKCE.
 
     `name` is what the consent page shows, so that service-owned and own keys can be told apart. With `any_loopback`
-    every redirect URI on this machine is as good as registered.
+    every redirect URI on this machine is as good as registered, with `any_secret` every secret is right, or none.
 
     With `remember_approval` nobody is asked twice: who approved as much before is sent back without a page.
 
@@ -36,6 +38,7 @@ class Client(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     kind: Literal["web", "desktop"] = "web"
     redirect_uris: tuple[str, ...]
     any_loopback: bool = False
+    any_secret: bool = False
     remember_approval: bool = False
     team_id: str = ""
     key_id: str = ""
@@ -45,7 +48,7 @@ class Client(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def is_public(self) -> bool:
         """Tell whether the client has nothing to prove itself by."""
-        return not self.client_secret and not self.public_key
+        return not self.client_secret and not self.public_key and not self.any_secret
 
     @property
     def title(self) -> str:
@@ -73,11 +76,28 @@ def check_nothing_signed(client: Client) -> None:
         raise ClientError(f"team_id, key_id and public_key are for apple; {client.client_id!r} is of {client.provider}")
 
 
-class Clients:
-    """The registered clients, by provider and client id. `check` raises `ClientError` for one that may not be."""
+def anybody(provider: str, client_id: str) -> Client | None:
+    """A client of this id that nobody registered; None for a text that is no id."""
+    if not IDENTIFIER.fullmatch(client_id):
+        return None
+    return Client(
+        provider=provider,
+        client_id=client_id,
+        redirect_uris=("http://127.0.0.1/callback",),
+        any_loopback=True,
+        any_secret=True,
+    )
 
-    def __init__(self, clients: Iterable[Client], check: Callable[[Client], None]) -> None:
+
+class Clients:
+    """The registered clients, by provider and client id. `check` raises `ClientError` for one that may not be.
+
+    While it `takes_any`, whoever is not registered is one that comes back to this machine.
+    """
+
+    def __init__(self, clients: Iterable[Client], check: Callable[[Client], None], *, takes_any: bool = False) -> None:
         self._check = check
+        self._takes_any = takes_any
         self._initial = tuple(clients)
         self._clients: dict[tuple[str, str], Client] = {}
         self.reset()
@@ -93,7 +113,8 @@ class Clients:
 
     def get(self, provider: str, client_id: str) -> Client | None:
         """Find a client of a provider."""
-        return self._clients.get((provider, client_id))
+        known = self._clients.get((provider, client_id))
+        return known or (anybody(provider, client_id) if self._takes_any else None)
 
     def remove(self, provider: str, client_id: str) -> bool:
         """Forget a client; tell whether there was one."""

@@ -222,7 +222,7 @@ class Imitated(Provider):
         if proof is None and self.on("require-proof"):
             message = "API calls from the server require an appsecret_proof argument"
             return self.graph_error(message, 100, kind="GraphMethodException")
-        if proof is None or client is None:
+        if proof is None or client is None or client.any_secret:
             return None
         expected = hmac.new(client.client_secret.encode(), issued.access.encode(), sha256).hexdigest()
         if same(expected, proof):
@@ -272,7 +272,7 @@ class Imitated(Provider):
         """What a token is worth, told to the app that presents `APP_ID|SECRET`."""
         app_id, _, secret = call.query.get("access_token", "").partition("|")
         client = self.world.clients.get(self.name, app_id)
-        if client is None or not same(client.client_secret, secret):
+        if client is None or not self.proves(client, secret):
             return self.graph_error("Invalid OAuth access token - Cannot parse access token", 190)
         issued = self.grants.access.get(call.query.get("input_token", ""))
         if issued is None or issued.grant.client_id != app_id:

@@ -44,7 +44,7 @@ class TokenDialect(Common):
 
     def proves(self, client: Client, secret: str) -> bool:
         """Whether a secret proves a client. May raise `TokenRefused` to say why it does not."""
-        return same(client.client_secret, secret)
+        return client.any_secret or same(client.client_secret, secret)
 
     def token_params(self, call: Call) -> dict[str, str]:
         """The token request's parameters. Raises `TokenRefused` for a body of the wrong type."""

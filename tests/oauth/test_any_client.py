@@ -1,0 +1,90 @@
+"""`--any-client`: every id, every secret, every redirect URI of this machine; off unless asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.oauth.conftest import VERIFIER, Visitor
+
+from chatkey_oauth.cli import guide
+from chatkey_oauth.engine.http import encode
+from chatkey_oauth.providers import NAMES
+from chatkey_oauth.settings import Settings
+
+if TYPE_CHECKING:
+    from chatkey_oauth.app import App
+    from chatkey_oauth.engine.http import Answer
+
+    Content = Callable[[Answer], Any]
+
+HERE = "http://localhost:3000/back"
+EVERY = pytest.mark.parametrize("name", NAMES)
+
+
+@pytest.fixture
+def visit(make_fake: Callable[..., App]) -> Callable[[str], Visitor]:
+    """A visit to a provider that takes any client."""
+    fake = make_fake(lab=True, any_client=True)
+    return lambda name: Visitor(fake, name)
+
+
+def code_for(visitor: Visitor, **changes: str | None) -> str:
+    """The code of an approval by an application that nobody registered."""
+    asked = {"client_id": "whoever-asks", "redirect_uri": HERE} | changes
+    location = dict(visitor.decide(**asked).headers)["location"]
+    assert location.startswith(f"{HERE}?")
+    return location.partition("code=")[2].partition("&")[0].partition("#")[0]
+
+
+@EVERY
+@pytest.mark.parametrize("secret", ["any secret", "another", ""])
+def test_whoever_asks_logs_in_with_any_secret_and_with_none(
+    visit: Callable[[str], Visitor], content: Content, name: str, secret: str
+) -> None:
+    visitor = visit(name)
+    code = code_for(visitor)  # as it stands in the address, and so in a form
+    form = {
+        "grant_type": "authorization_code",
+        "redirect_uri": HERE,
+        "client_id": "whoever-asks",
+        "client_secret": secret,
+        "code_verifier": VERIFIER,
+    }
+    body = f"{encode(visitor.site.named(form))}&code={code}"
+
+    answer = visitor.post(visitor.site.token, body.encode(), accept="application/json")
+
+    assert content(answer)["access_token"]
+
+
+@EVERY
+def test_only_addresses_of_this_machine_are_taken(visit: Callable[[str], Visitor], name: str) -> None:
+    answer = visit(name).ask(client_id="whoever-asks", redirect_uri="https://elsewhere.example/")
+
+    assert not dict(answer.headers).get("location", "").startswith("https://elsewhere.example/")
+
+
+@EVERY
+def test_who_is_registered_stays_held_to_it(visit: Callable[[str], Visitor], content: Content, name: str) -> None:
+    visitor = visit(name)
+
+    answer = visitor.redeem(visitor.callback()["code"], client_secret="wrong")
+
+    assert "access_token" not in content(answer)
+
+
+@EVERY
+def test_without_the_setting_nobody_else_is_taken(fake: App, name: str) -> None:
+    assert Visitor(fake, name).ask(client_id="whoever-asks", redirect_uri=HERE).status >= 400
+
+
+def test_what_is_no_id_is_not_taken(visit: Callable[[str], Visitor]) -> None:
+    for client_id in ("", "a b", "x" * 256):
+        assert visit("google").ask(client_id=client_id, redirect_uri=HERE).status >= 400
+
+
+def test_a_person_at_a_terminal_is_told() -> None:
+    assert "any, with any secret" in guide(Settings(any_client=True))
+    assert "any, with any secret" not in guide(Settings())
