@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 if TYPE_CHECKING:
+    from chatkey_oauth.run_ca import Certified
     from chatkey_oauth.settings import Settings
 
 
@@ -20,6 +22,15 @@ if TYPE_CHECKING:
 )
 @click.option("--tls-cert", default="", help="Certificate chain (PEM) to serve https with.")
 @click.option("--tls-key", default="", help="Private key (PEM) of the certificate.")
+@click.option(
+    "--tls",
+    is_flag=False,
+    flag_value="-",
+    default="",
+    metavar="[FILE]",
+    help="Serve https by a certificate authority of this run, for every name of every provider; its certificate goes "
+    "to FILE, or where a second line says.",
+)
 @click.option(
     "--browser-url",
     multiple=True,
@@ -70,6 +81,7 @@ def fake_oauth(
     port: int,
     tls_cert: str,
     tls_key: str,
+    tls: str,
     browser_url: tuple[str, ...],
     server_url: tuple[str, ...],
     issuer: tuple[str, ...],
@@ -102,12 +114,12 @@ def fake_oauth(
         for_browsers, by_browser = read_addresses("--browser-url", browser_url)
         for_servers, by_server = read_addresses("--server-url", server_url)
         check_addresses("--browser-url", for_browsers, by_browser)
-        with Listening(host, port) as listening:
+        with Listening(host, port) as listening, authority(tls, host, given=tls_cert or tls_key) as own:
             settings = Settings(
                 host=host,
                 port=listening.port,
-                tls_cert=tls_cert,
-                tls_key=tls_key,
+                tls_cert=str(own.chain) if own else tls_cert,
+                tls_key=str(own.key) if own else tls_key,
                 browser_url=for_browsers,
                 browser_urls=by_browser,
                 server_url=for_servers,
@@ -125,16 +137,31 @@ def fake_oauth(
                 click.echo(
                     f"The lab is off: {where} is not for this machine only, and {TOKEN_VARIABLE} is not set.", err=True
                 )
-            listening.serve(settings, ready=lambda: announce(settings))
+            listening.serve(settings, ready=lambda: announce(settings, own))
     except KeyboardInterrupt:
         pass  # the way to end it
     except (SettingsError, SwitchError) as error:
         raise click.ClickException(str(error)) from error
 
 
-def announce(settings: Settings) -> None:
-    """Say that requests are answered now; to a person also where, and how to stop."""
+def authority(tls: str, host: str, *, given: str) -> AbstractContextManager[Certified | None]:
+    """The certificate authority of this run, if one is wanted. Raises `SettingsError` where a certificate is given."""
+    from chatkey_oauth.settings import SettingsError
+
+    if not tls:
+        return nullcontext()
+    if given:
+        raise SettingsError("--tls makes a certificate, and --tls-cert and --tls-key bring one: give either.")
+    from chatkey_oauth.run_ca import certified
+
+    return certified(host, "" if tls == "-" else tls)
+
+
+def announce(settings: Settings, own: Certified | None = None) -> None:
+    """Say that requests are answered now, and whom to trust; to a person also what is where, and how to stop."""
     click.echo(f"ready {settings.for_browsers}")
+    if own is not None:
+        click.echo(f"ca {own.ca}")
     if sys.stdout.isatty():
         click.echo(guide(settings))
 

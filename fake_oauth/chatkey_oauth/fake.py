@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
+from chatkey_oauth.by_host import called
 from chatkey_oauth.engine.approval import Approval
 from chatkey_oauth.engine.clients import Clients
 from chatkey_oauth.engine.flows import Flows
+from chatkey_oauth.engine.grants import Ring
 from chatkey_oauth.engine.http import Answer, text_answer
 from chatkey_oauth.engine.pages import index_page
 from chatkey_oauth.engine.people import People
@@ -18,12 +21,16 @@ from chatkey_oauth.providers import NAMES, check_client, declared_switches, load
 from chatkey_oauth.request_log import RequestLog
 
 if TYPE_CHECKING:
+    from chatkey_oauth.by_host import Called
     from chatkey_oauth.clock import Clock
     from chatkey_oauth.engine.call import Call
     from chatkey_oauth.engine.provider import Provider
     from chatkey_oauth.faults.rules import Faults
     from chatkey_oauth.faults.watch import Watch
     from chatkey_oauth.settings import Settings
+
+HOSTS: Final = 64
+"""How many hosts that providers were called by are remembered."""
 
 WELL_KNOWN: Final = re.compile(r"/\.well-known/([a-z-]+)/([a-z]+)(/.*)?")
 
@@ -40,6 +47,7 @@ class Fake:
         self.world = World(clock, clients, people, switches, approval)
         self.log = RequestLog(clock)
         self._providers: dict[str, Provider] = {}
+        self._at_hosts: Ring[Provider] = Ring(HOSTS)
 
     @cached_property
     def watch(self) -> Watch:
@@ -88,15 +96,28 @@ class Fake:
     def answer(self, call: Call) -> Answer:
         """Hand a request to its provider, and write it down while the lab is on."""
         name, path = provider_path(call.path)
-        if name not in NAMES:
-            return self._front(call)
-        call.path = path
-        provider = self.provider(name)
+        if name in NAMES:
+            call.path = path
+            return self._attended(self.provider(name), call)
+        at_host = called(call.headers.get("host", ""))
+        return self._front(call) if at_host is None else self._attended(self._at(at_host), call)
+
+    def _attended(self, provider: Provider, call: Call) -> Answer:
         if not self.settings.lab:
             return provider.respond(call)
         attended = self.watch.attend(provider, call)
-        self.log.add(name, call, attended.answer.status, attended.leg, attended.flow)
+        self.log.add(provider.name, call, attended.answer.status, attended.leg, attended.flow)
         return attended.answer
+
+    def _at(self, at_host: Called) -> Provider:
+        """A provider as it is called by a host of its own, at whose root its paths are."""
+        found = self._at_hosts.get(at_host.netloc)
+        if found is None:
+            base = f"{urlsplit(self.settings.for_browsers).scheme}://{at_host.netloc}"
+            issuer = self.settings.issuers.get(at_host.provider, base)
+            found = self.provider(at_host.provider).at(Addresses(base, base, issuer))
+            self._at_hosts.put(at_host.netloc, found)
+        return found
 
     def _front(self, call: Call) -> Answer:
         if call.path != "/":

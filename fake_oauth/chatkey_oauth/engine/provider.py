@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING
 
 from chatkey_oauth.engine import authorize, cors, pages, token
@@ -13,6 +14,8 @@ from chatkey_oauth.engine.requests import Callback
 from chatkey_oauth.engine.routing import Route, Routes
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from chatkey_oauth.engine.call import Call, Handler
     from chatkey_oauth.engine.world import Addresses, World
 
@@ -23,6 +26,13 @@ class Provider(Dialect):
     def __init__(self, world: World, addresses: Addresses) -> None:
         super().__init__(world, addresses)
         self._routes = Routes(self.endpoints())
+
+    def at(self, addresses: Addresses) -> Self:
+        """The same provider at other addresses: what it remembers and signs with is one."""
+        twin = copy(self)
+        twin.addresses = addresses
+        twin._routes = Routes(twin.endpoints())  # noqa: SLF001 - of its own kind
+        return twin
 
     def endpoints(self) -> dict[str, Route]:
         """The provider's endpoints and the fake's own: `"GET /path"` or `"GET POST /path"`."""

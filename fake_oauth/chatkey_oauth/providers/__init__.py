@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Final, cast
 
@@ -17,6 +18,12 @@ NAMES: Final = ("google", "facebook", "github", "gitlab", "discord", "apple", "x
 def load(name: str) -> type[Provider]:
     """The class that imitates a provider of `NAMES`."""
     return cast("type[Provider]", import_module(f"{__name__}.{name}").Imitated)
+
+
+@cache
+def real_hosts() -> dict[str, str]:
+    """The provider of each real host. Imports them all."""
+    return {host: name for name in NAMES for host in load(name).hosts}
 
 
 def declared_switches() -> dict[str, tuple[Switch, ...]]:

@@ -52,6 +52,7 @@ class Imitated(Provider):
 
     name = "amazon"
     label = "Amazon"
+    hosts = ("www.amazon.com", "api.amazon.com")
     accent = ("#8a5a00", "#9c6a10")
     scopes = {
         "profile": "Your name and e-mail address",

@@ -66,6 +66,7 @@ class Imitated(Provider):
 
     name = "apple"
     label = "Apple"
+    hosts = ("appleid.apple.com",)
     accent = ("#1d1d1f", "#6e6e78")
     scopes = {"openid": "Who you are at Apple", "name": "Your name", "email": "Your e-mail address"}
     default_scope = ""

@@ -37,6 +37,7 @@ class Imitated(Provider):
 
     name = "discord"
     label = "Discord"
+    hosts = ("discord.com",)
     accent = ("#4752c4", "#5865f2")
     scopes = {
         "identify": "Your user name, avatar and banner",

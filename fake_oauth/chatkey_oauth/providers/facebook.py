@@ -53,6 +53,7 @@ class Imitated(Provider):
 
     name = "facebook"
     label = "Facebook"
+    hosts = ("www.facebook.com", "graph.facebook.com", "limited.facebook.com")
     accent = ("#0a5fdc", "#256fe3")
     scopes = {"public_profile": "Your name and picture", "email": "Your e-mail address", "openid": "Who you are"}
     scope_separator = ","

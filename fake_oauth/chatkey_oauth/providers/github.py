@@ -68,6 +68,7 @@ class Imitated(Provider):
 
     name = "github"
     label = "GitHub"
+    hosts = ("github.com", "api.github.com")
     accent = ("#24292f", "#4b5563")
     scopes = {
         "read:user": "Your profile",

@@ -60,6 +60,7 @@ class Imitated(Provider):
 
     name = "gitlab"
     label = "GitLab"
+    hosts = ("gitlab.com",)
     accent = ("#b5400f", "#c24a17")
     scopes = {
         "openid": "Who you are at GitLab",

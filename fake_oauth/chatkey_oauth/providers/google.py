@@ -49,6 +49,13 @@ class Imitated(Provider):
 
     name = "google"
     label = "Google"
+    hosts = (
+        "accounts.google.com",
+        "oauth2.googleapis.com",
+        "www.googleapis.com",
+        "openidconnect.googleapis.com",
+        "people.googleapis.com",
+    )
     accent = ("#1a66d0", "#3272d2")
     scopes = WORDS | {url: WORDS[name] for url, name in SCOPE_NAMES.items()}
     challenge_methods = ("S256", "plain")

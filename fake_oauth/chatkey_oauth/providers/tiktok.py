@@ -61,6 +61,7 @@ class Imitated(Provider):
 
     name = "tiktok"
     label = "TikTok"
+    hosts = ("www.tiktok.com", "open.tiktokapis.com")
     accent = ("#c2213f", "#d5304d")
     scopes = {
         "user.info.basic": "Your display name and picture",

@@ -65,6 +65,7 @@ class Imitated(Provider):
 
     name = "x"
     label = "X"
+    hosts = ("x.com", "api.x.com", "twitter.com", "api.twitter.com")
     accent = ("#0f1419", "#4b5563")
     scopes = {
         "tweet.read": "The posts you can see",

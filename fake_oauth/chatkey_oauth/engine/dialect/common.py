@@ -26,6 +26,8 @@ class Common:
 
     name: ClassVar[str]
     label: ClassVar[str]
+    hosts: ClassVar[tuple[str, ...]]
+    """The real hosts that are folded into one here; the first is the one it signs as."""
     accent: ClassVar[tuple[str, str]]
     """The colour of buttons, on a light and on a dark page."""
 
