@@ -27,7 +27,7 @@ from chatkey_e2e.timings import Timings
 from chatkey_e2e.wire import Peer, peer
 from chatkey_e2e.witness import Witness
 from chatkey_oauth.client import LabError
-from chatkey_protocol.names import ANNOUNCED_SOCIALS, AVAILABLE_SOCIALS
+from chatkey_protocol.names import SOCIALS
 from chatkey_stack import browsers
 from chatkey_stack.process import ProcessError
 from chatkey_stack.stack import Flavour, Stack, running
@@ -51,9 +51,6 @@ timings_key = pytest.StashKey[Timings]()
 
 NOT_STARTED = 3
 """Exit status when a server does not start; without a browser it is `browsers.NO_BROWSER`."""
-
-SOCIALS = AVAILABLE_SOCIALS + ANNOUNCED_SOCIALS
-"""Announced social providers are tested like the others."""
 
 UNLIMITED = {"CHATKEY_LIMIT_TOKEN_RATE": "0", "CHATKEY_LIMIT_OAUTH_RATE": "0"}
 """All tests come from one address; what limits do has tests of its own."""
@@ -136,7 +133,8 @@ def stack(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         try:
             refresh()
             folder = tmp_path_factory.mktemp("stack")
-            stack = ending.enter_context(running(Flavour.TLS, folder=folder, settings=UNLIMITED, socials=SOCIALS))
+            socials = tuple(SOCIALS)  # those that are only announced are tested like the others
+            stack = ending.enter_context(running(Flavour.TLS, folder=folder, settings=UNLIMITED, socials=socials))
         except (StaleError, ProcessError, LabError) as error:
             pytest.exit(f"The stack does not start: {error}", returncode=NOT_STARTED)
         yield stack

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from chatkey_lab.guard import TOKEN_VARIABLE, check_token
-from chatkey_protocol.names import ANNOUNCED_SOCIALS, AVAILABLE_SOCIALS, SOCKET_PATH
+from chatkey_protocol.names import ANNOUNCED_SOCIALS, AVAILABLE_SOCIALS, SOCIALS, SOCKET_PATH
 from chatkey_server.identity.origins import is_loopback_host
 from chatkey_server.identity.tokens import MAX_TOKEN_BYTES
 
@@ -413,7 +413,7 @@ def _quotas() -> Iterator[Setting]:
 
 
 def _socials() -> Iterator[Setting]:
-    for social in (*AVAILABLE_SOCIALS, *ANNOUNCED_SOCIALS):
+    for social in SOCIALS:
         start = f"{PREFIX}{social.upper()}"
         yield Setting(
             f"{start}_BROWSER_URL", partial(_address, path=True), f"Where browsers find {social}, if not the real one."
@@ -445,7 +445,7 @@ def load(environ: Mapping[str, str] = os.environ) -> Settings:
             "limits": _members(read, Limits, "LIMIT_"),
             "socials": {
                 social: members
-                for social in (*AVAILABLE_SOCIALS, *ANNOUNCED_SOCIALS)
+                for social in SOCIALS
                 if (members := _members(read, SocialAddress, f"{social.upper()}_"))
             },
         },

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chatkey_protocol.codes import Code
-from chatkey_protocol.names import ANNOUNCED_SOCIALS, AVAILABLE_SOCIALS
+from chatkey_protocol.names import SOCIALS
 from chatkey_widget import texts
 from chatkey_widget.colour import text_on
 from chatkey_widget.configuration import appearance
@@ -68,7 +68,7 @@ def test_initials_stand_for_a_name(name: str, letters: str) -> None:
 
 def test_every_social_provider_has_its_name() -> None:
     """As it writes itself."""
-    assert set(texts.SOCIALS) == {*AVAILABLE_SOCIALS, *ANNOUNCED_SOCIALS}
+    assert all(texts.social_name(name) == social.title for name, social in SOCIALS.items())
     assert texts.social_name("github") == "GitHub"
     assert texts.social_name("newcomer") == "Newcomer"
 

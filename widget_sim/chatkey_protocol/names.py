@@ -1,6 +1,7 @@
 """Names of the contract that more than one component writes down: paths, globals, message types, providers."""
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Final, NamedTuple
 
 SUBPROTOCOL: Final = "wf.v1"
 """The socket profile, offered and chosen as the WebSocket subprotocol (D-10)."""
@@ -14,11 +15,32 @@ PROOF_HTM: Final = "GET"
 OAUTH_MESSAGE: Final = "wf:oauth"
 """`type` of the message the callback page posts to its opener (D-09)."""
 
-AVAILABLE_SOCIALS: Final = ("google", "facebook", "github", "gitlab", "discord")
-"""Social providers a business can enable today, in the order in which the login page shows them (contract 4.4)."""
 
-ANNOUNCED_SOCIALS: Final = ("apple", "x", "tiktok", "amazon")
-"""Social providers announced for later; their start endpoint answers 404 (contract 4.4)."""
+class Social(NamedTuple):
+    """A social provider as it writes itself. One that is not `available` is announced: its start answers 404."""
+
+    title: str
+    available: bool
+
+
+SOCIALS: Final[Mapping[str, Social]] = {
+    "google": Social("Google", available=True),
+    "facebook": Social("Facebook", available=True),
+    "github": Social("GitHub", available=True),
+    "gitlab": Social("GitLab", available=True),
+    "discord": Social("Discord", available=True),
+    "apple": Social("Apple", available=False),
+    "x": Social("X", available=False),
+    "tiktok": Social("TikTok", available=False),
+    "amazon": Social("Amazon", available=False),
+}
+"""The social providers there are, in the order in which the login page shows them (contract 4.4)."""
+
+AVAILABLE_SOCIALS: Final = tuple(name for name, social in SOCIALS.items() if social.available)
+"""Those a business can enable today."""
+
+ANNOUNCED_SOCIALS: Final = tuple(name for name, social in SOCIALS.items() if not social.available)
+"""Those announced for later, which a server may offer as a preview (D-03)."""
 
 GLOBAL_CONFIG: Final = "ServiceConfig"
 GLOBAL_INIT: Final = "initService"

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from chatkey_protocol.names import ANNOUNCED_SOCIALS, AVAILABLE_SOCIALS
+from chatkey_protocol.names import SOCIALS
 from chatkey_widget.backoff import full_jitter
 from chatkey_widget.context import Context
 from chatkey_widget.effects import LoadConfiguration
@@ -16,7 +16,6 @@ FRESH_SECONDS: Final = 60.0
 """Contract 4.1: an admin's change reaches an open panel within about this time."""
 
 _COLOUR: Final = re.compile(r"#[0-9a-fA-F]{6}")
-_SOCIALS: Final = frozenset({*AVAILABLE_SOCIALS, *ANNOUNCED_SOCIALS})
 
 
 class Configuration:
@@ -70,7 +69,7 @@ def appearance(data: Mapping[str, object]) -> Appearance:
         locale=_text(ui, "locale", standard.locale),
         can_chat=livechat.get("enabled") is not False,
         can_call=service.get("enabled") is True,
-        socials=tuple(name for name in _texts(auth, "oauth_providers") if name in _SOCIALS),
+        socials=tuple(name for name in _texts(auth, "oauth_providers") if name in SOCIALS),
     )
 
 

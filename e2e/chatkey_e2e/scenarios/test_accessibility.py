@@ -12,9 +12,10 @@ from chatkey_e2e import axe
 from chatkey_e2e.business import Business
 from chatkey_e2e.pages.agent import AgentPage
 from chatkey_e2e.pages.shop import ShopPage
-from chatkey_e2e.plugin import SOCIALS, MakeBusiness, MakeContext
+from chatkey_e2e.plugin import MakeBusiness, MakeContext
 from chatkey_e2e.scenarios.openers import Opener
 from chatkey_e2e.scenarios.test_languages import wish_for
+from chatkey_protocol.names import SOCIALS
 from chatkey_stack.stack import Stack
 
 WIDGET = "chatkey-widget"

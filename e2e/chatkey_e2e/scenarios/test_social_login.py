@@ -8,9 +8,9 @@ from playwright.sync_api import Page
 from chatkey_e2e.business import Business
 from chatkey_e2e.pages.consent import ConsentPage
 from chatkey_e2e.pages.shop import ShopPage
-from chatkey_e2e.plugin import SOCIALS, Advance, MakeBusiness
+from chatkey_e2e.plugin import Advance, MakeBusiness
 from chatkey_e2e.witness import Witness, claims_of
-from chatkey_protocol.names import AVAILABLE_SOCIALS
+from chatkey_protocol.names import AVAILABLE_SOCIALS, SOCIALS
 from chatkey_stack.stack import Stack
 
 

@@ -15,7 +15,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from chatkey_protocol.codes import Code
-from chatkey_protocol.names import ANNOUNCED_SOCIALS, AVAILABLE_SOCIALS
+from chatkey_protocol.names import SOCIALS
 from chatkey_server.commands.session import administration, moment, printable, read_secret
 from chatkey_server.identity.errors import Refused
 from chatkey_server.settings import load
@@ -98,7 +98,7 @@ def rotate_secret(provider_id: str, overlap: int, secret_env: str | None, as_jso
 
 @provider.command()
 @click.argument("provider_id")
-@click.argument("name", metavar="SOCIAL", type=click.Choice(AVAILABLE_SOCIALS + ANNOUNCED_SOCIALS))
+@click.argument("name", metavar="SOCIAL", type=click.Choice(tuple(SOCIALS)))
 @click.option("--on/--off", "enabled", default=True, help="Switch it on (the default) or off.")
 @click.option("--keys", type=click.Choice(["service", "own"]), help="Whose OAuth application it goes through.")
 @click.option("--client-id", help="Store the application's client id; its secret is asked for.")

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from chatkey_protocol.codes import Code
-from chatkey_protocol.names import ANNOUNCED_SOCIALS, AVAILABLE_SOCIALS
+from chatkey_protocol.names import SOCIALS
 from chatkey_server.identity.errors import Refused
 from chatkey_server.storage.providers import Application
 from chatkey_server.storage.text import fit
@@ -44,7 +44,7 @@ def signing_secret(secret_key: str | None) -> str:
 
 def check_application(social: str, application: Application) -> None:
     """Refuse keys that are not whole, that do not belong together, or with which nothing can be signed."""
-    if social not in (*AVAILABLE_SOCIALS, *ANNOUNCED_SOCIALS):
+    if social not in SOCIALS:
         raise Refused(Code.SOCIAL_UNKNOWN, f"There is no social provider {social!r}.", member="social")
     for member, value in msgspec.structs.asdict(application).items():
         if value:

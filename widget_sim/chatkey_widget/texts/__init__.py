@@ -4,30 +4,19 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from chatkey_protocol.names import SOCIALS
 from chatkey_widget.texts.arabic import ARABIC
 from chatkey_widget.texts.english import ENGLISH
 from chatkey_widget.texts.german import GERMAN
 from chatkey_widget.texts.words import Notice, Texts
 
-__all__ = ["LANGUAGES", "SOCIALS", "Notice", "Texts", "choose", "initials", "social_name", "speaking"]
+__all__ = ["LANGUAGES", "Notice", "Texts", "choose", "initials", "social_name", "speaking"]
 
 LANGUAGES: Final[Mapping[str, Texts]] = {"en": ENGLISH, "de": GERMAN, "ar": ARABIC}
 STANDARD: Final = "en"
 
 _TAG: Final = re.compile(r"([a-z]{2,3})(?:[-_]([a-z]{4}))?(?:[-_]([a-z]{2}|[0-9]{3}))?(?![a-z0-9])", re.IGNORECASE)
 """Language, script and region (BCP 47); what follows makes no difference to us, and could be a tag `Intl` refuses."""
-
-SOCIALS: Final = {
-    "google": "Google",
-    "facebook": "Facebook",
-    "github": "GitHub",
-    "gitlab": "GitLab",
-    "discord": "Discord",
-    "apple": "Apple",
-    "x": "X",
-    "tiktok": "TikTok",
-    "amazon": "Amazon",
-}
 
 
 def choose(wishes: Iterable[str]) -> str:
@@ -49,7 +38,7 @@ def speaking(locale: str) -> Texts:
 
 def social_name(social: str) -> str:
     """Return how a social provider writes itself."""
-    return SOCIALS.get(social, social.capitalize())
+    return SOCIALS[social].title if social in SOCIALS else social.capitalize()
 
 
 def initials(name: str) -> str:

@@ -7,9 +7,7 @@ from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import passed, warned
 from chatkey_e2e.gettoken.model import PERSON, Finding, Severity
 from chatkey_e2e.gettoken.run import Run
-from chatkey_protocol.names import ANNOUNCED_SOCIALS, AVAILABLE_SOCIALS
-
-SOCIALS = frozenset(AVAILABLE_SOCIALS + ANNOUNCED_SOCIALS)
+from chatkey_protocol.names import SOCIALS
 
 
 @check(

@@ -9,9 +9,9 @@ from piccolo.columns import UUID, Boolean, Column, ForeignKey, Text, Varchar
 from piccolo.columns.readable import Readable
 from piccolo.table import Table
 
-from chatkey_protocol.names import ANNOUNCED_SOCIALS, AVAILABLE_SOCIALS
+from chatkey_protocol.names import SOCIALS
 
-Social = cast("type[Enum]", Enum("Social", {name: name for name in (*AVAILABLE_SOCIALS, *ANNOUNCED_SOCIALS)}))
+Social = cast("type[Enum]", Enum("Social", {name: name for name in SOCIALS}))
 
 
 class KeySource(Enum):
