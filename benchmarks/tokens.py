@@ -31,6 +31,7 @@ from litestar import Litestar, get
 from chatkey_protocol.names import MEMBER_TOKEN_PATH, VISITOR_TOKEN_PATH
 from chatkey_server.commands.serve import uvicorn_config
 from chatkey_server.identity.keys import visitor_uid
+from chatkey_server.identity.social_uid import SocialUid
 from chatkey_server.identity.tokens import Profile, Secrets, mint_identity
 from chatkey_server.settings import Settings, load
 from chatkey_server.storage import admin, engine, migrate
@@ -97,7 +98,7 @@ async def prepare(settings: Settings) -> str:
         await admin.set_social(PROVIDER, "google", now=now, key_source="own")
     person = Profile(name="Ada Lovelace", email="ada@example.com", avatar="https://people.example/ada.png")
     secrets = Secrets(SECRET.encode())
-    return mint_identity(secrets, pid=PROVIDER, social="google", sub="1234567890", profile=person, jkt=JKT, now=now)
+    return mint_identity(secrets, pid=PROVIDER, uid=SocialUid("google", "1234567890"), profile=person, jkt=JKT, now=now)
 
 
 def run_bare(port: int) -> None:

@@ -26,6 +26,7 @@ from chatkey_server.app import create_app
 from chatkey_server.clock import Clock
 from chatkey_server.identity import proofs, tokens
 from chatkey_server.identity.errors import Refused
+from chatkey_server.identity.social_uid import SocialUid
 from chatkey_server.identity.tokens import Profile, Secrets
 from chatkey_server.public.opener import Opener
 from chatkey_server.settings import Settings
@@ -80,7 +81,9 @@ def custom_token() -> str:
 def identity_token() -> str:
     """Make the token of a completed social login."""
     secrets, profile = Secrets(SECRET.encode()), Profile(name="Ada", email="ada@example.com", avatar=ADA.avatar)
-    return tokens.mint_identity(secrets, pid=PID, social="github", sub="5830217", profile=profile, jkt=KEY.jkt, now=NOW)
+    return tokens.mint_identity(
+        secrets, pid=PID, uid=SocialUid("github", "5830217"), profile=profile, jkt=KEY.jkt, now=NOW
+    )
 
 
 def _tokens() -> Iterator[tuple[str, object]]:

@@ -14,11 +14,11 @@ from typing import Annotated, Final, Literal, NamedTuple
 import msgspec
 
 from chatkey_protocol.codes import Code
-from chatkey_protocol.names import ANNOUNCED_SOCIALS, AVAILABLE_SOCIALS
 from chatkey_server.identity import claims, encoding, keys
 from chatkey_server.identity.claims import LEEWAY_SECONDS, Seconds
 from chatkey_server.identity.errors import Refused
 from chatkey_server.identity.mistakes import misshapen, signed_with
+from chatkey_server.identity.social_uid import SocialUid
 
 MAX_TOKEN_BYTES: Final = 8192
 MAX_UID_CHARS: Final = 255
@@ -27,7 +27,6 @@ SOCIAL_LIFETIME: Final = 120
 IDENTITY_LIFETIME: Final = 86_400
 MINUTE: Final = 60
 
-_SOCIALS: Final = frozenset(AVAILABLE_SOCIALS + ANNOUNCED_SOCIALS)
 _TYPES: Final = frozenset({"jwt", "application/jwt"})
 _FORBIDDEN_HEADERS: Final = ("crit", "b64", "zip", "enc")
 _HEADER: Final = encoding.encode(b'{"alg":"HS256","typ":"JWT"}')
@@ -77,7 +76,7 @@ class IdentityToken(msgspec.Struct, frozen=True):
     """A verified social identity token (contract 2.5). `jkt` is None when the start carried none (D-07)."""
 
     pid: str
-    uid: str
+    uid: SocialUid
     expires_at: int
     jkt: str | None
     profile: Profile
@@ -150,7 +149,7 @@ def mint_member(secrets: Secrets, *, identity: IdentityToken, jkt: str, now: flo
     profile = identity.profile
     made = _Claims(
         pid=identity.pid,
-        uid=identity.uid,
+        uid=str(identity.uid),
         type="user",
         iat=int(now),
         exp=min(int(now) + SOCIAL_LIFETIME, identity.expires_at),
@@ -180,20 +179,18 @@ def mint_custom(
     return _signed(made, secrets.current)
 
 
-def mint_identity(
-    secrets: Secrets, *, pid: str, social: str, sub: str, profile: Profile, jkt: str | None, now: float
-) -> str:
+def mint_identity(secrets: Secrets, *, pid: str, uid: SocialUid, profile: Profile, jkt: str | None, now: float) -> str:
     """Make the 24-hour identity token of a social login (contract 2.5)."""
     made = _Claims(
         pid=pid,
-        uid=f"{social}:{sub}",
+        uid=str(uid),
         type="identity",
         iat=int(now),
         exp=int(now) + IDENTITY_LIFETIME,
         cnf=_Confirmation(jkt) if jkt is not None else None,
         name=profile.name,
         email=profile.email,
-        data=_Data(auth_provider=social, avatar=profile.avatar),
+        data=_Data(auth_provider=uid.social, avatar=profile.avatar),
     )
     return _signed(made, secrets.current)
 
@@ -245,11 +242,11 @@ def read_identity_token(
     _check_type(read, "identity")
     _check_common(read, pid, now)
     _check_lifetime(read, IDENTITY_LIFETIME)
-    social, _, sub = read.uid.partition(":")
-    if social not in _SOCIALS or not sub:
+    uid = SocialUid.parse(read.uid)
+    if uid is None:
         raise _wrong("uid", "is not a social provider, a colon and a subject")
     jkt = _binding(read) if read.cnf is not None else None
-    return IdentityToken(pid, read.uid, read.exp, jkt, msgspec.structs.replace(_profile(read), auth_provider=social))
+    return IdentityToken(pid, uid, read.exp, jkt, msgspec.structs.replace(_profile(read), auth_provider=uid.social))
 
 
 def _verified_visitor(token: UnverifiedToken, secrets: Secrets, pid: str, now: float) -> SocketIdentity:
@@ -356,8 +353,9 @@ def _check_lifetime(read: _Claims, most: int) -> None:
 
 def _login_of(read: _Claims) -> Literal["custom", "social"]:
     # A custom login may use uids such as "google:123": only our own endpoint also says which provider vouched.
-    social = read.data.auth_provider if read.data is not None else None
-    return "social" if social in _SOCIALS and read.uid.startswith(f"{social}:") else "custom"
+    vouched = read.data.auth_provider if read.data is not None else None
+    uid = SocialUid.parse(read.uid)
+    return "social" if uid is not None and uid.social == vouched else "custom"
 
 
 def _binding(read: _Claims) -> str:

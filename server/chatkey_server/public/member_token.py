@@ -54,7 +54,7 @@ def handler(services: Services) -> HTTPRouteHandler:
 
 
 def _check_standing(identity: IdentityToken, provider: ProviderView, jkt: str) -> None:
-    social, _, _ = identity.uid.partition(":")
+    social = identity.uid.social
     if social not in provider.socials:
         raise Refused(
             Code.TOKEN_REVOKED, f"Login with {social} has been switched off since this token was made.", member="auth"

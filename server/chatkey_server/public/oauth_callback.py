@@ -12,6 +12,7 @@ from chatkey_protocol.codes import Code
 from chatkey_protocol.names import OAUTH_CALLBACK_PATH
 from chatkey_server.identity import oauth_state, origins, tokens
 from chatkey_server.identity.errors import Refused
+from chatkey_server.identity.social_uid import SocialUid
 from chatkey_server.public import popup_page, popup_words
 from chatkey_server.public.answers import Answer
 from chatkey_server.public.documentation import operation, pages
@@ -70,12 +71,13 @@ def router(services: Services) -> Router:
             grant = await _grant(services, social, state, given)
             application = application_of(provider, social)
             person = await (await back_channel.get()).person(social, application, grant)
-            member = await _admit(services, provider, social, person)
+            uid = SocialUid(social.name, person.sub)
+            member = await _admit(services, provider, uid, person)
         except Refused as refusal:
             log.info("oauth.refused", at="callback", social=name, code=refusal.code, cause=refusal.cause)
             return popup_page.refused(refusal, opener, words)
         log.info("oauth.callback", provider=provider.id, social=social.name)
-        token = _identity_token(services, provider, state, person.sub, member)
+        token = _identity_token(services, provider, state, uid, member)
         return popup_page.signed_in(opener, token, member.name, words)
 
     return Router("/", route_handlers=[oauth_callback], include_in_schema=True)
@@ -143,13 +145,13 @@ def _not_granted(social: SocialProvider, given: dict[str, str]) -> Refused:
     )
 
 
-async def _admit(services: Services, provider: ProviderView, social: SocialProvider, person: Person) -> ChatCustomer:
+async def _admit(services: Services, provider: ProviderView, uid: SocialUid, person: Person) -> ChatCustomer:
     """Write the member's record and return it: it still knows what this login did not tell (contract 2.7, D-11)."""
     return await members.upsert(
         provider=provider.id,
         login="social",
-        uid=f"{social.name}:{person.sub}",
-        auth_provider=social.name,
+        uid=str(uid),
+        auth_provider=uid.social,
         name=person.name,
         email=person.email,
         avatar=person.avatar,
@@ -157,14 +159,15 @@ async def _admit(services: Services, provider: ProviderView, social: SocialProvi
     )
 
 
-def _identity_token(services: Services, provider: ProviderView, state: State, sub: str, member: ChatCustomer) -> str:
+def _identity_token(
+    services: Services, provider: ProviderView, state: State, uid: SocialUid, member: ChatCustomer
+) -> str:
     """Return the token that says who the member is (contract 2.5)."""
     return tokens.mint_identity(
         provider.secrets,
         pid=provider.id,
-        social=state.social,
-        sub=sub,
-        profile=tokens.Profile(member.name, member.email, member.avatar, state.social),
+        uid=uid,
+        profile=tokens.Profile(member.name, member.email, member.avatar, uid.social),
         jkt=state.jkt,
         now=services.clock(),
     )

@@ -13,6 +13,7 @@ from click.testing import Result
 
 from chatkey_server.commands import token as command
 from chatkey_server.identity import tokens
+from chatkey_server.identity.social_uid import SocialUid
 from chatkey_server.identity.tokens import Profile, Secrets
 
 Run = Callable[..., Result]
@@ -77,7 +78,9 @@ def test_inspect_reads_a_file_and_knows_identity_and_visitor_tokens(run: Run, se
     now = time.time()
     profile = Profile(name="Ada")
     made = {
-        "identity": tokens.mint_identity(secrets, pid="p", social="google", sub="1", profile=profile, jkt=JKT, now=now),
+        "identity": tokens.mint_identity(
+            secrets, pid="p", uid=SocialUid("google", "1"), profile=profile, jkt=JKT, now=now
+        ),
         "visitor": tokens.mint_visitor(secrets, pid="p", uid=f"v_{JKT}", now=now),
     }
 

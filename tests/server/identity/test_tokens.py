@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from chatkey_protocol.codes import Code
 from chatkey_server.identity import keys, tokens
 from chatkey_server.identity.errors import Refused
+from chatkey_server.identity.social_uid import SocialUid
 from chatkey_server.identity.tokens import IdentityToken, Profile, Secrets
 
 NOW = 1_795_000_020.0
@@ -410,7 +411,7 @@ def test_a_visitor_token_of_a_minute_to_come_is_refused(secrets: Secrets) -> Non
 
 def identity_token(secrets: Secrets, *, jkt: str | None = JKT, sub: str = "1:2", now: float = NOW) -> str:
     return tokens.mint_identity(
-        secrets, pid="prov_a", social="google", sub=sub, profile=Profile(name="Rhea"), jkt=jkt, now=now
+        secrets, pid="prov_a", uid=SocialUid("google", sub), profile=Profile(name="Rhea"), jkt=jkt, now=now
     )
 
 
@@ -421,7 +422,7 @@ def test_an_identity_token_names_the_social_subject_for_24_hours(secrets: Secret
     read = tokens.read_identity_token(token, secrets, pid="prov_a", now=NOW + 86_399)
 
     assert read == IdentityToken(
-        "prov_a", "google:1:2", int(NOW) + 86_400, JKT, Profile(name="Rhea", auth_provider="google")
+        "prov_a", SocialUid("google", "1:2"), int(NOW) + 86_400, JKT, Profile(name="Rhea", auth_provider="google")
     )
     assert jwt.decode(token, SECRET, algorithms=["HS256"], options={"verify_exp": False})["uid"] == "google:1:2"
     with pytest.raises(Refused) as refusal:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from chatkey_server.identity.social_uid import SocialUid
 from chatkey_server.identity.tokens import Profile, Secrets, mint_identity
 from chatkey_server.storage import admin
 from chatkey_server.storage.providers import Application
@@ -49,6 +50,6 @@ def make_identity_token(clock: Clock) -> Callable[..., str]:
     def make(social: str = "google", *, jkt: str | None = JKT, pid: str = SHOP, secret: str = SECRET) -> str:
         profile = Profile(name="Ada Lovelace", email="ada@example.com", avatar="https://people.example/ada.png")
         secrets = Secrets(secret.encode())
-        return mint_identity(secrets, pid=pid, social=social, sub="42", profile=profile, jkt=jkt, now=clock())
+        return mint_identity(secrets, pid=pid, uid=SocialUid(social, "42"), profile=profile, jkt=jkt, now=clock())
 
     return make

@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 
 from chatkey_protocol.frames import Kind
 from chatkey_server.identity import tokens
+from chatkey_server.identity.social_uid import SocialUid
 from chatkey_server.identity.tokens import IdentityToken, Profile, Secrets, unverified
 from chatkey_server.settings import Limits
 from chatkey_server.socket.connection import Connection
@@ -94,7 +95,7 @@ class Browser:
 
     def social_token(self, sub: str = "7", *, pid: str = "prov", now: float = NOW) -> str:
         identity = IdentityToken(
-            pid, f"google:{sub}", int(now) + 80_000, self.jkt, Profile(name="Goo", auth_provider="google")
+            pid, SocialUid("google", sub), int(now) + 80_000, self.jkt, Profile(name="Goo", auth_provider="google")
         )
         return tokens.mint_member(Secrets(SECRET), identity=identity, jkt=self.jkt, now=now)
 

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeGuard
 
+from chatkey_protocol.names import SOCIALS
 from strict_json import NotStrict, is_text, read_base64url, read_compact, read_object
 
-SOCIALS: Final = frozenset({"google", "facebook", "github", "gitlab", "discord", "apple", "x", "tiktok", "amazon"})
 LIVES: Final = {"visitor": 120, "custom": 7200, "social": 120, "identity": 86400}
 OPTIONAL_TEXTS: Final = {"name": 255, "email": 255, "avatar": 2048}
 
@@ -153,8 +153,7 @@ def _binding_faults(claims: dict[str, Any], wanted: str) -> set[str]:
     if cnf is not None and not (isinstance(cnf, dict) and isinstance(cnf.get("jkt"), str)):
         faults.add("proof_binding_missing")
     if wanted == "identity":
-        social, _, sub = uid.partition(":") if isinstance(uid, str) else ("", "", "")
-        if social not in SOCIALS or not sub:
+        if _social_of(uid) is None:
             faults.add("token_claims")
         if cnf is None:
             return faults
@@ -177,9 +176,15 @@ def _login(claims: dict[str, Any], wanted: str) -> str:
     if claims.get("type") == "visitor":
         return "visitor"
     data, uid = claims.get("data"), claims.get("uid")
-    social = data.get("auth_provider") if isinstance(data, dict) else None
-    vouched = isinstance(social, str) and social in SOCIALS and isinstance(uid, str) and uid.startswith(f"{social}:")
-    return "social" if vouched else "custom"
+    vouched = data.get("auth_provider") if isinstance(data, dict) else None
+    social = _social_of(uid)
+    return "social" if social is not None and social == vouched else "custom"
+
+
+def _social_of(uid: object) -> str | None:
+    """Return the social provider in a uid of `<social>:<subject>`, if it is one."""
+    social, _, sub = uid.partition(":") if isinstance(uid, str) else ("", "", "")
+    return social if social in SOCIALS and sub else None
 
 
 def _person(claims: dict[str, Any], wanted: str) -> Person:

@@ -102,7 +102,7 @@ PROPERTIES: Final = (
 def _read(case: TokenCase) -> Person:
     if case.wanted == "identity":
         read = tokens.read_identity_token(case.token, case.secrets, pid=PID, now=case.now)
-        return Person(read.uid, "identity", read.jkt, read.expires_at)
+        return Person(str(read.uid), "identity", read.jkt, read.expires_at)
     found = tokens.read_socket_token(case.token, case.secrets, pid=PID, now=case.now)
     return Person(found.uid, found.login, found.jkt, found.expires_at)
 
