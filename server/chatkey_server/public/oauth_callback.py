@@ -20,8 +20,7 @@ from chatkey_server.public.opener import Opener
 from chatkey_server.public.parameters import form_body, read_pairs
 from chatkey_server.public.paths import READ, route_path
 from chatkey_server.public.social_login import application_of, redirect_uri
-from chatkey_server.settings import SocialAddress
-from chatkey_server.social import addresses, registry
+from chatkey_server.social import providers
 from chatkey_server.social.grant import Grant
 from chatkey_server.social.on_demand import OnDemand
 from chatkey_server.social.provider import SocialProvider, error_code
@@ -59,7 +58,7 @@ def router(services: Services) -> Router:
         words = popup_words.preferred(request.headers.get("accept-language", ""))
         try:
             services.rates.oauth.check(request.scope)
-            social = registry.get(name, services.settings)
+            social = providers.find(name, services.settings)
             given = await _parameters(request, social, services.settings.limits.query_bytes)
             text = _brought_back(given, "state", social)
             state = oauth_state.read(text, services.vault.state_keys, social=social.name)
@@ -116,18 +115,18 @@ async def _grant(services: Services, social: SocialProvider, state: State, given
     flow = await oauth_flows.take(state.id, now=services.clock())
     return Grant(
         redirect_uri=redirect_uri(services.settings, social),
-        code=_code(services, social, given),
+        code=_code(social, given),
         verifier=flow.verifier,
         oidc_nonce=flow.oidc_nonce,
         extras={name: given[name] for name in social.callback_extras if name in given},
     )
 
 
-def _code(services: Services, social: SocialProvider, given: dict[str, str]) -> str:
+def _code(social: SocialProvider, given: dict[str, str]) -> str:
     """Return the authorization code; an error beside it wins (RFC 6749 4.1.2.1), and so does a foreign `iss`."""
     if not ERRORS.isdisjoint(given):
         raise _not_granted(social, given)
-    issuers = addresses.issuers(social, services.settings.socials.get(social.name, SocialAddress()))
+    issuers = social.accepted_issuers
     if issuers and given.get("iss", issuers[0]) not in issuers:
         raise Refused(Code.PARAMETER_INVALID, f"This answer does not come from {social.title}.", member="iss")
     code = _brought_back(given, "code", social)

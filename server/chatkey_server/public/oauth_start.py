@@ -23,8 +23,7 @@ from chatkey_server.public.opener import Opener
 from chatkey_server.public.parameters import read_query, required
 from chatkey_server.public.paths import READ, provider_of, route_path
 from chatkey_server.public.social_login import application_of, redirect_uri
-from chatkey_server.settings import SocialAddress
-from chatkey_server.social import consent, registry
+from chatkey_server.social import consent, providers
 from chatkey_server.storage import oauth_flows
 
 if TYPE_CHECKING:
@@ -102,7 +101,7 @@ async def _redirect(
     services: Services, provider: ProviderView, opener: Opener, query: dict[str, str], *, remember: bool
 ) -> Answer:
     """Redirect to the consent page with a state of its own; a prefetcher's HEAD leaves no record behind."""
-    social = registry.get(opener.social, services.settings)
+    social = providers.find(opener.social, services.settings)
     application = application_of(provider, social)
     _check_binding(opener, query)
     now = services.clock()
@@ -122,7 +121,6 @@ async def _redirect(
         )
     location = consent.url(
         social,
-        services.settings.socials.get(social.name, SocialAddress()),
         client_id=application.client_id,
         redirect_uri=redirect_uri(services.settings, social),
         state=oauth_state.mint(services.vault.state_keys[0], state),

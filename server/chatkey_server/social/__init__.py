@@ -1,1 +1,1 @@
-"""How this server logs people in with social providers: one module per provider, and what they share."""
+"""How this server logs people in with social providers: what they share, and in `providers` what is their own."""

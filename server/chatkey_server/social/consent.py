@@ -4,14 +4,11 @@ import hashlib
 from urllib.parse import quote, urlencode
 
 from chatkey_server.identity import encoding
-from chatkey_server.settings import SocialAddress
-from chatkey_server.social import addresses
 from chatkey_server.social.provider import SocialProvider
 
 
 def url(
     social: SocialProvider,
-    address: SocialAddress,
     *,
     client_id: str,
     redirect_uri: str,
@@ -32,7 +29,7 @@ def url(
         query |= {"code_challenge": challenge(verifier), "code_challenge_method": "S256"}
     if social.keys_url:
         query["nonce"] = oidc_nonce
-    return f"{addresses.for_browser(social.authorize_url, address)}?{urlencode(query, quote_via=quote)}"
+    return f"{social.for_browser(social.authorize_url)}?{urlencode(query, quote_via=quote)}"
 
 
 def challenge(verifier: str) -> str:

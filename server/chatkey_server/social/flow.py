@@ -9,13 +9,11 @@ import asyncio
 from typing import TYPE_CHECKING, Final
 
 from chatkey_server import __version__
-from chatkey_server.settings import SocialAddress
-from chatkey_server.social import addresses
 from chatkey_server.social.authlib_client import open_client, posted_as
+from chatkey_server.social.exchanged_login import ExchangedLogin
 from chatkey_server.social.failures import told
 from chatkey_server.social.key_sets import KeySets
 from chatkey_server.social.person import Unusable
-from chatkey_server.social.session import LoginSession
 from chatkey_server.social.transport import BoundedTransport, judge
 
 if TYPE_CHECKING:
@@ -24,7 +22,6 @@ if TYPE_CHECKING:
     from ssl import SSLContext
 
     from chatkey_server.clock import Now
-    from chatkey_server.settings import Settings
     from chatkey_server.social.authlib_client import OAuthClient
     from chatkey_server.social.grant import Grant
     from chatkey_server.social.person import Person
@@ -45,10 +42,7 @@ HEADERS: Final = {
 class BackChannel:
     """Asks social providers who has logged in. One for the whole server: it keeps their signing keys."""
 
-    def __init__(
-        self, settings: Settings, now: Now, *, trusted: SSLContext, patience: float = PATIENCE_SECONDS
-    ) -> None:
-        self._settings = settings
+    def __init__(self, now: Now, *, trusted: SSLContext, patience: float = PATIENCE_SECONDS) -> None:
         self._now = now
         self._trusted = trusted
         self._patience = patience
@@ -58,9 +52,9 @@ class BackChannel:
         """Exchange the code and read the person. Raises `Refused(oauth_failed)`, whose cause names the stage."""
         with told(social, "login"):
             async with asyncio.timeout(self._patience), self._client(social, application, grant) as client:
-                session = await self._exchange(client, social, application, grant)
+                login = await self._exchange(client, social, application, grant)
                 with told(social, "profile"):
-                    return await social.read_person(session)
+                    return await social.read_person(login)
 
     def _client(
         self, social: SocialProvider, application: Application, grant: Grant
@@ -82,15 +76,13 @@ class BackChannel:
 
     async def _exchange(
         self, client: OAuthClient, social: SocialProvider, application: Application, grant: Grant
-    ) -> LoginSession:
+    ) -> ExchangedLogin:
         """Fetch the tokens for the code (RFC 6749 4.1.3)."""
-        address = self._settings.socials.get(social.name, SocialAddress())
         with told(social, "token"):
-            answer = await _fetch(client, social, addresses.for_server(social.tokens_url, address), grant)
-            return LoginSession(
+            answer = await _fetch(client, social, social.for_server(social.tokens_url), grant)
+            return ExchangedLogin(
                 client,
                 social,
-                address,
                 answer,
                 client_id=application.client_id,
                 grant=grant,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 from joserfc import jws
@@ -11,6 +11,7 @@ from joserfc.errors import BadSignatureError, InvalidKeyIdError, JoseError
 from joserfc.jwk import KeySet
 
 from chatkey_server.identity import claims, encoding
+from chatkey_server.social.id_token_claims import Claims
 from chatkey_server.social.person import Unusable
 
 if TYPE_CHECKING:
@@ -26,26 +27,6 @@ _UNREADABLE = (JoseError, ValueError, TypeError, KeyError, AttributeError)  # jo
 
 class UnknownKey(Exception):
     """The id_token is not signed with a key of the set; the provider may have changed its keys."""
-
-
-class Claims(msgspec.Struct, frozen=True):
-    """The claims that are judged, with times in seconds since the epoch, and the e-mail as it was sent."""
-
-    iss: str
-    aud: str | list[str]
-    sub: str
-    exp: float
-    iat: float
-    nonce: str | None = None
-    azp: str | None = None
-    at_hash: str | None = None
-    email: Any = None
-    email_verified: Any = None
-
-    @property
-    def audience(self) -> list[str]:
-        """The audience as a list, however it was written."""
-        return [self.aud] if isinstance(self.aud, str) else self.aud
 
 
 _CLAIMS: Final = msgspec.json.Decoder(Claims)

@@ -15,7 +15,7 @@ class OnDemand:
     """Makes one `BackChannel` for the whole server, in a thread: Authlib and httpx take half a second to import."""
 
     def __init__(self, settings: Settings, now: Now) -> None:
-        self._settings = settings
+        self._ca_file = settings.ca_file
         self._now = now
         self._made: BackChannel | None = None
         self._making = asyncio.Lock()
@@ -30,4 +30,4 @@ class OnDemand:
     def _make(self) -> BackChannel:
         from chatkey_server.social import flow, transport  # noqa: PLC0415 - see above
 
-        return flow.BackChannel(self._settings, self._now, trusted=transport.trust(self._settings.ca_file))
+        return flow.BackChannel(self._now, trusted=transport.trust(self._ca_file))

@@ -3,15 +3,15 @@
 from collections.abc import Awaitable, Callable
 
 from chatkey_server.social.person import Person, Unusable, avatar, display_name, email, subject
-from chatkey_server.social.provider import Session
+from chatkey_server.social.provider import Login
 
 
-def reader(userinfo_url: str) -> Callable[[Session], Awaitable[Person]]:
-    """Return a function that reads the person of a session whose provider has its userinfo at this address."""
+def reader(userinfo_url: str) -> Callable[[Login], Awaitable[Person]]:
+    """Return a function that reads the person of a login whose provider has its userinfo at this address."""
 
-    async def read_person(session: Session) -> Person:
-        sub = subject((await session.id_token_claims()).sub)
-        userinfo = await session.get(userinfo_url)
+    async def read_person(login: Login) -> Person:
+        sub = subject((await login.id_token_claims()).sub)
+        userinfo = await login.get(userinfo_url)
         if subject(userinfo.get("sub")) != sub:
             raise Unusable("userinfo speaks of another subject than the id_token")
         return Person(

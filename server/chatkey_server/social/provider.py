@@ -1,4 +1,4 @@
-"""What a social provider is to this server: its addresses, its manners, and how to read a person from it."""
+"""What a social provider is to this server: where it is, its manners, and how to read a person from it."""
 
 from __future__ import annotations
 
@@ -6,18 +6,25 @@ import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, Protocol
+from urllib.parse import urlsplit
+
+from chatkey_protocol.names import SOCIALS
+from chatkey_server.settings import SocialAddress
 
 if TYPE_CHECKING:
-    from chatkey_server.social.id_token import Claims
+    from chatkey_server.social.id_token_claims import Claims
     from chatkey_server.social.person import Person
     from chatkey_server.storage.providers import Application
 
 Json = Mapping[str, object]
 
+REAL: Final = SocialAddress()
+"""Where a social provider is found that the settings do not mention: at its own hosts."""
+
 _ERROR_CODE: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
 
-class Session(Protocol):
+class Login(Protocol):
     """One login whose code has been exchanged: what a provider's module may ask for to read the person.
 
     Addresses are those of the real provider. Every failure raises `Refused(oauth_failed)`.
@@ -48,21 +55,21 @@ def stored_secret(application: Application, now: float) -> str:  # noqa: ARG001 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SocialProvider:
-    """One social provider, at its real addresses. With `keys_url` it signs an id_token, and is sent a nonce.
+    """One social provider. With `keys_url` it signs an id_token, and is sent a nonce.
 
-    `issuers` are the spellings under which it signs and which its callback's `iss` may have (RFC 9207); empty where
-    it has none. `pkce` tells whether it takes an S256 challenge. `client_id_parameter` is what it calls `client_id`;
-    `client_secret` makes the secret for one login from the application's keys and the time. `authorize_extras` go into
-    the authorization request; `callback_extras` are parameters of the callback that its `read_person` may look at.
+    All addresses are the real ones; `address` is where it is found instead, its hosts folded together. `issuers` are
+    the spellings under which it signs and which its callback's `iss` may have (RFC 9207); empty where it has none.
+    `pkce` tells whether it takes an S256 challenge. `client_id_parameter` is what it calls `client_id`; `client_secret`
+    makes the secret for one login from the application's keys and the time. `authorize_extras` go into the
+    authorization request; `callback_extras` are parameters of the callback that its `read_person` may look at.
     """
 
     name: str
-    title: str
     authorize_url: str
     tokens_url: str
     scope: str
     client_auth: Literal["client_secret_post", "client_secret_basic"]
-    read_person: Callable[[Session], Awaitable[Person]]
+    read_person: Callable[[Login], Awaitable[Person]]
     issuers: tuple[str, ...] = ()
     keys_url: str | None = None
     pkce: bool = True
@@ -70,6 +77,31 @@ class SocialProvider:
     client_secret: Callable[[Application, float], str] = stored_secret
     authorize_extras: Mapping[str, str] = field(default_factory=dict)
     callback_extras: tuple[str, ...] = ()
+    address: SocialAddress = REAL
+
+    @property
+    def title(self) -> str:
+        """How the provider writes itself."""
+        return SOCIALS[self.name].title
+
+    @property
+    def accepted_issuers(self) -> tuple[str, ...]:
+        """The spellings of the issuer where the provider is found; empty when it has none."""
+        if not self.issuers:
+            return ()
+        if self.address.issuer:
+            return (self.address.issuer,)
+        if self.address == REAL:
+            return self.issuers
+        return (self.for_browser(self.issuers[0]),)
+
+    def for_browser(self, url: str) -> str:
+        """Return the address at which a browser finds `url` of the real provider."""
+        return _fold(url, self.address.browser_url or self.address.server_url)
+
+    def for_server(self, url: str) -> str:
+        """Return the address at which this server finds `url` of the real provider."""
+        return _fold(url, self.address.server_url or self.address.browser_url)
 
 
 def error_code(error: object) -> str:
@@ -77,3 +109,7 @@ def error_code(error: object) -> str:
     if isinstance(error, Mapping):
         error = f"{error.get('type')}.{error.get('code')}"
     return error if isinstance(error, str) and _ERROR_CODE.fullmatch(error) else "unknown error"
+
+
+def _fold(url: str, base: str | None) -> str:
+    return base.rstrip("/") + urlsplit(url).path if base else url

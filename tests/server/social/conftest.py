@@ -13,11 +13,11 @@ from joserfc import jwt
 from joserfc.jwk import ECKey, KeySet, RSAKey
 
 from chatkey_server.clock import Now
-from chatkey_server.settings import Settings
-from chatkey_server.social import registry, transport
+from chatkey_server.social import transport
 from chatkey_server.social.flow import BackChannel
 from chatkey_server.social.grant import Grant
 from chatkey_server.social.person import Person
+from chatkey_server.social.providers import load
 from chatkey_server.storage.providers import Application
 
 NOW = 1_795_000_000
@@ -170,7 +170,6 @@ ANSWERS: dict[str, dict[str, tuple[str, Any]]] = {
     },
 }
 
-REAL = Settings()
 SIGNED = {
     "google": ("https://accounts.google.com", "107691503500061507151", {}),
     "gitlab": ("https://gitlab.com", "48213", {}),
@@ -250,24 +249,24 @@ def trusted() -> ssl.SSLContext:
 
 @pytest.fixture
 def make_back_channel(trusted: ssl.SSLContext) -> MakeBackChannel:
-    """Make a back channel, by default to the real addresses, which respx answers."""
+    """Make a back channel, whose calls respx answers."""
 
-    def make(settings: Settings = REAL, now: Now = lambda: NOW, **options: float) -> BackChannel:
-        return BackChannel(settings, now, trusted=trusted, **options)
+    def make(now: Now = lambda: NOW, **options: float) -> BackChannel:
+        return BackChannel(now, trusted=trusted, **options)
 
     return make
 
 
 @pytest.fixture
 def back_channel(make_back_channel: MakeBackChannel) -> BackChannel:
-    """The back channel to the real addresses, which respx answers."""
+    """A back channel, whose calls respx answers."""
     return make_back_channel()
 
 
 @pytest.fixture
 def log_in(back_channel: BackChannel, application: Application, grant: Grant) -> LogIn:
     """Log in with `application` and `grant` at the provider of this name."""
-    return lambda social: back_channel.person(registry.PROVIDERS[social], application, grant)
+    return lambda social: back_channel.person(load(social), application, grant)
 
 
 @pytest.fixture

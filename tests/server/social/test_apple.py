@@ -13,10 +13,10 @@ from joserfc.jwk import ECKey
 
 from chatkey_protocol.codes import Code
 from chatkey_server.identity.errors import Refused
-from chatkey_server.social.apple import APPLE
 from chatkey_server.social.flow import BackChannel
 from chatkey_server.social.grant import Grant
 from chatkey_server.social.person import Person
+from chatkey_server.social.providers.apple import PROVIDER as APPLE
 from chatkey_server.storage.providers import Application
 
 NOW = 1_795_000_000

@@ -5,10 +5,12 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from chatkey_protocol.codes import Code
-from chatkey_protocol.names import ANNOUNCED_SOCIALS, AVAILABLE_SOCIALS
+from chatkey_protocol.names import ANNOUNCED_SOCIALS, SOCIALS
 from chatkey_server.identity.errors import Refused
 from chatkey_server.settings import Settings, SocialAddress
-from chatkey_server.social import addresses, consent, registry
+from chatkey_server.social import consent
+from chatkey_server.social.provider import SocialProvider
+from chatkey_server.social.providers import find, load
 
 REDIRECT = "https://chat.example/v1/public/oauth/google/callback"
 REAL = SocialAddress()
@@ -38,10 +40,13 @@ SCOPES = {
 }
 
 
+def located(social: str, address: SocialAddress) -> SocialProvider:
+    return find(social, Settings(socials={social: address}, preview_providers=ANNOUNCED_SOCIALS))
+
+
 def consent_url(social: str, address: SocialAddress = REAL) -> str:
     return consent.url(
-        registry.PROVIDERS[social],
-        address,
+        located(social, address),
         client_id="client-1",
         redirect_uri=REDIRECT,
         state="the.state",
@@ -89,7 +94,7 @@ def test_a_relocated_provider_keeps_its_paths_under_the_browsers_address() -> No
 
 @pytest.mark.contract("D-16/two-addresses")
 def test_the_server_has_an_address_of_its_own_for_the_back_channel() -> None:
-    url = addresses.for_server("https://oauth2.googleapis.com/token", FOLDED)
+    url = located("google", FOLDED).for_server("https://oauth2.googleapis.com/token")
 
     assert url == "http://idp:9911/google/token"
 
@@ -98,10 +103,10 @@ def test_the_server_has_an_address_of_its_own_for_the_back_channel() -> None:
     "address", [SocialAddress(browser_url="http://localhost:1/x"), SocialAddress(server_url="http://localhost:1/x")]
 )
 def test_one_address_stands_for_both(address: SocialAddress) -> None:
-    assert (
-        addresses.for_browser("https://gitlab.com/oauth/authorize", address) == "http://localhost:1/x/oauth/authorize"
-    )
-    assert addresses.for_server("https://gitlab.com/oauth/token", address) == "http://localhost:1/x/oauth/token"
+    gitlab = located("gitlab", address)
+
+    assert gitlab.for_browser("https://gitlab.com/oauth/authorize") == "http://localhost:1/x/oauth/authorize"
+    assert gitlab.for_server("https://gitlab.com/oauth/token") == "http://localhost:1/x/oauth/token"
 
 
 @pytest.mark.parametrize(
@@ -120,25 +125,27 @@ def test_one_address_stands_for_both(address: SocialAddress) -> None:
 def test_the_issuer_moves_with_the_provider_unless_it_is_set(
     social: str, address: SocialAddress, issuers: tuple[str, ...]
 ) -> None:
-    assert addresses.issuers(registry.PROVIDERS[social], address) == issuers
+    assert located(social, address).accepted_issuers == issuers
 
 
 @pytest.mark.contract("4.4/names")
-def test_the_providers_are_those_of_the_contract_in_their_order() -> None:
-    assert tuple(registry.PROVIDERS) == AVAILABLE_SOCIALS + ANNOUNCED_SOCIALS
+@pytest.mark.parametrize("name", SOCIALS)
+def test_every_social_provider_has_a_module_that_bears_its_name(name: str) -> None:
+    assert load(name).name == name
+    assert load(name).title == SOCIALS[name].title
 
 
 @pytest.mark.contract("D-03/preview")
 @pytest.mark.parametrize("name", ANNOUNCED_SOCIALS)
 def test_an_announced_provider_is_there_when_its_preview_is_asked_for(name: str) -> None:
-    assert registry.get(name, Settings(preview_providers=(name,))).name == name
+    assert find(name, Settings(preview_providers=(name,))).name == name
 
 
 @pytest.mark.contract("4.4/names")
 @pytest.mark.parametrize("name", ANNOUNCED_SOCIALS)
 def test_an_announced_provider_is_not_available_yet(name: str) -> None:
     with pytest.raises(Refused, match="not available yet") as refusal:
-        registry.get(name, Settings())
+        find(name, Settings())
 
     assert (refusal.value.code, refusal.value.member) == (Code.SOCIAL_UNKNOWN, "social")
 
@@ -146,7 +153,7 @@ def test_an_announced_provider_is_not_available_yet(name: str) -> None:
 @pytest.mark.parametrize("name", ["", "GOOGLE", "google ", "myspace"])
 def test_an_unknown_provider_is_refused(name: str) -> None:
     with pytest.raises(Refused) as refusal:
-        registry.get(name, Settings())
+        find(name, Settings())
 
     assert (refusal.value.code, refusal.value.member) == (Code.SOCIAL_UNKNOWN, "social")
     assert "google, facebook, github, gitlab, discord" in refusal.value.message

@@ -14,13 +14,14 @@ import respx
 import trustme
 
 from chatkey_protocol.codes import Code
+from chatkey_protocol.names import SOCIALS
 from chatkey_server.identity.errors import Refused
 from chatkey_server.settings import Settings, SocialAddress
-from chatkey_server.social import registry
 from chatkey_server.social.flow import BackChannel
 from chatkey_server.social.grant import Grant
 from chatkey_server.social.on_demand import OnDemand
 from chatkey_server.social.person import Person
+from chatkey_server.social.providers import find, load
 from chatkey_server.social.transport import MAX_ANSWER_BYTES
 from chatkey_server.storage.providers import Application
 
@@ -31,8 +32,8 @@ LogIn = Callable[[str], Awaitable[Person]]
 SIGNING = ("google", "gitlab", "apple")
 """The providers with an id_token; Apple has nothing else."""
 STAGES = [
-    *((social, "token") for social in registry.PROVIDERS),
-    *((social, "profile") for social in registry.PROVIDERS if social != "apple"),
+    *((social, "token") for social in SOCIALS),
+    *((social, "profile") for social in SOCIALS if social != "apple"),
     *((social, "keys") for social in SIGNING),
     ("github", "emails"),
 ]
@@ -85,7 +86,7 @@ async def test_a_failure_at_any_stage_of_any_provider_is_one_refusal(
     expected = NOT_A_TOKEN if route == "token" and cause.startswith("not ") else cause
     assert (refusal.cause or "").startswith(f"{stage}: ")
     assert expected in (refusal.cause or "")
-    assert refusal.message.startswith(registry.PROVIDERS[social].title)
+    assert refusal.message.startswith(load(social).title)
     assert "Please try again" in refusal.message
 
 
@@ -136,7 +137,7 @@ async def test_json_may_call_itself_json_in_several_ways(
     assert (await log_in("google")).name == "Rhea Quill"
 
 
-@pytest.mark.parametrize("social", registry.PROVIDERS)
+@pytest.mark.parametrize("social", SOCIALS)
 @pytest.mark.parametrize("status", [200, 400, 401])
 async def test_an_error_in_the_token_response_fails_whatever_its_status(
     social: str, status: int, make_world: MakeWorld, log_in: LogIn
@@ -187,7 +188,7 @@ async def test_of_an_error_only_its_code_is_told(
     assert (await refusal_of(log_in("facebook"))).cause == f"token: error {word}"
 
 
-@pytest.mark.parametrize("social", registry.PROVIDERS)
+@pytest.mark.parametrize("social", SOCIALS)
 @pytest.mark.parametrize(
     ("answer", "cause"),
     [
@@ -283,7 +284,7 @@ async def test_an_id_token_of_another_login_fails(
     social: str, make_world: MakeWorld, make_id_token: Callable[..., str], log_in: LogIn
 ) -> None:
     world = make_world(social)
-    token = make_id_token(registry.PROVIDERS[social].issuers[0], "1", nonce="of-another-login")
+    token = make_id_token(load(social).issuers[0], "1", nonce="of-another-login")
     world["token"].respond(200, json={"access_token": "a", "token_type": "Bearer", "id_token": token})
 
     refusal = await refusal_of(log_in(social))
@@ -322,7 +323,7 @@ async def test_a_provider_that_hangs_is_given_up(
     make_world("github")[route].mock(side_effect=hang)
     hurried = make_back_channel(patience=0.01)
 
-    refusal = await refusal_of(hurried.person(registry.PROVIDERS["github"], application, grant))
+    refusal = await refusal_of(hurried.person(load("github"), application, grant))
 
     assert refusal.cause == "login: timed out"
     assert refusal.message == "GitHub did not answer in time. Please try again."
@@ -388,7 +389,7 @@ async def test_the_authority_in_the_settings_is_trusted(
         settings = Settings(ca_file=ca_file, socials={"discord": SocialAddress(server_url=discord_url)})
         back_channel = await OnDemand(settings, lambda: 0.0).get()
 
-    person = await back_channel.person(registry.PROVIDERS["discord"], application, grant)
+    person = await back_channel.person(find("discord", settings), application, grant)
 
     assert person.sub == "7"
 
@@ -398,7 +399,7 @@ async def test_any_other_authority_is_not(discord_url: str, application: Applica
 
     back_channel = await OnDemand(settings, lambda: 0.0).get()
 
-    refusal = await refusal_of(back_channel.person(registry.PROVIDERS["discord"], application, grant))
+    refusal = await refusal_of(back_channel.person(find("discord", settings), application, grant))
 
     assert "CERTIFICATE_VERIFY_FAILED" in (refusal.cause or "")
     assert refusal.message == "Discord could not be reached. Please try again."

@@ -12,10 +12,10 @@ import respx
 from joserfc.jwk import KeySet, RSAKey
 
 from chatkey_server.settings import Settings, SocialAddress
-from chatkey_server.social import registry
 from chatkey_server.social.flow import BackChannel
 from chatkey_server.social.grant import Grant
 from chatkey_server.social.person import Person
+from chatkey_server.social.providers import find, load
 from chatkey_server.storage.providers import Application
 
 NOW = 1_795_000_000
@@ -249,14 +249,14 @@ async def test_the_signing_keys_are_fetched_again_after_an_hour(
     now = float(NOW)
     world = make_world("google")
     back_channel = make_back_channel(now=lambda: now)
-    await back_channel.person(registry.PROVIDERS["google"], application, grant)
+    await back_channel.person(load("google"), application, grant)
 
     now += 3600
     fresh = make_id_token("https://accounts.google.com", PEOPLE["google"].sub, iat=now, exp=now + 60)
     world["token"].return_value = httpx.Response(
         200, json={"access_token": "a", "token_type": "Bearer", "id_token": fresh}
     )
-    await back_channel.person(registry.PROVIDERS["google"], application, grant)
+    await back_channel.person(load("google"), application, grant)
 
     assert world["keys"].call_count == 2
 
@@ -291,6 +291,6 @@ async def test_a_relocated_provider_is_asked_under_the_servers_address(
         world.post("/api/oauth2/token").respond(json={"access_token": "a", "token_type": "Bearer"})
         world.get("/api/users/@me").respond(json={"id": "7", "username": "rquill"})
 
-        person = await make_back_channel(settings).person(registry.PROVIDERS["discord"], application, grant)
+        person = await make_back_channel().person(find("discord", settings), application, grant)
 
     assert (person.sub, person.name) == ("7", "rquill")

@@ -1,19 +1,21 @@
 """GitHub: plain OAuth 2. Ids are numbers, and the e-mail that counts is the primary, verified one of a list."""
 
+from typing import Final
+
 from chatkey_server.social.person import Person, avatar, display_name, email, numeric_subject
-from chatkey_server.social.provider import Json, Session, SocialProvider
+from chatkey_server.social.provider import Json, Login, SocialProvider
 
 USER_URL = "https://api.github.com/user"
 EMAILS_URL = "https://api.github.com/user/emails"
 
 
-async def read_person(session: Session) -> Person:
+async def read_person(login: Login) -> Person:
     """Read the person from the user and e-mail endpoints; who keeps the e-mails to himself has none here."""
-    user = await session.get(USER_URL)
+    user = await login.get(USER_URL)
     return Person(
         sub=numeric_subject(user.get("id")),
         name=display_name(user.get("name"), user.get("login")),
-        email=_primary(await session.get_list(EMAILS_URL) or []),
+        email=_primary(await login.get_list(EMAILS_URL) or []),
         avatar=avatar(user.get("avatar_url")),
     )
 
@@ -23,9 +25,8 @@ def _primary(rows: list[Json]) -> str | None:
     return email(next(chosen, None))
 
 
-GITHUB = SocialProvider(
+PROVIDER: Final = SocialProvider(
     name="github",
-    title="GitHub",
     authorize_url="https://github.com/login/oauth/authorize",
     tokens_url="https://github.com/login/oauth/access_token",
     scope="read:user user:email",

@@ -1,9 +1,10 @@
 """Discord: plain OAuth 2. Ids are snowflakes, and an avatar is a hash that becomes an address."""
 
 import re
+from typing import Final
 
 from chatkey_server.social.person import Person, display_name, email, numeric_subject
-from chatkey_server.social.provider import Session, SocialProvider
+from chatkey_server.social.provider import Login, SocialProvider
 
 USER_URL = "https://discord.com/api/users/@me"
 CDN = "https://cdn.discordapp.com"
@@ -12,9 +13,9 @@ DEFAULT_AVATARS = 6
 _HASH = re.compile(r"(?:a_)?[0-9a-f]{1,64}")
 
 
-async def read_person(session: Session) -> Person:
+async def read_person(login: Login) -> Person:
     """Read the person from the current user; an e-mail counts when Discord has verified it."""
-    user = await session.get(USER_URL)
+    user = await login.get(USER_URL)
     sub = numeric_subject(user.get("id"))
     return Person(
         sub=sub,
@@ -32,9 +33,8 @@ def _avatar_url(sub: str, avatar: object) -> str | None:
     return f"{CDN}/embed/avatars/{(int(sub) >> 22) % DEFAULT_AVATARS}.png"
 
 
-DISCORD = SocialProvider(
+PROVIDER: Final = SocialProvider(
     name="discord",
-    title="Discord",
     authorize_url="https://discord.com/oauth2/authorize",
     tokens_url="https://discord.com/api/oauth2/token",
     scope="identify email",

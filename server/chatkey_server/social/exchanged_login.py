@@ -6,29 +6,28 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from chatkey_server.identity import encoding
-from chatkey_server.social import addresses, id_token
+from chatkey_server.social import id_token
 from chatkey_server.social.failures import told
 from chatkey_server.social.person import Unusable
 
 if TYPE_CHECKING:
     from chatkey_server.clock import Now
-    from chatkey_server.settings import SocialAddress
     from chatkey_server.social.authlib_client import OAuthClient, httpx
     from chatkey_server.social.grant import Grant
+    from chatkey_server.social.id_token_claims import Claims
     from chatkey_server.social.key_sets import KeySets
     from chatkey_server.social.provider import Json, SocialProvider
 
 NOT_FOR_THIS_TOKEN: Final = frozenset({403, 404})
 
 
-class LoginSession:
-    """The `provider.Session` of one login, made from what the token endpoint answered."""
+class ExchangedLogin:
+    """The `provider.Login` of one person, made from what the token endpoint answered."""
 
     def __init__(
         self,
         client: OAuthClient,
         social: SocialProvider,
-        address: SocialAddress,
         answer: Mapping[str, object],
         *,
         client_id: str,
@@ -38,12 +37,11 @@ class LoginSession:
     ) -> None:
         self._client = client
         self._social = social
-        self._address = address
         access_token = _access_token(answer)
         self._authorized = {"Authorization": f"Bearer {access_token}"}
         self._id_token = answer.get("id_token")
         self._expected = id_token.Expected(
-            issuers=addresses.issuers(social, address),
+            issuers=social.accepted_issuers,
             client_id=client_id,
             nonce=grant.oidc_nonce,
             access_token=access_token,
@@ -71,7 +69,7 @@ class LoginSession:
             raise Unusable("it is not a JSON list")
         return [_json_object(row) for row in rows]
 
-    async def id_token_claims(self) -> id_token.Claims:
+    async def id_token_claims(self) -> Claims:
         """Return the claims of the verified id_token; where no known key fits, the keys are fetched once more."""
         token = self._id_token
         if not isinstance(token, str):
@@ -94,7 +92,7 @@ class LoginSession:
     async def _ask(self, url: str, query: Mapping[str, str], headers: Mapping[str, str]) -> httpx.Response:
         return await self._client.request(
             "GET",
-            addresses.for_server(url, self._address),
+            self._social.for_server(url),
             params=query,
             headers=headers,
             withhold_token=True,  # Authlib's own would refuse a token of a minute or less as expired

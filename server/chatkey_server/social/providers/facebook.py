@@ -1,16 +1,17 @@
 """Facebook: plain OAuth 2. The profile holds what `fields` asks for; an e-mail may be absent and is never verified."""
 
 from collections.abc import Mapping
+from typing import Final
 
 from chatkey_server.social.person import Person, avatar, display_name, email, subject
-from chatkey_server.social.provider import Session, SocialProvider
+from chatkey_server.social.provider import Login, SocialProvider
 
 PROFILE_URL = "https://graph.facebook.com/v24.0/me"
 
 
-async def read_person(session: Session) -> Person:
+async def read_person(login: Login) -> Person:
     """Read the person from the Graph API."""
-    profile = await session.get(PROFILE_URL, fields="id,name,email,picture")
+    profile = await login.get(PROFILE_URL, fields="id,name,email,picture")
     return Person(
         sub=subject(profile.get("id")),
         name=display_name(profile.get("name")),
@@ -24,9 +25,8 @@ def _picture_url(picture: object) -> object:
     return data.get("url") if isinstance(data, Mapping) else None
 
 
-FACEBOOK = SocialProvider(
+PROVIDER: Final = SocialProvider(
     name="facebook",
-    title="Facebook",
     authorize_url="https://www.facebook.com/v24.0/dialog/oauth",
     tokens_url="https://graph.facebook.com/v24.0/oauth/access_token",
     scope="email,public_profile",

@@ -1,11 +1,12 @@
 """Google: OpenID Connect. Who it is comes from the verified id_token, how they look from userinfo."""
 
+from typing import Final
+
 from chatkey_server.social import openid
 from chatkey_server.social.provider import SocialProvider
 
-GOOGLE = SocialProvider(
+PROVIDER: Final = SocialProvider(
     name="google",
-    title="Google",
     authorize_url="https://accounts.google.com/o/oauth2/v2/auth",
     tokens_url="https://oauth2.googleapis.com/token",
     scope="openid email profile",

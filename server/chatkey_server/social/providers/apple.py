@@ -9,7 +9,7 @@ import msgspec
 from chatkey_protocol.codes import Code
 from chatkey_server.identity.errors import Refused
 from chatkey_server.social.person import Person, display_name, email, subject
-from chatkey_server.social.provider import Session, SocialProvider
+from chatkey_server.social.provider import Login, SocialProvider
 
 if TYPE_CHECKING:
     from chatkey_server.storage.providers import Application
@@ -32,13 +32,13 @@ class User(msgspec.Struct, frozen=True):
     name: Name = Name()
 
 
-async def read_person(session: Session) -> Person:
+async def read_person(login: Login) -> Person:
     """Read the person from the id_token; the name, at the very first login only, from the callback."""
-    claims = await session.id_token_claims()
+    claims = await login.id_token_claims()
     verified = claims.email_verified is True or claims.email_verified == "true"
     return Person(
         sub=subject(claims.sub),
-        name=_name(session.callback.get("user")),
+        name=_name(login.callback.get("user")),
         email=email(claims.email) if verified else None,
     )
 
@@ -73,9 +73,8 @@ def _name(user: str | None) -> str | None:
     return display_name(" ".join(filter(None, (name.first_name, name.last_name))))
 
 
-APPLE = SocialProvider(
+PROVIDER: Final = SocialProvider(
     name="apple",
-    title="Apple",
     authorize_url=f"{ISSUER}/auth/authorize",
     tokens_url=f"{ISSUER}/auth/token",
     scope="name email",

@@ -1,14 +1,16 @@
 """Amazon: plain OAuth 2. An e-mail is never said to be verified, and there is no picture."""
 
+from typing import Final
+
 from chatkey_server.social.person import Person, display_name, email, subject
-from chatkey_server.social.provider import Session, SocialProvider
+from chatkey_server.social.provider import Login, SocialProvider
 
 PROFILE_URL = "https://api.amazon.com/user/profile"
 
 
-async def read_person(session: Session) -> Person:
+async def read_person(login: Login) -> Person:
     """Read the person from the customer profile."""
-    profile = await session.get(PROFILE_URL)
+    profile = await login.get(PROFILE_URL)
     return Person(
         sub=subject(profile.get("user_id")),
         name=display_name(profile.get("name")),
@@ -16,9 +18,8 @@ async def read_person(session: Session) -> Person:
     )
 
 
-AMAZON = SocialProvider(
+PROVIDER: Final = SocialProvider(
     name="amazon",
-    title="Amazon",
     authorize_url="https://www.amazon.com/ap/oa",
     tokens_url="https://api.amazon.com/auth/o2/token",
     scope="profile",

@@ -1,16 +1,17 @@
 """X: plain OAuth 2 that insists on PKCE and on Basic. An e-mail is there when the application may ask for it."""
 
 from collections.abc import Mapping
+from typing import Final
 
 from chatkey_server.social.person import Person, Unusable, avatar, display_name, email, subject
-from chatkey_server.social.provider import Session, SocialProvider
+from chatkey_server.social.provider import Login, SocialProvider
 
 USER_URL = "https://api.x.com/2/users/me"
 
 
-async def read_person(session: Session) -> Person:
+async def read_person(login: Login) -> Person:
     """Read the person from the current user; the only e-mail that X tells is a confirmed one."""
-    answer = await session.get(USER_URL, **{"user.fields": "profile_image_url,confirmed_email"})
+    answer = await login.get(USER_URL, **{"user.fields": "profile_image_url,confirmed_email"})
     user = answer.get("data")
     if not isinstance(user, Mapping):
         raise Unusable("the user is missing")
@@ -22,9 +23,8 @@ async def read_person(session: Session) -> Person:
     )
 
 
-X = SocialProvider(
+PROVIDER: Final = SocialProvider(
     name="x",
-    title="X",
     authorize_url="https://x.com/i/oauth2/authorize",
     tokens_url="https://api.x.com/2/oauth2/token",
     scope="users.read tweet.read users.email",

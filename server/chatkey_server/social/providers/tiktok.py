@@ -1,16 +1,17 @@
 """TikTok: OAuth 2 with words of its own. Answers come in an envelope whose `error` says `ok`; there is no e-mail."""
 
 from collections.abc import Mapping
+from typing import Final
 
 from chatkey_server.social.person import Person, Unusable, avatar, display_name, subject
-from chatkey_server.social.provider import Json, Session, SocialProvider, error_code
+from chatkey_server.social.provider import Json, Login, SocialProvider, error_code
 
 USER_URL = "https://open.tiktokapis.com/v2/user/info/"
 
 
-async def read_person(session: Session) -> Person:
+async def read_person(login: Login) -> Person:
     """Read the person from the user's info; the subject is another one in every application."""
-    user = _user(await session.get(USER_URL, fields="open_id,avatar_url,display_name"))
+    user = _user(await login.get(USER_URL, fields="open_id,avatar_url,display_name"))
     return Person(
         sub=subject(user.get("open_id")),
         name=display_name(user.get("display_name")),
@@ -29,9 +30,8 @@ def _user(answer: Json) -> Json:
     return user
 
 
-TIKTOK = SocialProvider(
+PROVIDER: Final = SocialProvider(
     name="tiktok",
-    title="TikTok",
     authorize_url="https://www.tiktok.com/v2/auth/authorize/",
     tokens_url="https://open.tiktokapis.com/v2/oauth/token/",
     scope="user.info.basic",

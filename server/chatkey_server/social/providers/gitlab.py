@@ -1,11 +1,12 @@
 """GitLab: OpenID Connect. Its id_token lives two minutes, and its subject is the user's number as text."""
 
+from typing import Final
+
 from chatkey_server.social import openid
 from chatkey_server.social.provider import SocialProvider
 
-GITLAB = SocialProvider(
+PROVIDER: Final = SocialProvider(
     name="gitlab",
-    title="GitLab",
     authorize_url="https://gitlab.com/oauth/authorize",
     tokens_url="https://gitlab.com/oauth/token",
     scope="openid profile email",

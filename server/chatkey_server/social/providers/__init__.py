@@ -1,0 +1,36 @@
+"""One module per social provider, each with a `PROVIDER`; imported when somebody first logs in there (contract 4.4)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib import import_module
+from typing import TYPE_CHECKING, cast
+
+from chatkey_protocol.codes import Code
+from chatkey_protocol.names import SOCIALS
+from chatkey_server.identity.errors import Refused
+from chatkey_server.social.provider import REAL
+
+if TYPE_CHECKING:
+    from chatkey_server.settings import Settings
+    from chatkey_server.social.provider import SocialProvider
+
+
+def load(name: str) -> SocialProvider:
+    """Return a social provider of `SOCIALS`, at its real addresses."""
+    return cast("SocialProvider", import_module(f"{__name__}.{name}").PROVIDER)
+
+
+def find(name: str, settings: Settings) -> SocialProvider:
+    """Return a social provider that this server offers, where the settings say it is found.
+
+    Raises `Refused(social_unknown)` for a name that is unknown or only announced.
+    """
+    if name in settings.offered_socials:
+        return replace(load(name), address=settings.socials.get(name, REAL))
+    if name in SOCIALS:
+        raise Refused(
+            Code.SOCIAL_UNKNOWN, f"Logging in with {SOCIALS[name].title} is not available yet.", member="social"
+        )
+    offered = ", ".join(settings.offered_socials)
+    raise Refused(Code.SOCIAL_UNKNOWN, f"There is no such social login; there are {offered}.", member="social")
