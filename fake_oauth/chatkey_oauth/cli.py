@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
+    from chatkey_oauth.engine.clients import Client
     from chatkey_oauth.run_ca import Certified
     from chatkey_oauth.settings import Settings
 
@@ -97,7 +98,6 @@ def fake_oauth(
     """
     from chatkey_lab.guard import TOKEN_VARIABLE
     from chatkey_oauth.engine.switches import SwitchError, read_switch
-    from chatkey_oauth.ready_made import READY_MADE
     from chatkey_oauth.serve import Listening
     from chatkey_oauth.settings import (
         Settings,
@@ -127,7 +127,7 @@ def fake_oauth(
                 issuers=read_issuers(issuer),
                 lab=bool(token) or is_only_here(host, for_browsers) if lab is None else lab,
                 lab_token=token,
-                clients=read_clients(clients) if clients else READY_MADE,
+                clients=read_clients(clients) if clients else ready_made(),
                 any_client=any_client,
                 auto_approve=auto_approve,
                 switches=dict(map(read_switch, switches)),
@@ -155,6 +155,13 @@ def authority(tls: str, host: str, *, given: str) -> AbstractContextManager[Cert
     from chatkey_oauth.run_ca import certified
 
     return certified(host, "" if tls == "-" else tls)
+
+
+def ready_made() -> tuple[Client, ...]:
+    """The applications that are there without a clients file; their keys are in every provider's module."""
+    from chatkey_oauth.ready_made import READY_MADE
+
+    return READY_MADE
 
 
 def announce(settings: Settings, own: Certified | None = None) -> None:

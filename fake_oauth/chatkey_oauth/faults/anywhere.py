@@ -12,7 +12,6 @@ from chatkey_oauth.engine.flows import Leg
 from chatkey_oauth.engine.http import Answer, encode, json_answer, text_answer
 from chatkey_oauth.faults.bodies import is_json, json_object, subject_name, with_headers
 from chatkey_oauth.faults.fault import ANYWHERE, BACK_CHANNEL, Fault, Where
-from chatkey_oauth.faults.rate_limits import rate_limited
 
 if TYPE_CHECKING:
     from chatkey_oauth.faults.moment import Moment
@@ -117,7 +116,7 @@ class RateLimited(Fault):
 
     def instead(self, at: Moment) -> Answer:
         """Return the refusal in the provider's own shape."""
-        return rate_limited(at.provider, self.retry_after)
+        return at.provider.rate_limited(self.retry_after)
 
 
 class Redirected(Fault):

@@ -6,12 +6,14 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Final, cast
 
+from chatkey_protocol.names import SOCIALS
+
 if TYPE_CHECKING:
     from chatkey_oauth.engine.clients import Client
     from chatkey_oauth.engine.provider import Provider
     from chatkey_oauth.engine.switches import Switch
 
-NAMES: Final = ("google", "facebook", "github", "gitlab", "discord", "apple", "x", "tiktok", "amazon")
+NAMES: Final = tuple(SOCIALS)
 """The providers there are; each has a module of its name with a class `Imitated`."""
 
 

@@ -51,9 +51,12 @@ class Imitated(Provider):
     """www.amazon.com and api.amazon.com."""
 
     name = "amazon"
-    label = "Amazon"
     hosts = ("www.amazon.com", "api.amazon.com")
     accent = ("#8a5a00", "#9c6a10")
+    ready_made = {
+        "client_id": "amzn1.application-oa2-client." + "c0ffee00" * 4,
+        "client_secret": "amzn1.oa2-cs.v1." + "c0ffee00" * 8,
+    }
     scopes = {
         "profile": "Your name and e-mail address",
         "profile:user_id": "Who you are at Amazon",

@@ -65,9 +65,19 @@ class Imitated(Provider):
     """appleid.apple.com."""
 
     name = "apple"
-    label = "Apple"
     hosts = ("appleid.apple.com",)
     accent = ("#1d1d1f", "#6e6e78")
+    ready_made = {
+        "client_id": "com.example.ready-made",
+        "team_id": "READYMADE0",
+        "key_id": "READYMADE1",
+        "public_key": {
+            "kty": "EC",
+            "crv": "P-256",
+            "x": "UVY6kVEHhCWAxRZcMjYNfXprlXJFvddJZY6VHTU2h0c",
+            "y": "wF0BIYdNZqSEqMnkqYGuSTUuqV9sg4upfnBna2rAToM",
+        },
+    }
     scopes = {"openid": "Who you are at Apple", "name": "Your name", "email": "Your e-mail address"}
     default_scope = ""
     strict_scopes = True

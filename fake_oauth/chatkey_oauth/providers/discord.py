@@ -36,9 +36,12 @@ class Imitated(Provider):
     """discord.com."""
 
     name = "discord"
-    label = "Discord"
     hosts = ("discord.com",)
     accent = ("#4752c4", "#5865f2")
+    ready_made = {
+        "client_id": "1234567890123456789",
+        "client_secret": "ready-made-for-tests-only-000000",
+    }
     scopes = {
         "identify": "Your user name, avatar and banner",
         "email": "Your e-mail address",
@@ -240,6 +243,20 @@ class Imitated(Provider):
             "exp": issued.issued_at + 3600,
             "auth_time": issued.grant.auth_time,
         }
+
+    def rate_limited(self, retry_after: int) -> Answer:
+        """429 with the wait in seconds and fractions in the body, and in whole seconds in `Retry-After`."""
+        headers = (
+            ("retry-after", str(retry_after)),
+            ("x-ratelimit-limit", "5"),
+            ("x-ratelimit-remaining", "0"),
+            ("x-ratelimit-reset", f"{self.now + retry_after}.470"),
+            ("x-ratelimit-reset-after", f"{retry_after}.470"),
+            ("x-ratelimit-bucket", self.hexadecimal(32)),
+            ("x-ratelimit-scope", "user"),
+        )
+        body = {"message": "You are being rate limited.", "retry_after": retry_after + 0.47, "global": False}
+        return json_answer(body, 429, headers)
 
     def bearer_refusal(self, refusal: BearerRefused) -> Answer:
         """Answer every bad token alike."""

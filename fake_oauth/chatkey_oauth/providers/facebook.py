@@ -52,9 +52,12 @@ class Imitated(Provider):
     """www.facebook.com, graph.facebook.com and limited.facebook.com."""
 
     name = "facebook"
-    label = "Facebook"
     hosts = ("www.facebook.com", "graph.facebook.com", "limited.facebook.com")
     accent = ("#0a5fdc", "#256fe3")
+    ready_made = {
+        "client_id": "1234567890123456",
+        "client_secret": "c0ffee00" * 4,
+    }
     scopes = {"public_profile": "Your name and picture", "email": "Your e-mail address", "openid": "Who you are"}
     scope_separator = ","
     default_scope = "public_profile"
@@ -188,6 +191,18 @@ class Imitated(Provider):
         error["fbtrace_id"] = "A" + self.alphanumeric(22)
         challenge = f'OAuth "Facebook Platform" "invalid_code" "{message}"'
         return graph_json({"error": error}, status, (("www-authenticate", challenge), *NO_STORE))
+
+    def rate_limited(self, retry_after: int) -> Answer:
+        """Code 4 in an error object with status 400, and how much of the quota is used."""
+        del retry_after
+        error = {
+            "message": "(#4) Application request limit reached",
+            "type": "OAuthException",
+            "code": 4,
+            "fbtrace_id": "A" + self.alphanumeric(22),
+        }
+        usage = '{"call_count":100,"total_cputime":25,"total_time":25}'
+        return json_answer({"error": error}, 400, (("x-app-usage", usage),))
 
     def bearer_refusal(self, refusal: BearerRefused) -> Answer:
         """Answer with code 190 and what is wrong with the token, or 2500 where there is none."""

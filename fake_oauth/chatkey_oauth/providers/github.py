@@ -67,9 +67,12 @@ class Imitated(Provider):
     """github.com and api.github.com, with the API also under `/api/v3` as Enterprise Server has it."""
 
     name = "github"
-    label = "GitHub"
     hosts = ("github.com", "api.github.com")
     accent = ("#24292f", "#4b5563")
+    ready_made = {
+        "client_id": "Ov23liReadyMade00000",
+        "client_secret": "c0ffee00" * 5,
+    }
     scopes = {
         "read:user": "Your profile",
         "user": "Your profile, which the application may change",
@@ -319,6 +322,19 @@ class Imitated(Provider):
         """The endpoint of the person's e-mail addresses, which needs a scope for them."""
         person = self.person(self.bearer(call, *MAIL_SCOPES).grant)
         return json_answer(github_api.addresses(self.subject(person, ""), person))
+
+    def rate_limited(self, retry_after: int) -> Answer:
+        """403, which only the message and the headers tell from other refusals."""
+        headers = (
+            ("x-ratelimit-limit", "5000"),
+            ("x-ratelimit-remaining", "0"),
+            ("x-ratelimit-reset", str(self.now + retry_after)),
+            ("x-ratelimit-used", "5000"),
+            ("x-ratelimit-resource", "core"),
+        )
+        docs = "https://docs.github.com/rest/overview/rate-limits-for-the-rest-api"
+        body = {"message": "API rate limit exceeded for user ID 1.", "documentation_url": docs, "status": "403"}
+        return json_answer(body, 403, headers)
 
     def bearer_refusal(self, refusal: BearerRefused) -> Answer:
         """Ask for credentials, call them bad, or for a missing scope answer as if there were no such page."""

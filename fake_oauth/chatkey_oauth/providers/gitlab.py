@@ -59,9 +59,12 @@ class Imitated(Provider):
     """gitlab.com, or an instance of one's own."""
 
     name = "gitlab"
-    label = "GitLab"
     hosts = ("gitlab.com",)
     accent = ("#b5400f", "#c24a17")
+    ready_made = {
+        "client_id": "c0ffee00" * 8,
+        "client_secret": "gloas-" + "c0ffee00" * 8,
+    }
     scopes = {
         "openid": "Who you are at GitLab",
         "profile": "Your name, user name and picture",
@@ -327,6 +330,18 @@ class Imitated(Provider):
             ("ratelimit-remaining", "1999"),
             ("ratelimit-reset", str(self.now + 60)),
         )
+
+    def rate_limited(self, retry_after: int) -> Answer:
+        """429 as plain text, with GitLab's `RateLimit-*` headers."""
+        headers = (
+            ("content-type", "text/plain"),
+            ("retry-after", str(retry_after)),
+            ("ratelimit-limit", "600"),
+            ("ratelimit-observed", "601"),
+            ("ratelimit-remaining", "0"),
+            ("ratelimit-reset", str(self.now + retry_after)),
+        )
+        return Answer(429, b"Retry later\n", headers)
 
     def bearer_refusal(self, refusal: BearerRefused) -> Answer:
         """Answer by what is wrong: the scope, the age, a revocation, or anything else."""

@@ -48,7 +48,6 @@ class Imitated(Provider):
     """accounts.google.com and oauth2, www, openidconnect and people below googleapis.com."""
 
     name = "google"
-    label = "Google"
     hosts = (
         "accounts.google.com",
         "oauth2.googleapis.com",
@@ -57,6 +56,10 @@ class Imitated(Provider):
         "people.googleapis.com",
     )
     accent = ("#1a66d0", "#3272d2")
+    ready_made = {
+        "client_id": "480912345678-readymadereadymadereadymadeready.apps.googleusercontent.com",
+        "client_secret": "GOCSPX-ready-made-for-tests-only-00",
+    }
     scopes = WORDS | {url: WORDS[name] for url, name in SCOPE_NAMES.items()}
     challenge_methods = ("S256", "plain")
     response_modes = ("query", "fragment", "form_post")
@@ -285,6 +288,12 @@ class Imitated(Provider):
         """The header that goes with 401 (RFC 6750 3)."""
         value = f'Bearer realm="{self.addresses.issuer}/", error="invalid_token"'
         return (("www-authenticate", value),) if self.on("www-authenticate") else ()
+
+    def rate_limited(self, retry_after: int) -> Answer:
+        """Google's error object with 429, without saying when to come again."""
+        del retry_after
+        message = "Quota exceeded for quota metric 'Requests' and limit 'Requests per minute'."
+        return json_answer({"error": {"code": 429, "message": message, "status": "RESOURCE_EXHAUSTED"}}, 429)
 
     def bearer_refusal(self, refusal: BearerRefused) -> Answer:
         """Answer every bad token alike."""

@@ -60,9 +60,12 @@ class Imitated(Provider):
     """www.tiktok.com and open.tiktokapis.com."""
 
     name = "tiktok"
-    label = "TikTok"
     hosts = ("www.tiktok.com", "open.tiktokapis.com")
     accent = ("#c2213f", "#d5304d")
+    ready_made = {
+        "client_id": "awreadymade0000000",
+        "client_secret": "ready-made-for-tests-only-000000",
+    }
     scopes = {
         "user.info.basic": "Your display name and picture",
         "user.info.profile": "Your user name, profile address and biography",
@@ -225,6 +228,16 @@ class Imitated(Provider):
             "likes_count": 0,
             "video_count": 0,
         }
+
+    def rate_limited(self, retry_after: int) -> Answer:
+        """429 with the error in the envelope that all of TikTok's answers have."""
+        del retry_after
+        error = {
+            "code": "rate_limit_exceeded",
+            "message": "The API rate limit was exceeded. Please try again later.",
+            "log_id": self.hexadecimal(32).upper(),
+        }
+        return json_answer({"data": {}, "error": error}, 429)
 
     def bearer_refusal(self, refusal: BearerRefused) -> Answer:
         """Answer with 401, and tell a missing scope from a bad token."""

@@ -64,9 +64,12 @@ class Imitated(Provider):
     """x.com, twitter.com, api.x.com and api.twitter.com."""
 
     name = "x"
-    label = "X"
     hosts = ("x.com", "api.x.com", "twitter.com", "api.twitter.com")
     accent = ("#0f1419", "#4b5563")
+    ready_made = {
+        "client_id": "RmFrZUNsaWVudEZvclRlc3RzOjE6Y2k",
+        "client_secret": "ready-made-for-tests-only-0000000000000000000000000",
+    }
     scopes = {
         "tweet.read": "The posts you can see",
         "users.read": "Your profile, and those you can see",
@@ -255,6 +258,16 @@ class Imitated(Provider):
             ("x-rate-limit-remaining", str(max(PER_WINDOW - window.used, 0))),
             ("x-rate-limit-reset", str(window.ends)),
         )
+
+    def rate_limited(self, retry_after: int) -> Answer:
+        """429 as a problem document, and when the window of 15 minutes ends in a header."""
+        headers = (
+            ("x-rate-limit-limit", "75"),
+            ("x-rate-limit-remaining", "0"),
+            ("x-rate-limit-reset", str(self.now + retry_after)),
+        )
+        body = {"title": "Too Many Requests", "detail": "Too Many Requests", "type": "about:blank", "status": 429}
+        return json_answer(body, 429, headers)
 
     def bearer_refusal(self, refusal: BearerRefused) -> Answer:
         """Answer with a problem document: 403 for a missing scope, 401 for all else."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
 from chatkey_oauth.engine.grants import Grants
+from chatkey_oauth.engine.http import Answer, json_answer
 from chatkey_oauth.engine.signing import KeyRing, hexadecimal
 from chatkey_oauth.engine.text import digits
+from chatkey_protocol.names import SOCIALS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,12 +27,14 @@ class Common:
     """One provider of a running fake. Its state is what it issued (`grants`) and what it signs with (`keys`)."""
 
     name: ClassVar[str]
-    label: ClassVar[str]
     hosts: ClassVar[tuple[str, ...]]
     """The real hosts that are folded into one here; the first is the one it signs as."""
+
     accent: ClassVar[tuple[str, str]]
     """The colour of buttons, on a light and on a dark page."""
 
+    ready_made: ClassVar[Mapping[str, Any]]
+    """Members of the application that is there without a clients file: its keys, in the provider's format."""
     scopes: ClassVar[Mapping[str, str]]
     """Every scope with words for what it shares; the consent page shows them."""
     scope_separator: ClassVar[str] = " "
@@ -59,6 +63,17 @@ class Common:
     def kid(self, digest: bytes) -> str:
         """The id of the signing key that has this digest."""
         return hexadecimal(digest)
+
+    def rate_limited(self, retry_after: int) -> Answer:
+        """The refusal of one request too many, at any endpoint; `retry_after` is in seconds (RFC 6585 4)."""
+        wait = f"Too many requests. Retry in {retry_after} seconds."
+        body = {"error": "rate_limit_exceeded", "error_description": wait}
+        return json_answer(body, 429, (("retry-after", str(retry_after)),))
+
+    @property
+    def label(self) -> str:
+        """How the provider writes itself."""
+        return SOCIALS[self.name].title
 
     @property
     def now(self) -> int:
