@@ -18,6 +18,7 @@ from chatkey_oauth.app import App, create_app
 from chatkey_oauth.clock import Clock
 from chatkey_oauth.engine.call import Call
 from chatkey_oauth.engine.clients import Client
+from chatkey_oauth.engine.flows import Leg
 from chatkey_oauth.engine.http import Answer, encode
 from chatkey_oauth.engine.pkce import s256
 from chatkey_oauth.engine.signing import make_key
@@ -64,7 +65,7 @@ class Site(NamedTuple):
         return {names.get(name, name): value for name, value in params.items() if value is not None}
 
 
-SITES = {
+WRITTEN = {
     "google": Site("/o/oauth2/v2/auth", "/token", "/v1/userinfo", "openid email profile", "sub"),
     "facebook": Site("/v24.0/dialog/oauth", "/v24.0/oauth/access_token", "/v24.0/me", "email,public_profile"),
     "github": Site("/login/oauth/authorize", "/login/oauth/access_token", "/user", "read:user user:email"),
@@ -85,6 +86,20 @@ SITES = {
     ),
     "amazon": Site("/ap/oa", "/auth/o2/token", "/user/profile", "profile", "user_id"),
 }
+
+
+def declared(name: str) -> Site:
+    """What a provider says of itself that has nothing else written down here."""
+    provider = create_app().provider(name)
+    routes = provider.routes().items()
+    authorize, token, profile = (
+        next((path.split()[-1] for path, route in routes if route.leg is leg), "")
+        for leg in (Leg.AUTHORIZE, Leg.TOKEN, Leg.PROFILE)
+    )
+    return Site(authorize, token, profile, " ".join(provider.scopes), "sub", client=provider.client_parameter)
+
+
+SITES = {name: WRITTEN.get(name) or declared(name) for name in NAMES}
 
 
 def client(provider: str, who: str) -> Client:

@@ -1,7 +1,8 @@
-"""The nine social providers as respx sees them: what each endpoint answers when all is well."""
+"""The social providers as respx sees them: what each endpoint answers when all is well."""
 
 from __future__ import annotations
 
+import re
 import ssl
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any
@@ -17,6 +18,7 @@ from chatkey_server.social import transport
 from chatkey_server.social.flow import BackChannel
 from chatkey_server.social.grant import Grant
 from chatkey_server.social.person import Person
+from chatkey_server.social.provider import SocialProvider
 from chatkey_server.social.providers import load
 from chatkey_server.storage.providers import Application
 
@@ -181,6 +183,16 @@ SIGNED = {
 }
 """Of those that sign an id_token: the issuer, the subject and further claims."""
 
+
+def any_answers(provider: SocialProvider) -> dict[str, tuple[Any, Any]]:
+    """What a provider answers of which no answers are written down: enough for all failures but those of a profile."""
+    token = {"access_token": "a", "token_type": "Bearer"}
+    anything: dict[str, tuple[Any, Any]] = {"profile": (re.compile("https://"), {})}
+    if provider.keys_url is None:
+        return {"token": (provider.tokens_url, token)} | anything
+    return {"token": (provider.tokens_url, token | {"id_token": ID_TOKEN}), "keys": (provider.keys_url, {})} | anything
+
+
 MakeIdToken = Callable[..., str]
 MakeBackChannel = Callable[..., BackChannel]
 MakeWorld = Callable[[str], respx.MockRouter]
@@ -275,12 +287,12 @@ def make_world(make_id_token: MakeIdToken, key_set: Mapping[str, object]) -> Ite
     with respx.mock(assert_all_called=False) as router:
 
         def make(social: str) -> respx.MockRouter:
-            for name, (url, answer) in ANSWERS[social].items():
+            for name, (url, answer) in (ANSWERS.get(social) or any_answers(load(social))).items():
                 body = answer
                 if name == "keys":
                     body = key_set
                 elif name == "token" and "id_token" in answer:
-                    issuer, sub, claims = SIGNED[social]
+                    issuer, sub, claims = SIGNED.get(social) or (load(social).issuers[0], "1234", {})
                     body = answer | {"id_token": make_id_token(issuer, sub, **claims)}
                 router.request("POST" if name == "token" else "GET", url, name=name).mock(
                     return_value=httpx.Response(200, json=body)

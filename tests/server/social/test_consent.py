@@ -76,6 +76,19 @@ def test_the_authorization_request_holds_what_each_provider_wants_and_no_secret(
     }
 
 
+@pytest.mark.contract("4.4/redirect", "D-07/pkce")
+@pytest.mark.parametrize("social", SOCIALS)
+def test_the_authorization_request_is_made_of_what_the_provider_declares(social: str) -> None:
+    declared = load(social)
+
+    page, _, query = consent_url(social).partition("?")
+
+    sent = parse_qs(query, strict_parsing=True)
+    assert page == declared.authorize_url
+    assert (sent["scope"], sent[declared.client_id_parameter]) == ([declared.scope], ["client-1"])
+    assert ("nonce" in sent, "code_challenge" in sent) == (declared.keys_url is not None, declared.pkce)
+
+
 def test_spaces_in_the_query_are_percent_encoded() -> None:
     assert "scope=openid%20email%20profile" in consent_url("google")
 

@@ -29,7 +29,7 @@ MakeBackChannel = Callable[..., BackChannel]
 MakeWorld = Callable[[str], respx.MockRouter]
 LogIn = Callable[[str], Awaitable[Person]]
 
-SIGNING = ("google", "gitlab", "apple")
+SIGNING = [social for social in SOCIALS if load(social).keys_url]
 """The providers with an id_token; Apple has nothing else."""
 STAGES = [
     *((social, "token") for social in SOCIALS),

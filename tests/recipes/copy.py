@@ -1,0 +1,23 @@
+"""A copy of the tree, in which a test can follow a recipe of CONTRIBUTING.md."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).parents[2]
+FOLDERS: Final = ("server", "widget_sim", "fake_oauth", "demo", "e2e", "lab", "tests", "tools", "docs")
+BUILT: Final = Path("server", "chatkey_server", "assets", "built")
+
+
+def copy_of_the_tree(tmp_path: Path) -> Path:
+    """Copy the components, their tests and pages; what was built is linked to, and installed modules stay behind."""
+    tree = tmp_path / "tree"
+    left_out = shutil.ignore_patterns("built", "node_modules", "__pycache__")
+    for folder in FOLDERS:
+        shutil.copytree(ROOT / folder, tree / folder, ignore=left_out)
+    for file in ("pyproject.toml", "CONTRIBUTING.md", "README.md", "CHANGELOG.md"):
+        shutil.copy(ROOT / file, tree / file)
+    (tree / BUILT).symlink_to(ROOT / BUILT)
+    return tree

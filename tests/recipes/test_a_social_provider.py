@@ -1,0 +1,181 @@
+"""The recipe "Add a social provider" of CONTRIBUTING.md, followed in a copy of the tree: three files, and it works."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+import pytest
+from tests.recipes.copy import copy_of_the_tree
+
+SERVER_MODULE: Final = '''
+"""Quill: plain OAuth 2, as simple as it gets."""
+
+from typing import Final
+
+from chatkey_server.social.person import Person, display_name, email, subject
+from chatkey_server.social.provider import Login, SocialProvider
+
+
+async def read_person(login: Login) -> Person:
+    """Read the person from the only endpoint there is."""
+    profile = await login.get("https://api.quill.example/me")
+    return Person(subject(profile.get("sub")), display_name(profile.get("name")), email(profile.get("email")))
+
+
+PROVIDER: Final = SocialProvider(
+    name="quill",
+    authorize_url="https://quill.example/authorize",
+    tokens_url="https://api.quill.example/token",
+    scope="profile",
+    client_auth="client_secret_post",
+    read_person=read_person,
+)
+'''
+
+FAKE_MODULE: Final = '''
+"""Quill: plain OAuth 2, as simple as it gets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chatkey_oauth.engine.call import Call
+from chatkey_oauth.engine.dialect import say
+from chatkey_oauth.engine.flows import Leg
+from chatkey_oauth.engine.http import Answer, json_answer
+from chatkey_oauth.engine.provider import Provider
+from chatkey_oauth.engine.refusals import CLIENT_REASONS, BearerRefused, Reason, Words
+from chatkey_oauth.engine.routing import Route
+
+if TYPE_CHECKING:
+    from chatkey_oauth.engine.people import Person
+
+
+class Imitated(Provider):
+    """quill.example and api.quill.example."""
+
+    name = "quill"
+    accent = ("#5b2a86", "#7b4fa6")
+    ready_made = {"client_id": "quill-ready-made", "client_secret": "quill-ready-made-for-tests-only"}
+    scopes = {"profile": "Your name and e-mail address"}
+    words = say(Words(400, "invalid_grant"), Reason) | say(Words(401, "invalid_client"), CLIENT_REASONS)
+
+    def routes(self) -> dict[str, Route]:
+        """The only endpoints there are."""
+        return {
+            "GET /authorize": Route(Leg.AUTHORIZE, self.authorize),
+            "POST /token": Route(Leg.TOKEN, self.token),
+            "GET /me": Route(Leg.PROFILE, self.me),
+        }
+
+    def me(self, call: Call) -> Answer:
+        """Who approved."""
+        grant = self.bearer(call).grant
+        person = self.person(grant)
+        return json_answer({"sub": self.subject(person, grant.client_id), "name": person.name, "email": person.email})
+
+    def bearer_refusal(self, refusal: BearerRefused) -> Answer:
+        """Answer every bad token alike."""
+        return json_answer({"error": "invalid_token"}, 401)
+
+    def new_code(self) -> str:
+        """Twenty letters and digits, like all that Quill makes."""
+        return self.alphanumeric(20)
+
+    new_access_token = new_code
+    new_refresh_token = new_code
+
+    def derived_subject(self, person: Person, client_id: str) -> str:
+        """Ten digits."""
+        return self.number(person, 10)
+'''
+
+ROW: Final = '    "quill": Social("Quill", available=False),\n'
+COMPONENTS: Final = ("server", "widget_sim", "fake_oauth", "demo", "e2e", "lab")
+SEEING: Final = (
+    "tests/server/oauth/fake/test_logins.py",
+    "tests/server/oauth/test_preview.py",
+    "tests/server/social/test_consent.py",
+    "tests/server/social/test_failures.py",
+    "tests/server/storage/test_admin.py",
+    "tests/demo/test_applications.py",
+    "tests/oauth/test_login.py",
+    "tests/oauth/test_people.py",
+    "tests/oauth/faults/test_callback.py",
+)
+"""Files with tests that run over all social providers."""
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the tree with a social provider more, added by the recipe."""
+    tree = copy_of_the_tree(tmp_path_factory.mktemp("recipe"))
+    (tree / "server/chatkey_server/social/providers/quill.py").write_text(SERVER_MODULE.lstrip())
+    (tree / "fake_oauth/chatkey_oauth/providers/quill.py").write_text(FAKE_MODULE.lstrip())
+    names = tree / "widget_sim/chatkey_protocol/names.py"
+    before, last, after = names.read_text().partition('    "amazon": Social("Amazon", available=False),\n')
+    names.write_text(before + last + ROW + after)
+    return tree
+
+
+@pytest.fixture(scope="module")
+def tests_of_quill(tree: Path) -> dict[str, str]:
+    """How the tests of the copy ended that are about the new provider, by file and name."""
+    ended = run(tree, "-m", "pytest", "-q", "-rA", "-p", "no:cacheprovider", "-k", "quill", *SEEING)
+    lines = (line.split(" ", 2) for line in ended.splitlines() if line.startswith(("PASSED ", "FAILED ", "ERROR ")))
+    return {words[1]: words[0] for words in lines}
+
+
+def run(tree: Path, *arguments: str) -> str:
+    """Run Python in the copy, with the copy's components; return what it printed."""
+    path = os.pathsep.join(str(tree / component) for component in COMPONENTS)
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=tree,
+        env=os.environ | {"PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout
+
+
+def test_the_server_offers_it_when_its_preview_is_asked_for(tree: Path) -> None:
+    program = (
+        "from chatkey_server.settings import load; from chatkey_server.social.providers import find\n"
+        "found = find('quill', load({'CHATKEY_PREVIEW_PROVIDERS': 'quill'}))\n"
+        "print(found.title, found.authorize_url)"
+    )
+
+    assert run(tree, "-c", program) == "Quill https://quill.example/authorize\n"
+
+
+def test_the_fake_has_its_ready_made_application_and_its_way_to_say_too_many(tree: Path) -> None:
+    program = (
+        "from chatkey_oauth.app import create_app; from chatkey_oauth.ready_made import READY_MADE\n"
+        "(client,) = (client for client in READY_MADE if client.provider == 'quill')\n"
+        "print(client.client_id, create_app().provider('quill').rate_limited(30).status)"
+    )
+
+    assert run(tree, "-c", program) == "quill-ready-made 429\n"
+
+
+def test_the_widget_writes_its_name(tree: Path) -> None:
+    program = "from chatkey_widget.texts import social_name; print(social_name('quill'))"
+
+    assert run(tree, "-c", program) == "Quill\n"
+
+
+def test_somebody_logs_in_with_it_through_the_fake(tests_of_quill: dict[str, str]) -> None:
+    logins = {name: ended for name, ended in tests_of_quill.items() if "fake/test_logins.py" in name}
+
+    assert logins
+    assert set(logins.values()) == {"PASSED"}
+
+
+def test_tests_over_all_providers_see_it_and_none_of_them_fails(tests_of_quill: dict[str, str]) -> None:
+    assert {name.partition("::")[0] for name in tests_of_quill} == set(SEEING)
+    assert {name for name, ended in tests_of_quill.items() if ended != "PASSED"} == set()
