@@ -15,6 +15,7 @@ from chatkey_server.assets.files import File, fixed_files, hashed_files
 from chatkey_server.assets.manifest import BUILT, read_manifest
 from chatkey_server.public.answers import ANY_ORIGIN, JSON, NO_STORE, Answer, error_body
 from chatkey_server.public.documentation import operation, responses
+from chatkey_server.public.parameters import FILE
 from chatkey_server.public.paths import READ
 from chatkey_server.settings import Settings
 
@@ -38,7 +39,7 @@ def router(settings: Settings, built: Path = BUILT) -> Router:
     @route(
         "/assets/{name:path}",
         http_method=READ,
-        operation_class=operation("name"),
+        operation_class=operation(FILE),
         responses={**responses(bytes, 304, 400, 404), 200: ANY_FILE},
     )
     async def asset(scope: Scope) -> ASGIApp:

@@ -30,7 +30,7 @@ class Answer:
         self.status = status
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - ASGI
-        """Send it."""
+        """Send the answer."""
         headers = [*self.headers]
         if self.status not in {204, 304}:
             headers.append((b"content-length", b"%d" % len(self.body)))

@@ -10,6 +10,7 @@ from litestar.types import ASGIApp, Scope
 from chatkey_protocol.names import CONFIG_PATH
 from chatkey_server.public.answers import ANY_ORIGIN, JSON, Answer
 from chatkey_server.public.documentation import ConfigurationBody, operation, responses
+from chatkey_server.public.parameters import ID
 from chatkey_server.public.paths import READ, provider_of, route_path
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def handler(services: Services) -> HTTPRouteHandler:
     @route(
         route_path(CONFIG_PATH),
         http_method=READ,
-        operation_class=operation(),
+        operation_class=operation(ID),
         responses=responses(ConfigurationBody, 304, 400, 403, 404, 503),
     )
     async def configuration(scope: Scope) -> ASGIApp:

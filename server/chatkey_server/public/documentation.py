@@ -21,19 +21,21 @@ from litestar.openapi.spec import (
     OpenAPIResponse,
     OpenAPIType,
     Operation,
-    Parameter,
     Reference,
     RequestBody,
     Schema,
 )
+from litestar.openapi.spec import Parameter as OpenAPIParameter
 from litestar.types import ASGIApp
 
 from chatkey_server import __version__
 from chatkey_server.public.answers import Answer, ErrorBody
+from chatkey_server.public.parameters import Parameter, Query
 
 AnyConnection = ASGIConnection[Any, Any, Any, Any]
 
 DOCUMENT: Final = "/schema/openapi.json"
+NO_QUERY: Final = Query()
 
 
 def openapi() -> OpenAPIConfig:
@@ -104,22 +106,18 @@ class ConfigurationBody(msgspec.Struct, frozen=True):
     data: Configuration
 
 
-def operation(*path: str, optional: Sequence[str] = (), form: bool = False, **required: str) -> type[Operation]:
-    """Describe an operation with these path parameters (`id` by default) and query parameters.
-
-    `required` gives those that must be there, each with its meaning; `optional` names the others. With `form` a POST
-    sends the same parameters in its body.
-    """
-    query = [_parameter(name, "query", meaning) for name, meaning in required.items()]
-    query += [_parameter(name, "query", WORDS[name], required=False) for name in optional]
-    parameters = [*(_parameter(name, "path", WORDS[name]) for name in path or ("id",)), *query]
+def operation(*path: Parameter, query: Query = NO_QUERY, form: bool = False) -> type[Operation]:
+    """Describe an operation with its parameters; with `form` a POST sends those of the query in its body."""
+    asked = [_described(parameter, "query") for parameter in query.required]
+    asked += [_described(parameter, "query", required=False) for parameter in query.optional]
+    parameters = [*(_described(parameter, "path") for parameter in path), *asked]
 
     @dataclass
     class Described(Operation):
         def __post_init__(self) -> None:
             self.parameters = [*parameters]
             if form and "Post" in (self.operation_id or ""):
-                self.request_body = _form(query)
+                self.request_body = _form(asked)
             for status, response in (self.responses or {}).items():
                 if isinstance(response, OpenAPIResponse):
                     response.headers = HEADERS.get(status)
@@ -161,30 +159,16 @@ HEADERS: Final[Mapping[str, dict[str, OpenAPIHeader | Reference]]] = {
     "429": {"Retry-After": _header("seconds to wait", OpenAPIType.INTEGER)},
 }
 _ERROR: Final = Reference("#/components/schemas/ErrorBody")
-WORDS: Final = {
-    "id": "the provider's id",
-    "social": "the social provider's name",
-    "name": "the name of a file: sdk.js, or one that it loads",
-    "jkt": "the thumbprint of the connection key, to bind the identity token to it",
-    "nonce": "comes back in the message to the opener",
-    "state": "the state of the sign-in, as the social provider brings it back",
-    "code": "the authorization code",
-    "iss": "the social provider's issuer (RFC 9207)",
-    "error": "why there is no code (RFC 6749 4.1.2.1)",
-}
-PATTERNS: Final = {
-    "uid": "^v_[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$",
-    "jkt": "^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$",
-    "nonce": "^[A-Za-z0-9_-]{1,64}$",
-}
 
 
-def _parameter(name: str, place: str, meaning: str, *, required: bool = True) -> Parameter:
-    schema = Schema(type=OpenAPIType.STRING, pattern=PATTERNS.get(name))
-    return Parameter(name=name, param_in=place, required=required, description=meaning, schema=schema)
+def _described(parameter: Parameter, place: str, *, required: bool = True) -> OpenAPIParameter:
+    schema = Schema(type=OpenAPIType.STRING, pattern=parameter.pattern)
+    return OpenAPIParameter(
+        name=parameter.name, param_in=place, required=required, description=parameter.meaning, schema=schema
+    )
 
 
-def _form(parameters: Sequence[Parameter]) -> RequestBody:
+def _form(parameters: Sequence[OpenAPIParameter]) -> RequestBody:
     members: dict[str, Reference | Schema] = {
         parameter.name: Schema(type=OpenAPIType.STRING) for parameter in parameters
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from litestar import route
 from litestar.types import ASGIApp, Scope
@@ -10,11 +10,10 @@ from litestar.types import ASGIApp, Scope
 from chatkey_protocol.codes import Code
 from chatkey_protocol.names import MEMBER_TOKEN_PATH
 from chatkey_server.identity.errors import Refused
-from chatkey_server.identity.keys import is_jkt
 from chatkey_server.identity.tokens import IdentityToken, mint_member, read_identity_token
 from chatkey_server.public.answers import TokenBody, token_answers
 from chatkey_server.public.documentation import operation, responses
-from chatkey_server.public.parameters import read_query, required
+from chatkey_server.public.parameters import AUTH, ID, JKT, Query
 from chatkey_server.public.paths import READ, provider_of, route_path
 
 if TYPE_CHECKING:
@@ -23,8 +22,7 @@ if TYPE_CHECKING:
     from chatkey_server.services import Services
     from chatkey_server.storage.providers import ProviderView
 
-AUTH = "the identity token of the social login"
-JKT = "the thumbprint of the connection key: 43 characters of base64url"
+QUERY: Final = Query(required=(AUTH, JKT))
 
 
 def handler(services: Services) -> HTTPRouteHandler:
@@ -35,16 +33,15 @@ def handler(services: Services) -> HTTPRouteHandler:
     @route(
         route_path(MEMBER_TOKEN_PATH),
         http_method=READ,
-        operation_class=operation(auth=AUTH, jkt=JKT),
+        operation_class=operation(ID, query=QUERY),
         responses=responses(TokenBody, 400, 401, 403, 404, 429, 503),
     )
     async def member_token(scope: Scope) -> ASGIApp:
         services.rates.tokens.check(scope)
         provider = await provider_of(services, scope)
-        query = read_query(scope, "auth", "jkt", most=limits.query_bytes)
-        auth, jkt = required(query, "auth", AUTH), required(query, "jkt", JKT)
-        if not is_jkt(jkt):
-            raise Refused(Code.PARAMETER_INVALID, f"The parameter jkt is not well-formed; send {JKT}.", member="jkt")
+        query = QUERY.read(scope, most=limits.query_bytes)
+        auth, jkt = query[AUTH.name], query[JKT.name]
+        JKT.check(jkt)
         now = services.clock()
         identity = read_identity_token(auth, provider.secrets, pid=provider.id, now=now, most=limits.token_bytes)
         _check_standing(identity, provider, jkt)

@@ -17,7 +17,7 @@ from chatkey_server.public import popup_page, popup_words
 from chatkey_server.public.answers import Answer
 from chatkey_server.public.documentation import operation, pages
 from chatkey_server.public.opener import Opener
-from chatkey_server.public.parameters import form_body, read_pairs
+from chatkey_server.public.parameters import CODE, ERROR, ISS, SOCIAL, STATE, Query, form_body, read_pairs
 from chatkey_server.public.paths import READ, route_path
 from chatkey_server.public.social_login import application_of, redirect_uri
 from chatkey_server.social import providers
@@ -33,8 +33,9 @@ if TYPE_CHECKING:
     from chatkey_server.storage.providers import ProviderView
     from chatkey_server.storage.tables import ChatCustomer
 
-ERRORS: Final = frozenset({"error", "error_code", "error_reason"})
-PARAMETERS: Final = ("state", "code", "iss", *ERRORS)
+QUERY: Final = Query(optional=(STATE, CODE, ISS, ERROR))
+ERRORS: Final = frozenset({ERROR.name, "error_code", "error_reason"})
+"""Where it stands that there is no code; all but the first are Facebook's own."""
 CANCEL_WORDS: Final = frozenset({"access_denied", "user_denied", "user_cancelled_authorize", "denied"})
 MAX_CODE_CHARS: Final = 2048
 
@@ -49,7 +50,7 @@ def router(services: Services) -> Router:
         route_path(OAUTH_CALLBACK_PATH),
         http_method=(*READ, HttpMethod.POST),
         status_code=200,
-        operation_class=operation("social", optional=("state", "code", "iss", "error"), form=True),
+        operation_class=operation(SOCIAL, query=QUERY, form=True),
         responses=pages(200, 400, 403, 404, 413, 415, 429, 502, 503),
     )
     async def oauth_callback(request: Request[Any, Any, Any]) -> ASGIApp:
@@ -87,7 +88,8 @@ async def _parameters(request: Request[Any, Any, Any], social: SocialProvider, m
     pairs = request.scope["query_string"]
     if request.method == "POST":
         pairs += b"&" + await form_body(request)
-    return read_pairs(pairs, *PARAMETERS, *social.callback_extras, most=most)
+    names = {*(parameter.name for parameter in QUERY.optional), *ERRORS, *social.callback_extras}
+    return read_pairs(pairs, *names, most=most)
 
 
 def _brought_back(given: dict[str, str], name: str, social: SocialProvider) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import secrets
 from typing import TYPE_CHECKING, Final
 
@@ -15,12 +14,11 @@ from chatkey_protocol.codes import Code
 from chatkey_protocol.names import OAUTH_START_PATH
 from chatkey_server.identity import oauth_state, origins
 from chatkey_server.identity.errors import Refused
-from chatkey_server.identity.keys import is_jkt
 from chatkey_server.public import popup_page, popup_words
 from chatkey_server.public.answers import NO_STORE, Answer
 from chatkey_server.public.documentation import operation, pages
 from chatkey_server.public.opener import Opener
-from chatkey_server.public.parameters import read_query, required
+from chatkey_server.public.parameters import BINDING, ID, NONCE, ORIGIN, SOCIAL, Query
 from chatkey_server.public.paths import READ, provider_of, route_path
 from chatkey_server.public.social_login import application_of, redirect_uri
 from chatkey_server.social import consent, providers
@@ -30,11 +28,9 @@ if TYPE_CHECKING:
     from chatkey_server.services import Services
     from chatkey_server.storage.providers import ProviderView
 
+QUERY: Final = Query(required=(ORIGIN,), optional=(BINDING, NONCE))
 MAX_ORIGIN_CHARS: Final = 300
 """A host name has at most 253, and there are scheme and port."""
-
-ORIGIN = "the origin of the page that opens this window"
-_NONCE: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 log = structlog.stdlib.get_logger()
 
@@ -46,7 +42,7 @@ def router(services: Services) -> Router:
         route_path(OAUTH_START_PATH),
         http_method=READ,
         status_code=302,
-        operation_class=operation("id", "social", optional=("jkt", "nonce"), origin=ORIGIN),
+        operation_class=operation(ID, SOCIAL, query=QUERY),
         responses=pages(302, 400, 403, 404, 429, 503),
     )
     async def oauth_start(scope: Scope) -> ASGIApp:
@@ -54,7 +50,7 @@ def router(services: Services) -> Router:
         social: str = scope["path_params"]["social"]
         try:
             services.rates.oauth.check(scope)
-            query = read_query(scope, "origin", "jkt", "nonce", most=services.settings.limits.query_bytes)
+            query = QUERY.read(scope, most=services.settings.limits.query_bytes)
             origin = _given_origin(query)
             provider = await provider_of(services, scope)
             opener = Opener(_registered(origin, provider), provider.id, social, _well_formed_nonce(query))
@@ -68,7 +64,7 @@ def router(services: Services) -> Router:
 
 
 def _given_origin(query: dict[str, str]) -> str:
-    origin = required(query, "origin", ORIGIN).strip()
+    origin = query[ORIGIN.name].strip()
     if not origin:
         raise Refused(Code.PARAMETER_MISSING, "The parameter origin is empty.", member="origin")
     if len(origin) > MAX_ORIGIN_CHARS:
@@ -94,7 +90,7 @@ def _registered(origin: str, provider: ProviderView) -> str:
 
 def _well_formed_nonce(query: dict[str, str]) -> str | None:
     nonce = query.get("nonce")
-    return nonce if nonce is not None and _NONCE.fullmatch(nonce) else None
+    return nonce if nonce is not None and NONCE.is_well_formed(nonce) else None
 
 
 async def _redirect(
@@ -103,7 +99,7 @@ async def _redirect(
     """Redirect to the consent page with a state of its own; a prefetcher's HEAD leaves no record behind."""
     social = providers.find(opener.social, services.settings)
     application = application_of(provider, social)
-    _check_binding(opener, query)
+    _check_binding(query)
     now = services.clock()
     flow_id, verifier, oidc_nonce = (secrets.token_urlsafe(size) for size in (24, 48, 24))
     state = oauth_state.State(
@@ -132,15 +128,8 @@ async def _redirect(
     return Answer(b"", headers, 302)
 
 
-def _check_binding(opener: Opener, query: dict[str, str]) -> None:
+def _check_binding(query: dict[str, str]) -> None:
     """Refuse a malformed `jkt` or `nonce` (D-07)."""
-    if "jkt" in query and not is_jkt(query["jkt"]):
-        raise Refused(
-            Code.PARAMETER_INVALID, "The parameter jkt is not a thumbprint: 43 characters of base64url.", member="jkt"
-        )
-    if "nonce" in query and opener.nonce is None:
-        raise Refused(
-            Code.PARAMETER_INVALID,
-            "The parameter nonce is malformed; send 1 to 64 characters of A-Z a-z 0-9 _ -.",
-            member="nonce",
-        )
+    for parameter in QUERY.optional:
+        if parameter.name in query:
+            parameter.check(query[parameter.name])

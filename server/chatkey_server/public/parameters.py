@@ -1,7 +1,12 @@
-"""Query parameters and forms, read strictly: each member at most once, every refusal names it."""
+"""The parameters of the public endpoints: what each is, for readers, refusals and the OpenAPI document alike.
+
+Queries and forms are read strictly: each member at most once, and every refusal names it.
+"""
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl
 
@@ -14,15 +19,81 @@ if TYPE_CHECKING:
 
 FORM: Final = "application/x-www-form-urlencoded"
 MAX_PARAMETERS: Final = 32
+THUMBPRINT: Final = "[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]"
+"""A SHA-256 in canonical base64url (RFC 7638): the last character has only four bits to say."""
 
 
-def read_query(scope: Scope, *names: str, most: int) -> dict[str, str]:
-    """Return those of the named query parameters that are there; other parameters are ignored.
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter: its name, what belongs in it, in words for people, and what all of its value must match."""
 
-    Raises `Refused(parameter_repeated)` for one that is given twice, `Refused(parameter_invalid)` for a query of more
-    than `most` bytes or with too many members.
-    """
-    return read_pairs(scope["query_string"], *names, most=most)
+    name: str
+    meaning: str
+    pattern: str | None = None
+
+    def is_well_formed(self, value: str) -> bool:
+        """Tell whether a value has the form that it must have."""
+        return self.pattern is None or re.fullmatch(self.pattern, value) is not None
+
+    def check(self, value: str) -> None:
+        """Refuse a value that is not well-formed, without repeating it."""
+        if not self.is_well_formed(value):
+            raise Refused(
+                Code.PARAMETER_INVALID,
+                f"The parameter {self.name} is not well-formed; send {self.meaning}.",
+                member=self.name,
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """The query of an endpoint: parameters that must be there and not be empty, and others that may."""
+
+    required: tuple[Parameter, ...] = ()
+    optional: tuple[Parameter, ...] = ()
+
+    def read(self, scope: Scope, *, most: int) -> dict[str, str]:
+        """Return those of the parameters that are there, by name; others are ignored.
+
+        Raises `Refused(parameter_repeated)` for one that is given twice, `Refused(parameter_missing)` for one that is
+        not there, `Refused(parameter_invalid)` for a query of more than `most` bytes or with too many members.
+        """
+        names = (parameter.name for parameter in (*self.required, *self.optional))
+        found = read_pairs(scope["query_string"], *names, most=most)
+        for parameter in self.required:
+            if not found.get(parameter.name):
+                raise Refused(
+                    Code.PARAMETER_MISSING,
+                    f"The parameter {parameter.name} is missing; send {parameter.meaning}.",
+                    member=parameter.name,
+                )
+        return found
+
+
+ID: Final = Parameter("id", "the provider's id")
+SOCIAL: Final = Parameter("social", "the social provider's name")
+FILE: Final = Parameter("name", "the name of a file: sdk.js, or one that it loads")
+"""Those in paths."""
+
+UID: Final = Parameter("uid", "the visitor's uid: v_ and the thumbprint of the connection key", f"^v_{THUMBPRINT}$")
+JKT: Final = Parameter("jkt", "the thumbprint of the connection key: 43 characters of base64url", f"^{THUMBPRINT}$")
+AUTH: Final = Parameter("auth", "the identity token of the social login")
+"""Those for which there is a token."""
+
+ORIGIN: Final = Parameter("origin", "the origin of the page that opens this window")
+BINDING: Final = replace(JKT, meaning=f"{JKT.meaning}, to bind the identity token to it")
+NONCE: Final = Parameter(
+    "nonce",
+    "1 to 64 characters of A-Z a-z 0-9 _ -, which come back in the message to the opener",
+    "^[A-Za-z0-9_-]{1,64}$",
+)
+"""Those that the widget starts a social login with."""
+
+STATE: Final = Parameter("state", "the state of the sign-in, as the social provider brings it back")
+CODE: Final = Parameter("code", "the authorization code")
+ISS: Final = Parameter("iss", "the social provider's issuer (RFC 9207)")
+ERROR: Final = Parameter("error", "why there is no code (RFC 6749 4.1.2.1)")
+"""Those that a social provider brings back."""
 
 
 async def form_body(request: Request[Any, Any, Any]) -> bytes:
@@ -35,7 +106,7 @@ async def form_body(request: Request[Any, Any, Any]) -> bytes:
 
 
 def read_pairs(query: bytes, *names: str, most: int) -> dict[str, str]:
-    """Return the named parameters of a query or form, under the rules of `read_query`."""
+    """Return the named parameters of a query or form, under the rules of `Query.read`."""
     if len(query) > most:
         raise Refused(Code.PARAMETER_INVALID, f"The query has {len(query)} bytes; send at most {most}.", member="query")
     try:
@@ -54,11 +125,3 @@ def read_pairs(query: bytes, *names: str, most: int) -> dict[str, str]:
             )
         found[name] = value
     return found
-
-
-def required(query: dict[str, str], name: str, meaning: str) -> str:
-    """Return a parameter that must be there and not be empty; `meaning` tells the caller what belongs in it."""
-    value = query.get(name)
-    if not value:
-        raise Refused(Code.PARAMETER_MISSING, f"The parameter {name} is missing; send {meaning}.", member=name)
-    return value
