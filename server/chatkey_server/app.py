@@ -10,6 +10,7 @@ from litestar import Litestar
 
 from chatkey_server import assets, panel, socket
 from chatkey_server.chat.hub import Hub
+from chatkey_server.chat.service import Chat
 from chatkey_server.clock import Clock
 from chatkey_server.lab import Lab
 from chatkey_server.limits.rates import Rates
@@ -71,14 +72,17 @@ def create_app(settings: Settings, *, clock: Clock | None = None) -> Litestar:
 def build_services(settings: Settings, clock: Clock) -> Services:
     """Make what the parts share."""
     vault = Vault.of(settings)
+    hub = Hub(settings.redis_url)
+    rates = Rates(settings.limits, clock)
     return Services(
         settings=settings,
         clock=clock,
         vault=vault,
         providers=Providers(now=clock, vault=vault, socket_uri=settings.socket_uri, offered=settings.offered_socials),
-        hub=Hub(settings.redis_url),
+        hub=hub,
+        chat=Chat(hub, settings.limits, rates, now=clock),
         sockets=Sockets(settings.limits),
-        rates=Rates(settings.limits, clock),
+        rates=rates,
     )
 
 

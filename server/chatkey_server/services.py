@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from chatkey_server.chat.hub import Hub
+from chatkey_server.chat.service import Chat
 from chatkey_server.clock import Clock
 from chatkey_server.limits.rates import Rates
 from chatkey_server.settings import Settings
@@ -22,5 +23,6 @@ class Services:
     vault: Vault
     providers: Providers
     hub: Hub
+    chat: Chat
     sockets: Sockets
     rates: Rates

@@ -37,9 +37,11 @@ async def accept(conversation: UUID, now: float) -> Changed:
     return Changed(_event(call.id, "active"), fresh=True)
 
 
-async def end(conversation: UUID, now: float) -> Changed:
-    """End the call that is on; refuses with `call_unknown`. The conversation must be held."""
+async def end(conversation: UUID, now: float, *, call_id: str | None = None) -> Changed:
+    """End the call that is on, or that one only; refuses with `call_unknown`. The conversation must be held."""
     call = await _known(conversation)
+    if call_id not in {None, str(call.id)}:
+        raise unknown()
     await Call.update({Call.state: "ended", Call.ended_at: int(now)}).where(Call.id == call.id)
     return Changed(_event(call.id, "ended"), fresh=True)
 

@@ -13,6 +13,7 @@ import structlog
 from chatkey_protocol.codes import Code
 from chatkey_protocol.frames import CallEvent, Entry, MessageEvent
 from chatkey_server.chat import calls, conversations, search
+from chatkey_server.chat.callers import Callers
 from chatkey_server.chat.conversations import Draft, Locked, Stored
 from chatkey_server.chat.customers import customer_of
 from chatkey_server.chat.events import AGENTS, customer_channel, publish
@@ -48,7 +49,7 @@ class Chat:
         self._limits = limits
         self._rates = rates
         self._now = now
-        self._callers: set[str] = set()
+        self.callers = Callers(hub)
 
     async def post(
         self, identity: SocketIdentity, message_id: str, body: str, *, name: str | None, source: str, address: str = ""
@@ -105,17 +106,17 @@ class Chat:
             changed = await calls.ring(conversation.id, self._now())
             if changed.fresh:
                 await conversations.note_call(conversation.id, self._now())
-        self._callers.add(_channel(conversation))
+        self.callers.began(_channel(conversation), changed.event["call_id"])
         self._tell_call(conversation, changed, source)
         return changed.event
 
-    async def hang_up(self, identity: SocketIdentity, *, source: str) -> CallEvent:
-        """End the person's call; refuses with `call_unknown`."""
+    async def hang_up(self, identity: SocketIdentity, *, source: str, call_id: str | None = None) -> CallEvent:
+        """End the person's call, or that one only; refuses with `call_unknown`."""
         async with transaction():
             conversation = await conversations.lock_begun(identity)
             if conversation is None:
                 raise calls.unknown()
-            changed = await calls.end(conversation.id, self._now())
+            changed = await calls.end(conversation.id, self._now(), call_id=call_id)
         self._tell_call(conversation, changed, source)
         return changed.event
 
@@ -140,12 +141,13 @@ class Chat:
 
     async def gone(self, identity: SocketIdentity) -> None:
         """End the call that this process saw start, now that the person's last socket here is gone."""
-        if _party(identity) not in self._callers:
+        call_id = self.callers.take(_party(identity))
+        if call_id is None:
             return
         try:
-            await self.hang_up(identity, source=SYSTEM)
+            await self.hang_up(identity, source=SYSTEM, call_id=call_id)
         except Refused as refused:
-            # An agent may have ended it in another process; a database that is away leaves it ringing.
+            # It may have ended a moment ago, or unheard of; a database that is away leaves it ringing.
             log.info("call.left", code=refused.code, provider=identity.pid)
 
     @asynccontextmanager
@@ -179,8 +181,6 @@ class Chat:
         publish(self._hub, AGENTS, told, provider=conversation.provider)
 
     def _tell_call(self, conversation: Locked, changed: calls.Changed, source: str) -> None:
-        if changed.event["state"] == "ended":
-            self._callers.discard(_channel(conversation))
         if not changed.fresh:
             return
         publish(self._hub, _channel(conversation), changed.event, source)

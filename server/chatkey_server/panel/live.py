@@ -23,7 +23,6 @@ from chatkey_server.storage.engine import snapshot
 if TYPE_CHECKING:
     from litestar import WebSocket
 
-    from chatkey_server.chat.service import Chat
     from chatkey_server.panel.watch import Watch
     from chatkey_server.services import Services
     from chatkey_server.storage.agent_sessions import SignedIn
@@ -36,10 +35,10 @@ class AgentSocket:
 
     agent: SignedIn
 
-    def __init__(self, socket: WebSocket[Any, Any, Any], services: Services, chat: Chat, watch: Watch) -> None:
+    def __init__(self, socket: WebSocket[Any, Any, Any], services: Services, watch: Watch) -> None:
         self._socket = socket
         self._services = services
-        self._chat = chat
+        self._chat = services.chat
         self._watch = watch
         self._outbox = Outbox(socket)
         self._closed = False

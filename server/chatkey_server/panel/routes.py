@@ -11,7 +11,6 @@ from litestar.response import Redirect
 from chatkey_protocol.codes import Code
 from chatkey_server.chat.desk import QUERY_CHARS
 from chatkey_server.chat.events import AGENT_SESSIONS
-from chatkey_server.chat.service import Chat
 from chatkey_server.identity.errors import Refused
 from chatkey_server.panel import pages, sessions
 from chatkey_server.panel.live import AgentSocket
@@ -118,12 +117,11 @@ def _static() -> list[ControllerRouterHandler]:
 
 
 def _socket(services: Services) -> ControllerRouterHandler:
-    chat = Chat(services.hub, services.settings.limits, services.rates, now=services.clock)
     watch = Watch(services)
 
     @websocket("/socket")
     async def agent_socket(socket: WebSocket[Any, Any, Any]) -> None:
         await socket.accept()
-        await AgentSocket(socket, services, chat, watch).run()
+        await AgentSocket(socket, services, watch).run()
 
     return agent_socket

@@ -9,7 +9,6 @@ from litestar.handlers import WebsocketRouteHandler
 
 from chatkey_protocol.codes import Close, Code
 from chatkey_protocol.names import SOCKET_PATH, SUBPROTOCOL
-from chatkey_server.chat.service import Chat
 from chatkey_server.identity.errors import Refused
 from chatkey_server.socket.session import Session
 
@@ -19,13 +18,12 @@ if TYPE_CHECKING:
 
 def handler(services: Services) -> WebsocketRouteHandler:
     """Return the route of the socket."""
-    chat = Chat(services.hub, services.settings.limits, services.rates, now=services.clock)
 
     @websocket(SOCKET_PATH)
     async def socket_endpoint(socket: WebSocket[Any, Any, Any]) -> None:
         offered = socket.scope.get("subprotocols", ())
         await socket.accept(subprotocols=SUBPROTOCOL if SUBPROTOCOL in offered else None)
-        await Session(socket, services, chat).run()
+        await Session(socket, services).run()
 
     return socket_endpoint
 

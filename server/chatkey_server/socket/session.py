@@ -23,7 +23,6 @@ from chatkey_server.socket.outbox import GONE, Outbox, send
 if TYPE_CHECKING:
     from litestar import WebSocket
 
-    from chatkey_server.chat.service import Chat
     from chatkey_server.clock import Alarm
     from chatkey_server.identity.tokens import SocketIdentity
     from chatkey_server.services import Services
@@ -41,11 +40,11 @@ log: structlog.typing.FilteringBoundLogger = structlog.get_logger("chatkey.socke
 class Session:
     """Reads one socket until it ends; what others cause is delivered meanwhile, through a bounded backlog."""
 
-    def __init__(self, socket: WebSocket[Any, Any, Any], services: Services, chat: Chat) -> None:
+    def __init__(self, socket: WebSocket[Any, Any, Any], services: Services) -> None:
         self._socket = socket
         self._services = services
         self._clock = services.clock
-        self._chat = chat
+        self._chat = services.chat
         self._handshake = Handshake(services.settings.socket_uri)
         self._limits = services.settings.limits
         self._machine = Connection(self._handshake, self._limits, now=services.clock())

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from chatkey_server.chat.service import Chat
 from chatkey_server.identity.tokens import Profile, SocketIdentity
 from chatkey_server.storage.passwords import hash_password
 from chatkey_server.storage.tables import Agent, AgentProvider, Provider
@@ -100,8 +99,7 @@ class People:
     """Those who write and call, without widgets."""
 
     def __init__(self, client: Fixture) -> None:
-        services = client.services
-        self.chat = Chat(services.hub, services.settings.limits, services.rates, now=services.clock)
+        self.chat = client.services.chat
 
     async def write(self, uid: str = "ann", body: str = "hello", *, message_id: str = "m1", **who: Any) -> None:
         await self.chat.post(self.person(uid, **who), message_id, body, name=None, source="")

@@ -254,6 +254,18 @@ class TestSocket:
         assert [event["state"] for event in (ringing, taken, ended)] == ["ringing", "active", "ended"]
         assert again["code"] == "call_unknown"
 
+    async def test_of_a_call_it_ended_nothing_is_kept_for_the_caller(
+        self, eve: Fixture, panel: Fixture, people: Fixture
+    ) -> None:
+        await people.call()
+        conversation = (await panel.next())["conversation"]
+        assert len(eve.services.chat.callers) == 1
+
+        ended = await panel.ask({"type": "call", "conversation": conversation, "action": "end"})
+
+        assert ended["state"] == "ended"
+        assert len(eve.services.chat.callers) == 0
+
     async def test_what_cannot_be_done_answers_and_the_page_stays(self, panel: Fixture) -> None:
         nowhere = "00000000-0000-0000-0000-000000000000"
 

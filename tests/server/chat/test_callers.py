@@ -1,0 +1,127 @@
+"""Whose call a process ends when the caller is gone: the one it saw begin, and no other, whoever ended that before."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from chatkey_server.chat.events import customer_channel, read_event
+from chatkey_server.chat.hub import Hub
+from chatkey_server.chat.service import Chat
+from chatkey_server.limits.rates import Rates
+from chatkey_server.settings import Limits
+from chatkey_server.storage.engine import Database
+from chatkey_server.storage.tables import Call, Conversation
+
+Fixture = Any
+
+
+@pytest.fixture
+def make_chat(database: Database, time: Fixture, limits: Limits) -> Callable[[Hub], Chat]:
+    """Make the chat of one more process."""
+    return lambda hub: Chat(hub, limits, Rates(limits, time), now=time)
+
+
+async def call(chat: Chat, person: Fixture) -> Any:
+    return await chat.call(person, name=None, source="here")
+
+
+async def end_by_agent(chat: Chat, agent: Fixture) -> None:
+    conversation = await Conversation.objects().first()
+    assert conversation is not None
+    await chat.end_call(conversation.id, agent=agent)
+
+
+async def over(hub: Hub, person: Fixture) -> None:
+    """Wait until the hub has told that the person's call is over."""
+    told = asyncio.Event()
+
+    def hear(payload: bytes) -> None:
+        if json.loads(bytes(read_event(payload).frame)).get("state") == "ended":
+            told.set()
+
+    with hub.listen(customer_channel(person.pid, person.login, person.uid), hear):
+        await asyncio.wait_for(told.wait(), 5)
+
+
+async def states() -> list[str]:
+    return [row["state"] for row in await Call.select(Call.state).order_by(Call.started_at)]
+
+
+async def test_a_later_call_of_another_process_goes_on_when_the_caller_of_an_ended_one_is_gone(
+    make_chat: Fixture, hub: Hub, ann: Fixture, eve: Fixture, time: Fixture
+) -> None:
+    here, there = make_chat(hub), make_chat(hub)
+    await call(here, ann)
+    await end_by_agent(there, eve)
+    time.now += 1
+    await call(there, ann)
+
+    await here.gone(ann)
+
+    assert await states() == ["ended", "ringing"]
+
+
+async def test_that_holds_when_nobody_told_of_the_end(
+    make_chat: Fixture, hub: Hub, ann: Fixture, eve: Fixture, time: Fixture
+) -> None:
+    deaf = Hub()
+    async with deaf.running():
+        here, there = make_chat(hub), make_chat(deaf)
+        await call(here, ann)
+        await end_by_agent(there, eve)
+        time.now += 1
+        await call(there, ann)
+
+    await here.gone(ann)
+
+    assert await states() == ["ended", "ringing"]
+
+
+async def test_its_own_later_call_ends_with_the_caller(
+    make_chat: Fixture, hub: Hub, ann: Fixture, eve: Fixture, time: Fixture
+) -> None:
+    here, there = make_chat(hub), make_chat(hub)
+    await call(here, ann)
+    await end_by_agent(there, eve)
+    time.now += 1
+    await call(here, ann)
+
+    await here.gone(ann)
+
+    assert await states() == ["ended", "ended"]
+
+
+async def test_nothing_is_kept_of_a_call_that_was_ended_through_redis(
+    make_chat: Fixture, ann: Fixture, eve: Fixture, redis_url: str
+) -> None:
+    first, second = Hub(redis_url), Hub(redis_url)
+    async with first.running(), second.running():
+        here, there = make_chat(first), make_chat(second)
+        await call(here, ann)
+        assert len(here.callers) == 1
+
+        await end_by_agent(there, eve)
+        await over(first, ann)
+
+    assert len(here.callers) == 0
+    assert not first._listeners
+
+
+async def test_nothing_is_kept_of_a_caller_who_is_gone(
+    make_chat: Fixture, hub: Hub, ann: Fixture, make_person: Fixture
+) -> None:
+    chat, bob = make_chat(hub), make_person("bob")
+    for person in (ann, bob):
+        await call(chat, person)
+
+    await chat.gone(ann)
+
+    assert len(chat.callers) == 1
+    await chat.gone(bob)
+    assert len(chat.callers) == 0
+    assert not hub._listeners
