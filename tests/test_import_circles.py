@@ -10,10 +10,15 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 HOMES = {
-    "chatkey_oauth": ROOT / "fake_oauth" / "chatkey_oauth",
-    "chatkey_stack": ROOT / "stack" / "chatkey_stack",
-    "chatkey_serving": ROOT / "serving" / "chatkey_serving",
+    "chatkey_build": ROOT / "widget_sim" / "chatkey_build",
     "chatkey_demo": ROOT / "demo" / "chatkey_demo",
+    "chatkey_e2e": ROOT / "e2e" / "chatkey_e2e",
+    "chatkey_lab": ROOT / "lab" / "chatkey_lab",
+    "chatkey_oauth": ROOT / "fake_oauth" / "chatkey_oauth",
+    "chatkey_protocol": ROOT / "widget_sim" / "chatkey_protocol",
+    "chatkey_serving": ROOT / "serving" / "chatkey_serving",
+    "chatkey_stack": ROOT / "stack" / "chatkey_stack",
+    "chatkey_widget": ROOT / "widget_sim" / "chatkey_widget",
 }
 """The components that are free of circles, by the folder of their package."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 
 Now = Callable[[], float]
 """Seconds since the epoch."""
@@ -80,3 +81,8 @@ class Clock:
     def _moved(self) -> None:
         for alarm in tuple(self.alarms):
             alarm.moved()
+
+
+def moment(seconds: float) -> str:
+    """Return a time as people write it, in UTC."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")

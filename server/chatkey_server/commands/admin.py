@@ -8,7 +8,7 @@ from functools import partial
 
 import click
 
-from chatkey_server.commands.session import administration, read_secret
+from chatkey_server.commands.administration import administration, read_secret
 from chatkey_server.storage import accounts
 from chatkey_server.storage.tables import Administrator
 

@@ -11,7 +11,7 @@ import click
 
 from chatkey_server.chat.events import AGENT_SESSIONS
 from chatkey_server.chat.hub import Hub
-from chatkey_server.commands.session import administration, read_secret
+from chatkey_server.commands.administration import administration, read_secret
 from chatkey_server.settings import load
 from chatkey_server.storage import accounts, agents
 from chatkey_server.storage.agents import AgentEntry

@@ -16,7 +16,8 @@ from rich.text import Text
 
 from chatkey_protocol.codes import Code
 from chatkey_protocol.names import SOCIALS
-from chatkey_server.commands.session import administration, moment, printable, read_secret
+from chatkey_server.clock import moment
+from chatkey_server.commands.administration import administration, printable, read_secret
 from chatkey_server.identity.errors import Refused
 from chatkey_server.settings import load
 from chatkey_server.storage import admin

@@ -16,7 +16,8 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from chatkey_protocol.codes import Code
-from chatkey_server.commands.session import administration, database_exists, moment, printable
+from chatkey_server.clock import moment
+from chatkey_server.commands.administration import administration, database_exists, printable
 from chatkey_server.identity import keys, tokens
 from chatkey_server.identity.errors import Refused
 from chatkey_server.identity.tokens import Profile, Secrets

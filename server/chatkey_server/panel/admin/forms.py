@@ -9,7 +9,7 @@ from piccolo_admin.endpoints import FormConfig
 from pydantic import BaseModel, Field
 from starlette.requests import Request
 
-from chatkey_server.commands.session import moment
+from chatkey_server.clock import moment
 from chatkey_server.identity.errors import Refused
 from chatkey_server.panel.admin.tables import MEMBER_LOGIN
 from chatkey_server.storage import admin
