@@ -15,13 +15,13 @@ from chatkey_server.clock import Clock
 from chatkey_server.lab import Lab
 from chatkey_server.limits.rates import Rates
 from chatkey_server.panel import admin
+from chatkey_server.peers.open_sockets import Sockets
 from chatkey_server.public import oauth_callback, oauth_start, routes
 from chatkey_server.public.answers import DefaultHeaders
 from chatkey_server.public.documentation import openapi
 from chatkey_server.public.errors import EXCEPTION_HANDLERS
 from chatkey_server.public.paths import OneSpelling
 from chatkey_server.services import Services
-from chatkey_server.socket.registry import Sockets
 from chatkey_server.storage import engine, migrate
 from chatkey_server.storage.providers import Providers
 from chatkey_server.storage.vault import Vault

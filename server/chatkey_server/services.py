@@ -8,8 +8,8 @@ from chatkey_server.chat.hub import Hub
 from chatkey_server.chat.service import Chat
 from chatkey_server.clock import Clock
 from chatkey_server.limits.rates import Rates
+from chatkey_server.peers.open_sockets import Sockets
 from chatkey_server.settings import Settings
-from chatkey_server.socket.registry import Sockets
 from chatkey_server.storage.providers import Providers
 from chatkey_server.storage.vault import Vault
 

@@ -13,7 +13,7 @@ from chatkey_server.chat.desk import QUERY_CHARS
 from chatkey_server.chat.events import AGENT_SESSIONS
 from chatkey_server.identity.errors import Refused
 from chatkey_server.panel import pages, sessions
-from chatkey_server.panel.live import AgentSocket
+from chatkey_server.panel.agent_socket import AgentSocket
 from chatkey_server.panel.sessions import PATH, check_origin
 from chatkey_server.panel.watch import Watch
 from chatkey_server.public.parameters import form_body, read_pairs

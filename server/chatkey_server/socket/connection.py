@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
 from typing import Final
 
 from chatkey_protocol import frames as wire
@@ -13,7 +14,7 @@ from chatkey_server.identity.tokens import SocketIdentity, UnverifiedToken
 from chatkey_server.settings import Limits
 from chatkey_server.socket import frames
 from chatkey_server.socket.allowance import Allowance
-from chatkey_server.socket.handshake import Handshake
+from chatkey_server.socket.handshake import Admitted, Handshake
 from chatkey_server.storage.providers import ProviderView
 
 REAUTH_SECONDS: Final = 30
@@ -31,12 +32,12 @@ class State(enum.Enum):
 class Connection:
     """Reads frames and the clock, answers with frames; every refusal is a `Refused`, after which it is closed.
 
-    The driver sends `hello()`, hands each text to `receive`, each `Connect` and `Refresh` that comes out to the method
-    of that name with its provider, and calls `tick` when the clock shows `wakes_at`.
+    The driver sends what `arrive` says, hands each text to `receive`, each `Connect` and `Refresh` that comes out to
+    the method of that name with its provider, and calls `tick` when the clock shows `wakes_at`.
     """
 
-    def __init__(self, handshake: Handshake, limits: Limits, *, now: float) -> None:
-        self._handshake = handshake
+    def __init__(self, uri: str, limits: Limits, *, now: float) -> None:
+        self._handshake = Handshake(uri, origin=None)
         self._limits = limits
         self._nonce: str | None = proofs.new_nonce()
         self._allowance = Allowance(limits.frames_per_second, now)
@@ -44,7 +45,14 @@ class Connection:
         self.state = State.AWAITING_CONNECT
         self.opened_at = now
         self.ends_at = now + limits.auth_timeout
-        self.identity: SocketIdentity | None = None
+        self._identity: SocketIdentity | None = None
+
+    @property
+    def identity(self) -> SocketIdentity:
+        """Who is connected."""
+        if self._identity is None:
+            raise AssertionError("asked who is connected before anyone was")
+        return self._identity
 
     @property
     def wakes_at(self) -> float:
@@ -53,8 +61,9 @@ class Connection:
             return self.ends_at - REAUTH_SECONDS
         return self.ends_at
 
-    def hello(self) -> wire.Hello:
-        """Give this connection's nonce, before anything else is sent."""
+    def arrive(self, origin_headers: Sequence[str], query: bytes) -> wire.Hello:
+        """Judge how the socket was opened, and give this connection's nonce before anything else is sent."""
+        self._handshake = Handshake.begin(self._handshake.uri, origin_headers, query)
         return wire.Hello(
             type="hello",
             nonce=self._nonce or "",
@@ -71,13 +80,18 @@ class Connection:
         self._expect(State.AWAITING_CONNECT if isinstance(frame, frames.Connect) else State.READY, frame)
         return frame
 
-    def connect(self, frame: frames.Connect, token: UnverifiedToken, provider: ProviderView, now: float) -> wire.Ready:
-        """Judge token and proof, and say who is connected; the nonce is spent either way."""
+    def connect(self, frame: frames.Connect, token: UnverifiedToken, provider: ProviderView, now: float) -> Admitted:
+        """Judge token and proof, and return who is connected from now on; the nonce is spent either way."""
         self._expect(State.AWAITING_CONNECT, frame)
         nonce, self._nonce = self._nonce, None
-        identity = self._handshake.judge(frame, token, provider, nonce=nonce, now=now)
+        admitted = self._handshake.judge(frame, token, provider, nonce=nonce, now=now)
         self.state = State.READY
-        self._hold(identity)
+        self._hold(admitted.identity)
+        return admitted
+
+    def ready(self, now: float) -> wire.Ready:
+        """Say who is connected."""
+        identity = self.identity
         return wire.Ready(
             type="ready",
             identity="visitor" if identity.login == "visitor" else "member",
@@ -88,7 +102,8 @@ class Connection:
 
     def refresh(self, frame: frames.Refresh, provider: ProviderView, now: float) -> wire.Refreshed:
         """Take a newer token of the same person and key; an older one changes nothing."""
-        held = self._held(frame)
+        self._expect(State.READY, frame)
+        held = self.identity
         token = tokens.unverified(frame.token, most=self._limits.token_bytes)
         if token.pid != held.pid:
             raise _changed("pid")
@@ -125,15 +140,9 @@ class Connection:
         self.state = State.CLOSED
 
     def _hold(self, identity: SocketIdentity) -> None:
-        self.identity = identity
+        self._identity = identity
         self.ends_at = float(identity.expires_at)
         self._asked_again = False
-
-    def _held(self, frame: frames.Frame) -> SocketIdentity:
-        self._expect(State.READY, frame)
-        if self.identity is None:
-            raise AssertionError("ready without an identity")
-        return self.identity
 
     def _check_time(self, now: float) -> None:
         if now < self.ends_at:

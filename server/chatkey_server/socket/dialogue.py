@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from chatkey_protocol import frames as wire
 from chatkey_server.identity.errors import Refused
+from chatkey_server.peers.writer import error
 from chatkey_server.socket import frames
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ async def answer(
     try:
         return await _answer(chat, identity, frame, source, address)
     except Refused as refused:
-        return frames.error(refused, frame.id)
+        return error(refused, frame.id)
 
 
 async def _answer(

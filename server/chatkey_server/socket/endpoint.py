@@ -10,7 +10,7 @@ from litestar.handlers import WebsocketRouteHandler
 from chatkey_protocol.codes import Close, Code
 from chatkey_protocol.names import SOCKET_PATH, SUBPROTOCOL
 from chatkey_server.identity.errors import Refused
-from chatkey_server.socket.session import Session
+from chatkey_server.socket.customer_socket import CustomerSocket
 
 if TYPE_CHECKING:
     from chatkey_server.services import Services
@@ -23,7 +23,7 @@ def handler(services: Services) -> WebsocketRouteHandler:
     async def socket_endpoint(socket: WebSocket[Any, Any, Any]) -> None:
         offered = socket.scope.get("subprotocols", ())
         await socket.accept(subprotocols=SUBPROTOCOL if SUBPROTOCOL in offered else None)
-        await Session(socket, services).run()
+        await CustomerSocket(socket, services).run()
 
     return socket_endpoint
 

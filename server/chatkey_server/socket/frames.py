@@ -1,4 +1,4 @@
-"""The frames a widget may send, read strictly, and how frames are written (D-10)."""
+"""The frames a widget may send, read strictly (D-10)."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from typing import Annotated, Final, TypeAlias
 
 import msgspec
 
-from chatkey_protocol.frames import CallAction, Error
+from chatkey_protocol.frames import CallAction
 from chatkey_server.chat.entries import ENTRIES
-from chatkey_server.identity.errors import RateLimited, Refused
-from chatkey_server.socket.reader import Reader
+from chatkey_server.peers.reader import Reader
 
 FrameId = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_-]{1,64}\Z")]
 Seq = Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)]
@@ -74,17 +73,3 @@ ChatFrame: TypeAlias = SendMessage | AskHistory | AskSearch | AskCall
 Frame: TypeAlias = Connect | Refresh | ChatFrame | Ping
 
 READER: Final[Reader[Frame]] = Reader(Connect, Refresh, SendMessage, AskHistory, AskSearch, AskCall, Ping)
-
-encode: Final = msgspec.json.Encoder().encode
-
-
-def error(refused: Refused, frame_id: str | None = None) -> Error:
-    """Write a refusal as a frame; with `frame_id` it answers that frame."""
-    frame = Error(type="error", code=refused.code, message=refused.message, retryable=refused.meaning.retryable)
-    if refused.cause is not None:
-        frame["cause"] = refused.cause
-    if isinstance(refused, RateLimited):
-        frame["retry_after"] = refused.retry_after
-    if frame_id is not None:
-        frame["id"] = frame_id
-    return frame

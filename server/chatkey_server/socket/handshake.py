@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Final
+from dataclasses import dataclass
+from typing import Final, NamedTuple
 
 from chatkey_protocol.codes import Code
 from chatkey_server.identity import origins, proofs, tokens
@@ -17,17 +17,23 @@ _JWT_START: Final = b"eyJ"
 """How the base64url of every JSON object begins."""
 
 
-@dataclass(slots=True)
+class Admitted(NamedTuple):
+    """Who is connected, and how far the widget's clock is ahead, in seconds."""
+
+    identity: SocketIdentity
+    skew: float
+
+
+@dataclass(frozen=True, slots=True)
 class Handshake:
-    """What the first frame is judged against: the socket's own address and the origin of the page."""
+    """What tokens and proofs are judged against: the socket's own address and the origin of the page."""
 
     uri: str
-    origin: str | None = field(default=None, init=False)
+    origin: str | None
     """The origin of the page; None when a client that is no browser named none."""
-    skew: float = field(default=0.0, init=False)
-    """How far the widget's clock is ahead, in seconds, once a proof held."""
 
-    def arrive(self, origin_headers: Sequence[str], query: bytes) -> None:
+    @classmethod
+    def begin(cls, uri: str, origin_headers: Sequence[str], query: bytes) -> Handshake:
         """Judge how the socket was opened, before a word is said: from where, and with nothing secret in its URL.
 
         Plain http from anything but loopback is refused with `insecure_origin` (contract 5.6): there is no secure
@@ -37,12 +43,11 @@ class Handshake:
             raise Refused(Code.PARAMETER_INVALID, "The socket's URL carries a token; send it in the connect frame.")
         if len(origin_headers) > 1:
             raise Refused(Code.PARAMETER_REPEATED, "The Origin header was sent more than once.", member="Origin")
-        if origin_headers:
-            self.origin = _page_origin(origin_headers[0])
+        return cls(uri, _page_origin(origin_headers[0]) if origin_headers else None)
 
     def judge(
         self, frame: Connect, token: UnverifiedToken, provider: ProviderView, *, nonce: str | None, now: float
-    ) -> SocketIdentity:
+    ) -> Admitted:
         """Return who is connected. Refuses at the first check that fails, each with its own code.
 
         `token` is the frame's, taken apart, and `provider` the one it names.
@@ -50,8 +55,7 @@ class Handshake:
         identity = tokens.verified(token, provider.secrets, pid=provider.id, now=now)
         proof = proofs.verify(frame.proof, token=frame.token, jkt=identity.jkt, nonce=nonce, htu=self.uri, now=now)
         self.check_provider(provider)
-        self.skew = proof.skew
-        return identity
+        return Admitted(identity, proof.skew)
 
     def check_provider(self, provider: ProviderView) -> None:
         """Refuse when the provider is switched off, or keeps its socket to its registered origins."""

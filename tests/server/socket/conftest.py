@@ -15,13 +15,13 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from cryptography.hazmat.primitives.hashes import SHA256
 
-from chatkey_protocol.frames import Kind
+from chatkey_protocol.frames import Hello, Kind
 from chatkey_server.identity import tokens
 from chatkey_server.identity.social_uid import SocialUid
 from chatkey_server.identity.tokens import IdentityToken, Profile, Secrets, unverified
 from chatkey_server.settings import Limits
 from chatkey_server.socket.connection import Connection
-from chatkey_server.socket.handshake import Handshake
+from chatkey_server.socket.handshake import Admitted
 from chatkey_server.storage import admin
 from chatkey_server.storage.providers import ProviderView
 
@@ -143,18 +143,23 @@ class Peer:
     browser: Browser
     provider: ProviderView
     machine: Connection
+    hello: Hello
     now: float = NOW
 
     @property
     def nonce(self) -> str:
-        return self.machine.hello()["nonce"]
+        return self.hello["nonce"]
 
     def text(self, kind: Kind, **members: object) -> str:
         return json.dumps({"type": kind, **members})
 
-    def connect(self, token: str, proof: str) -> Any:
+    def admit(self, token: str, proof: str) -> Admitted:
         frame: Any = self.machine.receive(self.text(Kind.CONNECT, token=token, proof=proof), self.now)
         return self.machine.connect(frame, unverified(token), self.provider, self.now)
+
+    def connect(self, token: str, proof: str) -> Any:
+        self.admit(token, proof)
+        return self.machine.ready(self.now)
 
     def join(self, token: str) -> Any:
         return self.connect(token, self.browser.proof(token, self.nonce, now=self.now))
@@ -172,9 +177,8 @@ def make_peer(browser: Browser, provider: ProviderView) -> MakePeer:
     def make(
         *, limits: Limits | None = None, origin: str | None = None, provider: ProviderView = provider, uri: str = URI
     ) -> Peer:
-        handshake = Handshake(uri)
-        handshake.arrive([origin] if origin else [], b"")
-        return Peer(browser, provider, Connection(handshake, limits or Limits(), now=NOW))
+        machine = Connection(uri, limits or Limits(), now=NOW)
+        return Peer(browser, provider, machine, machine.arrive([origin] if origin else [], b""))
 
     return make
 

@@ -34,7 +34,7 @@ class TestHello:
     def test_it_gives_a_nonce_the_time_and_the_limits(self, make_peer: Make) -> None:
         peer = make_peer(limits=Limits(auth_timeout=7, ping=20))
 
-        hello = peer.machine.hello()
+        hello = peer.hello
 
         assert hello == {
             "type": "hello",
@@ -124,10 +124,10 @@ class TestConnect:
     def test_a_widget_whose_clock_is_wrong_connects_and_its_skew_is_known(self, peer: Make, browser: Make) -> None:
         token = browser.custom_token()
 
-        peer.connect(token, browser.proof(token, peer.nonce, now=NOW + 7200))
+        admitted = peer.admit(token, browser.proof(token, peer.nonce, now=NOW + 7200))
 
         assert peer.machine.state is State.READY
-        assert peer.machine._handshake.skew == pytest.approx(7200)
+        assert admitted.skew == pytest.approx(7200)
 
     @pytest.mark.contract("D-10/checks")
     def test_the_first_check_that_fails_is_the_one_that_is_told(

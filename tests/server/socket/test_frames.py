@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from chatkey_protocol.codes import Close, Code
 from chatkey_server.identity.errors import Refused
+from chatkey_server.peers.writer import error
 from chatkey_server.socket import frames
 
 LIMIT = 64 * 1024
@@ -143,7 +144,7 @@ def test_no_members_of_a_kind_raise_anything_but_a_refusal(kind: str, members: d
 def test_a_refusal_is_a_frame_with_its_cause_and_the_id_it_answers() -> None:
     refusal = Refused(Code.RATE_LIMITED, "Slower.", cause="a loop")
 
-    assert frames.error(refusal, "m1") == {
+    assert error(refusal, "m1") == {
         "type": "error",
         "code": "rate_limited",
         "message": "Slower.",
@@ -151,7 +152,7 @@ def test_a_refusal_is_a_frame_with_its_cause_and_the_id_it_answers() -> None:
         "cause": "a loop",
         "id": "m1",
     }
-    assert frames.error(Refused(Code.FRAME_INVALID, "No.")) == {
+    assert error(Refused(Code.FRAME_INVALID, "No.")) == {
         "type": "error",
         "code": "frame_invalid",
         "message": "No.",

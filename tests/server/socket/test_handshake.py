@@ -10,9 +10,7 @@ from chatkey_server.socket.handshake import Handshake
 
 
 def arrive(*origins: str, query: bytes = b"") -> str | None:
-    handshake = Handshake("wss://chat.test/v1/socket")
-    handshake.arrive(origins, query)
-    return handshake.origin
+    return Handshake.begin("wss://chat.test/v1/socket", origins, query).origin
 
 
 @pytest.mark.contract("5.6/secure-context", "D-10/insecure-origin")

@@ -14,9 +14,9 @@ from uvicorn.server import ServerState
 from chatkey_protocol.codes import Close, Code
 from chatkey_server.commands import serve
 from chatkey_server.identity.errors import Refused
+from chatkey_server.peers.open_sockets import Crowd
 from chatkey_server.settings import Limits
 from chatkey_server.socket.allowance import Allowance
-from chatkey_server.socket.registry import Crowd
 from chatkey_serving import patient_socket
 from chatkey_serving.patient_socket import AT_A_TIME, PatientSocket
 

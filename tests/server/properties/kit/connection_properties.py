@@ -14,7 +14,6 @@ from chatkey_server.identity.tokens import Profile, Secrets
 from chatkey_server.settings import Limits
 from chatkey_server.socket import frames
 from chatkey_server.socket.connection import Connection, State
-from chatkey_server.socket.handshake import Handshake
 from chatkey_server.storage.providers import ProviderView
 from proof_properties import JKT, JWK, MINE, THIEFS, jwk_of, raw_signature
 from properties import ACCEPTED, REFUSED, Property
@@ -71,7 +70,7 @@ class Model:
     is_ready: bool = False
     ends_at: float = START + 10
     nonce: str = ""
-    machine: Connection = field(default_factory=lambda: Connection(Handshake(URI), LIMITS, now=START))
+    machine: Connection = field(default_factory=lambda: Connection(URI, LIMITS, now=START))
 
     def expected(self, kind: str, how: Any) -> set[str]:
         """Return the codes with which a step may be refused; none where it must be taken."""
@@ -106,7 +105,7 @@ WRONG_REFRESHES: Final[dict[str, set[str]]] = {
 def check_conversation(steps: list[Step]) -> str:
     """Play a conversation until the first refusal, which is the last thing that happens."""
     model = Model()
-    model.nonce = model.machine.hello()["nonce"]
+    model.nonce = model.machine.arrive([], b"")["nonce"]
     for kind, how in steps:
         if kind == "wait":
             model.now += how
@@ -139,7 +138,8 @@ def _connect(model: Model, how: str) -> None:
     proof = _proof(key, _token(model.now - 1) if how == "other token" else token, nonce, model.now)
     frame = model.machine.receive(json.dumps({"type": "connect", "token": token, "proof": proof}), model.now)
     assert isinstance(frame, frames.Connect)
-    ready = model.machine.connect(frame, tokens.unverified(token), PROVIDER, model.now)
+    model.machine.connect(frame, tokens.unverified(token), PROVIDER, model.now)
+    ready = model.machine.ready(model.now)
     assert (ready["uid"], ready["identity"], ready["expires_at"]) == ("user-1", "member", int(model.now) + 3600)
     model.is_ready, model.ends_at = True, float(ready["expires_at"])
 

@@ -12,8 +12,8 @@ from structlog.testing import capture_logs
 
 from chatkey_protocol.codes import Close
 from chatkey_server.chat.events import AGENTS, read_event
+from chatkey_server.peers.outbox import MAX_BACKLOG
 from chatkey_server.socket import close_all
-from chatkey_server.socket.outbox import MAX_BACKLOG
 from chatkey_server.storage import admin
 from chatkey_server.storage.tables import Call
 

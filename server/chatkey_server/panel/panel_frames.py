@@ -8,8 +8,8 @@ from uuid import UUID
 import msgspec
 
 from chatkey_server.chat.desk import EVERYTHING, Filter, Place
+from chatkey_server.peers.reader import Reader
 from chatkey_server.socket.frames import FrameId, Seq
-from chatkey_server.socket.reader import Reader
 
 
 class AskList(msgspec.Struct, frozen=True, tag_field="type", tag="list"):

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from litestar import WebSocket
 
-from chatkey_server.socket.outbox import MAX_BACKLOG, Outbox
+from chatkey_server.peers.outbox import MAX_BACKLOG, Outbox
 
 
 class SlowSocket:

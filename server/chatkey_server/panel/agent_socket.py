@@ -1,0 +1,100 @@
+"""The agent panel's socket: lists, threads, answers and calls, and everything new as it happens."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import structlog
+
+from chatkey_protocol.codes import Code
+from chatkey_server.chat import desk
+from chatkey_server.chat.events import AGENTS, read_event
+from chatkey_server.identity.errors import Refused
+from chatkey_server.panel import panel_frames, sessions
+from chatkey_server.peers.peer import Peer
+from chatkey_server.peers.writer import error
+from chatkey_server.storage import agent_sessions
+from chatkey_server.storage.engine import snapshot
+
+if TYPE_CHECKING:
+    from litestar import WebSocket
+
+    from chatkey_server.panel.watch import Watch
+    from chatkey_server.services import Services
+    from chatkey_server.storage.agent_sessions import SignedIn
+
+log: structlog.typing.FilteringBoundLogger = structlog.get_logger("chatkey.panel")
+
+
+class AgentSocket(Peer):
+    """Serves one page of the panel until it goes, or the session it was opened with ends or changes."""
+
+    FAILED = "panel.failed"
+    REFUSED = "panel.refused"
+    AGAIN = "reload the page"
+    agent: SignedIn
+
+    def __init__(self, socket: WebSocket[Any, Any, Any], services: Services, watch: Watch) -> None:
+        super().__init__(socket, services.sockets, log)
+        self._services = services
+        self._chat = services.chat
+        self._watch = watch
+
+    async def serve(self) -> None:
+        """Answer the page, and tell it what happens, until it goes or something is refused."""
+        self.agent = await self._signed_in()
+        async with self._watch.over(self):
+            with self._services.hub.listen(AGENTS, self.deliver):
+                await self.send({"type": "ready", "agent": self.agent.name})
+                while (text := await self.text()) is not None:
+                    await self._answer(text)
+
+    def deliver(self, payload: bytes) -> None:
+        """Pass on what happened in some conversation of the agent's businesses."""
+        event = read_event(payload)
+        if self.agent.answers_for(event.provider):
+            self.tell(bytes(event.frame))
+
+    async def _signed_in(self) -> SignedIn:
+        sessions.check_origin(self._socket, self._services.settings)
+        agent = await sessions.signed_in(self._socket, self._services)
+        if agent is None:
+            raise Refused(Code.SIGN_IN_REQUIRED, "Nobody is signed in; reload the page and sign in.")
+        return agent
+
+    async def _answer(self, text: str) -> None:
+        frame = panel_frames.READER.read(text, max_bytes=self._services.settings.limits.frame_bytes)
+        try:
+            answer = await self._do(frame)
+        except Refused as refused:
+            if refused.code is Code.SIGN_IN_REQUIRED:
+                raise
+            answer = error(refused, frame.id if isinstance(frame, panel_frames.AskList | panel_frames.Answer) else None)
+        if answer is not None:
+            await self.send(answer)
+
+    async def _do(self, frame: panel_frames.Frame) -> Mapping[str, object] | None:
+        match frame:
+            case panel_frames.AskList() | panel_frames.AskThread():
+                async with snapshot():
+                    await agent_sessions.confirm(self.agent, self._services.clock())
+                    return await self._read(frame)
+            case panel_frames.Answer(conversation=conversation, id=message_id, body=body):
+                entry = await self._chat.answer(conversation, message_id, body, agent=self.agent)
+                return {"type": "ack", "id": message_id, "seq": entry["seq"]}
+            case panel_frames.HandleCall(conversation=conversation, action="accept"):
+                await self._chat.take_call(conversation, agent=self.agent)
+            case panel_frames.HandleCall(conversation=conversation):
+                await self._chat.end_call(conversation, agent=self.agent)
+        return None
+
+    async def _read(self, frame: panel_frames.AskList | panel_frames.AskThread) -> Mapping[str, object]:
+        match frame:
+            case panel_frames.AskList(id=frame_id, filter=wanted, before=before):
+                listed = await desk.overview(self.agent, wanted, before)
+                providers = await desk.providers(self.agent)
+                return {"type": "conversations", "id": frame_id, **listed, "providers": providers}
+            case panel_frames.AskThread(conversation=conversation, before=before):
+                thread = await desk.thread(self.agent, conversation, before)
+                return {"type": "thread", "conversation": conversation, "before": before, **thread}

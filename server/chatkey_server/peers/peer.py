@@ -1,0 +1,108 @@
+"""One accepted socket, whoever is at its other end: what comes from there, what is sent there, and how it ends."""
+
+from __future__ import annotations
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from chatkey_protocol.codes import Code
+from chatkey_server.identity.errors import Refused
+from chatkey_server.peers.outbox import GONE, Outbox, send
+from chatkey_server.peers.writer import encode, error
+
+if TYPE_CHECKING:
+    import structlog
+    from litestar import WebSocket
+
+    from chatkey_server.peers.open_sockets import Sockets
+
+PATIENCE_SECONDS: Final = 2.0
+"""How long a peer that does not read can hold up its own closing."""
+
+
+class Peer(ABC):
+    """Serves one socket until its other end leaves, or is told why not and closed.
+
+    What others cause is sent meanwhile, in the background, through a bounded backlog.
+    """
+
+    FAILED: ClassVar[str]
+    """The log's event for a mistake of ours."""
+    REFUSED: ClassVar[str]
+    """The log's event for a refusal that closes the socket."""
+    AGAIN: ClassVar[str]
+    """What somebody does who wants to go on."""
+
+    def __init__(
+        self, socket: WebSocket[Any, Any, Any], sockets: Sockets, log: structlog.typing.FilteringBoundLogger
+    ) -> None:
+        self._socket = socket
+        self._sockets = sockets
+        self.log = log
+        self._outbox = Outbox(socket)
+        self._is_closed = False
+        self._closing: asyncio.Task[None] | None = None
+
+    @abstractmethod
+    async def serve(self) -> None:
+        """Answer what comes until nothing more does; a `Refused` is told, and closes the socket."""
+
+    async def run(self) -> None:
+        """Serve the socket until it is gone."""
+        self._sockets.add(self)
+        try:
+            await self.serve()
+        except Refused as refused:
+            await self.refuse(refused)
+        except GONE:
+            pass  # nobody is there to be told
+        except Exception:
+            self.log.exception(self.FAILED)
+            await self.refuse(Refused(Code.INTERNAL, f"Something went wrong here; {self.AGAIN}."))
+        finally:
+            self.close()
+            self._sockets.remove(self)
+
+    async def text(self) -> str | None:
+        """Return the next message; None once nothing more is read."""
+        event = await self._socket.receive()
+        if event["type"] != "websocket.receive" or self._is_closed:
+            return None
+        text = event.get("text")
+        if text is None:
+            raise Refused(Code.FRAME_INVALID, "Frames are text messages; a binary one came.")
+        return text
+
+    async def send(self, frame: Mapping[str, object]) -> None:
+        """Send an answer."""
+        if not self._is_closed:
+            await send(self._socket, encode(frame))
+
+    def tell(self, frame: bytes) -> None:
+        """Queue a frame that was not asked for; refuses, when too many wait."""
+        if not self._is_closed and not self._outbox.put(frame):
+            self.end(Refused(Code.UNAVAILABLE, f"This connection reads too slowly; {self.AGAIN}."))
+
+    def end(self, refused: Refused) -> None:
+        """Refuse, without waiting for it."""
+        if not self._is_closed:
+            self._closing = asyncio.create_task(self.refuse(refused))
+
+    async def refuse(self, refused: Refused) -> None:
+        """Say why, and close with the code that belongs to it."""
+        if self._is_closed:
+            return
+        self.close()
+        self.log.info(self.REFUSED, code=refused.code, member=refused.member, cause=refused.cause)
+        with suppress(*GONE, TimeoutError):
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                await send(self._socket, encode(error(refused)))
+                await self._socket.close(refused.meaning.close, refused.code)
+
+    def close(self) -> None:
+        """Read, answer and queue nothing more."""
+        self._is_closed = True
+        self._outbox.close()

@@ -1,0 +1,170 @@
+"""The socket of a visitor or member: carries to the wire what the state machine decides and what the chat has."""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import count
+from secrets import token_hex
+from typing import TYPE_CHECKING, Any, Final
+
+import structlog
+
+from chatkey_protocol.codes import Code
+from chatkey_server.chat.events import customer_channel, read_event
+from chatkey_server.identity import tokens
+from chatkey_server.identity.errors import Refused
+from chatkey_server.peers.peer import Peer
+from chatkey_server.peers.writer import encode
+from chatkey_server.socket import dialogue, frames
+from chatkey_server.socket.connection import Connection
+
+if TYPE_CHECKING:
+    from litestar import WebSocket
+
+    from chatkey_server.clock import Alarm
+    from chatkey_server.identity.tokens import SocketIdentity
+    from chatkey_server.services import Services
+
+_PROCESS: Final = token_hex(8)
+_numbers = count()
+
+log: structlog.typing.FilteringBoundLogger = structlog.get_logger("chatkey.socket")
+
+
+class CustomerSocket(Peer):
+    """Does what the state machine decides, at the time it says, and looks up what it needs for that."""
+
+    FAILED = "socket.failed"
+    REFUSED = "socket.refused"
+    AGAIN = "connect again"
+
+    def __init__(self, socket: WebSocket[Any, Any, Any], services: Services) -> None:
+        super().__init__(socket, services.sockets, log)
+        self._services = services
+        self._clock = services.clock
+        self._limits = services.settings.limits
+        self._machine = Connection(services.settings.socket_uri, self._limits, now=services.clock())
+        self._id = f"{_PROCESS}-{next(_numbers)}"
+        self._loop = asyncio.get_running_loop()
+        self._heard_at = self._loop.time()
+        self._idle: asyncio.TimerHandle | None = None
+        self._alarm: Alarm | None = None
+        self._address: str | None = None
+        self._channel: str | None = None
+
+    async def run(self) -> None:
+        """Serve the socket until it is gone, and leave nothing of it."""
+        try:
+            await super().run()
+        finally:
+            await self._left()
+
+    async def serve(self) -> None:
+        """Greet, and answer until the widget leaves or something is refused."""
+        address = self._take_place()
+        await self.send(self._machine.arrive(self._origins(), self._socket.scope["query_string"]))
+        self._set_alarm()
+        while (text := await self.text()) is not None:
+            await self._take(text, address)
+
+    def deliver(self, payload: bytes) -> None:
+        """Pass on what somebody else caused."""
+        event = read_event(payload)
+        if event.source != self._id:
+            self.tell(bytes(event.frame))
+
+    def close(self) -> None:
+        """Take nothing more, not even what is being judged."""
+        super().close()
+        self._machine.close()
+
+    def _take_place(self) -> str:
+        address = self._services.rates.client_of(self._socket.scope)
+        self._sockets.addresses.join(address)
+        self._address = address
+        return address
+
+    def _origins(self) -> list[str]:
+        return [value.decode("latin-1") for name, value in self._socket.scope["headers"] if name == b"origin"]
+
+    async def _take(self, text: str, address: str) -> None:
+        now = self._clock()
+        self._heard_at = self._loop.time()
+        frame = self._machine.receive(text, now)
+        match frame:
+            case frames.Connect():
+                await self._connect(frame, now)
+            case frames.Refresh():
+                provider = await self._services.providers.get(self._machine.identity.pid)
+                await self.send(self._machine.refresh(frame, provider, now))
+                self._set_alarm()
+            case frames.Ping():
+                await self.send(self._machine.pong(now))
+            case _:
+                chat, identity = self._services.chat, self._machine.identity
+                await self.send(await dialogue.answer(chat, identity, frame, self._id, address))
+
+    async def _connect(self, frame: frames.Connect, now: float) -> None:
+        token = tokens.unverified(frame.token, most=self._limits.token_bytes)
+        provider = await self._services.providers.get(token.pid)
+        admitted = self._machine.connect(frame, token, provider, now)
+        self._join(admitted.identity)
+        self.log.info("socket.ready", skew=round(admitted.skew, 1))
+        await self.send(self._machine.ready(now))
+        self._set_alarm()
+        self._wait_for_a_word(self._limits.idle_timeout)
+
+    def _join(self, identity: SocketIdentity) -> None:
+        channel = customer_channel(identity.pid, identity.login, identity.uid)
+        self._sockets.parties.join(channel)
+        self._channel = channel
+        self._services.hub.add(channel, self.deliver)
+        self.log = log.bind(provider=identity.pid, login=identity.login, uid=identity.uid)
+
+    async def _left(self) -> None:
+        """Count the socket no more, and end the call of somebody who has no other here."""
+        if self._idle is not None:
+            self._idle.cancel()
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
+        if self._address is not None:
+            self._sockets.addresses.leave(self._address)
+        if self._channel is None:
+            return
+        self._services.hub.remove(self._channel, self.deliver)
+        self._sockets.parties.leave(self._channel)
+        self.log.info("socket.closed", seconds=round(self._clock() - self._machine.opened_at, 1))
+        if self._channel not in self._sockets.parties:
+            await self._services.chat.gone(self._machine.identity)
+
+    def _set_alarm(self) -> None:
+        due = self._machine.wakes_at
+        if self._alarm is not None and self._alarm.when <= due:
+            return  # it goes off early enough, and then looks again
+        if self._alarm is not None:
+            self._alarm.cancel()
+        self._alarm = self._clock.call_at(due, self._on_time)
+
+    def _on_time(self) -> None:
+        self._alarm = None
+        try:
+            reauth = self._machine.tick(self._clock())
+        except Refused as refused:
+            self.end(refused)
+            return
+        if reauth is not None:
+            self.tell(encode(reauth))
+        self._set_alarm()
+
+    def _wait_for_a_word(self, seconds: float) -> None:
+        # Whether a peer is there does not depend on what time it is: this is no alarm of the clock.
+        self._idle = self._loop.call_later(seconds, self._on_silence)
+
+    def _on_silence(self) -> None:
+        silent = self._loop.time() - self._heard_at
+        most = self._limits.idle_timeout
+        if silent < most:
+            self._wait_for_a_word(most - silent)
+            return
+        self.end(Refused(Code.IDLE_TIMEOUT, f"No frame came for {most} s; connect again, and ping as `hello` says."))
