@@ -5,7 +5,10 @@ epoch. `id` is chosen by the widget, 1 to 64 of `A-Z a-z 0-9 _ -`, and comes bac
 """
 
 from enum import StrEnum
-from typing import Literal, NotRequired, TypedDict
+from typing import Annotated, Final, Literal, NamedTuple, NotRequired, TypeAlias, TypedDict
+
+ENTRIES: Final = 50
+"""The most messages that are told at once."""
 
 
 class Kind(StrEnum):
@@ -31,6 +34,24 @@ Identity = Literal["visitor", "member"]
 Sender = Literal["customer", "agent"]
 CallState = Literal["ringing", "active", "ended"]
 CallAction = Literal["start", "end"]
+
+
+class Pattern(NamedTuple):
+    """What the whole of a text has to match."""
+
+    regex: str
+
+
+class Between(NamedTuple):
+    """The least and the most that a number may be."""
+
+    least: int
+    most: int
+
+
+FrameId = Annotated[str, Pattern("[A-Za-z0-9_-]{1,64}")]
+Seq = Annotated[int, Between(1, 2**31 - 1)]
+Count = Annotated[int, Between(1, ENTRIES)]
 
 
 class Hello(TypedDict):
@@ -102,14 +123,14 @@ class Reauth(TypedDict):
 class Headers(TypedDict, total=False):
     """What the widget says beside a message or call: the member's display name (contract 2.7)."""
 
-    name: str
+    name: str | None
 
 
 class SendMessage(TypedDict):
     """Widget: a message. The same `id` sent again is acknowledged again and stored once."""
 
     type: Literal["message"]
-    id: str
+    id: FrameId
     headers: NotRequired[Headers]
     body: str
 
@@ -144,9 +165,9 @@ class AskHistory(TypedDict):
     """Widget: the newest `limit` messages (default and most: 50), or those with a `seq` below `before`."""
 
     type: Literal["history"]
-    id: str
-    before: NotRequired[int]
-    limit: NotRequired[int]
+    id: FrameId
+    before: NotRequired[Seq | None]
+    limit: NotRequired[Count]
 
 
 class History(TypedDict):
@@ -162,7 +183,7 @@ class AskSearch(TypedDict):
     """Widget: search one's own conversation for a text of at most 100 characters, letter case ignored."""
 
     type: Literal["search"]
-    id: str
+    id: FrameId
     query: str
 
 
@@ -178,7 +199,7 @@ class AskCall(TypedDict):
     """Widget: start a call, or end the one that is on."""
 
     type: Literal["call"]
-    id: str
+    id: FrameId
     action: CallAction
     headers: NotRequired[Headers]
 
@@ -203,6 +224,13 @@ class Pong(TypedDict):
 
     type: Literal["pong"]
     server_time: int
+
+
+ChatFrame: TypeAlias = SendMessage | AskHistory | AskSearch | AskCall
+"""What the chat answers; each of these has an `id`."""
+
+WidgetFrame: TypeAlias = Connect | Refresh | ChatFrame | Ping
+"""What a widget may send, which the server reads as it is declared here."""
 
 
 class OAuthMessage(TypedDict):

@@ -10,7 +10,7 @@ import msgspec
 from piccolo.columns import Varchar
 from piccolo.columns.combination import Or, Where, WhereRaw
 
-from chatkey_protocol.frames import CallState, Entry
+from chatkey_protocol.frames import ENTRIES, CallState, Entry
 from chatkey_server.chat import conversations, entries
 from chatkey_server.storage.engine import snapshot
 from chatkey_server.storage.tables import Call, Conversation, Message, Provider
@@ -135,7 +135,7 @@ async def thread(agent: SignedIn, conversation: UUID, before: int | None = None)
         found = await Conversation.select(Conversation.provider).where(Conversation.id == conversation).first()
         if found is None or not agent.answers_for(found["provider"]):
             raise conversations.unknown()
-        messages, more = await conversations.page(conversation, before, entries.ENTRIES)
+        messages, more = await conversations.page(conversation, before, ENTRIES)
     return Thread(messages=messages, more=more)
 
 

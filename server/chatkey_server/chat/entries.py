@@ -8,9 +8,6 @@ from typing import Final
 from chatkey_protocol.frames import Entry
 from chatkey_server.storage.tables import Message
 
-ENTRIES: Final = 50
-"""The most messages that are read at once, by a history or a search."""
-
 ENTRY: Final = (
     Message.message_id.as_alias("id"),
     Message.seq,

@@ -12,8 +12,8 @@ from uuid import UUID
 
 from piccolo.columns.combination import WhereRaw
 
-from chatkey_protocol.frames import Entry
-from chatkey_server.chat.entries import ENTRIES, ENTRY, in_order
+from chatkey_protocol.frames import ENTRIES, Entry
+from chatkey_server.chat.entries import ENTRY, in_order
 from chatkey_server.storage.tables import Message
 from chatkey_server.storage.text import fold
 

@@ -70,31 +70,27 @@ class AgentSocket(Peer):
         except Refused as refused:
             if refused.code is Code.SIGN_IN_REQUIRED:
                 raise
-            answer = error(refused, frame.id if isinstance(frame, panel_frames.AskList | panel_frames.Answer) else None)
+            answer = error(refused, panel_frames.id_of(frame))
         if answer is not None:
             await self.send(answer)
 
-    async def _do(self, frame: panel_frames.Frame) -> Mapping[str, object] | None:
-        match frame:
-            case panel_frames.AskList() | panel_frames.AskThread():
-                async with snapshot():
-                    await agent_sessions.confirm(self.agent, self._services.clock())
-                    return await self._read(frame)
-            case panel_frames.Answer(conversation=conversation, id=message_id, body=body):
-                entry = await self._chat.answer(conversation, message_id, body, agent=self.agent)
-                return {"type": "ack", "id": message_id, "seq": entry["seq"]}
-            case panel_frames.HandleCall(conversation=conversation, action="accept"):
-                await self._chat.take_call(conversation, agent=self.agent)
-            case panel_frames.HandleCall(conversation=conversation):
-                await self._chat.end_call(conversation, agent=self.agent)
-        return None
+    async def _do(self, frame: panel_frames.PanelFrame) -> Mapping[str, object] | None:
+        if frame["type"] == "answer":
+            entry = await self._chat.answer(frame["conversation"], frame["id"], frame["body"], agent=self.agent)
+            return {"type": "ack", "id": frame["id"], "seq": entry["seq"]}
+        if frame["type"] == "call":
+            handle = self._chat.take_call if frame["action"] == "accept" else self._chat.end_call
+            await handle(frame["conversation"], agent=self.agent)
+            return None
+        async with snapshot():
+            await agent_sessions.confirm(self.agent, self._services.clock())
+            return await self._read(frame)
 
     async def _read(self, frame: panel_frames.AskList | panel_frames.AskThread) -> Mapping[str, object]:
-        match frame:
-            case panel_frames.AskList(id=frame_id, filter=wanted, before=before):
-                listed = await desk.overview(self.agent, wanted, before)
-                providers = await desk.providers(self.agent)
-                return {"type": "conversations", "id": frame_id, **listed, "providers": providers}
-            case panel_frames.AskThread(conversation=conversation, before=before):
-                thread = await desk.thread(self.agent, conversation, before)
-                return {"type": "thread", "conversation": conversation, "before": before, **thread}
+        if frame["type"] == "list":
+            listed = await desk.overview(self.agent, frame.get("filter", desk.EVERYTHING), frame.get("before"))
+            providers = await desk.providers(self.agent)
+            return {"type": "conversations", "id": frame.get("id"), **listed, "providers": providers}
+        before = frame.get("before")
+        thread = await desk.thread(self.agent, frame["conversation"], before)
+        return {"type": "thread", "conversation": frame["conversation"], "before": before, **thread}

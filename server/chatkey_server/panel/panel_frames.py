@@ -2,46 +2,55 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, NotRequired, TypeAlias, TypedDict
 from uuid import UUID
 
-import msgspec
-
-from chatkey_server.chat.desk import EVERYTHING, Filter, Place
+from chatkey_protocol.frames import FrameId, Seq
+from chatkey_server.chat.desk import Filter, Place
 from chatkey_server.peers.reader import Reader
-from chatkey_server.socket.frames import FrameId, Seq
 
 
-class AskList(msgspec.Struct, frozen=True, tag_field="type", tag="list"):
+class AskList(TypedDict):
     """The newest conversations, or those below a place in the list; `id` comes back with them."""
 
-    id: FrameId | None = None
-    filter: Filter = EVERYTHING
-    before: Place | None = None
+    type: Literal["list"]
+    id: NotRequired[FrameId | None]
+    filter: NotRequired[Filter]
+    before: NotRequired[Place | None]
 
 
-class AskThread(msgspec.Struct, frozen=True, tag_field="type", tag="thread"):
+class AskThread(TypedDict):
     """The newest messages of a conversation, or those before a `seq`."""
 
+    type: Literal["thread"]
     conversation: UUID
-    before: Seq | None = None
+    before: NotRequired[Seq | None]
 
 
-class Answer(msgspec.Struct, frozen=True, tag_field="type", tag="answer"):
+class Answer(TypedDict):
     """A message to the person, stored once under its `id`."""
 
+    type: Literal["answer"]
     conversation: UUID
     id: FrameId
     body: str
 
 
-class HandleCall(msgspec.Struct, frozen=True, tag_field="type", tag="call"):
+class HandleCall(TypedDict):
     """Take the call of a conversation, or end it."""
 
+    type: Literal["call"]
     conversation: UUID
     action: Literal["accept", "end"]
 
 
-Frame: TypeAlias = AskList | AskThread | Answer | HandleCall
+PanelFrame: TypeAlias = AskList | AskThread | Answer | HandleCall
 
-READER: Final[Reader[Frame]] = Reader(AskList, AskThread, Answer, HandleCall)
+READER: Final[Reader[PanelFrame]] = Reader(PanelFrame)
+
+
+def id_of(frame: PanelFrame) -> str | None:
+    """Return the id with which the answer to a frame comes back, if it has one."""
+    if frame["type"] == "list" or frame["type"] == "answer":
+        return frame.get("id")
+    return None

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import Final, Generic, TypeVar, Union, cast
+from typing import Any, Final, Generic, TypeVar, cast, get_args
 
 import msgspec
 
 from chatkey_protocol.codes import Code
 from chatkey_server.identity.encoding import Malformed, json_object
 from chatkey_server.identity.errors import Refused
+from chatkey_server.peers.declarations import kind_of, strict
 
-T = TypeVar("T", bound=msgspec.Struct)
+T = TypeVar("T")
 
 _PATH: Final = re.compile(r" - at `\$\.?(?P<path>[^`]*)`\Z")
 
 
 class Reader(Generic[T]):
-    """Reads frames of these kinds: Structs told apart by the tag in `type`. Unknown members are allowed."""
+    """Reads the frames of a union of typed dictionaries, told apart by `type`; members it does not know pass."""
 
-    def __init__(self, *frames: type[T]) -> None:
-        self.kinds = frozenset(str(frame.__struct_config__.tag) for frame in frames)
-        self._decode = cast("Callable[[bytes], T]", msgspec.json.Decoder(Union[frames]).decode)  # noqa: UP007 - built here
+    def __init__(self, frames: Any) -> None:
+        self._decoders = {kind_of(frame): msgspec.json.Decoder(strict(frame)) for frame in get_args(frames)}
+        self.kinds = frozenset(self._decoders)
 
     def read(self, text: str, *, max_bytes: int) -> T:
         """Read one frame; refuses with `frame_too_large`, or `frame_invalid` naming the member."""
@@ -37,7 +37,7 @@ class Reader(Generic[T]):
             known = ", ".join(sorted(self.kinds))
             raise Refused(Code.FRAME_INVALID, f"The frame's type must be one of {known}.", member="type")
         try:
-            return self._decode(raw)
+            return cast("T", self._decoders[kind].decode(raw))
         except (msgspec.MsgspecError, RecursionError) as wrong:
             raise _wrong_member(wrong) from None
 

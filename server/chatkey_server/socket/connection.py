@@ -6,19 +6,23 @@ import enum
 from collections.abc import Sequence
 from typing import Final
 
-from chatkey_protocol import frames as wire
+from chatkey_protocol import frames
 from chatkey_protocol.codes import Code
+from chatkey_protocol.frames import WidgetFrame
 from chatkey_server.identity import proofs, tokens
 from chatkey_server.identity.errors import Refused
 from chatkey_server.identity.tokens import SocketIdentity, UnverifiedToken
+from chatkey_server.peers.reader import Reader
 from chatkey_server.settings import Limits
-from chatkey_server.socket import frames
 from chatkey_server.socket.allowance import Allowance
 from chatkey_server.socket.handshake import Admitted, Handshake
 from chatkey_server.storage.providers import ProviderView
 
 REAUTH_SECONDS: Final = 30
 """How long before the end of a token the widget is asked for a newer one."""
+
+
+READER: Final[Reader[WidgetFrame]] = Reader(WidgetFrame)
 
 
 class State(enum.Enum):
@@ -61,10 +65,10 @@ class Connection:
             return self.ends_at - REAUTH_SECONDS
         return self.ends_at
 
-    def arrive(self, origin_headers: Sequence[str], query: bytes) -> wire.Hello:
+    def arrive(self, origin_headers: Sequence[str], query: bytes) -> frames.Hello:
         """Judge how the socket was opened, and give this connection's nonce before anything else is sent."""
         self._handshake = Handshake.begin(self._handshake.uri, origin_headers, query)
-        return wire.Hello(
+        return frames.Hello(
             type="hello",
             nonce=self._nonce or "",
             server_time=int(self.opened_at),
@@ -72,12 +76,12 @@ class Connection:
             ping=self._limits.ping,
         )
 
-    def receive(self, text: str, now: float) -> frames.Frame:
+    def receive(self, text: str, now: float) -> WidgetFrame:
         """Read a frame that may be sent in this state, in time and not too often."""
         self._check_time(now)
         self._count(now)
-        frame = frames.READER.read(text, max_bytes=self._limits.frame_bytes)
-        self._expect(State.AWAITING_CONNECT if isinstance(frame, frames.Connect) else State.READY, frame)
+        frame = READER.read(text, max_bytes=self._limits.frame_bytes)
+        self._expect(State.AWAITING_CONNECT if frame["type"] == "connect" else State.READY, frame)
         return frame
 
     def connect(self, frame: frames.Connect, token: UnverifiedToken, provider: ProviderView, now: float) -> Admitted:
@@ -89,10 +93,10 @@ class Connection:
         self._hold(admitted.identity)
         return admitted
 
-    def ready(self, now: float) -> wire.Ready:
+    def ready(self, now: float) -> frames.Ready:
         """Say who is connected."""
         identity = self.identity
-        return wire.Ready(
+        return frames.Ready(
             type="ready",
             identity="visitor" if identity.login == "visitor" else "member",
             uid=identity.uid,
@@ -100,11 +104,11 @@ class Connection:
             server_time=int(now),
         )
 
-    def refresh(self, frame: frames.Refresh, provider: ProviderView, now: float) -> wire.Refreshed:
+    def refresh(self, frame: frames.Refresh, provider: ProviderView, now: float) -> frames.Refreshed:
         """Take a newer token of the same person and key; an older one changes nothing."""
         self._expect(State.READY, frame)
         held = self.identity
-        token = tokens.unverified(frame.token, most=self._limits.token_bytes)
+        token = tokens.unverified(frame["token"], most=self._limits.token_bytes)
         if token.pid != held.pid:
             raise _changed("pid")
         identity = tokens.verified(token, provider.secrets, pid=held.pid, now=now)
@@ -121,19 +125,19 @@ class Connection:
             )
         if identity.expires_at > held.expires_at:
             self._hold(identity)
-        return wire.Refreshed(type="refreshed", expires_at=int(self.ends_at), server_time=int(now))
+        return frames.Refreshed(type="refreshed", expires_at=int(self.ends_at), server_time=int(now))
 
-    def pong(self, now: float) -> wire.Pong:
+    def pong(self, now: float) -> frames.Pong:
         """Answer a `ping`."""
-        return wire.Pong(type="pong", server_time=int(now))
+        return frames.Pong(type="pong", server_time=int(now))
 
-    def tick(self, now: float) -> wire.Reauth | None:
+    def tick(self, now: float) -> frames.Reauth | None:
         """Ask for a newer token when it is time; refuses when it is too late."""
         self._check_time(now)
         if self.state is not State.READY or self._asked_again or now < self.wakes_at:
             return None
         self._asked_again = True
-        return wire.Reauth(type="reauth", deadline=int(self.ends_at))
+        return frames.Reauth(type="reauth", deadline=int(self.ends_at))
 
     def close(self) -> None:
         """Nothing more will be read or sent."""
@@ -157,13 +161,12 @@ class Connection:
         if not self._allowance.take(now):
             raise Refused(Code.RATE_LIMITED, f"More than {self._limits.frames_per_second} frames came within a second.")
 
-    def _expect(self, state: State, frame: frames.Frame) -> None:
+    def _expect(self, state: State, frame: WidgetFrame) -> None:
         if self.state is state:
             return
         raise Refused(
             Code.FRAME_UNEXPECTED,
-            f"A {type(frame).__struct_config__.tag} frame is for a connection that is {state.value}; "
-            f"this one is {self.state.value}.",
+            f"A {frame['type']} frame is for a connection that is {state.value}; this one is {self.state.value}.",
             member="type",
         )
 

@@ -15,12 +15,13 @@ from chatkey_server.identity import tokens
 from chatkey_server.identity.errors import Refused
 from chatkey_server.peers.peer import Peer
 from chatkey_server.peers.writer import encode
-from chatkey_server.socket import dialogue, frames
+from chatkey_server.socket import dialogue
 from chatkey_server.socket.connection import Connection
 
 if TYPE_CHECKING:
     from litestar import WebSocket
 
+    from chatkey_protocol.frames import Connect, Refresh
     from chatkey_server.clock import Alarm
     from chatkey_server.identity.tokens import SocketIdentity
     from chatkey_server.services import Services
@@ -91,21 +92,23 @@ class CustomerSocket(Peer):
         now = self._clock()
         self._heard_at = self._loop.time()
         frame = self._machine.receive(text, now)
-        match frame:
-            case frames.Connect():
-                await self._connect(frame, now)
-            case frames.Refresh():
-                provider = await self._services.providers.get(self._machine.identity.pid)
-                await self.send(self._machine.refresh(frame, provider, now))
-                self._set_alarm()
-            case frames.Ping():
-                await self.send(self._machine.pong(now))
-            case _:
-                chat, identity = self._services.chat, self._machine.identity
-                await self.send(await dialogue.answer(chat, identity, frame, self._id, address))
+        if frame["type"] == "connect":
+            await self._connect(frame, now)
+        elif frame["type"] == "refresh":
+            await self._refresh(frame, now)
+        elif frame["type"] == "ping":
+            await self.send(self._machine.pong(now))
+        else:
+            chat, identity = self._services.chat, self._machine.identity
+            await self.send(await dialogue.answer(chat, identity, frame, self._id, address))
 
-    async def _connect(self, frame: frames.Connect, now: float) -> None:
-        token = tokens.unverified(frame.token, most=self._limits.token_bytes)
+    async def _refresh(self, frame: Refresh, now: float) -> None:
+        provider = await self._services.providers.get(self._machine.identity.pid)
+        await self.send(self._machine.refresh(frame, provider, now))
+        self._set_alarm()
+
+    async def _connect(self, frame: Connect, now: float) -> None:
+        token = tokens.unverified(frame["token"], most=self._limits.token_bytes)
         provider = await self._services.providers.get(token.pid)
         admitted = self._machine.connect(frame, token, provider, now)
         self._join(admitted.identity)

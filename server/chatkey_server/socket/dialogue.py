@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
-from chatkey_protocol import frames as wire
+from chatkey_protocol.frames import ENTRIES, Ack, AskCall, ChatFrame, History, SearchResult, SendMessage
 from chatkey_server.identity.errors import Refused
 from chatkey_server.peers.writer import error
-from chatkey_server.socket import frames
 
 if TYPE_CHECKING:
     from chatkey_server.chat.service import Chat
@@ -16,31 +15,36 @@ if TYPE_CHECKING:
 
 
 async def answer(
-    chat: Chat, identity: SocketIdentity, frame: frames.ChatFrame, source: str, address: str
+    chat: Chat, identity: SocketIdentity, frame: ChatFrame, source: str, address: str
 ) -> Mapping[str, object]:
     """Return the answer to one frame; what the chat refuses is an `error` with the frame's id, and the socket stays."""
     try:
         return await _answer(chat, identity, frame, source, address)
     except Refused as refused:
-        return error(refused, frame.id)
+        return error(refused, frame["id"])
 
 
 async def _answer(
-    chat: Chat, identity: SocketIdentity, frame: frames.ChatFrame, source: str, address: str
+    chat: Chat, identity: SocketIdentity, frame: ChatFrame, source: str, address: str
 ) -> Mapping[str, object]:
-    match frame:
-        case frames.SendMessage(id=frame_id, body=body, headers=headers):
-            entry = await chat.post(identity, frame_id, body, name=headers.name, source=source, address=address)
-            return wire.Ack(type="ack", id=frame_id, seq=entry["seq"], sent_at=entry["sent_at"])
-        case frames.AskHistory(id=frame_id, before=before, limit=limit):
-            messages, more = await chat.history(identity, before, limit, address=address)
-            return wire.History(type="history", id=frame_id, messages=messages, more=more)
-        case frames.AskSearch(id=frame_id, query=query):
-            found = await chat.search(identity, query, address=address)
-            return wire.SearchResult(type="search", id=frame_id, messages=found)
-        case frames.AskCall(id=frame_id, action="start", headers=headers):
-            event = await chat.call(identity, name=headers.name, source=source, address=address)
-            return {**event, "id": frame_id}
-        case frames.AskCall(id=frame_id):
-            event = await chat.hang_up(identity, source=source)
-            return {**event, "id": frame_id}
+    if frame["type"] == "message":
+        name = _shown_name(frame)
+        entry = await chat.post(identity, frame["id"], frame["body"], name=name, source=source, address=address)
+        return Ack(type="ack", id=frame["id"], seq=entry["seq"], sent_at=entry["sent_at"])
+    if frame["type"] == "history":
+        before, limit = frame.get("before"), frame.get("limit", ENTRIES)
+        messages, more = await chat.history(identity, before, limit, address=address)
+        return History(type="history", id=frame["id"], messages=messages, more=more)
+    if frame["type"] == "search":
+        found = await chat.search(identity, frame["query"], address=address)
+        return SearchResult(type="search", id=frame["id"], messages=found)
+    if frame["type"] == "call":
+        if frame["action"] == "end":
+            return {**await chat.hang_up(identity, source=source), "id": frame["id"]}
+        event = await chat.call(identity, name=_shown_name(frame), source=source, address=address)
+        return {**event, "id": frame["id"]}
+    assert_never(frame)
+
+
+def _shown_name(frame: SendMessage | AskCall) -> str | None:
+    return frame.get("headers", {}).get("name")

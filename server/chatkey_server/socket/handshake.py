@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from chatkey_protocol.codes import Code
+from chatkey_protocol.frames import Connect
 from chatkey_server.identity import origins, proofs, tokens
 from chatkey_server.identity.errors import Refused
 from chatkey_server.identity.tokens import SocketIdentity, UnverifiedToken
-from chatkey_server.socket.frames import Connect
 from chatkey_server.storage.providers import ProviderView
 
 _JWT_START: Final = b"eyJ"
@@ -53,7 +53,9 @@ class Handshake:
         `token` is the frame's, taken apart, and `provider` the one it names.
         """
         identity = tokens.verified(token, provider.secrets, pid=provider.id, now=now)
-        proof = proofs.verify(frame.proof, token=frame.token, jkt=identity.jkt, nonce=nonce, htu=self.uri, now=now)
+        proof = proofs.verify(
+            frame["proof"], token=frame["token"], jkt=identity.jkt, nonce=nonce, htu=self.uri, now=now
+        )
         self.check_provider(provider)
         return Admitted(identity, proof.skew)
 

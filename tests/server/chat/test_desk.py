@@ -326,7 +326,7 @@ class TestBusinesses:
 async def test_a_thread_is_read_page_by_page(
     chat: Fixture, ann: Fixture, eve: Fixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("chatkey_server.chat.entries.ENTRIES", 2)
+    monkeypatch.setattr("chatkey_server.chat.desk.ENTRIES", 2)
     for n in range(1, 4):
         await post(chat, ann, f"m{n}", str(n))
     conversation = await conversation_of("ann")

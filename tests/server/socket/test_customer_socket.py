@@ -12,6 +12,8 @@ from structlog.testing import capture_logs
 
 from chatkey_protocol.codes import Close
 from chatkey_server.chat.events import AGENTS, read_event
+from chatkey_server.chat.service import SYSTEM
+from chatkey_server.identity.tokens import Profile, SocketIdentity
 from chatkey_server.peers.outbox import MAX_BACKLOG
 from chatkey_server.socket import close_all
 from chatkey_server.storage import admin
@@ -284,6 +286,21 @@ class TestChat:
             {"type": "call", "id": "c2", "call_id": call_id, "state": "ended"},
         ]
         assert (answers[5]["type"], answers[5]["id"], answers[5]["code"]) == ("error", "c3", "call_unknown")
+
+    async def test_history_is_the_newest_fifty_unless_it_is_asked_for_more_closely(
+        self, shop: Fixture, join: Fixture, browser: Fixture
+    ) -> None:
+        socket = await join(browser.custom_token())
+        ann = SocketIdentity("prov", "ann", "custom", "jkt", int(NOW) + 3600, Profile())
+        for number in range(51):
+            await shop.services.chat.post(ann, f"m{number}", "Hello", name=None, source=SYSTEM)
+            await socket.next()
+
+        everything = await socket.ask({"type": "history", "id": "h1"})
+        some = await socket.ask({"type": "history", "id": "h2", "before": 10, "limit": 2})
+
+        assert ([entry["seq"] for entry in everything["messages"]], everything["more"]) == ([*range(2, 52)], True)
+        assert ([entry["seq"] for entry in some["messages"]], some["more"]) == ([8, 9], True)
 
     async def test_another_socket_of_the_same_person_hears_it_and_the_sender_does_not(
         self, join: Fixture, browser: Fixture, other_browser: Fixture

@@ -12,37 +12,47 @@ from hypothesis import strategies as st
 from chatkey_protocol.codes import Close, Code
 from chatkey_server.identity.errors import Refused
 from chatkey_server.peers.writer import error
-from chatkey_server.socket import frames
+from chatkey_server.socket.connection import READER
 
 LIMIT = 64 * 1024
 
 
 def refused(text: str, max_bytes: int = LIMIT) -> tuple[Code, Close, str | None]:
     with pytest.raises(Refused) as refusal:
-        frames.READER.read(text, max_bytes=max_bytes)
+        READER.read(text, max_bytes=max_bytes)
     return refusal.value.code, refusal.value.meaning.close, refusal.value.member
 
 
 @pytest.mark.parametrize(
-    ("sent", "read"),
+    "sent",
     [
-        ({"type": "connect", "token": "t", "proof": "p"}, frames.Connect("t", "p")),
-        ({"type": "refresh", "token": "t"}, frames.Refresh("t")),
-        ({"type": "message", "id": "a-Z_9", "body": "hi"}, frames.SendMessage("a-Z_9", "hi")),
-        (
-            {"type": "message", "id": "1", "body": "hi", "headers": {"name": "Ann"}},
-            frames.SendMessage("1", "hi", frames.Headers("Ann")),
-        ),
-        ({"type": "history", "id": "1"}, frames.AskHistory("1", None, 50)),
-        ({"type": "history", "id": "1", "before": 7, "limit": 3}, frames.AskHistory("1", 7, 3)),
-        ({"type": "search", "id": "1", "query": "x"}, frames.AskSearch("1", "x")),
-        ({"type": "call", "id": "1", "action": "start"}, frames.AskCall("1", "start")),
-        ({"type": "ping"}, frames.Ping()),
-        ({"type": "ping", "since": "a later version"}, frames.Ping()),
+        {"type": "connect", "token": "t", "proof": "p"},
+        {"type": "refresh", "token": "t"},
+        {"type": "message", "id": "a-Z_9", "body": "hi"},
+        {"type": "message", "id": "1", "body": "hi", "headers": {"name": "Ann"}},
+        {"type": "message", "id": "1", "body": "hi", "headers": {"name": None}},
+        {"type": "message", "id": "1", "body": "hi", "headers": {}},
+        {"type": "history", "id": "1"},
+        {"type": "history", "id": "1", "before": 7, "limit": 3},
+        {"type": "history", "id": "1", "before": None},
+        {"type": "search", "id": "1", "query": "x"},
+        {"type": "call", "id": "1", "action": "start"},
+        {"type": "ping"},
     ],
 )
-def test_every_kind_is_read_and_unknown_members_are_allowed(sent: dict[str, Any], read: frames.Frame) -> None:
-    assert frames.READER.read(json.dumps(sent), max_bytes=LIMIT) == read
+def test_every_kind_is_read_as_it_was_sent(sent: dict[str, Any]) -> None:
+    assert READER.read(json.dumps(sent), max_bytes=LIMIT) == sent
+
+
+def test_members_of_a_later_version_are_passed_over() -> None:
+    text = '{"type":"message","id":"1","body":"hi","since":"later","headers":{"name":"Ann","since":"later"}}'
+
+    assert READER.read(text, max_bytes=LIMIT) == {
+        "type": "message",
+        "id": "1",
+        "body": "hi",
+        "headers": {"name": "Ann"},
+    }
 
 
 @pytest.mark.parametrize(
@@ -94,7 +104,7 @@ def test_a_frame_of_the_limit_is_read_and_one_byte_more_is_too_big() -> None:
     text = json.dumps({"type": "search", "id": "1", "query": "é" * 100}, ensure_ascii=False)
     size = len(text.encode())
 
-    assert isinstance(frames.READER.read(text, max_bytes=size), frames.AskSearch)
+    assert READER.read(text, max_bytes=size)["type"] == "search"
     assert refused(text, size - 1) == (Code.FRAME_TOO_LARGE, Close.TOO_BIG, None)
 
 
@@ -108,7 +118,7 @@ def test_a_frame_of_the_limit_is_read_and_one_byte_more_is_too_big() -> None:
 )
 def test_a_refusal_does_not_repeat_what_was_sent(text: str) -> None:
     with pytest.raises(Refused) as refusal:
-        frames.READER.read(text, max_bytes=LIMIT)
+        READER.read(text, max_bytes=LIMIT)
 
     assert "secret" not in refusal.value.message
 
@@ -118,7 +128,7 @@ def test_a_refusal_does_not_repeat_what_was_sent(text: str) -> None:
 )
 def test_no_text_raises_anything_but_a_refusal(text: str) -> None:
     try:
-        frames.READER.read(text, max_bytes=LIMIT)
+        READER.read(text, max_bytes=LIMIT)
     except Refused as refusal:
         assert refusal.code is Code.FRAME_INVALID  # noqa: PT017 - most inputs are refused, none may do worse
 
@@ -127,18 +137,18 @@ _JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_siz
 
 
 @given(
-    st.sampled_from(sorted(frames.READER.kinds)),
+    st.sampled_from(sorted(READER.kinds)),
     st.dictionaries(
         st.sampled_from(["id", "body", "token", "proof", "query", "action", "headers", "before", "limit"]), _JSON
     ),
 )
 def test_no_members_of_a_kind_raise_anything_but_a_refusal(kind: str, members: dict[str, Any]) -> None:
     try:
-        frame = frames.READER.read(json.dumps({**members, "type": kind}), max_bytes=LIMIT)
+        frame = READER.read(json.dumps({**members, "type": kind}), max_bytes=LIMIT)
     except Refused as refusal:
         assert refusal.code is Code.FRAME_INVALID  # noqa: PT017 - most inputs are refused, none may do worse
     else:
-        assert type(frame).__struct_config__.tag == kind
+        assert frame["type"] == kind
 
 
 def test_a_refusal_is_a_frame_with_its_cause_and_the_id_it_answers() -> None:

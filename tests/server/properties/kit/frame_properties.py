@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import strict_frames
 from chatkey_server.identity.errors import Refused
-from chatkey_server.socket.frames import READER
+from chatkey_server.socket.connection import READER
 from properties import ACCEPTED, REFUSED, Property
 from shaken import b64, json_texts, shaken_object, shaken_text
 

@@ -1,0 +1,47 @@
+"""Frames as msgspec reads them, made from their declarations, which know no package (D-10)."""
+
+from __future__ import annotations
+
+from types import UnionType
+from typing import (
+    Annotated,
+    Any,
+    Final,
+    NotRequired,
+    TypedDict,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
+
+import msgspec
+
+from chatkey_protocol.frames import Between, Pattern
+
+_LIMITS: Final = {
+    Pattern: lambda limit: msgspec.Meta(pattern=rf"^(?:{limit.regex})\Z"),
+    Between: lambda limit: msgspec.Meta(ge=limit.least, le=limit.most),
+}
+
+
+def kind_of(frame: Any) -> str:
+    """Return the word that a frame has in `type`."""
+    return str(get_args(get_type_hints(frame)["type"])[0])
+
+
+def strict(declared: Any) -> Any:
+    """Return the type that msgspec decodes into: the declared one, with the limits on its members as msgspec's own."""
+    if is_typeddict(declared):
+        members = {name: strict(hint) for name, hint in get_type_hints(declared, include_extras=True).items()}
+        return cast("Any", TypedDict)(declared.__name__, members, total=declared.__total__)
+    origin, inner = get_origin(declared), get_args(declared)
+    if origin is Annotated:
+        return Annotated[strict(inner[0]), *(_LIMITS[type(limit)](limit) for limit in inner[1:])]
+    if origin is NotRequired:
+        return NotRequired[strict(inner[0])]
+    if origin in {Union, UnionType}:
+        return Union[tuple(map(strict, inner))]  # noqa: UP007 - built here
+    return declared

@@ -1,0 +1,131 @@
+"""The recipe "Add a frame" of CONTRIBUTING.md, followed in a copy of the tree: a widget asks, and is answered."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+import pytest
+from tests.recipes.copy import copy_of_the_tree
+
+DECLARED: Final = '''
+class AskTally(TypedDict):
+    """Widget: how many messages there are."""
+
+    type: Literal["tally"]
+    id: FrameId
+
+
+class Tally(TypedDict):
+    """Server: so many."""
+
+    type: Literal["tally"]
+    id: str
+    count: int
+
+
+'''
+IMPORTED: Final = "from chatkey_protocol import frames\n"
+ANSWERED: Final = """
+    if frame["type"] == "tally":
+        messages, _ = await chat.history(identity, None, ENTRIES, address=address)
+        return frames.Tally(type="tally", id=frame["id"], count=len(messages))
+"""
+FOLLOWED: Final = """
+            case Kind.TALLY:
+                self._ctx.emit("message:tally", count=number(frame, "count"))
+"""
+RECIPE: Final[dict[str, dict[str, str]]] = {
+    "widget_sim/chatkey_protocol/frames.py": {
+        'PONG = "pong"\n': 'PONG = "pong"\n    TALLY = "tally"\n',
+        "ChatFrame: TypeAlias = ": f"{DECLARED.lstrip()}ChatFrame: TypeAlias = AskTally | ",
+    },
+    "server/chatkey_server/socket/dialogue.py": {
+        "from chatkey_protocol.frames import ": f"{IMPORTED}from chatkey_protocol.frames import ",
+        "    assert_never(frame)\n": f"{ANSWERED.lstrip(chr(10))}    assert_never(frame)\n",
+    },
+    "widget_sim/chatkey_widget/chat.py": {
+        "self.again()\n": 'self.again()\n        self._session.send({"type": Kind.TALLY, "id": "t1"})\n',
+        "            case Kind.ACK:\n": f"{FOLLOWED.lstrip(chr(10))}            case Kind.ACK:\n",
+    },
+}
+"""The product's files that the recipe names, and what becomes of a text that is there once."""
+
+OF_THE_SERVER: Final = """
+async def test_it_is_answered(join, browser):
+    socket = await join(browser.custom_token())
+    await socket.ask({"type": "message", "id": "m1", "body": "Hello"})
+
+    assert await socket.ask({"type": "tally", "id": "t1"}) == {"type": "tally", "id": "t1", "count": 1}
+
+
+async def test_it_is_read_as_strictly_as_it_is_declared(join, browser):
+    socket = await join(browser.custom_token())
+
+    refused = await socket.ask({"type": "tally", "id": "two words"})
+
+    assert refused["code"] == "frame_invalid"
+    assert refused["message"].startswith("The frame is wrong at id")
+"""
+OF_THE_WIDGET: Final = """
+from chatkey_protocol.frames import Kind
+
+
+def test_it_is_asked_and_told(visitor):
+    (asked,) = visitor.frames(Kind.TALLY)
+
+    visitor.frame(type="tally", id=asked["id"], count=3)
+
+    assert visitor.emitted("message:tally") == [{"count": 3}]
+"""
+TESTS: Final = {"tests/server/socket/test_tally.py": OF_THE_SERVER, "tests/widget/test_tally.py": OF_THE_WIDGET}
+COMPONENTS: Final = ("server", "widget_sim", "fake_oauth", "demo", "e2e", "lab")
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the tree with a frame more, added by the recipe, and with tests of it."""
+    tree = copy_of_the_tree(tmp_path_factory.mktemp("recipe"))
+    for name, changes in RECIPE.items():
+        text = (tree / name).read_text()
+        for old, new in changes.items():
+            assert text.count(old) == 1, f"{name} has {text.count(old)} times {old!r}"
+            text = text.replace(old, new)
+        (tree / name).write_text(text)
+    for name, text in TESTS.items():
+        (tree / name).write_text(text)
+    return tree
+
+
+def run(tree: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run Python in the copy, with the copy's components."""
+    path = os.pathsep.join(str(tree / component) for component in (*COMPONENTS, "tools"))
+    environ = os.environ | {"PYTHONPATH": path}
+    return subprocess.run(
+        [sys.executable, *arguments], cwd=tree, env=environ, capture_output=True, text=True, check=False
+    )
+
+
+def test_it_takes_no_more_than_four_files_of_the_product() -> None:
+    assert len(RECIPE) <= 4
+
+
+@pytest.mark.parametrize("name", TESTS)
+def test_it_is_said_and_understood(tree: Path, name: str) -> None:
+    ended = run(tree, "-m", "pytest", "-q", "-p", "no:cacheprovider", name)
+
+    assert ended.returncode == 0, ended.stdout
+
+
+def test_the_page_about_the_protocol_has_a_row_of_either_end(tree: Path) -> None:
+    program = "import parts; print(*map(' '.join, parts.TABLES['frames']()), sep='\\n')"
+
+    told = run(tree, "-c", program)
+
+    assert [row for row in told.stdout.splitlines() if "`tally`" in row] == [
+        "`tally` widget `id` How many messages there are.",
+        "`tally` server `id` `count` So many.",
+    ]
