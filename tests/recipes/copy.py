@@ -14,7 +14,7 @@ BUILT: Final = Path("server", "chatkey_server", "assets", "built")
 def copy_of_the_tree(tmp_path: Path) -> Path:
     """Copy the components, their tests and pages; what was built is linked to, and installed modules stay behind."""
     tree = tmp_path / "tree"
-    left_out = shutil.ignore_patterns("built", "node_modules", "__pycache__")
+    left_out = shutil.ignore_patterns("built", "node_modules")
     for folder in FOLDERS:
         shutil.copytree(ROOT / folder, tree / folder, ignore=left_out)
     for file in ("pyproject.toml", "CONTRIBUTING.md", "README.md", "CHANGELOG.md"):

@@ -1,0 +1,164 @@
+"""One accepted socket, whoever is at its other end: what is told there, and how it ends."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, cast
+
+import msgspec
+import pytest
+import structlog
+from litestar import WebSocket
+from structlog.testing import capture_logs
+
+from chatkey_protocol.codes import Close, Code
+from chatkey_server.identity.errors import Refused
+from chatkey_server.peers import peer as peers
+from chatkey_server.peers.open_sockets import Sockets
+from chatkey_server.peers.outbox import MAX_BACKLOG
+from chatkey_server.peers.peer import Peer
+from chatkey_server.settings import Limits
+
+
+class Wire:
+    """A socket whose other end reads while it may, and says what a test has put there."""
+
+    def __init__(self) -> None:
+        self.said: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        self.reads = asyncio.Event()
+        self.reads.set()
+        self.sent: list[Any] = []
+        self.closed_with: list[tuple[int, str]] = []
+        self.closed = asyncio.Event()
+
+    async def receive(self) -> dict[str, Any]:
+        return await self.said.get()
+
+    async def send(self, event: dict[str, str]) -> None:
+        await self.reads.wait()
+        self.sent.append(msgspec.json.decode(event["text"]))
+
+    async def close(self, code: int, reason: str) -> None:
+        self.closed_with.append((code, reason))
+        self.closed.set()
+
+
+class Page(Peer):
+    """A peer that does what a test says."""
+
+    FAILED = "page.failed"
+    REFUSED = "page.refused"
+    AGAIN = "reload the page"
+
+    def __init__(self, wire: Wire, sockets: Sockets, serve: Callable[[Page], Awaitable[None]]) -> None:
+        super().__init__(cast("WebSocket[Any, Any, Any]", wire), sockets, structlog.get_logger())
+        self._serve = serve
+
+    async def serve(self) -> None:
+        await self._serve(self)
+
+
+@pytest.fixture
+def wire() -> Wire:
+    return Wire()
+
+
+@pytest.fixture
+def sockets() -> Sockets:
+    return Sockets(Limits())
+
+
+MakePage = Callable[[Callable[[Page], Awaitable[None]]], Page]
+
+
+@pytest.fixture
+def make_page(wire: Wire, sockets: Sockets) -> MakePage:
+    return lambda serve: Page(wire, sockets, serve)
+
+
+async def test_it_is_counted_while_it_is_served(make_page: MakePage, sockets: Sockets) -> None:
+    counted: list[int] = []
+
+    async def serve(_: Page) -> None:
+        counted.append(len(sockets))
+
+    await make_page(serve).run()
+
+    assert (counted, len(sockets)) == ([1], 0)
+
+
+async def test_what_is_refused_is_told_and_closes_it(make_page: MakePage, wire: Wire) -> None:
+    async def serve(_: Page) -> None:
+        raise Refused(Code.FRAME_INVALID, "No.", member="id")
+
+    with capture_logs() as events:
+        await make_page(serve).run()
+
+    assert wire.sent == [{"type": "error", "code": "frame_invalid", "message": "No.", "retryable": False}]
+    assert wire.closed_with == [(Close.BAD_FRAME, "frame_invalid")]
+    assert [(event["event"], event["code"], event["member"]) for event in events] == [
+        ("page.refused", "frame_invalid", "id")
+    ]
+
+
+async def test_a_mistake_of_ours_is_logged_and_told_with_what_to_do(make_page: MakePage, wire: Wire) -> None:
+    async def serve(_: Page) -> None:
+        raise ZeroDivisionError
+
+    with capture_logs() as events:
+        await make_page(serve).run()
+
+    assert wire.sent[0]["code"] == "internal"
+    assert wire.sent[0]["message"] == "Something went wrong here; reload the page."
+    assert events[0]["event"] == "page.failed"
+
+
+async def test_who_has_left_is_told_nothing(make_page: MakePage, wire: Wire) -> None:
+    async def serve(_: Page) -> None:
+        raise OSError("the connection was reset")
+
+    with capture_logs() as events:
+        await make_page(serve).run()
+
+    assert (wire.sent, wire.closed_with, events) == ([], [], [])
+
+
+async def test_once_refused_it_reads_answers_and_refuses_no_more(make_page: MakePage, wire: Wire) -> None:
+    page = make_page(lambda _: asyncio.sleep(0))
+    wire.said.put_nowait({"type": "websocket.receive", "text": "{}"})
+    await page.refuse(Refused(Code.UNAVAILABLE, "Not now."))
+
+    text = await page.text()
+    await page.send({"type": "ready"})
+    page.tell(b"{}")
+    page.end(Refused(Code.INTERNAL, "Again."))
+    await asyncio.sleep(0)
+
+    assert text is None
+    assert [frame["code"] for frame in wire.sent] == ["unavailable"]
+    assert len(wire.closed_with) == 1
+
+
+async def test_one_that_reads_too_slowly_is_told_what_to_do(make_page: MakePage, wire: Wire) -> None:
+    page = make_page(lambda _: asyncio.sleep(0))
+    wire.reads.clear()
+
+    for number in range(MAX_BACKLOG + 2):
+        page.tell(b"%d" % number)
+    wire.reads.set()
+    await asyncio.wait_for(wire.closed.wait(), 5)
+
+    assert wire.sent[-1]["message"] == "This connection reads too slowly; reload the page."
+    assert wire.closed_with == [(Close.TRY_LATER, "unavailable")]
+
+
+async def test_one_that_does_not_read_holds_its_closing_up_for_a_moment_only(
+    make_page: MakePage, wire: Wire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(peers, "PATIENCE_SECONDS", 0.01)
+    wire.reads.clear()
+
+    await asyncio.wait_for(make_page(lambda _: asyncio.sleep(0)).refuse(Refused(Code.UNAVAILABLE, "Not now.")), 5)
+
+    assert wire.sent == []
