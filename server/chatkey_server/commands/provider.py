@@ -14,16 +14,14 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
-from chatkey_protocol.codes import Code
 from chatkey_protocol.names import SOCIALS
 from chatkey_server.clock import moment
 from chatkey_server.commands.administration import administration, printable, read_secret
-from chatkey_server.identity.errors import Refused
 from chatkey_server.settings import load
 from chatkey_server.storage import admin
 from chatkey_server.storage.engine import transaction
 from chatkey_server.storage.overview import ProviderOverview, SocialOverview, overview
-from chatkey_server.storage.providers import SERVICE, Application, KeySource
+from chatkey_server.storage.providers import SERVICE, Application, KeySource, unknown
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for scripts.")
 secret_from = click.option(
@@ -165,7 +163,7 @@ async def _one(provider_id: str) -> ProviderOverview:
     for row in await _overview():
         if row.id == provider_id:
             return row
-    raise Refused(Code.PROVIDER_UNKNOWN, f"There is no provider {provider_id!r}.", member="id")
+    raise unknown(provider_id)
 
 
 async def _rotate(provider_id: str, overlap: int, secret_key: str | None) -> str:

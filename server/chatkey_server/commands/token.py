@@ -22,7 +22,7 @@ from chatkey_server.identity import keys, tokens
 from chatkey_server.identity.errors import Refused
 from chatkey_server.identity.tokens import Profile, Secrets
 from chatkey_server.settings import SettingsError
-from chatkey_server.storage.providers import load
+from chatkey_server.storage.providers import load, unknown
 
 MEANINGS: Final = {
     "alg": "how it is signed; only HS256 counts",
@@ -65,7 +65,7 @@ def mint(
         raise Refused(Code.PARAMETER_INVALID, "--jkt must be a SHA-256 thumbprint: 43 characters of base64url.")
     secrets = asyncio.run(_secrets(provider_id))
     if secrets is None:
-        raise Refused(Code.PROVIDER_UNKNOWN, f"There is no provider {provider_id!r}.", member="id")
+        raise unknown(provider_id)
     now = time.time()
     profile = Profile(name=name, email=email, avatar=avatar)
     made = tokens.mint_custom(secrets, pid=provider_id, uid=uid, jkt=jkt, profile=profile, now=now, lifetime=lifetime)

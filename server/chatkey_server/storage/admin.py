@@ -1,6 +1,6 @@
 """What an administrator changes, checked before it is stored: for the command line, the lab and the admin panel.
 
-Every function raises `Refused`: `parameterinvalid` naming the member, `provider_unknown`, or `unavailable`.
+Every function raises `Refused`: `parameter_invalid` naming the member, `provider_unknown`, or `unavailable`.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from chatkey_server.storage.providers import (
     KeySource,
     Quiet,
     opened_application,
+    unknown,
 )
 from chatkey_server.storage.tables import (
     UNIQUE,
@@ -267,7 +268,7 @@ async def _touch(provider_id: str, now: float) -> None:
         await Provider.update({Provider.updated_at: int(now)}).where(Provider.id == provider_id).returning(Provider.id)
     )
     if not touched:
-        raise Refused(Code.PROVIDER_UNKNOWN, f"There is no provider {provider_id!r}.", member="id")
+        raise unknown(provider_id)
 
 
 async def _has_application(holder: str, social: str) -> bool:

@@ -6,10 +6,9 @@ from collections.abc import Collection
 from typing import NamedTuple
 from uuid import UUID
 
-from chatkey_protocol.codes import Code
-from chatkey_server.identity.errors import Refused
 from chatkey_server.storage import accounts
 from chatkey_server.storage.engine import snapshot, transaction
+from chatkey_server.storage.providers import unknown
 from chatkey_server.storage.tables import Agent, AgentProvider, Provider
 
 
@@ -78,5 +77,5 @@ async def providers_of(agents: Collection[UUID]) -> dict[UUID, set[str]]:
 async def _give(agent: UUID, providers: Collection[str]) -> None:
     for provider in dict.fromkeys(providers):
         if not await Provider.exists().where(Provider.id == provider):
-            raise Refused(Code.PROVIDER_UNKNOWN, f"There is no provider {provider!r}.", member="provider")
+            raise unknown(provider, member="provider")
         await AgentProvider.insert(AgentProvider(agent=agent, provider=provider))

@@ -161,6 +161,11 @@ def _keep(kept: dict[str, T], provider_id: str, answer: T) -> None:
     kept[provider_id] = answer
 
 
+def unknown(provider_id: str, *, member: str = "id") -> Refused:
+    """Refuse what is asked for a provider that is not there, of somebody who may know its id."""
+    return Refused(Code.PROVIDER_UNKNOWN, f"There is no provider {provider_id!r}.", member=member)
+
+
 async def load(
     provider_id: str, vault: Vault, socket_uri: str, offered: Sequence[str] = AVAILABLE_SOCIALS
 ) -> ProviderView | None:

@@ -56,7 +56,7 @@ class ProviderEditor(Editor):
         self._services = services
 
     async def add(self, given: Given) -> str:  # noqa: ARG002
-        """Refuse."""
+        """Refuse, and say where a provider is added."""
         raise _elsewhere("A provider is added with the form New Provider, which shows its secret_key, once.")
 
     async def change(self, row_id: str, given: Given) -> str:
@@ -70,7 +70,7 @@ class ProviderEditor(Editor):
         return row_id
 
     async def remove(self, row_id: str) -> str:  # noqa: ARG002
-        """Refuse."""
+        """Refuse: it is switched off instead."""
         raise _elsewhere("A provider is not removed here, because its members and conversations would go with it.")
 
 
