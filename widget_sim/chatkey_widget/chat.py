@@ -7,9 +7,9 @@ from typing import Final
 from chatkey_protocol.frames import CallAction, Kind
 from chatkey_widget.context import Context
 from chatkey_widget.errors import Fault, WidgetError
-from chatkey_widget.frames import UnreadableFrame, number, objects, text
+from chatkey_widget.frame_members import UnreadableFrame, number, objects, text
 from chatkey_widget.principal import Principal, Visitor, person
-from chatkey_widget.session import Session, Stage
+from chatkey_widget.service_link import ServiceLink, Stage
 from chatkey_widget.view import CallShown, Line, View
 
 MESSAGE_CHARS: Final = 4000
@@ -51,9 +51,9 @@ class Conversation:
 class Chat:
     """Shows the conversation of whoever the widget is, and no other."""
 
-    def __init__(self, ctx: Context, session: Session) -> None:
+    def __init__(self, ctx: Context, link: ServiceLink) -> None:
         self._ctx = ctx
-        self._session = session
+        self._link = link
         self._conversations: dict[tuple[str, str], Conversation] = {}
         self._conversation = Conversation()
 
@@ -107,7 +107,7 @@ class Chat:
         conversation.found = None
         if conversation.query and self._online:
             conversation.search_id = self._ctx.chance.token()
-            self._session.send({"type": Kind.SEARCH, "id": conversation.search_id, "query": conversation.query})
+            self._link.send({"type": Kind.SEARCH, "id": conversation.search_id, "query": conversation.query})
 
     def call(self, action: CallAction) -> None:
         """Call, or hang up."""
@@ -116,7 +116,7 @@ class Chat:
         if action == "start":
             self._conversation.call = "calling"
         self._conversation.call_id = self._ctx.chance.token()
-        self._session.send({"type": Kind.CALL, "id": self._conversation.call_id, "action": action, **self._headers()})
+        self._link.send({"type": Kind.CALL, "id": self._conversation.call_id, "action": action, **self._headers()})
 
     def call_over(self) -> None:
         """Take the ended call off the screen."""
@@ -161,20 +161,20 @@ class Chat:
 
     @property
     def _online(self) -> bool:
-        return self._session.stage is Stage.READY
+        return self._link.stage is Stage.READY
 
     def _headers(self) -> Mapping[str, object]:
-        name = person(self._session.principal).name
+        name = person(self._link.principal).name
         return {"headers": {"name": name}} if name else {}
 
     def _post(self, line: Line) -> None:
         self._ctx.emit("message:sent", id=line.id)
-        self._session.send({"type": Kind.MESSAGE, "id": line.id, **self._headers(), "body": line.body})
+        self._link.send({"type": Kind.MESSAGE, "id": line.id, **self._headers(), "body": line.body})
 
     def _ask_history(self, before: int | None = None) -> None:
         self._conversation.history_id = self._ctx.chance.token()
         older = {} if before is None else {"before": before}
-        self._session.send({"type": Kind.HISTORY, "id": self._conversation.history_id, **older})
+        self._link.send({"type": Kind.HISTORY, "id": self._conversation.history_id, **older})
 
     def _history(self, frame: Mapping[str, object]) -> None:
         conversation = self._conversation

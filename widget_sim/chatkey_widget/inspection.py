@@ -5,20 +5,20 @@ from collections.abc import Iterable, Mapping
 from chatkey_widget import redaction
 from chatkey_widget.context import Context
 from chatkey_widget.principal import identity
-from chatkey_widget.session import Session
+from chatkey_widget.service_link import ServiceLink
 
 
-def of(ctx: Context, session: Session) -> dict[str, object]:
+def of(ctx: Context, link: ServiceLink) -> dict[str, object]:
     """Return the bundle's members, ready for JSON; times are the page's, in seconds since the epoch."""
-    principal, proof = session.principal, session.last_proof
+    principal, proof = link.principal, link.last_proof
     return {
         "provider_id": ctx.settings.provider_id,
-        "stage": session.stage.value,
+        "stage": link.stage.value,
         "identity": identity(principal) if principal else None,
         "uid": redaction.plain(principal.uid) if principal else None,
         "visitor_uid": ctx.key.uid if ctx.key else None,
         "jkt": ctx.key.jkt if ctx.key else None,
-        "claims": redaction.claims(session.claims) if session.claims else None,
+        "claims": redaction.claims(link.claims) if link.claims else None,
         "proof": {"header": redaction.claims(proof.header), "claims": redaction.claims(proof.claims)}
         if proof
         else None,

@@ -15,12 +15,12 @@ from chatkey_widget.effects import (
     TearDown,
 )
 from chatkey_widget.errors import Fault, Phase, WidgetError
-from chatkey_widget.frames import UnreadableFrame
+from chatkey_widget.frame_members import UnreadableFrame
 from chatkey_widget.login import Login
 from chatkey_widget.panel import Panel
 from chatkey_widget.principal import Custom, Member, Principal, Social, Visitor, identity, person, same_person
 from chatkey_widget.server_time import ServerTime
-from chatkey_widget.session import TERMINAL, Established, Outcome, Reauth, Refused, Session, Stage
+from chatkey_widget.service_link import TERMINAL, Established, Outcome, Reauth, Refused, ServiceLink, Stage
 from chatkey_widget.social import SocialFlow
 from chatkey_widget.view import Page
 
@@ -30,10 +30,10 @@ class Machine:
 
     def __init__(self, settings: Settings, chance: Chance, time: ServerTime | None = None) -> None:
         self._ctx = Context(settings, chance, time=time or ServerTime())
-        self._session = Session(self._ctx)
+        self._link = ServiceLink(self._ctx)
         self._login = Login(self._ctx)
         self._flow = SocialFlow(self._ctx)
-        self._chat = Chat(self._ctx, self._session)
+        self._chat = Chat(self._ctx, self._link)
         self._cache = Cache(self._ctx)
         self._configuration = Configuration(self._ctx)
         self._panel = Panel(self._ctx)
@@ -54,7 +54,7 @@ class Machine:
     def debug(self) -> dict[str, object]:
         """Return the state for people who look inside, safe to be pasted into a ticket."""
         return {
-            **inspection.of(self._ctx, self._session),
+            **inspection.of(self._ctx, self._link),
             "cached_token": self._cache.token is not None,
             "signing_in": self._flow.social,
             "panel": self._panel.debug(),
@@ -84,8 +84,8 @@ class Machine:
                 self._configuration.failed(event)
             case events.TokenLoaded():
                 self._token_loaded(event)
-            case events.TokenFailed() if self._session.awaits(event.ref):
-                self._follow(self._session.token_failed(event))
+            case events.TokenFailed() if self._link.awaits(event.ref):
+                self._follow(self._link.token_failed(event))
             case events.GetTokenReturned(ref, value) if self._login.awaits(ref):
                 self._get_token_returned(value)
             case events.GetTokenFailed(ref, reason) if self._login.awaits(ref):
@@ -96,12 +96,12 @@ class Machine:
                 self._token_found(token)
             case events.StoredTokenChanged(token):
                 self._stored_token_changed(token)
-            case events.SocketOpened(ref) if self._session.awaits(ref):
-                self._session.opened()
-            case events.FrameReceived(ref, frame) if self._session.awaits(ref):
+            case events.SocketOpened(ref) if self._link.awaits(ref):
+                self._link.opened()
+            case events.FrameReceived(ref, frame) if self._link.awaits(ref):
                 self._frame(frame)
-            case events.SocketClosed(ref, code) if self._session.awaits(ref):
-                self._follow(self._session.closed(code))
+            case events.SocketClosed(ref, code) if self._link.awaits(ref):
+                self._follow(self._link.closed(code))
             case events.TimerFired(name) if name in self._ctx.timers:
                 del self._ctx.timers[name]
                 self._timer(name)
@@ -113,7 +113,7 @@ class Machine:
         match event:
             case events.Woken():
                 self._ctx.hasten("configuration")
-                self._follow(self._session.wake())
+                self._follow(self._link.wake())
             case events.RefreshAsked() | events.LogoutAsked() | events.MessageWritten() if self._ctx.key is None:
                 self._early.append(event)
             case events.RefreshAsked(force):
@@ -221,7 +221,7 @@ class Machine:
         self._configuration.loaded(data)
         uri = data.get("socket_uri")
         if isinstance(uri, str):
-            self._session.configured(uri)
+            self._link.configured(uri)
 
     # who the widget is
 
@@ -231,13 +231,13 @@ class Machine:
 
     @property
     def _member(self) -> Member | None:
-        principal = self._session.principal
+        principal = self._link.principal
         return None if isinstance(principal, Visitor) else principal
 
     def _become(self, principal: Principal) -> None:
         """Be this person from now on: another's history leaves the screen before anything else (D-10)."""
         self._chat.enter(principal)
-        self._session.begin(principal)
+        self._link.begin(principal)
         if isinstance(principal, Visitor):
             if self._told is not None:
                 self._tell_identity(principal)
@@ -246,11 +246,11 @@ class Machine:
 
     def _take(self, member: Member) -> None:
         """A member's token came: renew the member who is there, or become this one."""
-        if same_person(member, self._session.principal) and isinstance(member, Custom):
-            self._session.renew(member)
+        if same_person(member, self._link.principal) and isinstance(member, Custom):
+            self._link.renew(member)
             self._login.plan_renewal(member)
-            if self._session.stage in {Stage.IDLE, Stage.STOPPED}:
-                self._session.begin(member)
+            if self._link.stage in {Stage.IDLE, Stage.STOPPED}:
+                self._link.begin(member)
         else:
             self._become(member)
 
@@ -272,17 +272,17 @@ class Machine:
     # what the connection says
 
     def _token_loaded(self, event: events.TokenLoaded) -> None:
-        if not self._session.awaits(event.ref):
+        if not self._link.awaits(event.ref):
             return
         self._learn_time_from(event.token)
         if not self._judge_held():
-            self._session.token_loaded(event)
+            self._link.token_loaded(event)
 
     def _learn_time_from(self, token: str) -> None:
         try:
             issued_at = tokens.read(token).issued_at
         except WidgetError:
-            return  # the session reports it when it uses the token
+            return  # the link reports it when it uses the token
         if issued_at is not None:
             self._ctx.learn_time(issued_at)
 
@@ -290,13 +290,13 @@ class Machine:
         try:
             if frame is None:
                 raise UnreadableFrame("type")  # noqa: TRY301 (one way out for every frame that cannot be read)
-            outcome = self._session.frame(frame)
-            if self._session.stage is Stage.READY:
+            outcome = self._link.frame(frame)
+            if self._link.stage is Stage.READY:
                 self._chat.frame(frame, panel_open=self._panel.open)
         except UnreadableFrame as error:
             message = f"A frame of the server has no usable member {error.member!r}."
             self._ctx.report(WidgetError(Fault.FRAME_UNREADABLE, message))
-            self._session.unreadable()
+            self._link.unreadable()
         else:
             self._follow(outcome)
 
@@ -314,7 +314,7 @@ class Machine:
                 pass
 
     def _established(self) -> None:
-        principal = self._session.principal
+        principal = self._link.principal
         if principal is None:
             return
         if self._ctx.notice_phase in {"socket", "token", "configuration"}:
@@ -326,7 +326,7 @@ class Machine:
             self._ctx.emit("ready", identity=identity(principal), uid=principal.uid)
 
     def _refused(self, refused: Refused) -> None:
-        match self._session.principal:
+        match self._link.principal:
             case Custom():
                 self._custom_refused(refused)
             case Social():
@@ -334,7 +334,7 @@ class Machine:
                 self._leave_member(refused.code)
             case _:
                 self._tell_refusal(refused)
-                self._session.halt(Stage.STOPPED)
+                self._link.halt(Stage.STOPPED)
 
     def _custom_refused(self, refused: Refused) -> None:
         """Ask for another token once, then be a visitor: a backend that is wrong is not hammered (D-12).
@@ -356,7 +356,7 @@ class Machine:
 
     def _stop(self, error: WidgetError) -> None:
         self._login.cancel()
-        self._session.halt(Stage.STOPPED)
+        self._link.halt(Stage.STOPPED)
         self._ctx.report(error)
 
     # getToken
@@ -388,7 +388,7 @@ class Machine:
 
     def _nobody_logged_in(self) -> None:
         self._ctx.emit("token:none")
-        if isinstance(self._session.principal, Custom):
+        if isinstance(self._link.principal, Custom):
             self._leave_member("logged_out")
         elif self._member is None:
             self._forget_unused()
@@ -413,15 +413,15 @@ class Machine:
 
     def _go_on_without(self) -> None:
         """A member who is connected stays until the token ends; else chat as the visitor."""
-        if self._session.stage is Stage.IDLE:
+        if self._link.stage is Stage.IDLE:
             self._leave_member("not_renewed")
 
     def _refresh_asked(self, *, force: bool) -> None:
-        self._session.forgive()
+        self._link.forgive()
         if force:
             self._forget("refresh")
         self._login.ask_afresh(self._cache.token)
-        if self._session.stage is Stage.STOPPED:
+        if self._link.stage is Stage.STOPPED:
             self._become(self._visitor)
 
     def _timer(self, name: str) -> None:
@@ -434,13 +434,13 @@ class Machine:
                 self._ctx.do(LoadConfiguration())
             case "call":
                 self._chat.call_over()
-            case "again" if self._session.stage is Stage.READY:
+            case "again" if self._link.stage is Stage.READY:
                 self._chat.again()
             case "stable":
                 self._login.settled()
-                self._session.timer(name)
+                self._link.timer(name)
             case _:
-                self._follow(self._session.timer(name))
+                self._follow(self._link.timer(name))
                 self._look()
 
     # login and logout by the person, here and in other tabs
@@ -457,7 +457,7 @@ class Machine:
         self._login.cancel()
         self._held = None
         self._panel.page = "chat"
-        self._session.forgive()
+        self._link.forgive()
         self._cache.keep(member.token)
         self._become(member)
 
@@ -508,7 +508,7 @@ class Machine:
     def _shut_down(self) -> None:
         self._login.cancel()
         self._flow.cancel()
-        self._session.halt(Stage.STOPPED)
+        self._link.halt(Stage.STOPPED)
         for name in list(self._ctx.timers):
             self._ctx.cancel_timer(name)
         self._ctx.emit("shutdown")
@@ -526,12 +526,12 @@ class Machine:
 
     def _try_again(self) -> None:
         """Somebody wants to chat: what was refused a while ago may be accepted now, as after a reload."""
-        principal = self._session.principal
-        if principal is None or self._session.stage is not Stage.STOPPED:
+        principal = self._link.principal
+        if principal is None or self._link.stage is not Stage.STOPPED:
             return
         if self._configuration.appearance is None:
             self._ctx.do(LoadConfiguration())
-        self._session.forgive()
+        self._link.forgive()
         self._become(principal)
 
     def _turn_to(self, page: Page) -> None:
@@ -546,4 +546,4 @@ class Machine:
 
     def _show(self) -> None:
         if not self._over:
-            self._panel.show(self._configuration.appearance, self._session, self._flow, self._chat)
+            self._panel.show(self._configuration.appearance, self._link, self._flow, self._chat)

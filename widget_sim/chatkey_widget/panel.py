@@ -9,7 +9,7 @@ from chatkey_widget.chat import Chat
 from chatkey_widget.context import Context
 from chatkey_widget.effects import Show
 from chatkey_widget.principal import Visitor, person
-from chatkey_widget.session import Session, Stage
+from chatkey_widget.service_link import ServiceLink, Stage
 from chatkey_widget.social import SocialFlow
 from chatkey_widget.view import Appearance, Link, Page, View
 
@@ -33,9 +33,9 @@ class Panel:
         """Return what of the panel helps those who look inside."""
         return {"open": self.open, "page": self.page, "locale": self._shown.locale}
 
-    def show(self, appearance: Appearance | None, session: Session, flow: SocialFlow, chat: Chat) -> None:
+    def show(self, appearance: Appearance | None, link: ServiceLink, flow: SocialFlow, chat: Chat) -> None:
         """Show what there is now. A member has nothing to do at the page `sign-in`."""
-        if self.page == "sign-in" and not isinstance(session.principal, Visitor | None):
+        if self.page == "sign-in" and not isinstance(link.principal, Visitor | None):
             self.page = "chat"
         known = appearance or Appearance()
         locale = self._locale(known)
@@ -47,8 +47,8 @@ class Panel:
                 page=self.page,
                 appearance=known,
                 locale=locale,
-                link=_LINKS.get(session.stage, "connecting"),
-                person=person(session.principal),
+                link=_LINKS.get(link.stage, "connecting"),
+                person=person(link.principal),
                 signing_in=flow.social,
                 sign_in_elsewhere=not flow.possible,
                 blocked=flow.blocked_social if self._ctx.notice == "popup_blocked" else None,

@@ -13,7 +13,7 @@ from chatkey_widget.context import OVERDUE_SECONDS, Context
 from chatkey_widget.effects import CloseSocket, ExchangeIdentityToken, LoadVisitorToken, OpenSocket, Send, SendConnect
 from chatkey_widget.errors import Fault, WidgetError
 from chatkey_widget.events import TokenFailed, TokenLoaded
-from chatkey_widget.frames import UnreadableFrame, number, text
+from chatkey_widget.frame_members import UnreadableFrame, number, text
 from chatkey_widget.principal import Custom, Principal, Social, Visitor, identity
 
 REFRESH_SECONDS: Final = 50.0
@@ -90,7 +90,7 @@ class Reauth:
 Outcome = Established | Refused | Reauth | None
 
 
-class Session:
+class ServiceLink:
     """Connects the principal, and keeps it connected."""
 
     def __init__(self, ctx: Context) -> None:
