@@ -118,3 +118,13 @@ def test_a_new_token_is_good_on_a_page_with_a_wrong_clock(make_widget: MakeWidge
 
     assert widget.identity == ADA
     assert widget.errors() == []
+
+
+def test_a_token_judged_by_its_own_time_is_so_even_if_that_is_zero(make_widget: MakeWidget) -> None:
+    """A backend whose clock begins at 1970 says `iat: 0`; while the time is in doubt, that is the time."""
+    widget = make_widget(custom_login=True, answers_tokens=False).start()
+    token = widget.custom(iat=0, exp=3600)
+
+    widget.feed(events.StoredTokenChanged(token))
+
+    assert [detail["expires_at"] for detail in widget.emitted("token:adopted")] == [3600]

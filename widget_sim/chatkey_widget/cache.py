@@ -40,7 +40,8 @@ class Cache:
 
     def lasts(self, member: Member, *, now: float | None = None) -> bool:
         """Tell whether the token is worth connecting with; `now` is the server's time."""
-        return member.claims.expires_at - (now or self._ctx.server_now) > LEAST_SECONDS
+        at = self._ctx.server_now if now is None else now
+        return member.claims.expires_at - at > LEAST_SECONDS
 
     def _forget(self, reason: str) -> None:
         if self.token is not None:
