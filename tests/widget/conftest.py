@@ -34,6 +34,7 @@ SETTINGS = Settings("https://chat.test", "https://chat.test", "https://shop.test
 
 E = TypeVar("E", bound=effects.Effect)
 Page = Callable[[effects.CallGetToken], events.Event | None]
+Turn = Callable[[effects.AwaitTurn], events.Event | None]
 Verdict = Callable[[Mapping[str, object]], tuple[str, Close] | None]
 
 
@@ -87,6 +88,7 @@ class Driver:
     cached: str | None = None
     degraded: str | None = None
     page: Page = lambda call: events.GetTokenReturned(call.ref, None)
+    turn: Turn | None = None
     verdict: Verdict = lambda _: None
     answers_tokens: bool = True
     answers_frames: bool = True
@@ -176,6 +178,10 @@ class Driver:
         """Return reason and attempt of every `getToken` call."""
         return [(call.reason, call.attempt) for call in self.all(effects.CallGetToken)]
 
+    def connects(self) -> list[str]:
+        """Return the tokens with which the widget connected, in order."""
+        return [str(frame["token"]) for frame in self.frames(Kind.CONNECT)]
+
     def sockets(self) -> int:
         """Count the sockets that were opened."""
         return self.counts()["OpenSocket"]
@@ -233,12 +239,17 @@ class Driver:
                 claims = claims_of(token) | {"type": "user", "cnf": {"jkt": jkt}, "iat": self.server_now}
                 claims["exp"] = self.server_now + 120
                 return [events.TokenLoaded(ref, jwt(**claims), "wss://chat.test/v1/socket")]
-            case effects.CallGetToken():
-                answer = self.page(effect)
+            case effects.AwaitTurn() | effects.CallGetToken():
+                answer = self._answer_of_page(effect)
                 return [] if answer is None else [answer]
             case _:
                 self._remember(effect)
                 return self._answers_on_socket(effect)
+
+    def _answer_of_page(self, effect: effects.AwaitTurn | effects.CallGetToken) -> events.Event | None:
+        if isinstance(effect, effects.CallGetToken):
+            return self.page(effect)
+        return self.turn(effect) if self.turn else events.TurnCame(effect.ref, self.stored)
 
     def _remember(self, effect: effects.Effect) -> None:
         match effect:
@@ -261,8 +272,10 @@ class Driver:
                 self.socket = ref
                 hello = {"type": "hello", "nonce": f"nonce-{ref}", "server_time": self.server_now}
                 return [events.SocketOpened(ref), events.FrameReceived(ref, hello | {"auth_timeout": 10, "ping": 25})]
-            case effects.SendConnect(ref, token, _):
-                return self._judge(ref, claims_of(token))
+            case effects.SignProof(ref):
+                return [events.ProofSigned(ref, bytes(64))]
+            case effects.Send(ref, frame) if frame["type"] == Kind.CONNECT:
+                return self._judge(ref, claims_of(str(frame["token"])))
             case effects.CloseSocket(ref, _) if ref == self.socket:
                 self.socket = None
             case effects.Send(ref, frame) if self.answers_frames and frame["type"] == Kind.PING:

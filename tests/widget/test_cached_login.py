@@ -67,7 +67,7 @@ def test_a_cached_token_that_will_not_do_is_dropped_before_anything_connects(
     order = [type(effect).__name__ for effect in widget.done]
     assert order.index("DropToken") < order.index("OpenSocket")
     assert widget.calls() == [("load", 1)]
-    assert useless not in [connect.token for connect in widget.all(effects.SendConnect)]
+    assert useless not in widget.connects()
     assert widget.identity == ("member", "bob")
 
 
@@ -106,7 +106,7 @@ def test_a_slow_page_clock_does_not_keep_a_dead_cached_token(make_widget: MakeWi
 
     assert widget.calls() == [("renew", 1)]
     assert widget.identity == ADA
-    assert len(widget.all(effects.SendConnect)) == 1
+    assert len(widget.connects()) == 1
 
 
 def test_a_new_token_is_good_on_a_page_with_a_wrong_clock(make_widget: MakeWidget) -> None:

@@ -89,7 +89,7 @@ def test_a_token_that_had_ended_is_seen_by_the_servers_time(make_widget: MakeWid
     assert [call.reason for call in widget.all(effects.CallGetToken)] == ["load", "renew"]
     assert widget.errors() == [Fault.TOKEN_EXPIRED]
     assert widget.stored is None
-    assert widget.all(effects.SendConnect) == []
+    assert widget.connects() == []
 
 
 @pytest.mark.contract("D-12/clock-skew")

@@ -21,7 +21,7 @@ def test_a_token_makes_a_member_and_is_used_unchanged_and_cached(member: Driver)
     token = member.stored
 
     assert token is not None
-    assert member.last(effects.SendConnect).token == token
+    assert member.connects()[-1] == token
     assert member.last(effects.StoreToken).token == token
     assert member.identity == ADA
     assert member.calls() == [("load", 1)]
@@ -233,7 +233,8 @@ def test_a_refresh_asked_early_waits_for_the_key(make_widget: MakeWidget) -> Non
 
     widget.feed(events.RefreshAsked(), events.Started(secure=True))
 
-    assert widget.calls() == [("load", 1), ("refresh", 1)]
+    assert [detail["reason"] for detail in widget.emitted("token:requested")] == ["load", "refresh"]
+    assert widget.calls() == [("refresh", 1)]  # the page's turn to be asked had not come
     assert len(widget.all(effects.AbortGetToken)) == 1
 
 
@@ -241,7 +242,7 @@ def test_a_refresh_asked_early_waits_for_the_key(make_widget: MakeWidget) -> Non
 def test_a_token_of_another_tab_is_adopted(make_widget: MakeWidget) -> None:
     """F043: what another tab got while this one waited its turn is used, and not asked for again."""
     widget = make_widget(custom_login=True)
-    widget.page = lambda call: events.TokenFound(call.ref, widget.custom())
+    widget.turn = lambda turn: events.TurnCame(turn.ref, widget.custom())
 
     widget.start()
 

@@ -34,7 +34,7 @@ def test_the_identity_token_is_cached_and_exchanged(grace: Driver) -> None:
     assert grace.identity == GRACE
     assert grace.last(effects.ExchangeIdentityToken).token == stored
     assert grace.last(effects.ExchangeIdentityToken).jkt == KEY.jkt
-    assert grace.last(effects.SendConnect).token != stored
+    assert grace.connects()[-1] != stored
     assert grace.all(effects.StoreToken) == [effects.StoreToken(stored)]
     assert grace.view.person.name == "Grace Hopper"
     assert grace.view.signing_in is None
@@ -62,7 +62,7 @@ def test_a_reload_is_the_member_at_once(make_widget: MakeWidget) -> None:
 
     assert widget.identity == GRACE
     assert widget.last(effects.ExchangeIdentityToken).token == widget.stored
-    assert widget.last(effects.SendConnect).token != widget.stored
+    assert widget.connects()[-1] != widget.stored
     assert widget.all(effects.LoadVisitorToken) == []
     assert widget.all(effects.CallGetToken) == []
 

@@ -29,13 +29,13 @@ class Tabs:
     slow: bool = False
     calls: list[effects.CallGetToken] = field(default_factory=list)
     all: list[Driver] = field(default_factory=list)
-    _waiting: list[effects.CallGetToken] = field(default_factory=list)
+    _waiting: list[effects.AwaitTurn] = field(default_factory=list)
     _news: list[tuple[Driver, events.Event]] = field(default_factory=list)
     _seen: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for _ in range(self.count):
-            tab = self.make_widget(custom_login=True, page=self._asked, cached=self.stored)
+            tab = self.make_widget(custom_login=True, turn=self._turn, page=self._asked, cached=self.stored)
             self.all.append(tab)
             self.each(lambda tab: tab.start(), tab)
         self.settle()
@@ -69,27 +69,28 @@ class Tabs:
         return [call.reason for call in self.calls]
 
     def answer(self) -> None:
-        """Let the page of slow tabs answer, call after call."""
+        """Let slow tabs have their turns, one after the other."""
         while self._waiting:
-            call = self._waiting.pop(0)
-            (tab,) = (tab for tab in self.all if any(effect is call for effect in tab.done))
-            if effects.AbortGetToken(call.ref) not in tab.done:
-                tab.feed(self._asked_under_lock(call))
+            turn = self._waiting.pop(0)
+            (tab,) = (tab for tab in self.all if any(effect is turn for effect in tab.done))
+            if effects.AbortGetToken(turn.ref) not in tab.done:
+                tab.feed(self._come(turn))
                 self._share(tab)
                 self.settle()
 
-    def _asked(self, call: effects.CallGetToken) -> events.Event | None:
+    def _turn(self, turn: effects.AwaitTurn) -> events.Event | None:
         if self.slow:
-            self._waiting.append(call)
+            self._waiting.append(turn)
             return None
-        return self._asked_under_lock(call)
+        return self._come(turn)
 
-    def _asked_under_lock(self, call: effects.CallGetToken) -> events.Event:
-        """Look into the cache, then ask the page."""
+    def _come(self, turn: effects.AwaitTurn) -> events.Event:
+        """Look into the cache, as it is when the turn comes."""
         for tab in self.all:
             self._share(tab)
-        if call.reason != "refresh" and self.stored is not None and self.stored != call.cached:
-            return events.TokenFound(call.ref, self.stored)
+        return events.TurnCame(turn.ref, self.stored)
+
+    def _asked(self, call: effects.CallGetToken) -> events.Event:
         self.calls.append(call)
         return events.GetTokenReturned(call.ref, self.user and self.all[0].custom(uid=self.user, jti=len(self.calls)))
 
@@ -289,16 +290,13 @@ def test_garbage_in_the_cache_does_not_keep_a_tab_from_asking(make_widget: MakeW
     """F017: what was found under the lock is of no use, so the page is asked after all."""
     widget = make_widget(custom_login=True)
     garbage = widget.custom(cnf={"jkt": OTHER_JKT})
-    widget.page = lambda call: (
-        events.TokenFound(call.ref, garbage)
-        if call.cached != garbage
-        else events.GetTokenReturned(call.ref, widget.custom())
-    )
+    widget.turn = lambda turn: events.TurnCame(turn.ref, garbage)
+    widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom())
 
     widget.start()
 
     assert widget.identity == ADA
-    assert [call.cached for call in widget.all(effects.CallGetToken)] == [None, garbage]
+    assert (len(widget.all(effects.AwaitTurn)), len(widget.all(effects.CallGetToken))) == (2, 1)
 
 
 @pytest.mark.contract("D-12/tabs")
@@ -336,6 +334,7 @@ def in_doubt(make_widget: MakeWidget) -> Driver:
 def test_a_cached_token_that_is_deleted_while_it_waits_for_the_time_is_not_taken(in_doubt: Driver) -> None:
     """F190: on a page with a wrong clock, another tab logs out before the service has told the time."""
     widget = waiting_for_the_time(in_doubt, in_doubt.custom())
+    widget.stored = None
 
     widget.feed(events.StoredTokenChanged(None), told_the_time(widget))
 
@@ -376,7 +375,7 @@ def test_tabs_do_not_wait_for_a_frozen_one_for_ever_nor_end_waiting_together(
 
     widget.start()
 
-    assert widget.last(effects.CallGetToken).patience == seconds
+    assert widget.last(effects.AwaitTurn).patience == seconds
 
 
 @pytest.mark.contract("D-12/force")
@@ -423,7 +422,7 @@ def test_a_token_of_another_tab_is_taken_while_the_time_is_in_doubt(member: Driv
 
     member.feed(events.StoredTokenChanged(newer))
 
-    assert member.last(effects.SendConnect).token == newer
+    assert member.connects()[-1] == newer
     assert member.identity == ADA
 
 
@@ -440,12 +439,27 @@ def test_a_token_of_another_tab_ends_the_call_under_way(make_widget: MakeWidget)
 
 def test_a_token_found_after_the_logout_is_not_taken(make_widget: MakeWidget) -> None:
     """F191: this tab waited its turn, and the person logged out meanwhile."""
-    widget = make_widget(custom_login=True, page=lambda _: None).start()
-    ref = widget.last(effects.CallGetToken).ref
+    widget = make_widget(custom_login=True, turn=lambda _: None).start()
+    ref = widget.last(effects.AwaitTurn).ref
 
-    widget.feed(events.LogoutAsked(), events.TokenFound(ref, widget.custom()))
+    widget.feed(events.LogoutAsked(), events.TurnCame(ref, widget.custom()))
 
     assert widget.identity == VISITOR
+    assert widget.all(effects.CallGetToken) == []
+
+
+def test_the_turn_of_a_call_that_was_replaced_is_not_its_successors(make_widget: MakeWidget) -> None:
+    """The page is asked when the lock is held for this very call, and not before."""
+    widget = make_widget(custom_login=True, turn=lambda _: None).start()
+    replaced = widget.last(effects.AwaitTurn).ref
+    widget.feed(events.RefreshAsked())
+
+    widget.feed(events.TurnCame(replaced, None))
+    too_early = widget.calls()
+    widget.feed(events.TurnCame(widget.last(effects.AwaitTurn).ref, None))
+
+    assert too_early == []
+    assert widget.calls() == [("refresh", 1)]
 
 
 def test_a_token_that_is_known_already_is_no_news(member: Driver) -> None:

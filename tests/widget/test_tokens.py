@@ -162,7 +162,7 @@ def test_a_token_does_not_show_in_what_is_printed() -> None:
             events.PopupMessage("https://x", from_popup=True, data={"token": token}),
             effects.StoreToken(token),
             effects.ExchangeIdentityToken(1, token, "j"),
-            effects.SendConnect(1, token, token),
+            effects.SignProof(1, token),
             effects.Send(1, {"token": token}),
         ]
     )

@@ -38,23 +38,29 @@ class ExchangeIdentityToken:
 
 
 @dataclass(frozen=True, slots=True)
-class CallGetToken:
-    """Call the page's `getToken`, one flight per browser; `cached` is the token this tab already knows.
+class AwaitTurn:
+    """Wait until it is this tab's turn to call `getToken`; one tab of the browser has it at a time (D-12).
 
-    After `patience` seconds it is no longer waited for a tab that holds the lock: it is frozen.
+    A tab that has it for longer than `patience` seconds is taken for frozen, and loses it.
     """
+
+    ref: int
+    patience: float
+
+
+@dataclass(frozen=True, slots=True)
+class CallGetToken:
+    """Call the page's `getToken` in the turn that has come; a turn in which nothing is called is over at once."""
 
     ref: int
     jkt: str
     reason: Reason
     attempt: int
-    cached: str | None = field(default=None, repr=False)
-    patience: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class AbortGetToken:
-    """Tell the page's `getToken` that its result is no longer wanted."""
+    """Give the turn up, and tell the page's `getToken` that its result is no longer wanted."""
 
     ref: int
 
@@ -87,11 +93,10 @@ class OpenSocket:
 
 
 @dataclass(frozen=True, slots=True)
-class SendConnect:
-    """Sign the proof's signing input and send the `connect` frame."""
+class SignProof:
+    """Sign the proof's signing input with the connection key."""
 
     ref: int
-    token: str = field(repr=False)
     signing_input: str = field(repr=False)
 
 
@@ -166,13 +171,14 @@ Effect = (
     | LoadConfiguration
     | LoadVisitorToken
     | ExchangeIdentityToken
+    | AwaitTurn
     | CallGetToken
     | AbortGetToken
     | StoreToken
     | DropToken
     | AnnounceLogout
     | OpenSocket
-    | SendConnect
+    | SignProof
     | Send
     | CloseSocket
     | SetTimer

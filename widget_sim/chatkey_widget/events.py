@@ -113,11 +113,11 @@ class GetTokenTimedOut:
 
 
 @dataclass(frozen=True, slots=True)
-class TokenFound:
-    """Another tab got a new token while this one waited for its turn to ask (D-12)."""
+class TurnCame:
+    """It is this tab's turn to call `getToken`; `stored` is the token that is cached by now (D-12)."""
 
     ref: int
-    token: str = field(repr=False)
+    stored: str | None = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +132,14 @@ class SocketOpened:
     """The WebSocket is open; the server's `hello` is awaited."""
 
     ref: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProofSigned:
+    """The signature of the proof: raw r‖s, 64 bytes (RFC 7518 section 3.4)."""
+
+    ref: int
+    signature: bytes = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,9 +286,10 @@ Event = (
     | GetTokenReturned
     | GetTokenFailed
     | GetTokenTimedOut
-    | TokenFound
+    | TurnCame
     | StoredTokenChanged
     | SocketOpened
+    | ProofSigned
     | FrameReceived
     | SocketClosed
     | TimerFired

@@ -1,11 +1,12 @@
 """Custom login: when the page's `getToken` is asked, what of its answers is believed, and when it is asked again."""
 
+from dataclasses import dataclass, field
 from typing import Final
 
 from chatkey_widget import tokens
 from chatkey_widget.backoff import equal_jitter
 from chatkey_widget.context import Context
-from chatkey_widget.effects import AbortGetToken, CallGetToken, Reason
+from chatkey_widget.effects import AbortGetToken, AwaitTurn, CallGetToken, Reason
 from chatkey_widget.errors import Fault, WidgetError
 from chatkey_widget.events import Unusable
 from chatkey_widget.principal import Custom, Member, Social
@@ -26,12 +27,22 @@ TOKENS_BORNE: Final = 2
 """Tokens in a row that may turn out useless before `getToken` is left alone."""
 
 
+@dataclass(frozen=True, slots=True)
+class Flight:
+    """One asking of `getToken`, from the wait for its turn to its answer; `cached` is the token known when it began."""
+
+    ref: int
+    reason: Reason
+    attempt: int
+    cached: str | None = field(repr=False)
+
+
 class Login:
     """Asks `getToken`, one flight at a time."""
 
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
-        self._flight: int | None = None
+        self._flight: Flight | None = None
         self._reason: Reason = "load"
         self._failures = 0
         self._useless = 0
@@ -39,21 +50,13 @@ class Login:
         self._warned = False
 
     @property
-    def busy(self) -> bool:
-        """Whether an answer is awaited."""
-        return self._flight is not None
-
-    @property
     def failing(self) -> bool:
         """Whether `getToken` failed last time and is to be tried again."""
         return self._failures > 0
 
     def awaits(self, ref: int) -> bool:
-        """Tell whether this answer is the one awaited; then it is no longer."""
-        if ref != self._flight:
-            return False
-        self._flight = None
-        return True
+        """Tell whether this turn, or this answer, is the one awaited."""
+        return self._flight is not None and self._flight.ref == ref
 
     def ask(self, reason: Reason, cached: str | None) -> bool:
         """Call `getToken` unless it is being called; tell whether an answer will come."""
@@ -73,10 +76,24 @@ class Login:
         """Call once more after a failure."""
         self.ask(self._reason, cached)
 
+    def turn_came(self, ref: int, stored: str | None) -> str | None:
+        """Call `getToken`, unless another tab has brought a token meanwhile: return that one instead (D-12).
+
+        What the page says of its own user (`refresh`) no other tab can know.
+        """
+        flight = self._flight
+        if flight is None or flight.ref != ref:
+            return None
+        if flight.reason != "refresh" and stored is not None and stored != flight.cached:
+            self._flight = None
+            return stored
+        self._ctx.do(CallGetToken(flight.ref, self._ctx.connection_key.jkt, flight.reason, flight.attempt))
+        return None
+
     def cancel(self) -> None:
         """Drop the call under way and whatever was planned."""
         if self._flight is not None:
-            self._ctx.do(AbortGetToken(self._flight))
+            self._ctx.do(AbortGetToken(self._flight.ref))
         self._flight = None
         self._failures = 0
         for name in ("getToken", "renew"):
@@ -84,7 +101,7 @@ class Login:
 
     def spared(self) -> None:
         """Another tab brought a token, so none is asked for here; but what the page wants to know, it is told."""
-        if self._flight is None or self._reason != "refresh":
+        if self._flight is None or self._flight.reason != "refresh":
             self.cancel()
 
     def settled(self) -> None:
@@ -98,10 +115,12 @@ class Login:
 
     def answered(self) -> None:
         """`getToken` answered, whatever it said."""
+        self._flight = None
         self._failures = 0
 
     def failed(self, error: WidgetError) -> None:
         """Report, and try again later."""
+        self._flight = None
         self._failures += 1
         self._ctx.report(error)
         self._ctx.set_timer("getToken", equal_jitter(self._failures, fraction=self._ctx.chance.fraction()))
@@ -132,13 +151,12 @@ class Login:
 
     def _call(self, reason: Reason, cached: str | None) -> None:
         self._ctx.cancel_timer("getToken")
-        self._flight = self._ctx.new_ref()
         self._reason = reason
         self._asked_at = self._ctx.now
         attempt = self._failures + 1
+        self._flight = Flight(self._ctx.new_ref(), reason, attempt, cached)
         self._ctx.emit("token:requested", reason=reason, attempt=attempt)
-        patience = LOCK_SECONDS * (1 + self._ctx.chance.fraction())
-        self._ctx.do(CallGetToken(self._flight, self._ctx.connection_key.jkt, reason, attempt, cached, patience))
+        self._ctx.do(AwaitTurn(self._flight.ref, LOCK_SECONDS * (1 + self._ctx.chance.fraction())))
 
 
 def read_member(token: str, ctx: Context) -> Member:

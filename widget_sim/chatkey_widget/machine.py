@@ -92,12 +92,14 @@ class Machine:
                 self._get_token_failed(WidgetError(Fault.GETTOKEN_FAILED, f"getToken failed: {reason}"))
             case events.GetTokenTimedOut(ref) if self._login.awaits(ref):
                 self._get_token_failed(WidgetError(Fault.GETTOKEN_TIMEOUT, "getToken took more than 10 seconds."))
-            case events.TokenFound(ref, token) if self._login.awaits(ref):
-                self._token_found(token)
+            case events.TurnCame(ref, stored):
+                self._turn_came(ref, stored)
             case events.StoredTokenChanged(token):
                 self._stored_token_changed(token)
             case events.SocketOpened(ref) if self._link.awaits(ref):
                 self._link.opened()
+            case events.ProofSigned(ref, signature) if self._link.awaits(ref):
+                self._link.proof_signed(signature)
             case events.FrameReceived(ref, frame) if self._link.awaits(ref):
                 self._frame(frame)
             case events.SocketClosed(ref, code) if self._link.awaits(ref):
@@ -489,9 +491,10 @@ class Machine:
             self._logout(heard=True)
         # Any tab deletes a token that has ended: nobody logged out.
 
-    def _token_found(self, token: str) -> None:
-        if not self._adopt(token):
-            self._login.again(token)
+    def _turn_came(self, ref: int, stored: str | None) -> None:
+        found = self._login.turn_came(ref, stored)
+        if found is not None and not self._adopt(found):
+            self._login.again(found)
 
     def _adopt(self, token: str) -> bool:
         """Another tab logged in or renewed: be the same member here. Tell whether its token is of use."""

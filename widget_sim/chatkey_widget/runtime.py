@@ -7,7 +7,6 @@ from collections.abc import Coroutine, Mapping
 from typing import Final
 from urllib.parse import quote, urlencode
 
-from chatkey_protocol.frames import Kind
 from chatkey_protocol.names import CONFIG_PATH, MEMBER_TOKEN_PATH, VISITOR_TOKEN_PATH
 from chatkey_protocol.storage_keys import TOKEN_LOCK_PREFIX
 from chatkey_widget import effects, events
@@ -25,7 +24,6 @@ from chatkey_widget.ports import (
     Wire,
     WireListener,
 )
-from chatkey_widget.proof import compact
 
 GET_TOKEN_SECONDS: Final = 10.0
 SPREAD_SECONDS: Final = 0.3
@@ -47,6 +45,7 @@ class Runtime:
         self._busy = False
         self._tasks: set[asyncio.Task[None]] = set()
         self._flights: dict[int, asyncio.Task[None]] = {}
+        self._calls: dict[int, effects.CallGetToken] = {}
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._wires: dict[int, Wire] = {}
 
@@ -74,8 +73,10 @@ class Runtime:
                 self._spawn(self._load_token(ref, VISITOR_TOKEN_PATH, {"uid": uid}))
             case effects.ExchangeIdentityToken(ref, token, jkt):
                 self._spawn(self._load_token(ref, MEMBER_TOKEN_PATH, {"auth": token, "jkt": jkt}))
-            case effects.CallGetToken():
-                self._flights[effect.ref] = self._spawn(self._call_get_token(effect))
+            case effects.AwaitTurn(ref, patience):
+                self._flights[ref] = self._spawn(self._await_turn(ref, patience))
+            case effects.CallGetToken(ref):
+                self._calls[ref] = effect
             case effects.AbortGetToken(ref):
                 self._flights.pop(ref).cancel()
             case effects.StoreToken(token):
@@ -105,8 +106,8 @@ class Runtime:
         match effect:
             case effects.OpenSocket(ref, uri):
                 self._open_wire(ref, uri)
-            case effects.SendConnect():
-                self._spawn(self._send_connect(effect))
+            case effects.SignProof(ref, signing_input):
+                self._spawn(self._sign(ref, signing_input))
             case effects.Send(ref, frame):
                 self._send(ref, frame)
             case effects.CloseSocket(ref, code):
@@ -169,19 +170,19 @@ class Runtime:
 
     # asking the page
 
-    async def _call_get_token(self, effect: effects.CallGetToken) -> None:
-        """Call `getToken` while no other tab does, unless one of them has brought a token meanwhile (D-12)."""
+    async def _await_turn(self, ref: int, patience: float) -> None:
+        """Hold the lock of all tabs while this one has its turn: until the page has answered, if it is called."""
         try:
-            async with self._ports.locks.hold(TOKEN_LOCK_PREFIX + self._settings.provider_id, effect.patience):
+            async with self._ports.locks.hold(TOKEN_LOCK_PREFIX + self._settings.provider_id, patience):
                 stored = self._ports.store.read()
-                if effect.reason != "refresh" and stored is not None and stored != effect.cached:
-                    self.feed(events.TokenFound(effect.ref, stored))
-                else:
-                    self.feed(await self._answer_of_page(effect))
+                self.feed(events.TurnCame(ref, stored))
+                call = self._calls.pop(ref, None)
+                if call is not None:
+                    self.feed(await self._answer_of_page(call))
                     if self._ports.store.read() != stored:
                         await asyncio.sleep(SPREAD_SECONDS)
         finally:
-            self._flights.pop(effect.ref, None)
+            self._flights.pop(ref, None)
 
     async def _answer_of_page(self, effect: effects.CallGetToken) -> events.Event:
         try:
@@ -215,10 +216,9 @@ class Runtime:
         if wire is not None:
             wire.close(code)
 
-    async def _send_connect(self, effect: effects.SendConnect) -> None:
-        signature = await self._ports.keys.sign(effect.signing_input.encode("ascii"))
-        proof = compact(effect.signing_input, signature)
-        self._send(effect.ref, {"type": Kind.CONNECT, "token": effect.token, "proof": proof})
+    async def _sign(self, ref: int, signing_input: str) -> None:
+        signature = await self._ports.keys.sign(signing_input.encode("ascii"))
+        self.feed(events.ProofSigned(ref, signature))
 
     def _send(self, ref: int, frame: Mapping[str, object]) -> None:
         wire = self._wires.get(ref)

@@ -10,7 +10,7 @@ from chatkey_protocol.frames import Kind
 from chatkey_widget import proof, tokens
 from chatkey_widget.backoff import CROWD_BASE, full_jitter
 from chatkey_widget.context import OVERDUE_SECONDS, Context
-from chatkey_widget.effects import CloseSocket, ExchangeIdentityToken, LoadVisitorToken, OpenSocket, Send, SendConnect
+from chatkey_widget.effects import CloseSocket, ExchangeIdentityToken, LoadVisitorToken, OpenSocket, Send, SignProof
 from chatkey_widget.errors import Fault, WidgetError
 from chatkey_widget.events import TokenFailed, TokenLoaded
 from chatkey_widget.frame_members import UnreadableFrame, number, text
@@ -198,6 +198,12 @@ class ServiceLink:
         self._ctx.set_timer("connect", CONNECT_SECONDS)
         self._ctx.emit("socket:open")
 
+    def proof_signed(self, signature: bytes) -> None:
+        """Connect, with the token and the proof that this browser has its key."""
+        if self.last_proof is not None:
+            signed = proof.compact(self.last_proof.signing_input, signature)
+            self.send({"type": Kind.CONNECT, "token": self._token, "proof": signed})
+
     def frame(self, frame: Mapping[str, object]) -> Outcome:
         """Follow the profile's own frames; those of the chat are left to the chat."""
         self._unanswered = 0
@@ -318,7 +324,7 @@ class ServiceLink:
         self.stage = Stage.PROVING
         self.last_proof = made
         self._ctx.emit("socket:proof", header=made.header, claims=made.claims)
-        self._ctx.do(SendConnect(self._ref, self._token, made.signing_input))
+        self._ctx.do(SignProof(self._ref, made.signing_input))
 
     def _accepted(self, frame: Mapping[str, object]) -> Outcome:
         self._ctx.learn_time(number(frame, "server_time"))
