@@ -20,6 +20,7 @@ from chatkey_widget.context import Settings
 from chatkey_widget.keys import PublicKey
 from chatkey_widget.machine import Machine
 from chatkey_widget.server_time import ServerTime
+from chatkey_widget.timers import Timer
 from chatkey_widget.view import View
 
 NOW = 1_800_000_000.0
@@ -94,7 +95,7 @@ class Driver:
     answers_frames: bool = True
     socials: list[str] = field(default_factory=lambda: ["google", "github"])
     done: list[effects.Effect] = field(default_factory=list)
-    timers: dict[str, float] = field(default_factory=dict)
+    timers: dict[Timer, float] = field(default_factory=dict)
     stored: str | None = None
     socket: int | None = None
     chance: FixedChance = field(default_factory=FixedChance)
@@ -143,7 +144,8 @@ class Driver:
     def sleep(self, seconds: float) -> None:
         """Let time pass as a sleeping laptop does: every timer that came due fires once, at the end."""
         self.now += seconds
-        for name in [name for name, due in self.timers.items() if due <= self.now]:
+        overdue: list[Timer] = [name for name, due in self.timers.items() if due <= self.now]
+        for name in overdue:
             if self.timers.get(name, self.now + 1) <= self.now:
                 del self.timers[name]
                 self.feed(events.TimerFired(name))

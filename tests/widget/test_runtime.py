@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import pytest
 from tests.widget.conftest import KEY, NOW, PID, FixedChance
 from tests.widget.world import SETTINGS, TOKEN, URI, World, run
 
-from chatkey_widget import events, runtime
+from chatkey_widget import effects, events, runtime
 from chatkey_widget.errors import Fault
 from chatkey_widget.login import LOCK_SECONDS
 from chatkey_widget.machine import Machine
@@ -22,6 +22,50 @@ from chatkey_widget.ports import (
     WireListener,
 )
 from chatkey_widget.runtime import Runtime
+
+
+class Wishing(Machine):
+    """A machine that wishes for these effects once, and remembers what it is told after that."""
+
+    def __init__(self, *wishes: effects.Effect) -> None:
+        super().__init__(SETTINGS, FixedChance())
+        self.told: list[events.Event] = []
+        self._wishes = list(wishes)
+        self._heard = asyncio.Event()
+
+    def drive(self, world: World) -> None:
+        """Let the runtime do what this machine wishes for."""
+        Runtime(self, SETTINGS, world.ports()).feed(events.Started(secure=True))
+
+    def handle(self, event: events.Event, now: float) -> list[effects.Effect]:
+        """Answer the first event with the wishes, and take note of all others."""
+        if self._wishes:
+            wishes, self._wishes = self._wishes, []
+            return wishes
+        self.told.append(event)
+        self._heard.set()
+        return []
+
+    async def until(self, fact: Callable[[], object]) -> None:
+        """Wait until something is so; what the machine is told drives it."""
+        async with asyncio.timeout(5):
+            while not fact():
+                self._heard.clear()
+                await self._heard.wait()
+
+
+@pytest.fixture
+async def timers(monkeypatch: pytest.MonkeyPatch) -> list[asyncio.TimerHandle]:
+    """Every timer that is set while the test runs."""
+    loop, all_timers = asyncio.get_running_loop(), list[asyncio.TimerHandle]()
+    call_later = loop.call_later
+
+    def noted(delay: float, callback: Callable[..., object], *arguments: object) -> asyncio.TimerHandle:
+        all_timers.append(call_later(delay, callback, *arguments))
+        return all_timers[-1]
+
+    monkeypatch.setattr(loop, "call_later", noted)
+    return all_timers
 
 
 @pytest.fixture
@@ -196,18 +240,16 @@ async def test_what_goes_wrong_with_the_key_is_told(world: World, refuse: Except
     ],
 )
 async def test_an_answer_without_a_token_is_a_failure(
-    world: World, answer: Answer, status: int, code: str | None, monkeypatch: pytest.MonkeyPatch
+    world: World, answer: Answer, status: int, code: str | None
 ) -> None:
     """F086, F087: whatever a proxy or a captive portal sends."""
-    fed: list[events.Event] = []
-    driven = Runtime(Machine(SETTINGS, FixedChance()), SETTINGS, world.ports())
-    monkeypatch.setattr(driven, "feed", fed.append)
+    machine = Wishing(effects.LoadVisitorToken(7, "v"), effects.LoadConfiguration())
     world.answer = answer
 
-    await driven._load_token(7, "/v1/public/provider/{id}/token", {"uid": "v"})
-    await driven._load_configuration()
+    machine.drive(world)
+    await machine.until(lambda: len(machine.told) == 2)
 
-    token, configuration = fed
+    token, configuration = machine.told
     assert isinstance(token, events.TokenFailed)
     assert (token.ref, token.status, token.code, token.retry_after) == (7, status, code, answer.retry_after)
     if answer.status != 200 or answer.body is None:
@@ -216,50 +258,43 @@ async def test_an_answer_without_a_token_is_a_failure(
         assert configuration.retry_after == answer.retry_after
 
 
-async def test_a_service_that_does_not_answer_is_unreachable(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_service_that_does_not_answer_is_unreachable(world: World) -> None:
     """F091: told as such; the status is 0."""
     world.refuse = Unreachable("https://chat.test could not be reached.")
-    fed: list[events.Event] = []
-    driven = Runtime(Machine(SETTINGS, FixedChance()), SETTINGS, world.ports())
-    monkeypatch.setattr(driven, "feed", fed.append)
+    machine = Wishing(effects.LoadConfiguration(), effects.LoadVisitorToken(1, "v"))
 
-    await driven._load_configuration()
-    await driven._load_token(1, "/v1/public/provider/{id}/token", {})
+    machine.drive(world)
+    await machine.until(lambda: len(machine.told) == 2)
 
     message = "https://chat.test could not be reached."
-    assert fed == [events.ConfigurationFailed(0, message=message), events.TokenFailed(1, 0, message=message)]
+    assert machine.told == [events.ConfigurationFailed(0, message=message), events.TokenFailed(1, 0, message=message)]
 
 
 async def test_a_service_that_answers_too_late_is_unreachable(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """F086, F087: a request that hangs is given up, and told with the seconds it was given."""
     never = asyncio.get_running_loop().create_future()
-    fed: list[events.Event] = []
-    driven = Runtime(Machine(SETTINGS, FixedChance()), SETTINGS, world.ports())
+    machine = Wishing(effects.LoadConfiguration())
     monkeypatch.setattr(world, "get", lambda _: never)
-    monkeypatch.setattr(driven, "feed", fed.append)
     monkeypatch.setattr(runtime, "HTTP_SECONDS", 0.0)
 
-    await driven._load_configuration()
+    machine.drive(world)
+    await machine.until(lambda: machine.told)
 
     message = f"https://chat.test/v1/public/provider/{PID} did not answer within 0 s."
-    assert fed == [events.ConfigurationFailed(0, message=message)]
+    assert machine.told == [events.ConfigurationFailed(0, message=message)]
     assert never.cancelled()
 
 
 @pytest.mark.parametrize("text", [None, "", "null", "[]", "{", "[" * 100_000, '{"a":' * 100_000, "9" * 5000])
-async def test_what_the_server_sends_that_is_no_object_is_fed_as_such(
-    world: World, text: str | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_what_the_server_sends_that_is_no_object_is_fed_as_such(world: World, text: str | None) -> None:
     """F141: binary, broken, endlessly nested: nothing is thrown into the page."""
-    fed: list[events.Event] = []
-    driven = Runtime(Machine(SETTINGS, FixedChance()), SETTINGS, world.ports())
-    monkeypatch.setattr(driven, "feed", fed.append)
-    driven._open_wire(1, URI)
+    machine = Wishing(effects.OpenSocket(1, URI))
+    machine.drive(world)
     assert world.listener is not None
 
     world.listener.received(text)
 
-    assert fed == [events.FrameReceived(1, None)]
+    assert machine.told == [events.FrameReceived(1, None)]
 
 
 async def test_a_socket_that_cannot_be_opened_is_tried_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -268,14 +303,12 @@ async def test_a_socket_that_cannot_be_opened_is_tried_again(world: World, monke
     def refuse(uri: str, listener: WireListener) -> World:
         raise Unreachable(uri)
 
-    fed: list[events.Event] = []
-    driven = Runtime(Machine(SETTINGS, FixedChance()), SETTINGS, world.ports())
-    monkeypatch.setattr(driven, "feed", fed.append)
+    machine = Wishing(effects.OpenSocket(1, URI))
     monkeypatch.setattr(world, "open", refuse)
 
-    driven._open_wire(1, URI)
+    machine.drive(world)
 
-    assert fed == [events.SocketClosed(1, 1006)]
+    assert machine.told == [events.SocketClosed(1, 1006)]
 
 
 async def test_events_that_effects_cause_keep_their_order(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -310,7 +343,7 @@ async def test_a_blocked_popup_is_known_within_the_click(world: World) -> None:
     driven.feed(events.ShutdownAsked())
 
 
-async def test_shutdown_ends_everything_it_started(world: World) -> None:
+async def test_shutdown_ends_everything_it_started(world: World, timers: list[asyncio.TimerHandle]) -> None:
     """F073: socket, timers, tasks, screen, the page's own events."""
     before = asyncio.all_tasks()
     never = asyncio.get_running_loop().create_future()
@@ -323,8 +356,9 @@ async def test_shutdown_ends_everything_it_started(world: World) -> None:
 
     assert 1000 in world.closed
     assert world.removed == 1
-    assert driven._timers == {}
-    assert driven._tasks == set()
+    assert timers
+    assert all(timer.cancelled() for timer in timers)
+    assert asyncio.all_tasks() == before
     assert never.cancelled()
 
 
@@ -346,14 +380,13 @@ async def test_shutdown_ends_what_the_service_has_not_answered(world: World, mon
     assert never.cancelled()
 
 
-async def test_a_timer_never_exceeds_what_browsers_can_wait(world: World) -> None:
+async def test_a_timer_never_exceeds_what_browsers_can_wait(world: World, timers: list[asyncio.TimerHandle]) -> None:
     """Browsers fire timers beyond 2^31 ms at once; a day is the longest."""
-    driven = Runtime(Machine(SETTINGS, FixedChance()), SETTINGS, world.ports())
-    loop = asyncio.get_running_loop()
+    machine = Wishing(effects.SetTimer("renew", 1e9), effects.SetTimer("call", -5), effects.TearDown())
+    now = asyncio.get_running_loop().time()
 
-    driven._set_timer("renew", 1e9)
-    driven._set_timer("past", -5)
+    machine.drive(world)
 
-    assert driven._timers["renew"].when() - loop.time() <= 86_400
-    assert driven._timers["past"].when() - loop.time() <= 0.1
-    driven._tear_down()
+    renew, past = timers
+    assert 86_399 < renew.when() - now <= 86_401
+    assert past.when() - now <= 0.1

@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.widget.conftest import KEY, VISITOR
+from tests.widget.conftest import KEY, VISITOR, Driver
 
 from chatkey_protocol.codes import Close
 from chatkey_protocol.frames import Kind
 from chatkey_widget import effects, events
+from chatkey_widget.context import Settings
 from chatkey_widget.errors import Fault, WidgetError
 
 if TYPE_CHECKING:
-    from tests.widget.conftest import Driver, MakeWidget
+    from tests.widget.conftest import MakeWidget
 
 
 @pytest.mark.contract("3/first-open", "2.3/silent", "1/mode-visitor", "5.2/visitor")
@@ -81,10 +82,9 @@ def test_a_key_in_memory_only_is_told_and_used(make_widget: MakeWidget) -> None:
 
 
 @pytest.mark.contract("4.8/config")
-def test_a_configuration_without_provider_starts_nothing(make_widget: MakeWidget) -> None:
+def test_a_configuration_without_provider_starts_nothing() -> None:
     """A missing providerId is an error by name, not an exception."""
-    widget = make_widget()
-    widget.machine._ctx.settings = type(widget.settings)("https://chat.test", "https://chat.test", "https://x", "")
+    widget = Driver(Settings("https://chat.test", "https://chat.test", "https://x", ""))
 
     widget.feed(events.Started(secure=True, fault=WidgetError(Fault.CONFIG_INVALID, "providerId must be a text.")))
 

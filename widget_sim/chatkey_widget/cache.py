@@ -13,6 +13,8 @@ class Cache:
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
         self.token: str | None = None
+        self.held: Member | None = None
+        """The cached login as long as nobody can tell whether it has ended: the service has not told the time yet."""
 
     def keep(self, token: str) -> None:
         """Cache a token, for the other tabs too."""

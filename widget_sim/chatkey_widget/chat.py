@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, Literal, assert_never
 
 from chatkey_protocol.frames import CallAction, Kind
 from chatkey_widget.context import Context
 from chatkey_widget.errors import Fault, WidgetError
 from chatkey_widget.frame_members import UnreadableFrame, number, objects, text
 from chatkey_widget.principal import Principal, Visitor, person
-from chatkey_widget.service_link import ServiceLink, Stage
+from chatkey_widget.service_link import ServiceLink
 from chatkey_widget.view import CallShown, Line, View
 
 MESSAGE_CHARS: Final = 4000
@@ -26,6 +26,9 @@ CALL_ENDED_SECONDS: Final = 5.0
 
 _LAST: Final = 1 << 60
 _CALLS: Final[dict[str, CallShown]] = {"ringing": "ringing", "active": "active", "ended": "ended"}
+
+ChatKind = Literal[Kind.MESSAGE, Kind.ACK, Kind.HISTORY, Kind.SEARCH, Kind.CALL, Kind.ERROR]
+"""Frames about the conversation; an `error` among them answers a frame of the widget's by its `id`."""
 
 
 @dataclass(slots=True)
@@ -127,23 +130,23 @@ class Chat:
         """The person has seen what is there."""
         self._conversation.unread = 0
 
-    def frame(self, frame: Mapping[str, object], *, panel_open: bool) -> None:
-        """Follow a frame of the chat; those of the connection are not for here."""
-        match frame.get("type"):
+    def frame(self, kind: ChatKind, frame: Mapping[str, object], *, panel_open: bool) -> None:
+        """Follow a frame of the chat. Raises `UnreadableFrame`."""
+        match kind:
             case Kind.MESSAGE:
                 self._received(frame, panel_open=panel_open)
             case Kind.ACK:
                 self._acknowledged(frame)
-            case Kind.HISTORY if frame.get("id") == self._conversation.history_id:
+            case Kind.HISTORY:
                 self._history(frame)
-            case Kind.SEARCH if frame.get("id") == self._conversation.search_id:
-                self._conversation.found = tuple(map(_line, objects(frame, "messages")))
+            case Kind.SEARCH:
+                self._found(frame)
             case Kind.CALL:
                 self._call_changed(frame)
-            case Kind.ERROR if "id" in frame:
+            case Kind.ERROR:
                 self._refused(frame)
             case _:
-                pass
+                assert_never(kind)
 
     def show(self, view: View) -> View:
         """Add the conversation to the view."""
@@ -161,7 +164,7 @@ class Chat:
 
     @property
     def _online(self) -> bool:
-        return self._link.stage is Stage.READY
+        return self._link.is_ready
 
     def _headers(self) -> Mapping[str, object]:
         name = person(self._link.principal).name
@@ -176,8 +179,14 @@ class Chat:
         older = {} if before is None else {"before": before}
         self._link.send({"type": Kind.HISTORY, "id": self._conversation.history_id, **older})
 
+    def _found(self, frame: Mapping[str, object]) -> None:
+        if frame.get("id") == self._conversation.search_id:
+            self._conversation.found = tuple(map(_line, objects(frame, "messages")))
+
     def _history(self, frame: Mapping[str, object]) -> None:
         conversation = self._conversation
+        if frame.get("id") != conversation.history_id:
+            return  # something else was asked for meanwhile
         for line in map(_line, objects(frame, "messages")):
             conversation.lines[line.id] = line
         conversation.more = frame.get("more") is True

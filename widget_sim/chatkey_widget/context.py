@@ -10,6 +10,7 @@ from chatkey_widget.errors import Phase, WidgetError
 from chatkey_widget.keys import PublicKey
 from chatkey_widget.server_time import ServerTime
 from chatkey_widget.texts import Notice
+from chatkey_widget.timers import Timer
 
 JOURNAL_LENGTH: Final = 200
 TROUBLES_LENGTH: Final = 20
@@ -63,7 +64,7 @@ class Context:
     journal: deque[dict[str, object]] = field(default_factory=lambda: deque(maxlen=JOURNAL_LENGTH))
     troubles: deque[dict[str, object]] = field(default_factory=lambda: deque(maxlen=TROUBLES_LENGTH))
     counters: Counter[str] = field(default_factory=Counter)
-    timers: dict[str, float] = field(default_factory=dict)
+    timers: dict[Timer, float] = field(default_factory=dict)
     notice: Notice | None = None
     notice_phase: Phase | None = None
     _refs: int = 0
@@ -79,6 +80,10 @@ class Context:
         if self.key is None:
             raise WidgetError("widget_failed", "The connection key was needed before it was ready.")
         return self.key
+
+    def time_for(self, issued_at: float | None) -> float:
+        """Return the time by which to judge a token that is new: while the server's is in doubt, its own `iat`."""
+        return issued_at if self.time.in_doubt and issued_at is not None else self.server_now
 
     def go_on(self, now: float) -> None:
         """Go on at the page's time `now`. After sleep, or when its clock was set, the server's time is in doubt."""
@@ -120,17 +125,17 @@ class Context:
             self.notice, self.notice_phase = error.said, error.phase
         self.emit("error", **error.detail())
 
-    def set_timer(self, name: str, seconds: float) -> None:
+    def set_timer(self, name: Timer, seconds: float) -> None:
         """Start a timer, or start it again."""
         self.timers[name] = self.now + seconds
         self.do(SetTimer(name, seconds))
 
-    def hasten(self, name: str) -> None:
+    def hasten(self, name: Timer) -> None:
         """Let a timer that runs fire within a second, scattered by chance."""
         if name in self.timers:
             self.set_timer(name, min(self.timers[name] - self.now, self.chance.fraction()))
 
-    def cancel_timer(self, name: str) -> None:
+    def cancel_timer(self, name: Timer) -> None:
         """Stop a timer if it runs."""
         if self.timers.pop(name, None) is not None:
             self.do(CancelTimer(name))

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from chatkey_widget.timers import Timer
 from chatkey_widget.view import View
 
 Reason = Literal["load", "renew", "refresh", "rejected"]
@@ -120,7 +121,7 @@ class CloseSocket:
 class SetTimer:
     """Fire `TimerFired(name)` once, after so many seconds; replaces a timer of the same name."""
 
-    name: str
+    name: Timer
     seconds: float
 
 
@@ -128,7 +129,7 @@ class SetTimer:
 class CancelTimer:
     """Forget the timer of this name."""
 
-    name: str
+    name: Timer
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +167,9 @@ class TearDown:
     """Remove everything from the page: the widget is shut down."""
 
 
+WireEffect = OpenSocket | SignProof | Send | CloseSocket
+"""What is about the socket."""
+
 Effect = (
     PrepareKey
     | LoadConfiguration
@@ -177,10 +181,7 @@ Effect = (
     | StoreToken
     | DropToken
     | AnnounceLogout
-    | OpenSocket
-    | SignProof
-    | Send
-    | CloseSocket
+    | WireEffect
     | SetTimer
     | CancelTimer
     | OpenPopup

@@ -10,6 +10,7 @@ from typing import Literal
 from chatkey_protocol.frames import CallAction
 from chatkey_widget.errors import WidgetError
 from chatkey_widget.keys import PublicKey
+from chatkey_widget.timers import Timer
 from chatkey_widget.view import Page
 
 
@@ -162,7 +163,7 @@ class SocketClosed:
 class TimerFired:
     """A timer of this name came due."""
 
-    name: str
+    name: Timer
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,39 +275,23 @@ class NoticeDismissed:
     """The person has read the notice."""
 
 
-Event = (
-    Started
-    | KeyReady
-    | KeyFailed
-    | TokenNotStored
-    | ConfigurationLoaded
+StartEvent = Started | KeyReady | KeyFailed
+ServiceEvent = (
+    ConfigurationLoaded
     | ConfigurationFailed
     | TokenLoaded
     | TokenFailed
-    | GetTokenReturned
-    | GetTokenFailed
-    | GetTokenTimedOut
-    | TurnCame
-    | StoredTokenChanged
     | SocketOpened
     | ProofSigned
     | FrameReceived
     | SocketClosed
-    | TimerFired
-    | Woken
-    | RefreshAsked
-    | LogoutAsked
-    | ShutdownAsked
-    | SocialClicked
-    | PopupBlocked
-    | PopupReached
-    | PopupClosed
-    | PopupMessage
-    | PanelToggled
-    | PageChosen
-    | MessageWritten
-    | SearchAsked
-    | OlderAsked
-    | CallAsked
-    | NoticeDismissed
 )
+GetTokenEvent = TurnCame | GetTokenReturned | GetTokenFailed | GetTokenTimedOut | RefreshAsked
+SignInEvent = (
+    SocialClicked | PopupBlocked | PopupReached | PopupClosed | PopupMessage | LogoutAsked | StoredTokenChanged
+)
+ScreenEvent = PanelToggled | PageChosen | MessageWritten | SearchAsked | OlderAsked | CallAsked | NoticeDismissed
+MachineEvent = TokenNotStored | TimerFired | Woken | ShutdownAsked
+
+Event = StartEvent | ServiceEvent | GetTokenEvent | SignInEvent | ScreenEvent | MachineEvent
+"""Every event is in one of these groups, and each group is one part's to handle: see `machine.py`."""

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
+from chatkey_protocol.frames import Kind
+
 
 class UnreadableFrame(Exception):
     """A frame without a usable member of this name."""
@@ -9,6 +11,15 @@ class UnreadableFrame(Exception):
     def __init__(self, member: str) -> None:
         super().__init__(member)
         self.member = member
+
+
+def kind_of(frame: Mapping[str, object]) -> Kind | None:
+    """Return the frame's kind, or None for one that only a later server knows (D-10)."""
+    kind = frame.get("type")
+    try:
+        return Kind(kind) if isinstance(kind, str) else None
+    except ValueError:
+        return None
 
 
 def text(frame: Mapping[str, object], member: str) -> str:

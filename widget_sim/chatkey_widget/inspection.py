@@ -13,7 +13,7 @@ def of(ctx: Context, link: ServiceLink) -> dict[str, object]:
     principal, proof = link.principal, link.last_proof
     return {
         "provider_id": ctx.settings.provider_id,
-        "stage": link.stage.value,
+        "stage": link.stage.name,
         "identity": identity(principal) if principal else None,
         "uid": redaction.plain(principal.uid) if principal else None,
         "visitor_uid": ctx.key.uid if ctx.key else None,

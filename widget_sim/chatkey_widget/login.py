@@ -10,6 +10,7 @@ from chatkey_widget.effects import AbortGetToken, AwaitTurn, CallGetToken, Reaso
 from chatkey_widget.errors import Fault, WidgetError
 from chatkey_widget.events import Unusable
 from chatkey_widget.principal import Custom, Member, Social
+from chatkey_widget.timers import LoginTimer
 
 MARGIN_SECONDS: Final = 60.0
 """A member's token is renewed this long before its end."""
@@ -25,6 +26,8 @@ Twice as long at most, so that the tabs which waited do not ask all at once.
 
 TOKENS_BORNE: Final = 2
 """Tokens in a row that may turn out useless before `getToken` is left alone."""
+
+_TIMERS: Final[tuple[LoginTimer, ...]] = ("getToken", "renew")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +99,7 @@ class Login:
             self._ctx.do(AbortGetToken(self._flight.ref))
         self._flight = None
         self._failures = 0
-        for name in ("getToken", "renew"):
+        for name in _TIMERS:
             self._ctx.cancel_timer(name)
 
     def spared(self) -> None:

@@ -8,15 +8,16 @@ from chatkey_widget import texts
 from chatkey_widget.chat import Chat
 from chatkey_widget.context import Context
 from chatkey_widget.effects import Show
+from chatkey_widget.link_stages import Ready, Stage, Stopped, Waiting
 from chatkey_widget.principal import Visitor, person
-from chatkey_widget.service_link import ServiceLink, Stage
+from chatkey_widget.service_link import ServiceLink
 from chatkey_widget.social import SocialFlow
 from chatkey_widget.view import Appearance, Link, Page, View
 
-_LINKS: Final[Mapping[Stage, Link]] = {
-    Stage.READY: "online",
-    Stage.WAITING: "offline",
-    Stage.STOPPED: "stopped",
+_LINKS: Final[Mapping[type[Stage], Link]] = {
+    Ready: "online",
+    Waiting: "offline",
+    Stopped: "stopped",
 }
 
 
@@ -47,7 +48,7 @@ class Panel:
                 page=self.page,
                 appearance=known,
                 locale=locale,
-                link=_LINKS.get(link.stage, "connecting"),
+                link=_LINKS.get(type(link.stage), "connecting"),
                 person=person(link.principal),
                 signing_in=flow.social,
                 sign_in_elsewhere=not flow.possible,

@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections import deque
 from collections.abc import Coroutine, Mapping
-from typing import Final
+from typing import Final, assert_never
 from urllib.parse import quote, urlencode
 
 from chatkey_protocol.names import CONFIG_PATH, MEMBER_TOKEN_PATH, VISITOR_TOKEN_PATH
@@ -24,6 +24,7 @@ from chatkey_widget.ports import (
     Wire,
     WireListener,
 )
+from chatkey_widget.timers import Timer
 
 GET_TOKEN_SECONDS: Final = 10.0
 SPREAD_SECONDS: Final = 0.3
@@ -46,7 +47,7 @@ class Runtime:
         self._tasks: set[asyncio.Task[None]] = set()
         self._flights: dict[int, asyncio.Task[None]] = {}
         self._calls: dict[int, effects.CallGetToken] = {}
-        self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._timers: dict[Timer, asyncio.TimerHandle] = {}
         self._wires: dict[int, Wire] = {}
 
     def feed(self, event: events.Event) -> None:
@@ -99,10 +100,12 @@ class Runtime:
                 ports.popups.close()
             case effects.TearDown():
                 self._tear_down()
-            case _:
+            case effects.OpenSocket() | effects.SignProof() | effects.Send() | effects.CloseSocket():
                 self._do_on_wire(effect)
+            case _:
+                assert_never(effect)
 
-    def _do_on_wire(self, effect: effects.Effect) -> None:
+    def _do_on_wire(self, effect: effects.WireEffect) -> None:
         match effect:
             case effects.OpenSocket(ref, uri):
                 self._open_wire(ref, uri)
@@ -113,7 +116,7 @@ class Runtime:
             case effects.CloseSocket(ref, code):
                 self._close_wire(ref, code)
             case _:
-                raise AssertionError(effect)
+                assert_never(effect)
 
     # asking the service
 
@@ -235,17 +238,17 @@ class Runtime:
         if not self._ports.popups.open(url, listener):
             self.feed(events.PopupBlocked(ref))
 
-    def _set_timer(self, name: str, seconds: float) -> None:
+    def _set_timer(self, name: Timer, seconds: float) -> None:
         self._cancel_timer(name)
         loop = asyncio.get_running_loop()
         self._timers[name] = loop.call_later(min(max(0.0, seconds), LONGEST_TIMER), self._timer_fired, name)
 
-    def _cancel_timer(self, name: str) -> None:
+    def _cancel_timer(self, name: Timer) -> None:
         timer = self._timers.pop(name, None)
         if timer is not None:
             timer.cancel()
 
-    def _timer_fired(self, name: str) -> None:
+    def _timer_fired(self, name: Timer) -> None:
         del self._timers[name]
         self.feed(events.TimerFired(name))
 

@@ -1,20 +1,34 @@
 """One connection to the service, held for one principal: token, socket, proof, heartbeat, refresh, reconnect (D-10)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from enum import StrEnum
-from typing import Final
+from dataclasses import replace
+from typing import Final, Literal, assert_never
 
 from chatkey_protocol.codes import Close, Code
 from chatkey_protocol.frames import Kind
 from chatkey_widget import proof, tokens
-from chatkey_widget.backoff import CROWD_BASE, full_jitter
-from chatkey_widget.context import OVERDUE_SECONDS, Context
+from chatkey_widget.backoff import CROWD_BASE
+from chatkey_widget.context import Context
 from chatkey_widget.effects import CloseSocket, ExchangeIdentityToken, LoadVisitorToken, OpenSocket, Send, SignProof
 from chatkey_widget.errors import Fault, WidgetError
 from chatkey_widget.events import TokenFailed, TokenLoaded
 from chatkey_widget.frame_members import UnreadableFrame, number, text
+from chatkey_widget.link_attempts import Attempts
+from chatkey_widget.link_outcomes import TERMINAL, Established, Outcome, Reauth, Refused
+from chatkey_widget.link_stages import (
+    Greeting,
+    Idle,
+    Loading,
+    OnSocket,
+    Opening,
+    Proving,
+    Ready,
+    Stage,
+    Stopped,
+    Waiting,
+)
 from chatkey_widget.principal import Custom, Principal, Social, Visitor, identity
+from chatkey_widget.timers import LinkTimer
 
 REFRESH_SECONDS: Final = 50.0
 """Contract 2.6: tokens of our endpoints are refreshed about this often."""
@@ -29,190 +43,156 @@ STABLE_SECONDS: Final = 60.0
 """A connection that lasted this long wipes out earlier failures."""
 
 MISSED_BEATS: Final = 2
-UNREACHABLE_AFTER: Final = 3
-REFUSALS_BORNE: Final = 2
-
-TERMINAL: Final = frozenset({Code.PROVIDER_UNKNOWN, Code.PROVIDER_OFF, Code.ORIGIN_NOT_ALLOWED, Code.INSECURE_ORIGIN})
-"""Refusals that no other token and no other identity would change."""
+"""Heartbeats in a row that may stay without an answer."""
 
 _REFUSALS: Final = frozenset({Close.TOKEN, Close.FORBIDDEN, Close.TOKEN_EXPIRED})
 _CROWD: Final = frozenset({Close.RESTART, Close.TRY_LATER})
-_TIMERS: Final = ("connect", "heartbeat", "probe", "reconnect", "refresh", "stable")
+_TIMERS: Final[tuple[LinkTimer, ...]] = ("connect", "heartbeat", "probe", "reconnect", "refresh", "stable")
 
-
-class Stage(StrEnum):
-    """How far the connection has come."""
-
-    IDLE = "idle"
-    LOADING = "loading"
-    OPENING = "opening"
-    GREETING = "greeting"
-    PROVING = "proving"
-    READY = "ready"
-    WAITING = "waiting"
-    STOPPED = "stopped"
-
-
-_WITH_SOCKET: Final = frozenset({Stage.OPENING, Stage.GREETING, Stage.PROVING, Stage.READY})
-
-
-@dataclass(frozen=True, slots=True)
-class Established:
-    """The server accepted the principal."""
-
-    uid: str
-    expires_at: int
-
-
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """The server will not have the principal with this token."""
-
-    code: str
-    message: str
-
-    @property
-    def terminal(self) -> bool:
-        """Whether another identity would be refused just the same."""
-        return self.code in TERMINAL
-
-    @property
-    def expired(self) -> bool:
-        """Whether the token merely ended."""
-        return self.code == Code.TOKEN_EXPIRED
-
-
-@dataclass(frozen=True, slots=True)
-class Reauth:
-    """The server asks for a newer token, which only the page's backend can make."""
-
-
-Outcome = Established | Refused | Reauth | None
+LinkKind = Literal[Kind.HELLO, Kind.READY, Kind.REFRESHED, Kind.REAUTH, Kind.PONG, Kind.ERROR]
+"""Frames about the connection itself; an `error` among them is one that answers no frame of the chat."""
 
 
 class ServiceLink:
-    """Connects the principal, and keeps it connected."""
+    """Connects the principal, and keeps it connected.
+
+    `claims` and `last_proof` are those that were used last, for people who debug.
+    """
 
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
-        self.principal: Principal | None = None
-        self.stage = Stage.IDLE
+        self.stage: Stage = Idle()
         self.socket_uri: str | None = None
-        self.last_proof: proof.Proof | None = None
         self.claims: Mapping[str, object] | None = None
-        self._ref = 0
-        self._token = ""
-        self._ping = 25.0
-        self._failures = 0
-        self._refusals = 0
-        self._was_ready = False
-        self._woken = False
-        self._beat_at = 0.0
-        self._unanswered = 0
-        self._refreshing = False
-        self._complaint: Refused | None = None
+        self.last_proof: proof.Proof | None = None
+        self._attempts = Attempts(ctx.chance)
+
+    @property
+    def principal(self) -> Principal | None:
+        """Who is connected, is to be, or was."""
+        return self.stage.principal
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the principal is connected."""
+        return isinstance(self.stage, Ready)
 
     # what the machine asks
 
     def begin(self, principal: Principal) -> None:
         """Leave whoever is connected, and connect this principal instead: a new connection (D-10)."""
         self.halt()
-        self.principal = principal
-        self._failures = 0
-        self._connect()
+        self._attempts.connected()
+        self._connect(principal)
 
-    def halt(self, stage: Stage = Stage.IDLE) -> None:
-        """Disconnect and stay so."""
-        self._let_go()
-        self.stage = stage
+    def halt(self) -> None:
+        """Disconnect, and wait for a principal."""
+        if isinstance(self.stage, OnSocket):
+            self._ctx.do(CloseSocket(self.stage.ref, Close.LOGOUT))
+        for name in _TIMERS:
+            self._ctx.cancel_timer(name)
+        self.stage = Idle(self.principal)
+
+    def stop(self) -> None:
+        """Disconnect, and stay so until somebody wants it otherwise."""
+        self.halt()
+        self.stage = Stopped(self.principal)
 
     def renew(self, principal: Custom) -> None:
         """Take over a newer token of the same member; the socket stays."""
-        self.principal = principal
-        if self.stage is Stage.READY:
-            self._send_refresh(principal.token)
+        self.stage = replace(self.stage, principal=principal)
+        if isinstance(self.stage, Ready):
+            self._send_refresh(self.stage, principal.token)
 
     def configured(self, socket_uri: str) -> None:
         """Take over the socket's address from the configuration."""
         self.socket_uri = socket_uri
-        if self.stage is Stage.LOADING and isinstance(self.principal, Custom):
-            self._open(self.principal.token)
+        if isinstance(self.stage, Loading) and isinstance(self.stage.principal, Custom):
+            self._open(self.stage, socket_uri, self.stage.principal.token)
 
     def forgive(self) -> None:
         """Forget earlier refusals: the person or the page did something new, or all has been well for a while."""
-        self._refusals = 0
+        self._attempts.forgive()
 
-    def wake(self) -> Outcome:
+    def wake(self) -> Outcome | None:
         """Look whether the connection still lives: after sleep, a hidden tab, or time offline."""
-        if self.stage is Stage.WAITING:
-            self._ctx.hasten("reconnect")
-        elif self.stage is not Stage.READY:
-            self._woken = True  # the attempt that is under way may fail for what was before
-        elif self._time_jumped():
-            return self._start_over()
-        elif "probe" not in self._ctx.timers:
-            self.send({"type": Kind.PING})
-            self._ctx.set_timer("probe", PROBE_SECONDS)
-        return None
+        match self.stage:
+            case Idle() | Stopped():
+                return None
+            case Waiting():
+                self._ctx.hasten("reconnect")
+                return None
+            case Loading() | Opening() | Greeting() | Proving() as attempt:
+                self.stage = replace(attempt, woken=True)
+                return None
+            case Ready() as ready:
+                return self._probe(ready)
+            case _:
+                assert_never(self.stage)
 
     def send(self, frame: Mapping[str, object]) -> None:
-        """Send a frame over the open socket."""
-        self._ctx.do(Send(self._ref, frame))
+        """Send a frame, where there is a socket."""
+        if isinstance(self.stage, OnSocket):
+            self._ctx.do(Send(self.stage.ref, frame))
 
     # what comes in
 
     def awaits(self, ref: int) -> bool:
         """Tell whether an answer with this `ref` is still wanted."""
-        return ref == self._ref
+        return isinstance(self.stage, Loading | OnSocket) and self.stage.ref == ref
 
     def token_loaded(self, event: TokenLoaded) -> None:
         """Open a socket with the token, or hand it to the one that is open."""
         self.socket_uri = event.socket_uri
-        if self.stage is Stage.LOADING:
-            self._open(event.token)
-        elif self.stage is Stage.READY:
-            self._send_refresh(event.token)
+        if isinstance(self.stage, Loading):
+            self._open(self.stage, event.socket_uri, event.token)
+        elif isinstance(self.stage, Ready):
+            self._send_refresh(self.stage, event.token)
 
-    def token_failed(self, event: TokenFailed) -> Outcome:
+    def token_failed(self, event: TokenFailed) -> Outcome | None:
         """Give up on a refusal, else try again later."""
-        self._refreshing = False
         code = event.code or Fault.TOKEN_UNREACHABLE
         if code in TERMINAL or (event.status == 401 and event.code is not None):
             self.halt()
             return Refused(code, event.message)
         if 400 <= event.status < 500 and event.status != 429:
             self._ctx.report(WidgetError(code, event.message, phase="token"))
-        self._failures += 1
-        delay = max(event.retry_after or 0.0, self._delay())
-        if self.stage is Stage.READY:
+        delay = max(event.retry_after or 0.0, self._attempts.failed(self.stage))
+        if isinstance(self.stage, Ready):
+            self.stage = replace(self.stage, refreshing=False)
             self._ctx.set_timer("refresh", max(1.0, delay))
-        else:
-            self._wait(delay, Fault.TOKEN_UNREACHABLE, event.message or f"The token endpoint answered {event.status}.")
+        elif isinstance(self.stage, Loading):
+            message = event.message or f"The token endpoint answered {event.status}."
+            self._wait(self.stage, delay, Refused(Fault.TOKEN_UNREACHABLE, message))
         return None
 
     def opened(self) -> None:
         """Await the server's `hello`."""
-        if self.stage is not Stage.OPENING:
-            return
-        self.stage = Stage.GREETING
-        self._ctx.set_timer("connect", CONNECT_SECONDS)
-        self._ctx.emit("socket:open")
+        if isinstance(self.stage, Opening):
+            self.stage = self.stage.opened()
+            self._ctx.set_timer("connect", CONNECT_SECONDS)
+            self._ctx.emit("socket:open")
 
     def proof_signed(self, signature: bytes) -> None:
         """Connect, with the token and the proof that this browser has its key."""
-        if self.last_proof is not None:
-            signed = proof.compact(self.last_proof.signing_input, signature)
-            self.send({"type": Kind.CONNECT, "token": self._token, "proof": signed})
+        if isinstance(self.stage, Proving):
+            signed = proof.compact(self.stage.proof.signing_input, signature)
+            self.send({"type": Kind.CONNECT, "token": self.stage.token, "proof": signed})
 
-    def frame(self, frame: Mapping[str, object]) -> Outcome:
-        """Follow the profile's own frames; those of the chat are left to the chat."""
-        self._unanswered = 0
+    def heard(self) -> None:
+        """Whatever the server sent, it lives."""
+        if isinstance(self.stage, Ready):
+            self.stage = replace(self.stage, unanswered=0)
         self._ctx.cancel_timer("probe")
-        match frame.get("type"):
-            case Kind.HELLO if self.stage in {Stage.OPENING, Stage.GREETING}:
-                return self._greeted(frame)
-            case Kind.READY if self.stage is Stage.PROVING:
-                return self._accepted(frame)
+
+    def frame(self, kind: LinkKind, frame: Mapping[str, object]) -> Outcome | None:
+        """Follow a frame about the connection. Raises `UnreadableFrame`."""
+        match kind:
+            case Kind.HELLO:
+                at = self.stage.opened() if isinstance(self.stage, Opening) else self.stage
+                return self._greeted(at, frame) if isinstance(at, Greeting) else None
+            case Kind.READY:
+                return self._accepted(self.stage, frame) if isinstance(self.stage, Proving) else None
             case Kind.REFRESHED:
                 self._ctx.learn_time(number(frame, "server_time"))
                 self._ctx.emit("token:refreshed", expires_at=number(frame, "expires_at"))
@@ -221,176 +201,172 @@ class ServiceLink:
                 return self._asked_again()
             case Kind.PONG:
                 self._ctx.learn_time(number(frame, "server_time"))
-            case Kind.ERROR if "id" not in frame:
-                self._complaint = Refused(text(frame, "code"), text(frame, "message"))
+            case Kind.ERROR:
+                self._complained(Refused(text(frame, "code"), text(frame, "message")))
             case _:
-                pass
+                assert_never(kind)
         return None
 
     def unreadable(self) -> None:
         """The server sent what the profile does not know: a new connection may do better."""
         self._lose("unreadable")
 
-    def closed(self, code: int) -> Outcome:
+    def closed(self, code: int) -> Outcome | None:
         """Reconnect, unless the server refused the principal. 1006 says nothing about identity (D-10)."""
-        if self.stage not in _WITH_SOCKET:
+        lost = self.stage
+        if not isinstance(lost, OnSocket):
             return None
-        self._ctx.emit("socket:closed", code=code, reason=self._complaint.code if self._complaint else None)
-        self.stage = Stage.IDLE
-        self._let_go()
+        self._ctx.emit("socket:closed", code=code, reason=lost.complaint.code if lost.complaint else None)
+        self.stage = Idle(lost.principal)
+        self.halt()
         if code in _REFUSALS:
-            return self._refused(Refused(Code.TOKEN_EXPIRED, "") if code == Close.TOKEN_EXPIRED else self._why(code))
-        self._retry(base=CROWD_BASE if code in _CROWD else 1.0)
+            return self._refused(lost, lost.refused(code))
+        self._retry(lost, base=CROWD_BASE if code in _CROWD else 1.0)
         return None
 
-    def timer(self, name: str) -> Outcome:
+    def timer(self, name: LinkTimer) -> Outcome | None:
         """Do what was due."""
         match name:
-            case "reconnect" if self.stage is Stage.WAITING:
-                return self._reconnect()
-            case "connect" if self.stage in _WITH_SOCKET:
+            case "reconnect":
+                return self._reconnect(self.stage.principal) if isinstance(self.stage, Waiting) else None
+            case "connect":
                 self._lose("timeout")
-            case "probe" if self.stage is Stage.READY:
+            case "probe":
                 self._lose("mute")
-            case "refresh" if self.stage is Stage.READY:
+            case "refresh":
                 self._refresh()
-            case "heartbeat" if self.stage is Stage.READY:
-                return self._beat()
+            case "heartbeat":
+                return self._beat(self.stage) if isinstance(self.stage, Ready) else None
             case "stable":
-                self._failures = 0
+                self._attempts.connected()
                 self.forgive()
             case _:
-                pass
+                assert_never(name)
         return None
 
     # connecting
 
-    def _connect(self) -> None:
-        self._ref = self._ctx.new_ref()
-        self._complaint = None
-        self._was_ready = self._woken = False
-        self.stage = Stage.LOADING
-        if not isinstance(self.principal, Custom):
-            self._load()
+    def _connect(self, principal: Principal) -> None:
+        loading = Loading(principal, self._ctx.new_ref())
+        self.stage = loading
+        if not isinstance(principal, Custom):
+            self._load(loading.ref, principal)
         elif self.socket_uri is not None:
-            self._open(self.principal.token)
+            self._open(loading, self.socket_uri, principal.token)
 
-    def _reconnect(self) -> Outcome:
-        if isinstance(self.principal, Custom) and self.principal.claims.expires_at <= self._ctx.server_now:
-            self.stage = Stage.IDLE
+    def _reconnect(self, principal: Principal) -> Outcome | None:
+        if self._has_ended(principal):
+            self.stage = Idle(principal)
             return Refused(Code.TOKEN_EXPIRED, "")
-        self._connect()
+        self._connect(principal)
         return None
 
-    def _load(self) -> None:
-        match self.principal:
-            case Visitor(uid):
-                self._ctx.do(LoadVisitorToken(self._ref, uid))
-            case Social(token, _):
-                self._ctx.do(ExchangeIdentityToken(self._ref, token, self._ctx.connection_key.jkt))
-            case _:
-                pass
+    def _has_ended(self, principal: Principal) -> bool:
+        """Tell whether the principal's own token has come to its end; we fetch the others' tokens anew."""
+        return isinstance(principal, Custom) and principal.claims.expires_at <= self._ctx.server_now
 
-    def _open(self, token: str) -> None:
-        uri = self.socket_uri or ""
-        self._token = token
+    def _load(self, ref: int, principal: Visitor | Social) -> None:
+        match principal:
+            case Visitor(uid):
+                self._ctx.do(LoadVisitorToken(ref, uid))
+            case Social(token, _):
+                self._ctx.do(ExchangeIdentityToken(ref, token, self._ctx.connection_key.jkt))
+            case _:
+                assert_never(principal)
+
+    def _open(self, at: Loading, uri: str, token: str) -> None:
         self._note_claims(token)
-        self.stage = Stage.OPENING
+        self.stage = Opening(principal=at.principal, ref=at.ref, token=token, uri=uri, woken=at.woken)
         self._ctx.set_timer("connect", CONNECT_SECONDS)
         self._ctx.emit("socket:opening", uri=uri)
-        self._ctx.do(OpenSocket(self._ref, uri))
+        self._ctx.do(OpenSocket(at.ref, uri))
 
-    def _greeted(self, frame: Mapping[str, object]) -> Outcome:
+    def _greeted(self, at: Greeting, frame: Mapping[str, object]) -> Outcome | None:
         self._ctx.learn_time(number(frame, "server_time"))
-        self._ping = max(1.0, number(frame, "ping"))
-        if isinstance(self.principal, Custom) and self.principal.claims.expires_at <= self._ctx.server_now:
+        ping = max(1.0, number(frame, "ping"))
+        if self._has_ended(at.principal):
             self.halt()
             return Refused(Code.TOKEN_EXPIRED, "")
-        self._prove(text(frame, "nonce"))
+        self._prove(at, text(frame, "nonce"), ping)
         self._ctx.set_timer("connect", CONNECT_SECONDS)
         return None
 
-    def _prove(self, nonce: str) -> None:
-        if isinstance(self.principal, Custom):
-            self._token = self.principal.token
+    def _prove(self, at: Greeting, nonce: str, ping: float) -> None:
+        token = at.principal.token if isinstance(at.principal, Custom) else at.token
         made = proof.build(
             self._ctx.connection_key,
-            token=self._token,
+            token=token,
             nonce=nonce,
-            htu=self.socket_uri or "",
+            htu=at.uri,
             jti=self._ctx.chance.token(),
             now=self._ctx.server_now,
         )
-        self.stage = Stage.PROVING
+        self.stage = at.greeted(made, token=token, ping=ping)
         self.last_proof = made
         self._ctx.emit("socket:proof", header=made.header, claims=made.claims)
-        self._ctx.do(SignProof(self._ref, made.signing_input))
+        self._ctx.do(SignProof(at.ref, made.signing_input))
 
-    def _accepted(self, frame: Mapping[str, object]) -> Outcome:
+    def _accepted(self, at: Proving, frame: Mapping[str, object]) -> Outcome:
         self._ctx.learn_time(number(frame, "server_time"))
-        established = Established(text(frame, "uid"), int(number(frame, "expires_at")))
-        if self.principal is None or frame.get("identity") != identity(self.principal):
+        uid, expires_at = text(frame, "uid"), int(number(frame, "expires_at"))
+        if frame.get("identity") != identity(at.principal):
             raise UnreadableFrame("identity")
-        self.stage = Stage.READY
-        self._was_ready, self._woken = True, False
-        self._beat_at = self._ctx.now
-        self._unanswered = 0
+        self.stage = ready = at.accepted(self._ctx.now)
         self._ctx.cancel_timer("connect")
-        self._ctx.set_timer("heartbeat", self._ping)
+        self._ctx.set_timer("heartbeat", at.ping)
         self._ctx.set_timer("stable", STABLE_SECONDS)
-        if not isinstance(self.principal, Custom):
-            self._ctx.set_timer("refresh", REFRESH_SECONDS)
-        self._ctx.emit(
-            "socket:ready", identity=frame["identity"], uid=established.uid, expires_at=established.expires_at
-        )
-        if (newer := self._newer_token()) is not None:
-            self._send_refresh(newer)
-        return established
+        self._plan_refresh(at.principal)
+        self._ctx.emit("socket:ready", identity=frame["identity"], uid=uid, expires_at=expires_at)
+        if (newer := ready.newer_token) is not None:
+            self._send_refresh(ready, newer)
+        return Established(at.principal)
 
     # staying connected
 
-    def _beat(self) -> Outcome:
-        if self._time_jumped():
-            return self._start_over()
-        if self._unanswered >= MISSED_BEATS:
+    def _beat(self, at: Ready) -> Outcome | None:
+        if at.is_overdue(self._ctx.now):
+            return self._start_over(at)
+        if at.unanswered >= MISSED_BEATS:
             self._lose("mute")
         else:
-            self._beat_at = self._ctx.now
-            self._unanswered += 1
+            self.stage = replace(at, beat_at=self._ctx.now, unanswered=at.unanswered + 1)
             self.send({"type": Kind.PING})
-            self._ctx.set_timer("heartbeat", self._ping)
+            self._ctx.set_timer("heartbeat", at.ping)
         return None
 
-    def _time_jumped(self) -> bool:
-        return self._ctx.now - self._beat_at > self._ping + OVERDUE_SECONDS
+    def _probe(self, at: Ready) -> Outcome | None:
+        if at.is_overdue(self._ctx.now):
+            return self._start_over(at)
+        if "probe" not in self._ctx.timers:
+            self.send({"type": Kind.PING})
+            self._ctx.set_timer("probe", PROBE_SECONDS)
+        return None
 
-    def _asked_again(self) -> Outcome:
+    def _asked_again(self) -> Outcome | None:
         if isinstance(self.principal, Custom):
             return Reauth()
         self._refresh()
         return None
 
-    def _refresh(self) -> None:
-        if not self._refreshing:
-            self._refreshing = True
-            self._load()
-
-    def _newer_token(self) -> str | None:
-        """Return the token that the page brought while an older one was being judged."""
-        principal = self.principal
-        return principal.token if isinstance(principal, Custom) and principal.token != self._token else None
-
-    def _send_refresh(self, token: str) -> None:
-        self._refreshing = False
-        self._failures = 0
-        self._token = token
-        self._note_claims(token)
-        self.send({"type": Kind.REFRESH, "token": token})
-        if not isinstance(self.principal, Custom):
+    def _plan_refresh(self, principal: Principal) -> None:
+        if not isinstance(principal, Custom):
             self._ctx.set_timer("refresh", REFRESH_SECONDS)
 
+    def _refresh(self) -> None:
+        """Fetch a newer token, where one is ours to fetch and is not on its way."""
+        at = self.stage
+        if isinstance(at, Ready) and not isinstance(at.principal, Custom) and not at.refreshing:
+            self.stage = replace(at, refreshing=True)
+            self._load(at.ref, at.principal)
+
+    def _send_refresh(self, at: Ready, token: str) -> None:
+        self._attempts.connected()
+        self.stage = replace(at, token=token, refreshing=False)
+        self._note_claims(token)
+        self.send({"type": Kind.REFRESH, "token": token})
+        self._plan_refresh(at.principal)
+
     def _note_claims(self, token: str) -> None:
-        """Keep the claims for those who debug."""
         try:
             claims = tokens.read(token)
         except WidgetError as error:
@@ -403,53 +379,42 @@ class ServiceLink:
 
     # losing the connection
 
-    def _lose(self, why: str) -> None:
-        self._ctx.emit("socket:lost", why=why)
-        self._let_go()
-        self._retry()
+    def _complained(self, complaint: Refused) -> None:
+        if isinstance(self.stage, OnSocket):
+            self.stage = replace(self.stage, complaint=complaint)
 
-    def _start_over(self) -> Outcome:
+    def _lose(self, why: str) -> None:
+        lost = self.stage
+        if isinstance(lost, OnSocket):
+            self._ctx.emit("socket:lost", why=why)
+            self.halt()
+            self._retry(lost)
+
+    def _start_over(self, lost: Ready) -> Outcome | None:
         """After a jump in time: a fresh token first, then a new socket."""
         self._ctx.emit("socket:lost", why="jump")
-        self._let_go()
-        return self._reconnect()
+        self.halt()
+        return self._reconnect(lost.principal)
 
-    def _let_go(self) -> None:
-        if self.stage in _WITH_SOCKET:
-            self._ctx.do(CloseSocket(self._ref, Close.LOGOUT))
-        for name in _TIMERS:
-            self._ctx.cancel_timer(name)
-        self._ref = self._ctx.new_ref()
-        self._refreshing = False
-
-    def _why(self, code: int) -> Refused:
-        return self._complaint or Refused(Fault.SOCKET_REFUSED, f"The server closed the socket with {code}.")
-
-    def _refused(self, refused: Refused) -> Outcome:
+    def _refused(self, lost: OnSocket, refused: Refused) -> Outcome | None:
         """Try once more with a fresh token of ours; for custom login, only the page has another."""
-        self._refusals += not refused.expired
-        if self._newer_token() is not None and not refused.terminal:
-            self._retry()  # what was refused is not the token in hand
+        is_another_worth_it = self._attempts.refused(refused)
+        if lost.newer_token is not None and not refused.terminal:
+            self._retry(lost)  # what was refused is not the token in hand
             return None
-        if isinstance(self.principal, Custom) or refused.terminal or self._refusals >= REFUSALS_BORNE:
+        if isinstance(lost.principal, Custom) or refused.terminal or not is_another_worth_it:
             return refused
-        self._retry()
+        self._retry(lost)
         return None
 
-    def _retry(self, *, base: float = 1.0) -> None:
-        self._failures += 1
-        delay = self._delay(base)
-        message = f"The socket failed {self._failures} times in a row."
-        why = self._complaint or Refused(Fault.SOCKET_UNREACHABLE, message)
-        self._wait(delay, why.code, why.message)
+    def _retry(self, lost: OnSocket, *, base: float = 1.0) -> None:
+        delay = self._attempts.failed(lost, base=base)
+        message = f"The socket failed {self._attempts.failures} times in a row."
+        self._wait(lost, delay, lost.complaint or Refused(Fault.SOCKET_UNREACHABLE, message))
 
-    def _delay(self, base: float = 1.0) -> float:
-        fraction = self._ctx.chance.fraction()
-        return fraction if self._woken else full_jitter(self._failures, fraction=fraction, base=base)
-
-    def _wait(self, delay: float, code: str, message: str) -> None:
-        self.stage = Stage.WAITING
+    def _wait(self, lost: Loading | OnSocket, delay: float, why: Refused) -> None:
+        self.stage = Waiting(lost.principal)
         self._ctx.set_timer("reconnect", delay)
-        self._ctx.emit("socket:waiting", seconds=round(delay, 3), attempt=self._failures)
-        if self._failures == UNREACHABLE_AFTER and not self._was_ready:
-            self._ctx.report(WidgetError(code, message, retryable=True))
+        self._ctx.emit("socket:waiting", seconds=round(delay, 3), attempt=self._attempts.failures)
+        if self._attempts.is_worth_telling(lost):
+            self._ctx.report(WidgetError(why.code, why.message, retryable=True))

@@ -1,0 +1,72 @@
+"""What the person does at the panel: opens it, turns its pages, writes, searches, calls."""
+
+from typing import assert_never
+
+from chatkey_widget import events
+from chatkey_widget.decisions.parts import Parts
+from chatkey_widget.decisions.who import Who
+from chatkey_widget.effects import LoadConfiguration
+from chatkey_widget.link_stages import Stopped
+from chatkey_widget.view import Page
+
+
+class OnScreen:
+    """Decides what the panel shows, and passes on what is for the chat."""
+
+    def __init__(self, parts: Parts, who: Who) -> None:
+        self._ctx, self._link, self._flow = parts.ctx, parts.link, parts.flow
+        self._chat, self._panel = parts.chat, parts.panel
+        self._configuration = parts.configuration
+        self._who = who
+
+    def handle(self, event: events.ScreenEvent) -> None:
+        """Decide what follows from the event."""
+        match event:
+            case events.PanelToggled(is_open):
+                self._toggle(is_open=is_open)
+            case events.PageChosen(page):
+                self._turn_to(page)
+            case events.MessageWritten(body):
+                self._chat.write(body)
+            case events.SearchAsked(query):
+                self._chat.search(query)
+            case events.OlderAsked():
+                self._chat.older()
+            case events.CallAsked(action):
+                self._chat.call(action)
+            case events.NoticeDismissed():
+                self._ctx.notice = None
+            case _:
+                assert_never(event)
+
+    def look(self) -> None:
+        """Keep what the business chose fresh while somebody looks at it."""
+        if self._panel.open:
+            self._configuration.freshen()
+
+    def show(self) -> None:
+        """Bring the screen up to date."""
+        self._panel.show(self._configuration.appearance, self._link, self._flow, self._chat)
+
+    def _toggle(self, *, is_open: bool) -> None:
+        self._panel.open = is_open
+        if is_open:
+            self._chat.read()
+            self._try_again()
+        self.look()
+
+    def _try_again(self) -> None:
+        """Somebody wants to chat: what was refused a while ago may be accepted now, as after a reload."""
+        principal = self._link.principal
+        if principal is None or not isinstance(self._link.stage, Stopped):
+            return
+        if self._configuration.appearance is None:
+            self._ctx.do(LoadConfiguration())
+        self._link.forgive()
+        self._who.become(principal)
+
+    def _turn_to(self, page: Page) -> None:
+        self._panel.page = page
+        if page != "search":
+            self._chat.search("")
+        self.look()

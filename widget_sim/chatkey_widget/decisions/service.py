@@ -1,0 +1,183 @@
+"""What the service says, and what follows from it for who the widget is."""
+
+from collections.abc import Mapping
+from typing import assert_never
+
+from chatkey_protocol.frames import Kind
+from chatkey_widget import events, tokens
+from chatkey_widget.chat import ChatKind
+from chatkey_widget.decisions.parts import Parts
+from chatkey_widget.decisions.who import Who
+from chatkey_widget.errors import Fault, Phase, WidgetError
+from chatkey_widget.frame_members import UnreadableFrame, kind_of
+from chatkey_widget.link_outcomes import TERMINAL, Established, Outcome, Reauth, Refused
+from chatkey_widget.principal import Custom, Principal, Social, Visitor, identity
+
+
+class OnService:
+    """Decides after each answer of the service; those to an attempt that is over decide nothing."""
+
+    def __init__(self, parts: Parts, who: Who) -> None:
+        self._ctx, self._link, self._login = parts.ctx, parts.link, parts.login
+        self._chat, self._cache, self._panel = parts.chat, parts.cache, parts.panel
+        self._configuration = parts.configuration
+        self._who = who
+
+    def handle(self, event: events.ServiceEvent) -> None:
+        """Decide what follows from the event."""
+        match event:
+            case events.ConfigurationLoaded(data):
+                self._configured(data)
+            case events.ConfigurationFailed():
+                self._not_configured(event)
+            case _ if not self._link.awaits(event.ref):
+                pass
+            case events.TokenLoaded():
+                self._token_loaded(event)
+            case events.TokenFailed():
+                self.follow(self._link.token_failed(event))
+            case events.SocketOpened():
+                self._link.opened()
+            case events.ProofSigned(_, signature):
+                self._link.proof_signed(signature)
+            case events.FrameReceived(_, frame):
+                self._frame_received(frame)
+            case events.SocketClosed(_, code):
+                self.follow(self._link.closed(code))
+            case _:
+                assert_never(event)
+
+    def follow(self, outcome: Outcome | None) -> None:
+        """Do what the outcome of the link asks for."""
+        match outcome:
+            case None:
+                pass
+            case Established(principal):
+                self._established(principal)
+            case Reauth():
+                self._login.ask("renew", self._cache.token)
+            case Refused():
+                self._refused(outcome)
+            case _:
+                assert_never(outcome)
+
+    # configuration and tokens
+
+    def _configured(self, data: Mapping[str, object]) -> None:
+        self._configuration.loaded(data)
+        uri = data.get("socket_uri")
+        if isinstance(uri, str):
+            self._link.configured(uri)
+
+    def _not_configured(self, event: events.ConfigurationFailed) -> None:
+        if event.code is not None and event.code in TERMINAL:
+            self._who.stop(WidgetError(event.code, event.message))
+        else:
+            self._configuration.failed(event)
+
+    def _token_loaded(self, event: events.TokenLoaded) -> None:
+        self._learn_time_from(event.token)
+        if not self._judge_held():
+            self._link.token_loaded(event)
+
+    def _learn_time_from(self, token: str) -> None:
+        try:
+            issued_at = tokens.read(token).issued_at
+        except WidgetError:
+            return  # the link reports it when it uses the token
+        if issued_at is not None:
+            self._ctx.learn_time(issued_at)
+
+    def _judge_held(self) -> bool:
+        """Judge the cached token now that the server's time is known; tell whether it was taken."""
+        held, self._cache.held = self._cache.held, None
+        if held is None:
+            return False
+        if held.token == self._cache.token and self._cache.lasts(held):
+            self._who.take(held)
+            return True
+        self._cache.drop("expired")
+        self._login.ask("load", self._cache.token)
+        return False
+
+    # frames
+
+    def _frame_received(self, frame: Mapping[str, object] | None) -> None:
+        try:
+            outcome = self._read(frame)
+        except UnreadableFrame as error:
+            message = f"A frame of the server has no usable member {error.member!r}."
+            self._ctx.report(WidgetError(Fault.FRAME_UNREADABLE, message))
+            self._link.unreadable()
+        else:
+            self.follow(outcome)
+
+    def _read(self, frame: Mapping[str, object] | None) -> Outcome | None:
+        """Hand a frame to the part that it is for. Raises `UnreadableFrame`."""
+        if frame is None:
+            raise UnreadableFrame("type")
+        self._link.heard()
+        kind = kind_of(frame)
+        match kind:
+            case Kind.HELLO | Kind.READY | Kind.REFRESHED | Kind.REAUTH | Kind.PONG:
+                return self._link.frame(kind, frame)
+            case Kind.ERROR:
+                if "id" not in frame:
+                    return self._link.frame(kind, frame)
+                self._chat_frame(kind, frame)
+            case Kind.MESSAGE | Kind.ACK | Kind.HISTORY | Kind.SEARCH | Kind.CALL:
+                self._chat_frame(kind, frame)
+            case Kind.CONNECT | Kind.REFRESH | Kind.PING | None:
+                pass  # what only widgets send, and what only a later server knows: passed over (D-10)
+            case _:
+                assert_never(kind)
+        return None
+
+    def _chat_frame(self, kind: ChatKind, frame: Mapping[str, object]) -> None:
+        if self._link.is_ready:
+            self._chat.frame(kind, frame, panel_open=self._panel.open)
+
+    # who is connected, and who is not
+
+    def _established(self, principal: Principal) -> None:
+        if self._ctx.notice_phase in {"socket", "token", "configuration"}:
+            self._ctx.notice = None
+        first = not self._who.is_told
+        self._who.tell(principal)
+        self._chat.connected()
+        if first:
+            self._ctx.emit("ready", identity=identity(principal), uid=principal.uid)
+
+    def _refused(self, refused: Refused) -> None:
+        if refused.terminal:
+            self._who.stop(WidgetError(refused.code, refused.message, phase="socket"))
+            return
+        match self._link.principal:
+            case Custom():
+                self._custom_refused(refused)
+            case Social():
+                self._tell_refusal(refused, "socket" if refused.expired else "oauth")
+                self._who.leave_member(refused.code)
+            case Visitor() | None:
+                self._tell_refusal(refused)
+                self._link.stop()
+            case _:
+                assert_never(self._link.principal)
+
+    def _custom_refused(self, refused: Refused) -> None:
+        """Ask for another token once, then be a visitor: a backend that is wrong is not hammered (D-12).
+
+        The old one stays in the cache meanwhile: if it went, the other tabs would take it for a logout.
+        """
+        self._ctx.cancel_timer("renew")
+        if refused.expired:
+            self._login.ended()
+        another = self._login.useless() and not self._login.failing
+        if not refused.expired:
+            self._tell_refusal(refused)
+        if not (another and self._login.ask("renew" if refused.expired else "rejected", self._cache.token)):
+            self._who.leave_member(refused.code)
+
+    def _tell_refusal(self, refused: Refused, phase: Phase = "socket") -> None:
+        message = refused.message or "The server refused the token."
+        self._ctx.report(WidgetError(refused.code, message, phase=phase))

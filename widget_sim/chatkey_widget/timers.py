@@ -1,0 +1,8 @@
+"""The timers of a widget by name: which part sets them, and so which part is told that they came due."""
+
+from typing import Literal
+
+LinkTimer = Literal["connect", "heartbeat", "probe", "reconnect", "refresh", "stable"]
+LoginTimer = Literal["getToken", "renew"]
+ChatTimer = Literal["again", "call"]
+Timer = LinkTimer | LoginTimer | ChatTimer | Literal["configuration"]
