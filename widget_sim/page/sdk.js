@@ -6,7 +6,7 @@
 
   // Written in by the server: version; baseUrl; the addresses pyodide, snapshot and sources; memory, the interpreter's
   // size in bytes; lock, which Pyodide this is.
-  const served = /* served */ null;
+  const served = /** @type {sdk.Served} */ (/** @type {unknown} */ (/* served */ null));
 
   const ENTRY = "chatkey_widget.browser.main";
   const LOADED = Symbol.for("chatkey.sdk");
@@ -17,7 +17,7 @@
   // Taken now, because the page may replace them later; Promise is the language's own, whatever the page made of it.
   const { clearTimeout, console, Date, fetch, performance, reportError, setTimeout, WebSocket } = window;
   const { parse, stringify } = JSON;
-  const Promise = (async () => {})().constructor;
+  const Promise = /** @type {PromiseConstructor} */ ((async () => {})().constructor);
 
   if (window[LOADED]) {
     console.warn("chatkey: this page loads sdk.js twice; the second one does nothing.");
@@ -27,9 +27,19 @@
 
   /** Why there is no widget: what `ready` is rejected with, and the detail of the event `error`. */
   class StartError extends Error {
+    /**
+     * @param {chatkey.ErrorCode} code
+     * @param {string} message
+     * @param {string} remediation
+     * @param {{ retryable?: boolean, cause?: unknown }} more
+     */
     constructor(code, message, remediation, { retryable = false, cause } = {}) {
       super(message, { cause });
-      Object.assign(this, { name: "StartError", code, phase: "start", remediation, retryable });
+      this.name = "StartError";
+      this.code = code;
+      this.phase = /** @type {const} */ ("start");
+      this.remediation = remediation;
+      this.retryable = retryable;
     }
 
     get detail() {
@@ -40,20 +50,24 @@
 
   // --- What the page holds ---
 
+  /** @type {Map<string, Set<Function>>} */
   const listeners = new Map();
   let widget = newWidget(); // the one of this page, from initService() to shutdown()
 
+  /** @returns {sdk.Widget} */
   function newWidget() {
     return { config: null, identity: null, python: null, running: deferred(), ready: deferred() };
   }
 
+  /** @template T @returns {sdk.Deferred<T>} */
   function deferred() {
-    const parts = {};
+    const parts = /** @type {sdk.Deferred<T>} */ ({});
     parts.promise = new Promise((resolve, reject) => Object.assign(parts, { resolve, reject }));
     parts.promise.catch(() => {}); // a page that does not wait for it is not bothered with its failure
     return parts;
   }
 
+  /** @type {chatkey.Handle} */
   const handle = Object.freeze({
     get ready() {
       return widget.ready.promise;
@@ -61,11 +75,15 @@
     get identity() {
       return widget.identity;
     },
-    /** Listen to an event by its name, or to all as "*". A listener is called with (detail, name). */
+    /**
+     * Listen to an event by its name, or to all as "*". A listener is called with (detail, name).
+     * @param {string} name @param {Function} listener
+     */
     on(name, listener) {
       listeners.set(name, (listeners.get(name) ?? new Set()).add(listener));
       return handle;
     },
+    /** @param {string} name @param {Function} listener */
     off(name, listener) {
       listeners.get(name)?.delete(listener);
       return handle;
@@ -76,6 +94,7 @@
       forgetMember(widget.config);
       call("logout").catch(() => {}); // told as the widget's own failure
     },
+    /** @param {{ force?: boolean }} [options] */
     refreshIdentity: (options) => call("refreshIdentity", options),
     open: () => call("open"),
     close: () => call("close"),
@@ -95,20 +114,29 @@
       boot: { ...boot, replaced: replaced() },
       ...widget.python?.debug(),
     }),
-    /** Call functions with the handle; an array that was called Service before this script has the same method. */
+    /**
+     * Call functions with the handle; an array that was called Service before this script has the same method.
+     * @param {chatkey.Callback[]} callbacks
+     */
     push(...callbacks) {
       for (const callback of callbacks) guarded(callback, handle);
     },
   });
 
-  /** Call the Python widget, as soon as there is one. A page that does not wait is not bothered with its failure. */
+  /**
+   * Call the Python widget, as soon as there is one. A page that does not wait is not bothered with its failure.
+   * @param {Exclude<keyof sdk.Python, "debug">} name @param {unknown[]} values
+   */
   function call(name, ...values) {
     const calling = (async () => (await widget.running.promise)[name](...values))();
     calling.catch(() => {});
     return calling;
   }
 
-  /** Call a function of the page; what it throws is the page's own, as if the browser had called it. */
+  /**
+   * Call a function of the page; what it throws is the page's own, as if the browser had called it.
+   * @param {Function} callback @param {unknown[]} values
+   */
   function guarded(callback, ...values) {
     try {
       callback(...values);
@@ -125,6 +153,7 @@
     return { framed, isolated, languages, online, origin: location.origin, secure, userAgent, visibility, width };
   }
 
+  /** @param {sdk.Widget["config"]} config */
   function forgetMember(config) {
     try {
       if (config) localStorage.removeItem(`wf_member_token_${config.providerId}`);
@@ -133,9 +162,10 @@
     }
   }
 
+  /** @param {keyof chatkey.Events} name @param {unknown} detail */
   function emit(name, detail) {
-    if (name === "identity:changed") widget.identity = detail;
-    if (name === "ready") widget.ready.resolve(detail);
+    if (name === "identity:changed") widget.identity = /** @type {chatkey.Person} */ (detail);
+    if (name === "ready") widget.ready.resolve(/** @type {chatkey.Events["ready"]} */ (detail));
     for (const listener of [...(listeners.get(name) ?? []), ...(listeners.get("*") ?? [])]) {
       guarded(listener, detail, name);
     }
@@ -146,7 +176,10 @@
 
   // --- Starting the widget ---
 
-  /** Start the widget. Further calls return the same handle; one that asks for another provider is an error. */
+  /**
+   * Start the widget. Further calls return the same handle; one that asks for another provider is an error.
+   * @param {Partial<chatkey.Config>} config
+   */
   function initService(config) {
     if (!widget.config) {
       widget.config = config ?? {};
@@ -159,10 +192,12 @@
     return handle;
   }
 
+  /** @param {sdk.Widget} starting */
   async function start(starting) {
     let slow;
     try {
       slow = setTimeout(() => starting === widget && report(slowStart()), SLOW);
+      /** @type {sdk.Host} */
       const host = { baseUrl: served.baseUrl, config: starting.config, prefetched: prefetch(starting.config) };
       host.emit = (name, detail) => starting === widget && emit(name, detail);
       const python = await interpreter();
@@ -172,7 +207,7 @@
       starting.running.resolve(starting.python);
       if (starting !== widget) end(starting.python); // shut down by a listener to what it told while it started
     } catch (reason) {
-      const error = reason instanceof StartError ? reason : bootFailed(reason);
+      const error = reason instanceof StartError ? reason : bootFailed(/** @type {Error} */ (reason));
       starting.running.reject(error);
       starting.ready.reject(error);
       if (starting === widget) report(error);
@@ -181,20 +216,28 @@
     }
   }
 
-  /** End a Python widget, and let go of its functions. */
+  /**
+   * End a Python widget, and let go of its functions.
+   * @param {sdk.Python} python
+   */
   function end(python) {
     python.shutdown();
     for (const control of Object.values(python)) control.destroy();
   }
 
+  /** @param {StartError} error */
   function report(error) {
     console.error(`chatkey: ${error.message} ${error.remediation}`);
     boot.error = error.detail;
     emit("error", error.detail);
   }
 
-  /** Ask for the configuration while Python is loading; the widget takes the answer from here. */
-  function prefetch({ providerId }) {
+  /**
+   * Ask for the configuration while Python is loading; the widget takes the answer from here.
+   * @param {sdk.Widget["config"]} config @returns {sdk.Host["prefetched"]}
+   */
+  function prefetch(config) {
+    const providerId = config?.providerId;
     if (typeof providerId !== "string" || !window.isSecureContext) return {};
     const url = `${served.baseUrl}/v1/public/provider/${encodeURIComponent(providerId)}`;
     const response = fetch(url, { credentials: "omit", referrerPolicy: "no-referrer" });
@@ -204,16 +247,18 @@
 
   /** A page that is rendered ahead runs nothing until somebody looks at it; one without a body can show nothing. */
   async function activation() {
-    const heard = (name) => new Promise((resolve) => document.addEventListener(name, resolve, { once: true }));
+    const heard = (/** @type {string} */ name) =>
+      new Promise((resolve) => document.addEventListener(name, resolve, { once: true }));
     if (document.prerendering) await heard("prerenderingchange");
     if (!document.body) await heard("DOMContentLoaded");
   }
 
   // --- Bringing Python up ---
 
+  /** @type {sdk.Boot} */
   const boot = { state: "idle", from: null, milliseconds: null, error: null };
-  let files = null; // what is being downloaded
-  let booting = null;
+  let files = /** @type {sdk.Files | null} */ (null); // what is being downloaded
+  let booting = /** @type {Promise<{ start(host: sdk.Host): sdk.Python }> | null} */ (null);
 
   /** The entry of the page's one Python. A start that failed may be tried again. */
   function interpreter() {
@@ -229,8 +274,9 @@
     const began = performance.now();
     boot.state = "starting";
     refuseUnusablePage();
-    files ??= download();
-    const python = await Promise.race([files.blocked.promise, fromSnapshot().catch(fromSources)]);
+    const loading = (files ??= download());
+    const coming = fromSnapshot(loading).catch((reason) => fromSources(loading, reason));
+    const python = await Promise.race([loading.blocked.promise, coming]);
     // Python's `random` comes out of the snapshot in the same state every time.
     python.pyimport("random").seed();
     Object.assign(boot, { state: "running", milliseconds: Math.round(performance.now() - began) });
@@ -246,8 +292,12 @@
     }
   }
 
-  /** All at once, and as soon as the script runs: Pyodide itself would ask for one file after the other. */
+  /**
+   * All at once, and as soon as the script runs: Pyodide itself would ask for one file after the other.
+   * @returns {sdk.Files}
+   */
   function download() {
+    /** @type {sdk.Deferred<never>} */
     const blocked = deferred(); // rejected when Pyodide would wait for ever, which it does if a file is blocked
     const wasm = Object.assign(document.createElement("link"), {
       rel: "preload",
@@ -268,20 +318,24 @@
   /** A browser starts its key store at the first use, which takes as long as making a key: let it do so meanwhile. */
   function warmUp() {
     if (window.origin === "null") return; // nothing is kept there, and Chromium complains of being asked
+    /** @type {(() => Promise<unknown>)[]} */
     const uses = [() => indexedDB.databases(), () => crypto.subtle.digest("SHA-256", new Uint8Array())];
     for (const use of uses) Promise.resolve().then(use).catch(() => {}); // what is missing is met where it is needed
   }
 
-  /** Let the runtime get ready while the snapshot is on its way, and copy it in when both are there. */
-  async function fromSnapshot() {
-    const { loadPyodide } = await files.loader;
+  /**
+   * Let the runtime get ready while the snapshot is on its way, and copy it in when both are there.
+   * @param {sdk.Files} loading
+   */
+  async function fromSnapshot(loading) {
+    const { loadPyodide } = await loading.loader;
     const memory = new Uint8Array(served.memory);
-    const createPyodideModule = async (settings) => {
-      const { default: createModule } = await files.runtime;
+    const createPyodideModule = async (/** @type {sdk.ModuleSettings} */ settings) => {
+      const { default: createModule } = await loading.runtime;
       const creating = createModule(withoutWaiting(settings));
-      files.arrived.then(() => inspectUnlessDone(creating));
+      loading.arrived.then(() => inspectUnlessDone(creating));
       const module = await creating;
-      memory.set(await files.snapshot);
+      memory.set(await loading.snapshot);
       return module;
     };
     const python = await loadPyodide({ ...options(), _loadSnapshot: memory, createPyodideModule });
@@ -289,7 +343,10 @@
     return python;
   }
 
-  /** Pyodide waits for ever for a WebAssembly that cannot be used: when it still waits though it came, find out why. */
+  /**
+   * Pyodide waits for ever for a WebAssembly that cannot be used: when it still waits though it came, find out why.
+   * @param {Promise<sdk.Module>} creating
+   */
   async function inspectUnlessDone(creating) {
     const inspect = () =>
       WebAssembly.compileStreaming(request(WASM)).catch((reason) => files?.blocked.reject(bootFailed(reason)));
@@ -297,16 +354,23 @@
     await creating.finally(() => clearTimeout(waiting)).catch(() => {}); // its failure is met where it is awaited
   }
 
-  /** Python's standard library comes later: of it, the snapshot holds all that the widget imports. */
+  /**
+   * Python's standard library comes later: of it, the snapshot holds all that the widget imports.
+   * @param {sdk.ModuleSettings} settings
+   */
   function withoutWaiting(settings) {
     const [installLibrary, ...others] = settings.preRun;
     const later = { addRunDependency: { value() {} }, removeRunDependency: { value() {} } };
-    return { ...settings, preRun: [(module) => void installLibrary(Object.create(module, later)), ...others] };
+    const install = (/** @type {sdk.Module} */ module) => installLibrary(Object.create(module, later));
+    return { ...settings, preRun: [install, ...others] };
   }
 
-  /** The long way, when the snapshot is missing or does not fit. */
-  async function fromSources(reason) {
-    const { loadPyodide } = await files.loader;
+  /**
+   * The long way, when the snapshot is missing or does not fit.
+   * @param {sdk.Files} loading @param {Error} reason
+   */
+  async function fromSources(loading, reason) {
+    const { loadPyodide } = await loading.loader;
     console.warn(`chatkey: starting without the snapshot, which takes seconds longer: ${reason.message}`);
     emit("boot:fallback", { message: reason.message });
     const [python, sources] = await Promise.all([loadPyodide(options()), read(served.sources)]);
@@ -323,8 +387,9 @@
 
   /** What Python finds in `js`: the page's things, and the browser's own where the page may have replaced them. */
   function globals() {
+    /** @type {Record<PropertyKey, unknown>} */
     const own = { Date, JSON: { parse, stringify }, Promise, WebSocket, clearTimeout, fetch, setTimeout };
-    return new Proxy(window, {
+    return new Proxy(/** @type {Record<PropertyKey, unknown>} */ (/** @type {unknown} */ (window)), {
       get(page, name) {
         const value = Object.hasOwn(own, name) ? own[name] : page[name];
         return typeof value === "function" && !value.prototype ? value.bind(page) : value; // but for classes
@@ -332,17 +397,20 @@
     });
   }
 
+  /** @param {string} url */
   async function read(url) {
     const response = await request(url);
     return new Uint8Array(await response.arrayBuffer());
   }
 
+  /** @param {string} url */
   async function request(url) {
-    const response = await fetch(url, { credentials: "omit" }).catch(() => ({ ok: false, status: "nothing" }));
-    if (!response.ok) throw new Error(`${url} answered ${response.status}.`);
+    const response = await fetch(url, { credentials: "omit" }).catch(() => null);
+    if (!response?.ok) throw new Error(`${url} answered ${response?.status ?? "nothing"}.`);
     return response;
   }
 
+  /** @param {SecurityPolicyViolationEvent} event */
   function onViolation({ blockedURI, disposition, effectiveDirective }) {
     const ours = [served.pyodide, served.snapshot, served.sources].some((url) => blockedURI.startsWith(url));
     if (ours && disposition === "enforce") {
@@ -360,6 +428,7 @@
     );
   }
 
+  /** @param {string} what @param {string} directive @param {string} source @param {unknown} [cause] */
   function cspBlocked(what, directive, source, cause) {
     return new StartError(
       "csp_blocked",
@@ -371,7 +440,7 @@
 
   /** What of the browser's the page has replaced. Mostly that does no harm; where it does, this tells where to look. */
   function replaced() {
-    const own = (value) => /\[native code\]\s*}$/.test(Function.prototype.toString.call(value));
+    const own = (/** @type {unknown} */ value) => /\[native code\]\s*}$/.test(Function.prototype.toString.call(value));
     return Object.entries({
       Date: window.Date,
       "JSON.parse": JSON.parse,
@@ -388,6 +457,7 @@
     return names && ` (The page has replaced ${names}: load sdk.js before the script that does.)`;
   }
 
+  /** @param {Error} cause */
   function bootFailed(cause) {
     return new StartError(
       "boot_failed",
@@ -406,6 +476,7 @@
     );
   }
 
+  /** @param {string | undefined} providerId */
   function alreadyInitialized(providerId) {
     return new StartError(
       "already_initialized",

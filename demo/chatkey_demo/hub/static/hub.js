@@ -3,21 +3,35 @@
 import { Inspector } from "./inspector.js";
 import { Watch } from "./watch.js";
 
-const modes = JSON.parse(document.getElementById("modes").textContent);
+/**
+ * @typedef {{ key: string, origin: string }} Mode
+ * @typedef {ReturnType<typeof tabOf>} Tab
+ */
+
+/**
+ * An element that the page has by its template.
+ * @template {Element} [Kind=HTMLElement]
+ * @param {ParentNode} place @param {string} selector
+ */
+const the = (place, selector) => /** @type {Kind} */ (place.querySelector(selector));
+
+/** @type {Mode[]} */
+const modes = JSON.parse(the(document, "#modes").textContent ?? "");
 const tabs = new Map(modes.map((mode) => [mode.key, tabOf(mode)]));
 
+/** @param {Mode} mode */
 function tabOf(mode) {
-  const panel = document.getElementById(`mode-${mode.key}`);
-  const frame = panel.querySelector("iframe");
+  const panel = the(document, `#mode-${mode.key}`);
+  const frame = /** @type {HTMLIFrameElement} */ (the(panel, "iframe"));
   const watch = new Watch(mode, frame);
-  const inspector = new Inspector(panel.querySelector("[data-watch]"), watch);
-  return { mode, panel, frame, watch, inspector, button: document.getElementById(`tab-${mode.key}`) };
+  const inspector = new Inspector(the(panel, "[data-watch]"), watch);
+  return { mode, panel, frame, watch, inspector, button: the(document, `#tab-${mode.key}`) };
 }
 
 // tabs
 
 function chosen() {
-  return tabs.get(location.hash.slice(1)) ?? tabs.values().next().value;
+  return tabs.get(location.hash.slice(1)) ?? /** @type {Tab} */ (tabs.values().next().value);
 }
 
 function show() {
@@ -29,49 +43,56 @@ function show() {
     tab.button.tabIndex = selected ? 0 : -1;
   }
   // A shop opens with its tab, and stays: each boots a Python of its own.
-  if (!current.frame.src) current.frame.src = current.frame.dataset.src;
+  if (!current.frame.src) current.frame.src = current.frame.dataset.src ?? "";
   current.inspector.draw();
 }
 
+/** @param {string} key */
 function choose(key) {
   history.replaceState(null, "", `#${key}`);
   show();
 }
 
+/** @param {KeyboardEvent} event */
 function step(event) {
   const keys = [...tabs.keys()];
   const at = keys.indexOf(chosen().mode.key);
-  const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: keys.length - 1 }[event.key];
+  /** @type {Record<string, number>} */
+  const ways = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: keys.length - 1 };
+  const to = ways[event.key];
   if (to === undefined) return;
   event.preventDefault();
-  choose(keys.at(to % keys.length));
+  choose(keys.at(to % keys.length) ?? "");
   chosen().button.focus();
 }
 
 // what the buttons do
 
+/** @type {Record<string, (tab: Tab) => void>} */
 const acts = {
   reload: ({ frame }) => {
-    frame.src = frame.dataset.src;
+    frame.src = frame.dataset.src ?? "";
   },
   reset: ({ watch, inspector }) => {
     watch.reset();
     inspector.draw();
   },
-  code: ({ panel }) => panel.querySelector("dialog").showModal(),
+  code: ({ panel }) => panel.querySelector("dialog")?.showModal(),
 };
 
+/** @param {HTMLButtonElement} button */
 async function copy(button) {
-  await navigator.clipboard.writeText(button.parentElement.querySelector("pre").textContent);
+  await navigator.clipboard.writeText(button.parentElement?.querySelector("pre")?.textContent ?? "");
   button.textContent = "Copied";
   setTimeout(() => {
     button.textContent = "Copy";
   }, 1500);
 }
 
+/** @param {string} view */
 function turnTo(view) {
   document.body.dataset.view = view;
-  for (const button of document.querySelectorAll(".views button")) {
+  for (const button of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll(".views button"))) {
     button.setAttribute("aria-pressed", String(button.dataset.view === view));
   }
 }
@@ -80,13 +101,14 @@ function turnTo(view) {
 
 for (const { mode, button, panel } of tabs.values()) {
   button.addEventListener("click", () => choose(mode.key));
-  panel.querySelector("dialog").addEventListener("click", ({ target, currentTarget }) => {
-    if (target === currentTarget) currentTarget.close(); // beside it
+  const dialog = panel.querySelector("dialog");
+  dialog?.addEventListener("click", ({ target }) => {
+    if (target === dialog) dialog.close(); // beside it
   });
 }
-document.querySelector("[role=tablist]").addEventListener("keydown", step);
+the(document, "[role=tablist]").addEventListener("keydown", step);
 document.addEventListener("click", ({ target }) => {
-  const button = target.closest("button");
+  const button = /** @type {Element} */ (target).closest("button");
   if (button?.dataset.do) acts[button.dataset.do](chosen());
   else if (button?.dataset.view) turnTo(button.dataset.view);
   else if (button && "copy" in button.dataset) copy(button);

@@ -3,7 +3,11 @@
 import { element } from "./dom.js";
 import { sections } from "./sections.js";
 
+/** @import { Section } from "./sections.js" */
+/** @import { Watch } from "./watch.js" */
+
 export class Inspector {
+  /** @param {HTMLElement} place @param {Watch} watch */
   constructor(place, watch) {
     this.watch = watch;
     this.place = place;
@@ -23,14 +27,17 @@ export class Inspector {
   /** Count down what has an end. */
   tick() {
     const { now } = this.watch;
-    for (const shown of this.place.querySelectorAll("[data-until]")) {
+    for (const shown of /** @type {NodeListOf<HTMLElement>} */ (this.place.querySelectorAll("[data-until]"))) {
       const left = Math.max(0, Number(shown.dataset.until) - now);
       if (shown instanceof HTMLProgressElement) shown.value = left;
       else shown.textContent = left > 0 ? `${duration(left)} left` : "ended";
     }
   }
 
-  /** A section scrolls with the others, or stays in sight beneath them. */
+  /**
+   * A section scrolls with the others, or stays in sight beneath them.
+   * @param {Section} section
+   */
   #add({ title, name, stays }) {
     const scrolls = stays ? { tabindex: "0", role: "group", "aria-label": title } : {};
     const body = element("div", { class: "body", ...scrolls });
@@ -40,6 +47,7 @@ export class Inspector {
   }
 }
 
+/** @param {number} seconds */
 function duration(seconds) {
   const whole = Math.floor(seconds);
   const [hours, minutes] = [Math.floor(whole / 3600), Math.floor((whole % 3600) / 60)];

@@ -3,8 +3,17 @@
 import { element } from "./dom.js";
 import { tile } from "./tile.js";
 
+/** @import { State, Told, Watch } from "./watch.js" */
+
+/**
+ * @typedef {{ name: string, title: string, draw: (watch: Watch) => Node[], stays?: boolean }} Section
+ * @typedef {chatkey.Members} Members
+ * @typedef {Record<string, string>} Meanings
+ */
+
 const SHOWN_EVENTS = 120;
 
+/** @type {Section[]} */
 export const sections = [
   { name: "who", title: "Who the widget is", draw: who },
   { name: "connection", title: "Connection", draw: connection },
@@ -15,10 +24,11 @@ export const sections = [
 
 // who
 
+/** @param {Watch} watch */
 function who({ debug, identity }) {
   if (!debug?.jkt) return [quiet("Python is starting in the shop's page.")];
   const isMember = identity?.identity === "member";
-  const name = isMember ? identity.name : `Visitor ${debug.visitor_uid.slice(2, 8)}`;
+  const name = isMember ? (identity.name ?? identity.uid) : `Visitor ${debug.visitor_uid?.slice(2, 8)}`;
   const badge = element(
     "div",
     { class: "badge" },
@@ -29,7 +39,10 @@ function who({ debug, identity }) {
   return [badge, facts([["uid", code(debug.uid ?? debug.visitor_uid)], ["jkt", keyed(debug.jkt)]])];
 }
 
-/** How somebody signed in, and an e-mail if there is one. */
+/**
+ * How somebody signed in, and an e-mail if there is one.
+ * @param {State["claims"]} claims @param {boolean} isMember
+ */
 function notes(claims, isMember) {
   if (!isMember) return [element("small", {}, "no sign-in")];
   const social = claims?.data?.auth_provider;
@@ -37,6 +50,7 @@ function notes(claims, isMember) {
   return claims?.email ? [login, element("small", {}, claims.email)] : [login];
 }
 
+/** @param {string} name */
 function initials(name) {
   const [first = "?", ...others] = name.trim().split(/\s+/u).map((word) => [...word][0]);
   return `${first}${others.at(-1) ?? ""}`.toUpperCase();
@@ -44,6 +58,7 @@ function initials(name) {
 
 // connection
 
+/** @type {[chatkey.Debug["stage"], string, string][]} */
 const STAGES = [
   ["loading", "token", "asking for a token"],
   ["opening", "socket", "opening the socket"],
@@ -51,8 +66,10 @@ const STAGES = [
   ["proving", "proof", "proving the key"],
   ["ready", "ready", "connected"],
 ];
+/** @type {Meanings} */
 const ELSEWHERE = { idle: "not connected", waiting: "lost; trying again soon", stopped: "stopped" };
 
+/** @param {Watch} watch */
 function connection({ debug }) {
   if (!debug?.stage) return [quiet(debug?.boot?.state === "failed" ? "Python could not be started." : "Not yet.")];
   const at = STAGES.findIndex(([stage]) => stage === debug.stage);
@@ -66,6 +83,7 @@ function connection({ debug }) {
   ];
 }
 
+/** @param {chatkey.Debug["boot"]} boot */
 function bootOf({ from, milliseconds }) {
   if (!milliseconds) return "";
   return `Python up in ${milliseconds} ms from its ${from}`;
@@ -73,6 +91,7 @@ function bootOf({ from, milliseconds }) {
 
 // token
 
+/** @type {Meanings} */
 const CLAIMS = {
   pid: "which business",
   uid: "who",
@@ -82,6 +101,7 @@ const CLAIMS = {
   exp: "ends",
 };
 
+/** @param {Watch} watch */
 function token({ debug }) {
   const claims = debug?.claims;
   if (!claims) return [quiet("None yet.")];
@@ -92,11 +112,12 @@ function token({ debug }) {
     element("span", { "data-until": claims.exp }),
   );
   const kept = debug.cached_token ? "A token that outlives the page is cached in localStorage." : null;
-  return [life, claimsTable(claims, debug.jkt), kept && quiet(kept)].filter(Boolean);
+  return [life, claimsTable(claims, debug.jkt), ...(kept ? [quiet(kept)] : [])];
 }
 
 // proof
 
+/** @type {Meanings} */
 const PROOF = {
   jti: "this proof",
   iat: "made",
@@ -110,6 +131,7 @@ const PROOF = {
   "jwk.y": "its other half",
 };
 
+/** @param {Watch} watch */
 function proof({ debug }) {
   if (!debug?.proof) return [quiet("None yet.")];
   const { header, claims } = debug.proof;
@@ -123,12 +145,14 @@ function proof({ debug }) {
 
 // events
 
+/** @param {Watch} watch */
 function events({ events: all }) {
   if (!all.length) return [quiet("None yet.")];
   const rows = all.slice(-SHOWN_EVENTS).reverse().map(eventRow);
   return [element("ol", { class: "log", "aria-label": "Events, newest first" }, ...rows)];
 }
 
+/** @param {Told} told */
 function eventRow({ at, name, detail }) {
   const family = name.includes(":") ? name.split(":")[0] : name;
   return element(
@@ -140,6 +164,7 @@ function eventRow({ at, name, detail }) {
   );
 }
 
+/** @param {object} detail @param {number} most */
 function summary(detail, most) {
   const parts = Object.entries(detail ?? {})
     .filter(([, value]) => value !== null && (typeof value !== "object" || Array.isArray(value)))
@@ -150,30 +175,36 @@ function summary(detail, most) {
 
 // pieces
 
+/** @param {Members} claims @param {string | null | undefined} jkt @param {Meanings} [meanings] */
 function claimsTable(claims, jkt, meanings = CLAIMS) {
-  const rows = sorted(claims, meanings).map(([name, value]) => [name, valueOf(name, value, jkt), meanings[name]]);
-  return facts(rows);
+  return facts(sorted(claims, meanings).map(([name, value]) => [name, valueOf(name, value, jkt), meanings[name]]));
 }
 
+/** @param {string} name @param {unknown} value @param {string | null | undefined} jkt */
 function valueOf(name, value, jkt) {
-  if (name === "cnf.jkt" && value === jkt) return keyed(value);
-  if (name === "iat" || name === "exp") return element("span", { title: value }, clock(value));
+  if (name === "cnf.jkt" && jkt && value === jkt) return keyed(jkt);
+  if (name === "iat" || name === "exp") return element("span", { title: String(value) }, clock(Number(value)));
   return code(value);
 }
 
-/** Nested members by their dotted names; those with a meaning first. */
+/**
+ * Nested members by their dotted names; those with a meaning first.
+ * @param {Members} claims @param {Meanings} meanings
+ */
 function sorted(claims, meanings) {
   const order = Object.keys(meanings);
-  const place = ([name]) => (order.includes(name) ? order.indexOf(name) : order.length);
+  const place = (/** @type {[string, unknown]} */ [name]) => (order.includes(name) ? order.indexOf(name) : order.length);
   return flat(claims).sort((one, other) => place(one) - place(other));
 }
 
+/** @param {Members} members @param {string} [prefix] @returns {[string, unknown][]} */
 function flat(members, prefix = "") {
   return Object.entries(members).flatMap(([name, value]) =>
-    value !== null && typeof value === "object" ? flat(value, `${prefix}${name}.`) : [[prefix + name, value]],
+    value !== null && typeof value === "object" ? flat(/** @type {Members} */ (value), `${prefix}${name}.`) : [[prefix + name, value]],
   );
 }
 
+/** @param {[string, Node, string?][]} rows */
 function facts(rows) {
   const lines = rows.flatMap(([name, value, meaning]) => [
     element("dt", { title: meaning }, ...breakable(name)),
@@ -182,27 +213,35 @@ function facts(rows) {
   return element("dl", {}, ...lines);
 }
 
-/** A dotted name that may break after its dots. */
+/**
+ * A dotted name that may break after its dots.
+ * @param {string} name
+ */
 function breakable(name) {
   return name.split(/(?<=\.)/u).flatMap((part, index) => (index ? [element("wbr"), part] : [part]));
 }
 
+/** @param {string} jkt */
 function keyed(jkt) {
   return element("span", { class: "keyed" }, tile(jkt), code(jkt));
 }
 
+/** @param {unknown} value */
 function code(value) {
-  return element("code", { title: value }, String(value));
+  return element("code", { title: String(value) }, String(value));
 }
 
+/** @param {string} text */
 function quiet(text) {
   return element("p", { class: "quiet" }, text);
 }
 
+/** @param {string} text */
 function capital(text) {
   return text[0].toUpperCase() + text.slice(1);
 }
 
+/** @param {number} seconds */
 function clock(seconds) {
   return new Date(seconds * 1000).toLocaleTimeString("en-GB");
 }

@@ -7,7 +7,8 @@ async function look() {
     const answer = await fetch("/ready");
     if (answer.status === 200) return location.reload();
   } catch {
-    document.getElementById("status").textContent = "The demo has ended before it was ready. Its terminal says why.";
+    const status = /** @type {HTMLElement} */ (document.getElementById("status"));
+    status.textContent = "The demo has ended before it was ready. Its terminal says why.";
     return;
   }
   setTimeout(look, PAUSE);

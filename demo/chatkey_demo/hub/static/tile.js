@@ -4,7 +4,10 @@ import { drawn } from "./dom.js";
 
 const SIZE = 5;
 
-/** Draw a `jkt`, base64url of a SHA-256, as a mirrored 5×5 pattern in a colour of its own. */
+/**
+ * Draw a `jkt`, base64url of a SHA-256, as a mirrored 5×5 pattern in a colour of its own.
+ * @param {string} jkt
+ */
 export function tile(jkt) {
   const bytes = bytesOf(jkt);
   const colour = `hsl(${Math.round((bytes[0] * 360) / 256)} 62% 52%)`;
@@ -18,10 +21,12 @@ export function tile(jkt) {
   return drawn("svg", { viewBox: "-1 -1 7 7", class: "tile", fill: colour, role: "img", "aria-label": "Picture of the key's fingerprint" }, ...cells);
 }
 
+/** @param {number} row @param {number} column */
 function cell(row, column) {
   return drawn("rect", { x: column, y: row, width: 1.02, height: 1.02 });
 }
 
+/** @param {string} base64url */
 function bytesOf(base64url) {
   const text = atob(base64url.replaceAll("-", "+").replaceAll("_", "/"));
   return Uint8Array.from(text, (character) => character.charCodeAt(0));

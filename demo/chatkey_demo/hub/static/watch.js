@@ -2,19 +2,27 @@
 
 const MOST_EVENTS = 300;
 
+/**
+ * @typedef {{ at: number, name: string, detail: object }} Told
+ * @typedef {{ exp: number, iat?: number, email?: string, data?: { auth_provider?: string } }} Claims
+ * @typedef {Omit<chatkey.Debug, "claims"> & { claims?: (chatkey.Members & Claims) | null }} State
+ * What the spy in a shop's page tells: the widget's debug(), with the claims that it hides.
+ */
+
 /** Keeps what one shop's widget told last, and its events over page loads. */
 export class Watch {
+  /** @param {{ key: string, origin: string }} mode @param {HTMLIFrameElement} frame */
   constructor({ key, origin }, frame) {
     this.key = key;
     this.origin = origin;
     this.frame = frame;
-    this.page = null;
-    this.debug = null;
-    this.identity = null;
-    this.earlier = []; // of pages before this one
+    this.page = /** @type {string | null} */ (null);
+    this.debug = /** @type {State | null} */ (null);
+    this.identity = /** @type {chatkey.Person | null} */ (null);
+    this.earlier = /** @type {Told[]} */ ([]); // of pages before this one
   }
 
-  /** All events, oldest first; a new page is one too. */
+  /** All events, oldest first; a new page is one too. @returns {Told[]} */
   get events() {
     return [...this.earlier, ...(this.debug?.events ?? [])];
   }
@@ -24,7 +32,10 @@ export class Watch {
     return Date.now() / 1000 + (this.debug?.clock_offset ?? 0);
   }
 
-  /** Take a message; tell whether it was this shop's. */
+  /**
+   * Take a message; tell whether it was this shop's.
+   * @param {MessageEvent} event
+   */
   take({ origin, source, data }) {
     if (origin !== this.origin || source !== this.frame.contentWindow || data?.type !== "chatkey:spy") return false;
     if (this.page !== null && data.page !== this.page) this.turn();
@@ -47,6 +58,6 @@ export class Watch {
     this.earlier = [];
     this.debug = null;
     this.page = null;
-    this.frame.contentWindow.postMessage({ type: "chatkey:spy:reset" }, this.origin);
+    this.frame.contentWindow?.postMessage({ type: "chatkey:spy:reset" }, this.origin);
   }
 }

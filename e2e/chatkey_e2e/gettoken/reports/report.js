@@ -2,7 +2,7 @@
 
 // Copying needs a script; without one there is no button.
 for (const place of document.querySelectorAll(".copied")) {
-  const text = place.querySelector("pre");
+  const text = /** @type {HTMLElement} */ (place.querySelector("pre"));
   const button = document.createElement("button");
   button.type = "button";
   button.textContent = "Copy";
@@ -14,12 +14,13 @@ for (const place of document.querySelectorAll(".copied")) {
   place.append(button);
 }
 
+/** @param {HTMLElement} element */
 async function copied(element) {
   try {
-    await navigator.clipboard.writeText(element.textContent);
+    await navigator.clipboard.writeText(element.textContent ?? "");
     return true;
   } catch {
-    getSelection().selectAllChildren(element); // where the clipboard is out of reach, a person can do it
+    getSelection()?.selectAllChildren(element); // where the clipboard is out of reach, a person can do it
     return false;
   }
 }
@@ -27,18 +28,20 @@ async function copied(element) {
 // A link to a check opens it, and the group it is in.
 function openLinked() {
   const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-  const inside = target?.querySelector(":scope > details");
-  if (!inside) return;
-  for (const details of [inside, target.closest("details")]) details.open = true;
+  const inside = /** @type {HTMLDetailsElement | null} */ (target?.querySelector(":scope > details"));
+  if (!target || !inside) return;
+  for (const details of [inside, target.closest("details")]) if (details) details.open = true;
   target.scrollIntoView();
 }
 addEventListener("hashchange", openLinked);
 openLinked();
 
 // On paper nothing can be unfolded.
-let folded = [];
+let folded = /** @type {HTMLDetailsElement[]} */ ([]);
 addEventListener("beforeprint", () => {
-  folded = [...document.querySelectorAll(".group:not([open]), .call:not([open])")];
+  folded = [...document.querySelectorAll(".group:not([open]), .call:not([open])")].map(
+    (element) => /** @type {HTMLDetailsElement} */ (element),
+  );
   for (const details of folded) details.open = true;
 });
 addEventListener("afterprint", () => {

@@ -1,35 +1,54 @@
 // The agent panel: shows what its socket says, and says what the agent does. Text goes into the page as text only.
 
-const $ = (id) => document.getElementById(id);
+/**
+ * @typedef {{ id: string, seq: number, sender: "customer" | "agent", name: string | null, body: string, sent_at: number }} Entry
+ * @typedef {{ last_at: number, id: string }} Place
+ * @typedef {{ call_id: string, state: "ringing" | "active" }} Call
+ * @typedef {Place & { uid: string, provider: string, login: "visitor" | "custom" | "social", auth_provider: string | null,
+ *   name: string | null, email: string | null, last: Entry | null, call: Call | null }} Item
+ * @typedef {{ type: "answer", conversation: string, id: string, body: string }} Answer
+ * @typedef {{ id: string, before: Place | undefined, keeps: boolean }} Asked
+ * @typedef {{ id: string, name: string }} Provider
+ */
+
+/**
+ * An element of this very page; fields among them have a value.
+ * @param {string} id
+ */
+const $ = (id) => /** @type {HTMLElement & { value: string }} */ (document.getElementById(id));
+/** @type {Map<string, Item>} */
 const conversations = new Map();
+/** @type {Map<string, Answer>} */
 const pending = new Map();
 const SEEN = "chatkey_agent_seen";
 const REFRESH_MS = 2_000;
 const TYPING_MS = 250;
 
-let socket = null;
+let socket = /** @type {WebSocket | null} */ (null);
 let attempts = 0;
-let current = null;
-let opened = null;
-let messages = new Map();
+let current = /** @type {string | null} */ (null);
+let opened = /** @type {Item | null} */ (null);
+let messages = /** @type {Map<number, Entry>} */ (new Map());
 
-let asked = null;
+let asked = /** @type {Asked | null} */ (null);
 let askedAt = 0;
-let refreshing = null;
-let typing = null;
-let newest = null;
+let refreshing = /** @type {number | undefined} */ (undefined);
+let typing = /** @type {number | undefined} */ (undefined);
+let newest = /** @type {Place | null} */ (null);
 let isMore = false;
 
 // what was seen, on this machine only
 
+/** @returns {Record<string, number>} */
 function seen() {
   try {
-    return JSON.parse(localStorage.getItem(SEEN)) ?? {};
+    return JSON.parse(localStorage.getItem(SEEN) ?? "null") ?? {};
   } catch {
     return {};
   }
 }
 
+/** @param {string} id @param {number} seq */
 function markSeen(id, seq) {
   const all = seen();
   if ((all[id] ?? 0) >= seq) return;
@@ -41,6 +60,7 @@ function markSeen(id, seq) {
   }
 }
 
+/** @param {Item} item @param {Record<string, number>} all */
 function isUnread(item, all) {
   return item.last?.sender === "customer" && item.last.seq > (all[item.id] ?? 0);
 }
@@ -56,13 +76,14 @@ function connect() {
     if (event.code === 4401) return location.reload();
     asked = null;
     clearTimeout(refreshing);
-    refreshing = null;
+    refreshing = undefined;
     showConnection("lost", "Connection lost, trying again…");
     const wait = Math.min(30_000, 500 * 2 ** attempts++) * (0.5 + Math.random() / 2);
     setTimeout(connect, wait);
   });
 }
 
+/** @param {object} frame */
 function send(frame) {
   if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify(frame));
 }
@@ -75,19 +96,21 @@ const handlers = {
     if (current) send({ type: "thread", conversation: current });
     for (const frame of pending.values()) send(frame);
   },
+  /** @param {{ id: string, items: Item[], more: boolean, providers: Provider[] }} frame */
   conversations({ id, items, more, providers }) {
-    if (id !== asked?.id) return; // something else was asked for meanwhile
+    if (!asked || id !== asked.id) return; // something else was asked for meanwhile
     const { before, keeps } = asked;
     asked = null;
     showProviders(providers);
     if (before) takePage(items, more);
     else takeFirstPage(items, more, keeps);
-    opened = conversations.get(current) ?? opened;
+    opened = (current && conversations.get(current)) || opened;
     showList();
     showPerson();
     if (before) itemOf(items[0]?.id)?.focus();
     else if (!keeps) showFound();
   },
+  /** @param {{ conversation: string, messages: Entry[], more: boolean, before: number | null }} frame */
   thread({ conversation, messages: entries, more, before }) {
     if (conversation !== current) return;
     for (const entry of entries) messages.set(entry.seq, entry);
@@ -95,6 +118,7 @@ const handlers = {
     showMessages({ keepPlace: before !== null });
     showList();
   },
+  /** @param {{ conversation: string, message: Entry }} frame */
   message({ conversation, message }) {
     pending.delete(message.id);
     for (const item of known(conversation)) {
@@ -109,12 +133,14 @@ const handlers = {
     }
     happened(conversation);
   },
+  /** @param {{ conversation: string, call_id: string, state: Call["state"] | "ended" }} frame */
   call({ conversation, call_id, state }) {
     for (const item of known(conversation)) item.call = state === "ended" ? null : { call_id, state };
     showPerson();
     happened(conversation, state === "ringing"); // who calls comes to the top
   },
   ack() {},
+  /** @param {{ id?: string, message: string }} frame */
   error({ id, message }) {
     if (id && id === asked?.id) {
       asked = null;
@@ -126,8 +152,10 @@ const handlers = {
   },
 };
 
+/** @param {{ type: string }} frame */
 function handle(frame) {
-  handlers[frame.type]?.(frame);
+  const handler = handlers[/** @type {keyof typeof handlers} */ (frame.type)];
+  /** @type {((frame: object) => void) | undefined} */ (handler)?.(frame);
 }
 
 // the list: its first page is asked for again when something happens that it may not show, but never in a hurry
@@ -139,9 +167,10 @@ function wanted() {
   return { ...(provider && { provider }), ...(query && { query }), ...Object.fromEntries(pressed) };
 }
 
+/** @param {{ before?: Place, keeps?: boolean }} [how] */
 function askForList({ before, keeps = false } = {}) {
   clearTimeout(refreshing);
-  refreshing = null;
+  refreshing = undefined;
   if (socket?.readyState !== WebSocket.OPEN) return; // once it is, the list is asked for anyhow
   asked = { id: crypto.randomUUID(), before, keeps };
   askedAt = Date.now();
@@ -151,7 +180,7 @@ function askForList({ before, keeps = false } = {}) {
 function refreshSoon() {
   refreshing ??= setTimeout(
     () => {
-      refreshing = null;
+      refreshing = undefined;
       if (asked) refreshSoon();
       else askForList({ keeps: true });
     },
@@ -159,19 +188,24 @@ function refreshSoon() {
   );
 }
 
+/** @param {string} conversation @param {boolean} [isElsewhere] */
 function happened(conversation, isElsewhere = false) {
   if (conversations.has(conversation)) showList();
   if (!conversations.has(conversation) || isElsewhere || Object.keys(wanted()).length) refreshSoon();
 }
 
+/** @param {Place} one @param {Place} other */
 function isAbove(one, other) {
   return one.last_at > other.last_at || (one.last_at === other.last_at && one.id > other.id);
 }
 
-// What was shown below a new first page stays there, unless something may be missing between the two.
+/**
+ * What was shown below a new first page stays there, unless something may be missing between the two.
+ * @param {Item[]} items @param {boolean} more @param {boolean} keeps
+ */
 function takeFirstPage(items, more, keeps) {
   const last = items.at(-1);
-  const reaches = more && newest !== null && !isAbove(last, newest);
+  const reaches = last && more && newest !== null && !isAbove(last, newest);
   const below = keeps && reaches ? [...conversations.values()].filter((item) => isAbove(last, item)) : [];
   conversations.clear();
   for (const item of [...below, ...items]) conversations.set(item.id, item);
@@ -179,6 +213,7 @@ function takeFirstPage(items, more, keeps) {
   if (!below.length) isMore = more;
 }
 
+/** @param {Item[]} items @param {boolean} more */
 function takePage(items, more) {
   for (const item of items) conversations.set(item.id, item);
   isMore = more;
@@ -189,8 +224,9 @@ function showMore() {
   if (last) askForList({ before: { last_at: last.last_at, id: last.id } });
 }
 
+/** @param {string} id */
 function known(id) {
-  return [conversations.get(id), opened].filter((item) => item?.id === id);
+  return [conversations.get(id), opened].flatMap((item) => (item?.id === id ? [item] : []));
 }
 
 function sorted() {
@@ -198,13 +234,15 @@ function sorted() {
 }
 
 function chips() {
-  return [...document.querySelectorAll("[data-filter]")];
+  return [.../** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-filter]"))];
 }
 
+/** @param {HTMLElement} chip */
 function isPressed(chip) {
   return chip.getAttribute("aria-pressed") === "true";
 }
 
+/** @param {HTMLElement} chip */
 function press(chip) {
   if (chip.dataset.filter) chip.setAttribute("aria-pressed", String(!isPressed(chip)));
   else for (const other of chips()) other.setAttribute("aria-pressed", "false");
@@ -220,6 +258,10 @@ function showFound() {
 
 // the page
 
+/**
+ * @template {keyof HTMLElementTagNameMap} Name
+ * @param {Name} name @param {string} [className] @param {string} [text]
+ */
 function element(name, className, text) {
   const made = document.createElement(name);
   if (className) made.className = className;
@@ -227,16 +269,19 @@ function element(name, className, text) {
   return made;
 }
 
+/** @param {string} state @param {string} text */
 function showConnection(state, text) {
   $("connection").className = `connection ${state}`;
   $("connection").textContent = text;
 }
 
+/** @param {string} text */
 function showProblem(text) {
   $("problem").textContent = text;
   $("problem").hidden = !text;
 }
 
+/** @param {Provider[]} providers */
 function showProviders(providers) {
   const select = $("provider");
   const chosen = select.value;
@@ -244,30 +289,36 @@ function showProviders(providers) {
   select.value = providers.some(({ id }) => id === chosen) ? chosen : "";
 }
 
+/** @param {Item} item */
 function titleOf(item) {
   return item.name || (item.login === "visitor" ? `Visitor ${item.uid.slice(2, 8)}` : item.uid);
 }
 
+/** @param {Item} item */
 function loginOf(item) {
   return item.login === "social" ? (item.auth_provider ?? item.uid.split(":")[0]) : item.login;
 }
 
+/** @param {number} seconds */
 function when(seconds) {
   const date = new Date(seconds * 1000);
   const today = date.toDateString() === new Date().toDateString();
   return date.toLocaleString([], today ? { timeStyle: "short" } : { dateStyle: "short", timeStyle: "short" });
 }
 
+/** @param {Item} item */
 function tag(item) {
   return element("span", item.login === "visitor" ? "tag" : "tag member", loginOf(item));
 }
 
+/** @param {Item} item */
 function preview(item) {
   if (item.call) return element("span", "preview ringing", item.call.state === "ringing" ? "Calling…" : "On a call");
   const { last } = item;
   return element("span", "preview", last ? (last.sender === "agent" ? `You: ${last.body}` : last.body) : "Called");
 }
 
+/** @param {Item} item @param {Record<string, number>} all */
 function listItem(item, all) {
   const button = element("button", isUnread(item, all) ? "item unread" : "item");
   button.type = "button";
@@ -293,7 +344,7 @@ function listItem(item, all) {
 }
 
 function showList() {
-  const focused = document.activeElement?.dataset?.conversation;
+  const focused = /** @type {HTMLElement | null} */ (document.activeElement)?.dataset?.conversation;
   const all = seen();
   const items = sorted();
   $("conversations").replaceChildren(...items.map((item) => listItem(item, all)));
@@ -308,11 +359,15 @@ function showList() {
   showElsewhere(items, all);
 }
 
+/** @param {string | undefined | null} id @returns {HTMLElement | null} */
 function itemOf(id) {
   return document.querySelector(`[data-conversation="${CSS.escape(id ?? "")}"]`);
 }
 
-// Where there is no room for the list beside a conversation, one line tells what the list would.
+/**
+ * Where there is no room for the list beside a conversation, one line tells what the list would.
+ * @param {Item[]} items @param {Record<string, number>} all
+ */
 function showElsewhere(items, all) {
   const others = items.filter((item) => item.id !== current);
   const calling = others.find((item) => item.call?.state === "ringing");
@@ -340,17 +395,17 @@ function showPerson() {
   $("accept").hidden = item.call?.state !== "ringing";
 }
 
+/** @param {Pick<Entry, "sender" | "body"> & Partial<Entry>} entry @param {boolean} isPending */
 function messageItem(entry, isPending) {
   const item = element("li", `message ${entry.sender}${isPending ? " pending" : ""}`);
   const who = entry.sender === "agent" ? entry.name : (entry.name ?? "Visitor");
-  item.append(
-    element("div", "bubble", entry.body),
-    element("div", "meta", isPending ? "Sending…" : `${who} · ${when(entry.sent_at)}`),
-  );
-  item.firstChild.dir = "auto";
+  const bubble = element("div", "bubble", entry.body);
+  bubble.dir = "auto";
+  item.append(bubble, element("div", "meta", isPending ? "Sending…" : `${who} · ${when(entry.sent_at ?? 0)}`));
   return item;
 }
 
+/** @param {{ keepPlace?: boolean }} [how] */
 function showMessages({ keepPlace = false } = {}) {
   const scroller = $("scroller");
   const fromEnd = scroller.scrollHeight - scroller.scrollTop;
@@ -362,9 +417,10 @@ function showMessages({ keepPlace = false } = {}) {
   );
   scroller.scrollTop = keepPlace ? scroller.scrollHeight - fromEnd : scroller.scrollHeight;
   const newest = entries.at(-1);
-  if (newest && document.visibilityState === "visible") markSeen(current, newest.seq);
+  if (current && newest && document.visibilityState === "visible") markSeen(current, newest.seq);
 }
 
+/** @param {string} id */
 function open(id) {
   current = id;
   opened = conversations.get(id) ?? null;
@@ -395,6 +451,7 @@ function close() {
 function answer() {
   const body = $("body").value.trim();
   if (!body || !current) return;
+  /** @type {Answer} */
   const frame = { type: "answer", conversation: current, id: crypto.randomUUID(), body };
   pending.set(frame.id, frame);
   send(frame);
@@ -418,7 +475,7 @@ $("older").addEventListener("click", () => {
   send({ type: "thread", conversation: current, before: Math.min(...messages.keys()) });
 });
 $("back").addEventListener("click", close);
-$("elsewhere").addEventListener("click", (event) => open(event.currentTarget.dataset.opens));
+$("elsewhere").addEventListener("click", () => open($("elsewhere").dataset.opens ?? ""));
 $("more").addEventListener("click", showMore);
 $("provider").addEventListener("change", () => askForList());
 $("query").addEventListener("input", () => {

@@ -3,7 +3,7 @@
 (() => {
   "use strict";
 
-  const { hub } = document.currentScript.dataset;
+  const { hub = "" } = /** @type {HTMLScriptElement} */ (document.currentScript).dataset;
   const { parent } = window;
   if (parent === window) return;
 
@@ -17,11 +17,12 @@
     due = true;
     setTimeout(() => {
       due = false;
-      const { debug, identity } = window.Service;
+      const { debug, identity } = /** @type {chatkey.Handle} */ (window.Service);
       parent.postMessage({ type: "chatkey:spy", page, identity, debug: { ...debug(), ...shown } }, hub);
     });
   }
 
+  /** @param {chatkey.Handle} service */
   function watch(service) {
     service.on("token:used", ({ claims }) => Object.assign(shown, { claims }));
     service.on("socket:proof", (proof) => Object.assign(shown, { proof }));
@@ -31,13 +32,14 @@
 
   /** Forget everything this origin holds: key, cached token, the shop's session. The next page is a new visitor. */
   async function reset() {
-    window.Service?.shutdown?.();
+    if (window.Service && "shutdown" in window.Service) window.Service.shutdown();
     localStorage.clear();
-    for (const { name } of await indexedDB.databases()) await deleted(name);
+    for (const { name } of await indexedDB.databases()) await deleted(name ?? "");
     await fetch("logout", { method: "POST", redirect: "manual" });
     location.replace(location.pathname);
   }
 
+  /** @param {string} name @returns {Promise<void>} */
   function deleted(name) {
     return new Promise((resolve, reject) => {
       const request = indexedDB.deleteDatabase(name);
