@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.widget.conftest import VISITOR
 
-from chatkey_protocol.codes import Close
+from chatkey_protocol.codes import Close, Code
 from chatkey_protocol.frames import Kind
 from chatkey_widget import effects, events
 from chatkey_widget.errors import Fault
@@ -213,6 +213,19 @@ def test_a_late_token_answer_of_a_lost_connection_is_ignored(visitor: Driver) ->
     visitor.feed(events.TokenFailed(ref, 503, retry_after=600))
 
     assert len(visitor.emitted("socket:waiting")) == 1
+    assert visitor.timers["reconnect"] - visitor.now == 1
+
+
+def test_a_late_refusal_of_a_lost_connection_is_ignored(visitor: Driver) -> None:
+    """It is the next connection's token that counts; nobody is told, and nothing stops."""
+    visitor.answers_tokens = False
+    visitor.advance(50)
+    ref = visitor.last(effects.LoadVisitorToken).ref
+    visitor.close(1006)
+
+    visitor.feed(events.TokenFailed(ref, 401, Code.TOKEN_SIGNATURE, "No."))
+
+    assert visitor.errors() == []
     assert visitor.timers["reconnect"] - visitor.now == 1
 
 

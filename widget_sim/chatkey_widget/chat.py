@@ -76,7 +76,7 @@ class Chat:
         }
 
     def connected(self) -> None:
-        """Begin on a new connection."""
+        """Take the conversation up again on a new connection."""
         self._conversation.call = "none"
         self.again()
 

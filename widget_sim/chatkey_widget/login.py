@@ -117,12 +117,12 @@ class Login:
             self._useless = 0
 
     def answered(self) -> None:
-        """`getToken` answered, whatever it said."""
+        """End the flight: `getToken` answered, so earlier failures are forgotten."""
         self._flight = None
         self._failures = 0
 
     def failed(self, error: WidgetError) -> None:
-        """Report, and try again later."""
+        """Tell the page that `getToken` failed, and plan the next try."""
         self._flight = None
         self._failures += 1
         self._ctx.report(error)

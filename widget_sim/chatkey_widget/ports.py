@@ -81,7 +81,7 @@ class Http(Protocol):
     """GET requests without credentials."""
 
     async def get(self, url: str) -> Answer:
-        """Ask. Raises `Unreachable`."""
+        """Send the request and wait for its answer. Raises `Unreachable`."""
         ...
 
 
@@ -101,7 +101,7 @@ class Wire(Protocol):
         ...
 
     def close(self, code: int) -> None:
-        """Close it; nothing more is heard of it."""
+        """Close the socket; nothing more is heard of it."""
         ...
 
 
@@ -142,7 +142,7 @@ class Popups(Protocol):
         ...
 
     def close(self) -> None:
-        """Close and forget it."""
+        """Close the window, and hear no more of it."""
         ...
 
 
@@ -162,7 +162,7 @@ class Screen(Protocol):
     """What the person sees."""
 
     def show(self, view: View) -> None:
-        """Draw it."""
+        """Draw this view."""
         ...
 
     def remove(self) -> None:

@@ -131,9 +131,10 @@ class ServiceLink:
                 assert_never(self.stage)
 
     def send(self, frame: Mapping[str, object]) -> None:
-        """Send a frame, where there is a socket."""
-        if isinstance(self.stage, OnSocket):
-            self._ctx.do(Send(self.stage.ref, frame))
+        """Send a frame over the socket, which must be there by now."""
+        if not isinstance(self.stage, OnSocket):
+            raise WidgetError(Fault.WIDGET_FAILED, f"A frame was to be sent while the link was {self.stage.name}.")
+        self._ctx.do(Send(self.stage.ref, frame))
 
     # what comes in
 
@@ -180,7 +181,7 @@ class ServiceLink:
             self.send({"type": Kind.CONNECT, "token": self.stage.token, "proof": signed})
 
     def heard(self) -> None:
-        """Whatever the server sent, it lives."""
+        """Take any frame for a sign of life: heartbeats and probe count as answered."""
         if isinstance(self.stage, Ready):
             self.stage = replace(self.stage, unanswered=0)
         self._ctx.cancel_timer("probe")
@@ -225,7 +226,7 @@ class ServiceLink:
         return None
 
     def timer(self, name: LinkTimer) -> Outcome | None:
-        """Do what was due."""
+        """Do what the timer of this name was set for."""
         match name:
             case "reconnect":
                 return self._reconnect(self.stage.principal) if isinstance(self.stage, Waiting) else None

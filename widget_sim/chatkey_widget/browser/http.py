@@ -17,7 +17,7 @@ class BrowserHttp:
         self._prefetched = prefetched
 
     async def get(self, url: str) -> Answer:
-        """Ask. Raises `Unreachable`."""
+        """Send the request and wait for its answer. Raises `Unreachable`."""
         controller = js.AbortController.new()
         try:
             response = await (self._take_prefetched(url) or _fetch(url, controller.signal))

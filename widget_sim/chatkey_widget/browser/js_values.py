@@ -75,7 +75,7 @@ class Listeners:
         self._all.append((target, name, proxy))
 
     def remove_all(self) -> None:
-        """Take all of them off."""
+        """Remove every listener that was added."""
         for target, name, proxy in self._all:
             target.removeEventListener(name, proxy)
             proxy.destroy()

@@ -22,7 +22,7 @@ GRACE_SECONDS: Final = 0.5
 
 
 class BrowserPopups:
-    """At most one popup."""
+    """Opens and watches the sign-in window; there is one at most."""
 
     def __init__(self) -> None:
         self._window: Any = None
@@ -45,7 +45,7 @@ class BrowserPopups:
         return True
 
     def close(self) -> None:
-        """Close and forget it."""
+        """Close the window, and hear no more of it."""
         if self._watch is not None:
             self._watch.cancel()
             self._watch = None

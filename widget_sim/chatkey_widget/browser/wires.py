@@ -57,10 +57,10 @@ class BrowserWire:
 
 
 class BrowserWires:
-    """Opens them."""
+    """Opens the WebSockets of this page."""
 
     def open(self, uri: str, listener: WireListener) -> BrowserWire:
-        """Begin to open one. Raises `Unreachable` where the page may not."""
+        """Begin to open a WebSocket. Raises `Unreachable` where the page may not."""
         try:
             return BrowserWire(js.WebSocket.new(uri, SUBPROTOCOL), listener)
         except JsException as error:
