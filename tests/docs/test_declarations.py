@@ -120,7 +120,7 @@ def test_the_debug_bundle_is_declared_as_it_is() -> None:
 
 def test_what_a_page_may_configure_is_what_the_widget_reads() -> None:
     """`ServiceConfig` has no member that nobody looks at."""
-    read = re.findall(r'self\._config, "(\w+)"', (WIDGET / "browser" / "host.py").read_text(encoding="utf-8"))
+    read = re.findall(r'member\(self\.\w+, "(\w+)"\)', (WIDGET / "browser" / "host.py").read_text(encoding="utf-8"))
 
     assert set(declarations.names("interface Config")) == set(read)
 
