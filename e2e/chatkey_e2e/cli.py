@@ -19,6 +19,7 @@ SCENARIOS = Path(__file__).parent / "scenarios"
     help="chromium, firefox, webkit, or a path; otherwise CHATKEY_BROWSER or the first Chromium found.",
 )
 @click.option("--trace", is_flag=True, help="Keep a trace of every scenario, not only of failed ones.")
+@click.option("--patience", metavar="SECONDS", type=float, help="How long one step may take.  [default: 30]")
 @click.option("--results", metavar="FOLDER", help="Where traces and screenshots go.  [default: e2e-results]")
 @click.argument("pytest_args", nargs=-1, type=click.UNPROCESSED)
 def e2e(
@@ -28,6 +29,7 @@ def e2e(
     headed: bool,
     browser: str | None,
     trace: bool,
+    patience: float | None,
     results: str | None,
     pytest_args: tuple[str, ...],
 ) -> None:
@@ -44,5 +46,6 @@ def e2e(
     args += ["--chatkey-headed"] if headed else []
     args += ["--chatkey-browser", browser] if browser else []
     args += ["--chatkey-trace", "on"] if trace else []
+    args += ["--chatkey-patience", str(patience)] if patience else []
     args += ["--chatkey-results", results] if results else []
     sys.exit(pytest.main([*args, *pytest_args]))

@@ -7,6 +7,8 @@ from typing import Literal
 
 import pytest
 
+from chatkey_stack.patience import PATIENCE
+
 Tracing = Literal["off", "on", "retain-on-failure"]
 RESULTS = "e2e-results"
 
@@ -20,6 +22,8 @@ class Options:
     trace: Tracing
     results: Path
     timings: Path | None
+    patience: float
+    """Seconds that one step of a scenario may take before it has failed."""
 
 
 def add(parser: pytest.Parser) -> None:
@@ -34,6 +38,13 @@ def add(parser: pytest.Parser) -> None:
         help="when to keep a Playwright trace (default: %(default)s, of the steps; `on` adds pages and network)",
     )
     group.addoption("--chatkey-results", metavar="FOLDER", default=RESULTS, help="default: %(default)s")
+    group.addoption(
+        "--chatkey-patience",
+        metavar="SECONDS",
+        type=float,
+        default=PATIENCE,
+        help="how long one step may take (default: CHATKEY_PATIENCE, now %(default)g)",
+    )
     group.addoption("--chatkey-timings", metavar="FILE", help="write there how long everything took")
 
 
@@ -47,4 +58,5 @@ def read(config: pytest.Config) -> Options:
         trace=chosen.chatkey_trace,
         results=folder / chosen.chatkey_results,
         timings=folder / chosen.chatkey_timings if chosen.chatkey_timings else None,
+        patience=chosen.chatkey_patience,
     )

@@ -39,9 +39,6 @@ MakeFaults = Callable[[BrowserContext], Faults]
 MakePeer = Callable[..., Peer]
 Advance = Callable[[float], None]
 
-STEP_MS = 10_000
-"""How long one step of a scenario may take before it has failed."""
-
 failed_key = pytest.StashKey[bool]()
 found_key = pytest.StashKey[browsers.Found]()
 witness_key = pytest.StashKey[Witness]()
@@ -141,9 +138,9 @@ def stack(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 @pytest.fixture(scope="session")
-def playwright() -> Iterator[Playwright]:
+def playwright(chatkey_options: options.Options) -> Iterator[Playwright]:
     """Playwright's driver."""
-    expect.set_options(timeout=STEP_MS)
+    expect.set_options(timeout=chatkey_options.patience * 1000)
     with sync_playwright() as playwright:
         yield playwright
 
@@ -243,7 +240,7 @@ def make_context(
     def make(**members: Any) -> BrowserContext:
         chosen: Browser = members.pop("browser", browser)
         context = chosen.new_context(**{**_defaults(chosen, calm=chosen is browser), **members})
-        context.set_default_timeout(STEP_MS)
+        context.set_default_timeout(chatkey_options.patience * 1000)
         witness.watch(context)
         marks.mark(context)
         if timings_key in request.config.stash:
@@ -330,12 +327,13 @@ def agent(make_agent: Callable[[], AgentPage]) -> AgentPage:
 
 
 @pytest.fixture
-def make_peer(stack: Stack, business: Business) -> Iterator[MakePeer]:
+def make_peer(stack: Stack, business: Business, chatkey_options: options.Options) -> Iterator[MakePeer]:
     """Open sockets without a browser, from the business's origin or another."""
     with ExitStack() as ending:
 
         def make(origin: str = business.origin) -> Peer:
-            return ending.enter_context(peer(business.socket_uri, origin=origin, ca=stack.ca))
+            opening = peer(business.socket_uri, origin=origin, ca=stack.ca, patience=chatkey_options.patience)
+            return ending.enter_context(opening)
 
         yield make
 

@@ -23,9 +23,11 @@ from websockets.exceptions import ConnectionClosed
 from websockets.typing import Origin, Subprotocol
 
 from chatkey_protocol.names import PROOF_HTM, PROOF_TYP, SUBPROTOCOL
+from chatkey_stack.patience import PATIENCE
 from chatkey_stack.tls import trust
 
 ANSWER_SECONDS = 10
+"""How long `chatkey check` waits for a service."""
 
 
 class Key:
@@ -71,10 +73,13 @@ class Outcome:
 class Peer:
     """One open socket. The service speaks first: `hello`, or a refusal."""
 
-    def __init__(self, connection: ClientConnection, uri: str, portal: BlockingPortal) -> None:
+    def __init__(
+        self, connection: ClientConnection, uri: str, portal: BlockingPortal, patience: float = ANSWER_SECONDS
+    ) -> None:
         self._connection = connection
         self._uri = uri
         self._portal = portal
+        self._patience = patience
 
     def connect_with(self, token: str, key: Key) -> Outcome:
         """Await `hello`, and send an honest proof by `key` for `token`."""
@@ -100,7 +105,7 @@ class Peer:
         return frame
 
     async def _next(self) -> str | bytes:
-        async with asyncio.timeout(ANSWER_SECONDS):
+        async with asyncio.timeout(self._patience):
             return await self._connection.recv()
 
     def outcome(self) -> Outcome:
@@ -116,16 +121,26 @@ class Peer:
 
 
 @contextmanager
-def peer(socket_uri: str, *, origin: str | None, ca: Path | None, local_host: str = "127.0.0.1") -> Iterator[Peer]:
+def peer(
+    socket_uri: str, *, origin: str | None, ca: Path | None, local_host: str = "127.0.0.1", patience: float = PATIENCE
+) -> Iterator[Peer]:
     """Open a socket to `socket_uri` as `origin`, on this machine whatever the name resolves to."""
-    raw = socket.create_connection((local_host, urlsplit(socket_uri).port or 443), timeout=ANSWER_SECONDS)
-    with opened(socket_uri, raw, origin=origin, tls=trust(ca) if socket_uri.startswith("wss:") else None) as peer:
+    raw = socket.create_connection((local_host, urlsplit(socket_uri).port or 443), timeout=patience)
+    tls = trust(ca) if socket_uri.startswith("wss:") else None
+    with opened(socket_uri, raw, origin=origin, tls=tls, patience=patience) as peer:
         yield peer
 
 
 @contextmanager
-def opened(socket_uri: str, raw: socket.socket, *, origin: str | None, tls: ssl.SSLContext | None) -> Iterator[Peer]:
-    """Open a socket over a connection that is there already.
+def opened(
+    socket_uri: str,
+    raw: socket.socket,
+    *,
+    origin: str | None,
+    tls: ssl.SSLContext | None,
+    patience: float = ANSWER_SECONDS,
+) -> Iterator[Peer]:
+    """Open a socket over a connection that is there already; opening and each answer may take so many seconds.
 
     It lives on an event loop in a thread of its own: a client that blocks would read and write TLS from two threads at
     once, which OpenSSL does not bear; now and then an answer is lost.
@@ -137,9 +152,10 @@ def opened(socket_uri: str, raw: socket.socket, *, origin: str | None, tls: ssl.
         origin=Origin(origin) if origin else None,
         subprotocols=[Subprotocol(SUBPROTOCOL)],
         proxy=None,
+        open_timeout=patience,
     )
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(opening) as connection:
-        yield Peer(connection, socket_uri, portal)
+        yield Peer(connection, socket_uri, portal, patience)
 
 
 def _coordinate(number: int) -> str:

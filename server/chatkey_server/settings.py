@@ -21,7 +21,7 @@ from chatkey_server.identity.origins import is_loopback_host
 from chatkey_server.identity.tokens import MAX_TOKEN_BYTES
 
 PREFIX = "CHATKEY_"
-OTHERS = ("CHATKEY_BROWSER", "CHATKEY_E2E_", "CHATKEY_DEMO_")
+OTHERS = ("CHATKEY_BROWSER", "CHATKEY_PATIENCE", "CHATKEY_E2E_", "CHATKEY_DEMO_")
 """Variables, and beginnings of variables, that belong to the other components."""
 
 MASTER_KEY_CHARS = 32

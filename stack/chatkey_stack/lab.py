@@ -10,6 +10,7 @@ import httpx
 from chatkey_lab.guard import bearer
 from chatkey_oauth.client import refusal
 from chatkey_stack.applications import Application
+from chatkey_stack.patience import PATIENCE
 from chatkey_stack.tls import trust
 
 KeySource = Literal["service", "own"]
@@ -24,7 +25,7 @@ class Lab:
             verify=trust(ca),
             headers=bearer(token),
             limits=httpx.Limits(max_keepalive_connections=0),  # an idle TLS peer holds back a server that restarts
-            timeout=30,
+            timeout=2 * PATIENCE,  # what is asked for may have to be waited for, on the other side
             trust_env=False,
         )
 

@@ -9,6 +9,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from chatkey_stack.patience import PATIENCE
+
 READY = "ready "
 KEPT_LINES = 5000
 SHOWN_LINES = 40
@@ -32,8 +34,8 @@ class Process:
         *,
         environ: Mapping[str, str],
         log: Path,
-        ready_within: float = 30.0,
-        ends_within: float = 10.0,
+        ready_within: float = PATIENCE,
+        ends_within: float = PATIENCE,
     ) -> None:
         self.name = name
         self.log = log

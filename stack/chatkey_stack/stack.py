@@ -17,6 +17,7 @@ from chatkey_oauth.client import FakeOAuth
 from chatkey_protocol.names import ANNOUNCED_SOCIALS, AVAILABLE_SOCIALS, OAUTH_CALLBACK_PATH
 from chatkey_stack.applications import Application, new_application
 from chatkey_stack.lab import ServiceLab, SiteLab
+from chatkey_stack.patience import PATIENCE
 from chatkey_stack.ports import LOOPBACK, free_ports
 from chatkey_stack.process import Process
 from chatkey_stack.tls import Certificates, issue, trust
@@ -70,7 +71,7 @@ class Stack:
 
     def get(self, path: str) -> httpx.Response:
         """Ask the service as a program would: no cookies, no redirect followed."""
-        return httpx.get(self.service.local_url + path, verify=trust(self.ca), trust_env=False)
+        return httpx.get(self.service.local_url + path, verify=trust(self.ca), trust_env=False, timeout=PATIENCE)
 
     def callback(self, social: str) -> str:
         """Return the redirect URI that is registered at a social provider (contract 4.5)."""

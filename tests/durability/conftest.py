@@ -25,6 +25,7 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidMes
 from websockets.typing import Subprotocol
 
 from chatkey_e2e.wire import Key
+from chatkey_stack.patience import PATIENCE
 from chatkey_stack.ports import LOOPBACK, free_ports
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ MakeServer = Callable[..., AbstractContextManager["Server"]]
 STARTER: Final = Path(__file__).with_name("starter.py")
 IN_FLIGHT: Final = 4
 """Messages that a tab has sent and that are not acknowledged yet."""
-WAIT: Final = 20.0
+WAIT: Final = PATIENCE
 """Seconds until a peer that hears nothing gives up."""
 TRACES: Final = ("Traceback (most recent call last)", "request.failed", "socket.failed", "admin.failed")
 
@@ -259,7 +260,9 @@ class Person:
     @asynccontextmanager
     async def _connected(self) -> AsyncIterator[tuple[Socket, Json]]:
         uri = self.shop.server.uri
-        async with connect(uri, subprotocols=[Subprotocol("wf.v1")], proxy=None, compression=None) as connection:
+        async with connect(
+            uri, subprotocols=[Subprotocol("wf.v1")], proxy=None, compression=None, open_timeout=WAIT
+        ) as connection:
             socket = Socket(connection)
             hello = await socket.next()
             token = await self.token()

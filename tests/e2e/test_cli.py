@@ -23,6 +23,7 @@ WHERE = ["-c", str(SCENARIOS / "pytest.ini"), "--rootdir", str(SCENARIOS), str(S
         (["--headed"], ["--chatkey-headed"]),
         (["--browser", "firefox"], ["--chatkey-browser", "firefox"]),
         (["--browser", "/usr/bin/chromium"], ["--chatkey-browser", "/usr/bin/chromium"]),
+        (["--patience", "60"], ["--chatkey-patience", "60.0"]),
         (["--trace"], ["--chatkey-trace", "on"]),
         (["--results", "kept"], ["--chatkey-results", "kept"]),
         (["-x", "--durations=3"], ["-x", "--durations=3"]),

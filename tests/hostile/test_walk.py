@@ -17,6 +17,7 @@ from typing import Any, Final, NamedTuple
 import pytest
 from tests.hostile.conftest import TIMES, Cost
 
+from chatkey_stack.patience import PATIENCE
 from honest import BrowserKey, b64
 from shipped import Service
 from shop import Shop
@@ -307,7 +308,7 @@ def test_what_is_sent_around_frames(service: Service, judge: Any, row: str) -> N
     )
 
     def send(frames: bytes) -> None:
-        with socket.create_connection(("127.0.0.1", service.port), timeout=10) as wire, suppress(ConnectionError):
+        with socket.create_connection(("127.0.0.1", service.port), timeout=PATIENCE) as wire, suppress(ConnectionError):
             wire.sendall(head)
             wire.recv(65_536)
             wire.sendall(frames)

@@ -24,6 +24,7 @@ from chatkey_oauth.engine.clients import Client
 from chatkey_oauth.providers import NAMES
 from chatkey_oauth.ready_made import READY_MADE
 from chatkey_oauth.settings import Settings, SettingsError, read_addresses, read_clients, read_issuers
+from chatkey_stack.patience import PATIENCE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -88,10 +89,10 @@ def test_a_process_is_ready_when_it_says_so_and_ends_when_it_is_told(tmp_path: P
             "response_type": "code",
             "scope": "openid",
         }
-        page = httpx.get(f"{address}/google/o/oauth2/v2/auth", params=query, trust_env=False)
-        lab = httpx.get(f"{address}/lab", trust_env=False)
+        page = httpx.get(f"{address}/google/o/oauth2/v2/auth", params=query, trust_env=False, timeout=PATIENCE)
+        lab = httpx.get(f"{address}/lab", trust_env=False, timeout=PATIENCE)
         process.send_signal(signal.SIGINT)
-        more, errors = process.communicate(timeout=10)
+        more, errors = process.communicate(timeout=PATIENCE)
 
     assert process.returncode == 0
     assert (page.status_code, lab.status_code) == (200, 200)
@@ -102,11 +103,11 @@ def test_a_process_is_ready_when_it_says_so_and_ends_when_it_is_told(tmp_path: P
 @pytest.mark.contract("D-14/fake-lab")
 def test_the_lab_can_be_left_out_and_is_where_others_could_reach_it(tmp_path: Path) -> None:
     with running("--no-lab") as (address, _):
-        left_out = httpx.get(f"{address}/lab", trust_env=False)
+        left_out = httpx.get(f"{address}/lab", trust_env=False, timeout=PATIENCE)
     with running("--host", "0.0.0.0") as (address, process):
-        elsewhere = httpx.get(f"{address.replace('0.0.0.0', '127.0.0.1')}/lab", trust_env=False)
+        elsewhere = httpx.get(f"{address.replace('0.0.0.0', '127.0.0.1')}/lab", trust_env=False, timeout=PATIENCE)
         process.send_signal(signal.SIGTERM)
-        _, told = process.communicate(timeout=10)
+        _, told = process.communicate(timeout=PATIENCE)
     asked_for = CliRunner().invoke(fake_oauth, ["--host", "0.0.0.0", "--port", "0", "--lab"])
 
     assert (left_out.status_code, elsewhere.status_code) == (404, 404)
@@ -123,7 +124,7 @@ def test_a_newcomer_logs_in_with_nothing_but_the_address() -> None:
     redirect_uri = "http://localhost:3000/auth/callback"
     keys = {"client_id": github.client_id, "redirect_uri": redirect_uri}
 
-    with running("--auto-approve", "rhea") as (address, _), httpx.Client(trust_env=False) as http:
+    with running("--auto-approve", "rhea") as (address, _), httpx.Client(trust_env=False, timeout=PATIENCE) as http:
         asked = http.get(f"{address}/github/login/oauth/authorize", params=keys | {"scope": "read:user"})
         location = httpx.URL(asked.headers["location"])
         exchange = keys | {"client_secret": github.client_secret, "code": location.params["code"]}
@@ -192,7 +193,9 @@ def test_a_process_serves_https(tmp_path: Path) -> None:
     ca.configure_trust(trust)
 
     with running("--tls-cert", str(chain), "--tls-key", str(key)) as (address, _):
-        answer = httpx.get(f"{address}/gitlab/.well-known/openid-configuration", verify=trust, trust_env=False)
+        answer = httpx.get(
+            f"{address}/gitlab/.well-known/openid-configuration", verify=trust, trust_env=False, timeout=PATIENCE
+        )
 
     assert address.startswith("https://127.0.0.1:")
     assert answer.json()["issuer"] == f"{address}/gitlab"

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from chatkey_stack.patience import PATIENCE
+
 HERE = Path(__file__).parent
 SCENARIOS = HERE.parents[1] / "e2e" / "chatkey_e2e" / "scenarios"
 ROW = re.compile(r"(?<![A-Za-z])(?:JWT|PRF|OAS|OAC|HTM|WSK|HTP)[-_]\d{3}(?!\d)", re.IGNORECASE)
@@ -23,7 +25,7 @@ def collection(folder: Path) -> subprocess.Popen[str]:
 
 def rows_in(collecting: subprocess.Popen[str]) -> set[str]:
     """Return the rows that the names of the collected tests carry."""
-    said, _ = collecting.communicate(timeout=60)
+    said, _ = collecting.communicate(timeout=2 * PATIENCE)
     assert collecting.returncode == 0, said
     names = [line.partition("::")[2] for line in said.splitlines()]
     return {found.upper().replace("_", "-") for name in names for found in ROW.findall(name)}

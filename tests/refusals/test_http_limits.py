@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 
+from chatkey_stack.patience import PATIENCE
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -186,7 +188,7 @@ def test_peers_that_bring_half_a_request_or_nothing_are_left_after_a_second(stri
 
 
 def dialled(service: Service) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", service.port), timeout=10)
+    return socket.create_connection(("127.0.0.1", service.port), timeout=PATIENCE)
 
 
 @pytest.mark.contract("D-20/limits")

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from chatkey_stack.patience import PATIENCE
+
 if TYPE_CHECKING:
     from tests.refusals.conftest import Service, Shop
 
@@ -181,7 +183,7 @@ def upgrade(service: Service, *, version: bytes = b"1.1", **changes: bytes | Non
     """Ask for a socket, and return the head of the answer."""
     changed = {name.replace("_", "-").encode(): value for name, value in changes.items()}
     lines = [b"%s: %s" % (name, value) for name, value in {**UPGRADE, **changed}.items() if value is not None]
-    with socket.create_connection(("127.0.0.1", service.port), timeout=10) as wire:
+    with socket.create_connection(("127.0.0.1", service.port), timeout=PATIENCE) as wire:
         wire.sendall(b"\r\n".join([b"GET /v1/socket HTTP/" + version, *lines, b"", b""]))
         received = b""
         while b"\r\n\r\n" not in received and (chunk := wire.recv(65536)):

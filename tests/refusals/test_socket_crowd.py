@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Final, cast
 
 import pytest
 
+from chatkey_stack.patience import PATIENCE
+
 if TYPE_CHECKING:
     from tests.refusals.conftest import MakeService, Service, Shop
 
@@ -127,7 +129,7 @@ async def test_while_the_crowd_is_turned_away_others_come_in(busy: Service) -> N
     async with crowd(busy, UPGRADE) as silent:
         await asyncio.to_thread(busy.advance, 60)  # all of them are late now
         await asyncio.to_thread(opening, busy, shop, token)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             await asyncio.gather(*(peer.gone for peer in silent))
     busy.reset()
 

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from chatkey_stack.patience import PATIENCE
+
 if TYPE_CHECKING:
     from tests.refusals.conftest import BrowserKey, Service, Shop
 
@@ -93,7 +95,7 @@ class Wire:
 @contextmanager
 def opened(service: Service, headers: str = "") -> Iterator[Wire]:
     """Open a socket by hand; `hello` has not been read."""
-    with socket.create_connection(("127.0.0.1", service.port), timeout=10) as connection:
+    with socket.create_connection(("127.0.0.1", service.port), timeout=PATIENCE) as connection:
         connection.sendall(
             f"GET /v1/socket HTTP/1.1\r\nHost: localhost:{service.port}\r\nUpgrade: websocket\r\n"
             "Connection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n"

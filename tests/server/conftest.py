@@ -27,6 +27,7 @@ from chatkey_server.clock import Clock
 from chatkey_server.settings import Settings
 from chatkey_server.storage import engine, migrate
 from chatkey_server.storage.tables import TABLES
+from chatkey_stack.patience import PATIENCE
 
 if TYPE_CHECKING:
     from litestar import Litestar
@@ -116,7 +117,7 @@ def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Redis]:
     yield client
     client.close()
     process.terminate()
-    process.wait(10)
+    process.wait(PATIENCE)
 
 
 @pytest.fixture
@@ -256,7 +257,7 @@ class ServerSocket:
     async def leave(self, code: int = 1001) -> None:
         """Go away, and wait until the app has noticed."""
         self._to_app.put_nowait({"type": "websocket.disconnect", "code": code})
-        await asyncio.wait_for(self.running, 5)
+        await asyncio.wait_for(self.running, PATIENCE)
 
     async def _take(self, event: dict[str, Any]) -> None:
         self._from_app.put_nowait(event)
@@ -264,7 +265,7 @@ class ServerSocket:
             self._to_app.put_nowait({"type": "websocket.disconnect", "code": event["code"]})
 
     async def _event(self) -> dict[str, Any]:
-        return await asyncio.wait_for(self._from_app.get(), 5)
+        return await asyncio.wait_for(self._from_app.get(), PATIENCE)
 
 
 @pytest.fixture

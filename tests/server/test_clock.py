@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from chatkey_server.clock import Clock
+from chatkey_stack.patience import PATIENCE
 
 
 @pytest.mark.contract("D-13/clock")
@@ -40,19 +41,19 @@ async def test_an_alarm_goes_off_when_the_clock_is_moved_past_its_time_and_not_b
     clock.advance(1)
 
     assert not was_due
-    await asyncio.wait_for(due.wait(), 1)
+    await asyncio.wait_for(due.wait(), PATIENCE)
 
 
 async def test_it_goes_off_by_itself_when_time_passes() -> None:
     clock = Clock()
 
-    await asyncio.wait_for(alarm_of(clock, clock() + 0.01).wait(), 1)
+    await asyncio.wait_for(alarm_of(clock, clock() + 0.01).wait(), PATIENCE)
 
 
 async def test_a_time_that_has_come_is_not_waited_for() -> None:
     clock = Clock(lambda: 1000.0)
 
-    await asyncio.wait_for(alarm_of(clock, 999.0).wait(), 1)
+    await asyncio.wait_for(alarm_of(clock, 999.0).wait(), PATIENCE)
 
 
 async def test_it_goes_off_once() -> None:
@@ -87,4 +88,4 @@ async def test_another_thread_may_move_it() -> None:
 
     await asyncio.to_thread(clock.advance, 60)
 
-    await asyncio.wait_for(due.wait(), 1)
+    await asyncio.wait_for(due.wait(), PATIENCE)

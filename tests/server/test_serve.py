@@ -24,6 +24,8 @@ from websockets.asyncio.client import connect as connect_in_one_thread
 from websockets.exceptions import ConnectionClosed, InvalidMessage, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
+from chatkey_stack.patience import PATIENCE
+
 PROGRAM = """
 from importlib.metadata import EntryPoint
 from chatkey_server.cli import Commands
@@ -52,7 +54,7 @@ class Served:
         self, method: str, target: str, headers: dict[str, str] | None = None
     ) -> tuple[int, dict[str, str], str]:
         """Send one request with the target exactly as given; return status, headers and body."""
-        connection = HTTPConnection("127.0.0.1", self.port, timeout=10)
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         connection.request(method, target, headers=headers or {})
         answer = connection.getresponse()
         result = answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read().decode()
@@ -65,18 +67,18 @@ class Served:
         json_type = {"Content-Type": "application/json"}
         asked = urllib.request.Request(f"http://127.0.0.1:{self.port}/lab{path}", data, json_type)
         asked.add_header("Content-Type", "application/json")
-        with urllib.request.urlopen(asked, timeout=10) as answer:
+        with urllib.request.urlopen(asked, timeout=PATIENCE) as answer:
             return json.load(answer)["data"]
 
     def raw(self, text: bytes) -> bytes:
         """Send bytes, and return what comes back until the server closes."""
-        with socket.create_connection(("127.0.0.1", self.port), timeout=10) as wire:
+        with socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE) as wire:
             wire.sendall(text)
             return b"".join(iter(lambda: wire.recv(65536), b""))
 
     def socket(self) -> ClientConnection:
         """Open the chat socket."""
-        return connect(f"ws://127.0.0.1:{self.port}/v1/socket", subprotocols=["wf.v1"])  # type: ignore[list-item]
+        return connect(f"ws://127.0.0.1:{self.port}/v1/socket", subprotocols=["wf.v1"], open_timeout=PATIENCE)  # type: ignore[list-item]
 
 
 def free_port() -> int:
@@ -221,7 +223,10 @@ def test_a_request_to_a_sockets_address_is_told_to_upgrade(served: Served, metho
 
 def test_another_spelling_of_the_sockets_path_is_no_socket(served: Served) -> None:
     for target in ("/v1/socket/", "//v1/socket", "/v1/sock%65t"):
-        with pytest.raises(InvalidStatus) as refused, connect(f"ws://127.0.0.1:{served.port}{target}"):
+        with (
+            pytest.raises(InvalidStatus) as refused,
+            connect(f"ws://127.0.0.1:{served.port}{target}", open_timeout=PATIENCE),
+        ):
             pass
 
         assert refused.value.response.status_code == 403
@@ -232,11 +237,11 @@ def test_what_a_peer_does_wrong_leaves_no_traceback_in_the_log(served: Served) -
     form += b"Content-Type: application/x-www-form-urlencoded\r\n\r\nstate="
 
     with served.socket() as wire:
-        wire.recv(10)
+        wire.recv(PATIENCE)
         wire.send(b"\xff\xfe", text=True)
         with pytest.raises(ConnectionClosed) as closed:
-            wire.recv(10)
-    with socket.create_connection(("127.0.0.1", served.port), timeout=10) as cut:
+            wire.recv(PATIENCE)
+    with socket.create_connection(("127.0.0.1", served.port), timeout=PATIENCE) as cut:
         cut.sendall(form)
         cut.shutdown(socket.SHUT_WR)
         assert cut.recv(100) == b""
@@ -279,7 +284,9 @@ def test_with_a_certificate_it_serves_https_and_wss(tmp_path: Path) -> None:
     with serving(tmp_path, **{name: str(path) for name, path in files.items()}) as server:
         hello = asyncio.run(first_frame(f"wss://localhost:{server.port}/v1/socket", trust))
         with pytest.raises(HTTPError) as unknown:
-            urllib.request.urlopen(f"https://localhost:{server.port}/v1/public/provider/none", context=trust)
+            urllib.request.urlopen(
+                f"https://localhost:{server.port}/v1/public/provider/none", context=trust, timeout=PATIENCE
+            )
 
         assert hello["type"] == "hello"
         assert json.load(unknown.value)["error"]["code"] == "provider_unknown"
@@ -329,7 +336,7 @@ def test_the_lab_cuts_a_handshake_and_closes_a_socket_with_a_code(served: Served
     with pytest.raises(InvalidMessage):
         served.socket()
     with served.socket() as wire, pytest.raises(ConnectionClosed) as closed:
-        wire.recv(10)
+        wire.recv(PATIENCE)
 
     assert closed.value.rcvd is not None
     assert closed.value.rcvd.code == 4401
@@ -341,17 +348,17 @@ def test_on_a_signal_every_socket_is_closed_with_1012_and_the_process_ends_well(
     tmp_path: Path, stop: signal.Signals
 ) -> None:
     with serving(tmp_path) as server, server.socket() as wire:
-        assert json.loads(wire.recv(10))["type"] == "hello"
+        assert json.loads(wire.recv(PATIENCE))["type"] == "hello"
 
         server.process.send_signal(stop)
-        told = json.loads(wire.recv(10))
+        told = json.loads(wire.recv(PATIENCE))
         with pytest.raises(ConnectionClosed) as closed:
-            wire.recv(10)
+            wire.recv(PATIENCE)
 
         assert (told["type"], told["code"], told["retryable"]) == ("error", "restarting", True)
         assert closed.value.rcvd is not None
         assert closed.value.rcvd.code == 1012
-        assert server.process.wait(10) == 0
+        assert server.process.wait(PATIENCE) == 0
         assert "Traceback" not in server.log
 
 
@@ -359,7 +366,9 @@ def refused(folder: Path, *arguments: str, **settings: str) -> str:
     """Run a server that must not start, and return what it says."""
     environ = {name: value for name, value in os.environ.items() if not name.startswith("CHATKEY_")}
     environ |= {"CHATKEY_DATA_DIR": str(folder), **settings}
-    done = subprocess.run([*SERVE, *arguments], env=environ, capture_output=True, text=True, timeout=30, check=False)
+    done = subprocess.run(
+        [*SERVE, *arguments], env=environ, capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
     assert done.returncode != 0
     assert done.stdout == ""
     assert "Traceback" not in done.stderr
@@ -369,7 +378,9 @@ def refused(folder: Path, *arguments: str, **settings: str) -> str:
 def test_a_server_that_starts_does_not_load_what_only_a_social_login_needs() -> None:
     program = "import sys, chatkey_server.commands.serve; print({'authlib', 'httpx', 'joserfc'} & set(sys.modules))"
 
-    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=30, check=True)
+    loaded = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=PATIENCE, check=True
+    )
 
     assert loaded.stdout == "set()\n"
 

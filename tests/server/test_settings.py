@@ -227,6 +227,7 @@ def test_an_unknown_variable_is_refused_with_the_name_that_may_be_meant(name: st
 def test_variables_of_other_components_and_of_others_are_left_alone() -> None:
     others = {
         "CHATKEY_BROWSER": "x",
+        "CHATKEY_PATIENCE": "x",
         "CHATKEY_E2E_HEADED": "1",
         "CHATKEY_DEMO_PORT": "1",
         "PATH": "/bin",

@@ -21,6 +21,7 @@ from chatkey_server.commands.serve import uvicorn_config
 from chatkey_server.public.answers import error_body
 from chatkey_server.settings import Limits, Settings
 from chatkey_serving.patient_http import PatientHttp, note_broken_text
+from chatkey_stack.patience import PATIENCE
 
 REQUEST = b"GET /v1/public/provider/none HTTP/1.1\r\nHost: localhost\r\n\r\n"
 FORM = (
@@ -63,7 +64,7 @@ async def dialled(port: int) -> AsyncIterator[tuple[asyncio.StreamReader, asynci
 async def until_the_end(reader: asyncio.StreamReader) -> bytes:
     """Return what comes until the server closes, or cuts."""
     received = b""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         try:
             while chunk := await reader.read(65536):
                 received += chunk
@@ -131,7 +132,10 @@ async def test_a_request_in_pieces_is_answered(port: int) -> None:
 
 
 async def test_a_socket_outlives_the_wait_for_a_request(port: int) -> None:
-    async with connect(f"ws://127.0.0.1:{port}/v1/socket", proxy=None) as client, dialled(port) as (reader, _):
+    async with (
+        connect(f"ws://127.0.0.1:{port}/v1/socket", proxy=None, open_timeout=PATIENCE) as client,
+        dialled(port) as (reader, _),
+    ):
         await until_the_end(reader)  # opened after the socket, and by now cut off
 
         assert json.loads(await client.recv())["type"] == "hello"
@@ -172,7 +176,7 @@ async def big_port() -> AsyncIterator[int]:
 
 @pytest.mark.contract("D-20/patience")
 async def test_a_peer_that_takes_nothing_of_its_answer_is_cut_off(big_port: int) -> None:
-    async with dialled(big_port) as (reader, writer), asyncio.timeout(10):
+    async with dialled(big_port) as (reader, writer), asyncio.timeout(PATIENCE):
         writer.write(REQUEST)
         await reader.read(1)
         cast("asyncio.Transport", writer.transport).pause_reading()

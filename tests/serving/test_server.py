@@ -13,10 +13,9 @@ import uvicorn
 
 from chatkey_serving.cuttable import Cuttable
 from chatkey_serving.server import Server
+from chatkey_stack.patience import PATIENCE
 
 REQUEST = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
-LONG = 30.0
-"""More seconds than anything here takes."""
 
 
 class Held:
@@ -52,7 +51,7 @@ async def serving(leaving: Callable[[], Awaitable[None]] | None = None) -> Async
     config = uvicorn.Config(app, http=http, ws="none", lifespan="off", log_config=None)
     server = Server(config, ready.set, leaving) if leaving else Server(config, ready.set)
     running = asyncio.create_task(server.serve(sockets=[listener]))
-    async with asyncio.timeout(LONG):
+    async with asyncio.timeout(PATIENCE):
         await ready.wait()
         yield server, listener.getsockname()[1]
         server.should_exit = True

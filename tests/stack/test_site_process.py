@@ -11,6 +11,7 @@ import pytest
 
 from chatkey_oauth.client import LabError
 from chatkey_stack.lab import Provider, SiteLab
+from chatkey_stack.patience import PATIENCE
 from chatkey_stack.ports import free_ports
 from chatkey_stack.process import Process
 
@@ -38,13 +39,13 @@ def lab(url: str) -> Iterator[SiteLab]:
 def test_a_shop_is_opened_counted_and_closed(lab: SiteLab, url: str) -> None:
     lab.open_shop("alder", PROVIDER, get_token=True)
 
-    opened = httpx.get(f"{url}/alder/").status_code
-    httpx.post(f"{url}/alder/chat/token", json={})
+    opened = httpx.get(f"{url}/alder/", timeout=PATIENCE).status_code
+    httpx.post(f"{url}/alder/chat/token", json={}, timeout=PATIENCE)
     calls = lab.token_calls("alder")
     lab.close_shop("alder")
 
     assert (opened, calls) == (200, 1)
-    assert httpx.get(f"{url}/alder/").status_code == 404
+    assert httpx.get(f"{url}/alder/", timeout=PATIENCE).status_code == 404
 
 
 def test_the_clock_moves_and_is_put_back(lab: SiteLab) -> None:

@@ -7,6 +7,7 @@ import httpx
 import pytest
 
 from chatkey_stack.lab import SocialKeys
+from chatkey_stack.patience import PATIENCE
 from chatkey_stack.process import ProcessError
 from chatkey_stack.stack import Flavour, Stack, running
 
@@ -84,7 +85,9 @@ def test_a_setting_the_service_refuses_is_shown_with_its_own_words(tmp_path: Pat
 @pytest.mark.contract("D-14/lab-token")
 def test_labs_with_a_token_answer_those_who_have_it(tmp_path: Path) -> None:
     with running(Flavour.PLAIN, folder=tmp_path, lab_token="a-token-of-the-labs-0123") as stack:
-        without = [httpx.get(f"{server.local_url}/lab/clock", trust_env=False) for server in stack.servers]
+        without = [
+            httpx.get(f"{server.local_url}/lab/clock", trust_env=False, timeout=PATIENCE) for server in stack.servers
+        ]
 
         moved = [lab.advance(0) for lab in (stack.service_lab, stack.provider_lab, stack.site_lab)]
 

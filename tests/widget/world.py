@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from tests.widget.conftest import KEY, NOW, PID, Driver, FixedChance, claims_of, jwt
 
+from chatkey_stack.patience import PATIENCE
 from chatkey_widget import events
 from chatkey_widget.context import Settings
 from chatkey_widget.machine import Machine
@@ -71,7 +72,7 @@ class World:
 
     async def until(self, fact: Callable[[], object]) -> None:
         """Wait until something is so; the loop's own events drive it."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE):
             while not fact():
                 self.news.clear()
                 await self.news.wait()

@@ -8,6 +8,7 @@ import httpx
 from playwright.sync_api import BrowserContext, Error, Page, Response
 
 from chatkey_e2e.business import Business
+from chatkey_stack.patience import PATIENCE
 from chatkey_stack.stack import Stack
 from chatkey_stack.tls import trust
 
@@ -97,7 +98,7 @@ def approved(stack: Stack, start: str) -> str:
     """Go through a login without a browser, and return the address of the callback that comes of it."""
     consent = stack.get(start.removeprefix(stack.service.browser_url)).headers["location"]
     consent = consent.replace(stack.provider.browser_url, stack.provider.local_url)
-    with httpx.Client(verify=trust(stack.ca), trust_env=False) as browser:
+    with httpx.Client(verify=trust(stack.ca), trust_env=False, timeout=PATIENCE) as browser:
         page = browser.get(consent)
         (action,) = re.findall(r'<form method="post" action="([^"]*)"', page.text)
         form = {"decision": "approve", "account": "rhea"}

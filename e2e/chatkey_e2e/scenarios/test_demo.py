@@ -10,6 +10,7 @@ from playwright.sync_api import Page
 from chatkey_e2e import axe
 from chatkey_e2e.pages.demo import DemoPage
 from chatkey_e2e.pages.shop import ADA
+from chatkey_stack.patience import PATIENCE
 from chatkey_stack.process import Process
 
 
@@ -18,7 +19,7 @@ def demo_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The demo, started by its own command on free ports."""
     command = (sys.executable, "-m", "chatkey_server", "demo", "--no-browser", "--port", "0")
     log = tmp_path_factory.mktemp("demo") / "demo.log"
-    with Process("demo", command, environ=os.environ, log=log, ready_within=60) as process:
+    with Process("demo", command, environ=os.environ, log=log, ready_within=2 * PATIENCE) as process:
         yield process.output().splitlines()[0].removeprefix("ready ")
 
 

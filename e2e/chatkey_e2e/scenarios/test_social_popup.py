@@ -8,10 +8,14 @@ from playwright.sync_api import expect
 from chatkey_e2e.business import Business
 from chatkey_e2e.misbehaviour import Faults
 from chatkey_e2e.pages.shop import ShopPage
-from chatkey_e2e.plugin import STEP_MS, MakeBusiness, MakeContext
+from chatkey_e2e.plugin import MakeBusiness, MakeContext
 from chatkey_e2e.scenarios.visitors import CLOSED, FAILED, LOST, Visitor
 from chatkey_oauth.client import Leg
+from chatkey_stack.patience import PATIENCE
 from chatkey_stack.stack import Stack
+
+LAB_WAITS = 30
+"""Seconds; the lab waits no longer."""
 
 
 @pytest.fixture
@@ -74,7 +78,7 @@ def test_a_provider_that_never_answers(visitor: Visitor, faults: Faults, stack: 
     visitor.looks_around()
     consent.approve_and_wait_in_vain()
     client_id = visitor.business.own_keys["google"].client_id
-    assert stack.provider_lab.requests(client_id=client_id, leg=Leg.CONSENT, wait=STEP_MS / 1000)
+    assert stack.provider_lab.requests(client_id=client_id, leg=Leg.CONSENT, wait=min(PATIENCE, LAB_WAITS))
 
     consent.page.close()
     visitor.is_told("google", "popup_closed", CLOSED)

@@ -10,9 +10,10 @@ from playwright.sync_api import BrowserContext, Route, WebSocketRoute, expect
 from chatkey_e2e.business import Business
 from chatkey_e2e.pages.shop import ShopPage
 from chatkey_e2e.pages.widget import DEBUG_POLL_MS
-from chatkey_e2e.plugin import STEP_MS, Advance
+from chatkey_e2e.plugin import Advance
 from chatkey_e2e.scenarios.lines import ANY_ORIGIN, SLOW, Line, portal, wait_out
 from chatkey_e2e.witness import Witness
+from chatkey_stack.patience import PATIENCE
 from chatkey_stack.stack import Stack
 
 OPEN_AND_SHUT = "(address) => new Promise((resolve) => { new WebSocket(address).onclose = () => resolve(); })"
@@ -71,7 +72,7 @@ def test_a_server_that_falls_silent_after_the_proof_is_left(advance: Advance, sh
     lab.arm(where="ready", action="drop")
 
     shop.visit()
-    dropped = lab.events(after=before, kind="lab.fault", wait=STEP_MS / 1000)
+    dropped = lab.events(after=before, kind="lab.fault", wait=PATIENCE)
     advance(10)
     shop.widget.wait_for_event("socket:waiting")
     advance(1)

@@ -17,6 +17,7 @@ from chatkey_e2e.gettoken.run import Run, opened
 from chatkey_e2e.gettoken.running.runner import Selection, report_of
 from chatkey_e2e.gettoken.target import LiveOptions, Target
 from chatkey_e2e.wire import Outcome as Said
+from chatkey_stack.patience import PATIENCE
 from mutant_backend import PROVIDER, SECRET, Backend, Clock
 from mutant_server import Answer, Request, Server
 
@@ -64,7 +65,7 @@ def test_the_reference_server_is_started_for_a_run_and_ended_with_it(make_run: A
     assert accepts.message == 'ready as the member "u-1001", says the reference server'
     assert refuses.message == "refused: proof_key_mismatch"
     with pytest.raises(httpx.ConnectError):
-        httpx.get(url, trust_env=False)
+        httpx.get(url, trust_env=False, timeout=PATIENCE)
 
 
 def test_a_service_that_runs_needs_no_secret(make_run: Any, target: Target, service: str) -> None:

@@ -14,6 +14,7 @@ import pytest
 
 from chatkey_oauth.engine.clients import Client
 from chatkey_oauth.ready_made import READY_MADE
+from chatkey_stack.patience import PATIENCE
 
 RUN = "from chatkey_oauth.cli import fake_oauth; fake_oauth()"
 CALLBACK = "http://127.0.0.1:4999/callback"
@@ -36,7 +37,7 @@ def address() -> Iterator[str]:
 @pytest.fixture
 def lab(address: str) -> Iterator[httpx.Client]:
     """The fake's control API, with nothing left over from tests before."""
-    with httpx.Client(base_url=f"{address}/lab", trust_env=False, verify=False) as client:
+    with httpx.Client(base_url=f"{address}/lab", trust_env=False, verify=False, timeout=PATIENCE) as client:
         client.post("/reset").raise_for_status()
         yield client
 
@@ -96,7 +97,7 @@ class Browser:
     """A person's browser. It keeps cookies, and stops at the application's callback."""
 
     def __init__(self) -> None:
-        self._http = httpx.Client(trust_env=False, verify=False)
+        self._http = httpx.Client(trust_env=False, verify=False, timeout=PATIENCE)
 
     def __enter__(self) -> Self:
         return self

@@ -18,6 +18,7 @@ from joserfc.jwk import ECKey, KeySet
 
 from chatkey_oauth.engine.pkce import s256
 from chatkey_oauth.ready_made import apple_p8
+from chatkey_stack.patience import PATIENCE
 
 # That import switched Authlib's own warnings on for everyone; this one asks for httpx2, and httpx is pinned.
 warnings.filterwarnings("ignore", "The httpx module is deprecated", AuthlibDeprecationWarning)
@@ -150,7 +151,9 @@ class Login:
 
     def claims(self, id_token: str) -> CodeIDToken:
         """The id_token, verified with the keys the provider publishes."""
-        keys = KeySet.import_key_set(httpx.get(self.base + SIGNING[self.name], trust_env=False, verify=False).json())
+        keys = KeySet.import_key_set(
+            httpx.get(self.base + SIGNING[self.name], trust_env=False, verify=False, timeout=PATIENCE).json()
+        )
         decoded = jwt.decode(id_token, keys, algorithms=["RS256"])
         options = {"iss": {"values": [self.base]}, "aud": {"values": [self.client.client_id]}}
         claims = CodeIDToken(decoded.claims, decoded.header, options, {"nonce": NONCE})

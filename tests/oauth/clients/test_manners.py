@@ -17,6 +17,7 @@ from cryptography.x509 import load_pem_x509_certificate
 
 from chatkey_oauth.engine.pkce import s256
 from chatkey_oauth.ready_made import apple_p8
+from chatkey_stack.patience import PATIENCE
 
 if TYPE_CHECKING:
     from tests.oauth.clients.conftest import Browser, Callback
@@ -119,7 +120,7 @@ def library(
     address: str, lab: httpx.Client, browser: Browser, application: Callable[[str], Client], callback: str
 ) -> Iterator[Callable[..., Library]]:
     """A library at a provider; keyword arguments change its application."""
-    with httpx.Client(base_url=address, trust_env=False, verify=False) as http:
+    with httpx.Client(base_url=address, trust_env=False, verify=False, timeout=PATIENCE) as http:
 
         def at(name: str, **changes: Any) -> Library:
             client = msgspec.structs.replace(application(name), **changes)
@@ -158,7 +159,7 @@ def test_auth_js_sends_no_state_and_is_given_none(library: At, name: str) -> Non
 
 
 def test_x_shows_its_page_when_there_is_no_state(library: At) -> None:
-    answer = httpx.get(library("x").url(state=None), trust_env=False, verify=False)
+    answer = httpx.get(library("x").url(state=None), trust_env=False, verify=False, timeout=PATIENCE)
 
     assert answer.status_code == 400
     assert "Something went wrong" in answer.text

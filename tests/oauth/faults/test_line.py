@@ -16,12 +16,13 @@ from chatkey_oauth.faults.rules import Order, Scope
 from chatkey_oauth.serve import CUTTABLE
 from chatkey_oauth.settings import Settings
 from chatkey_serving.server import Server
+from chatkey_stack.patience import PATIENCE
 
 if TYPE_CHECKING:
     from chatkey_oauth.app import App
 
-LONG = 5.0
-"""More seconds than anything here takes."""
+LAB_WAITS = 30
+"""Seconds; the lab waits no longer."""
 
 REQUEST = b"POST /google/token HTTP/1.1\r\nHost: fake\r\nContent-Length: 0\r\n\r\n"
 
@@ -38,26 +39,27 @@ class Running:
         self.server = Server(config, ready.set)
         self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self._socket]}, daemon=True)
         self.thread.start()
-        assert ready.wait(LONG)
+        assert ready.wait(PATIENCE)
 
     def arm(self, fault: str, **options: Any) -> None:
         """Arm a fault for the next request to Google."""
         self.fake.faults.arm(Order(fault=fault, scope=Scope(provider="google"), with_=options))
 
-    def ask(self, timeout: float = LONG) -> httpx.Response:
+    def ask(self, timeout: float = PATIENCE) -> httpx.Response:
         """Send a token request, which is refused where nothing is armed."""
         return httpx.post(f"http://127.0.0.1:{self.port}/google/token", timeout=timeout, trust_env=False)
 
     def wait_for_request(self) -> None:
         """Wait for an entry of the log, which is written just before an answer is withheld."""
         address = f"http://127.0.0.1:{self.port}/lab/requests"
-        answer = httpx.get(address, params={"path": "/token", "wait": LONG}, timeout=2 * LONG, trust_env=False)
+        query = {"path": "/token", "wait": str(min(PATIENCE, LAB_WAITS))}
+        answer = httpx.get(address, params=query, timeout=2 * PATIENCE, trust_env=False)
         assert len(answer.json()["data"]["requests"]) == 1
 
     def stop(self) -> None:
         """End, and wait for the end."""
         self.server.should_exit = True
-        self.thread.join(LONG)
+        self.thread.join(PATIENCE)
         assert not self.thread.is_alive()
 
 
@@ -72,7 +74,7 @@ def running() -> Iterator[Running]:
 def test_a_reset_connection_ends_with_rst(running: Running) -> None:
     running.arm("reset")
 
-    with socket.create_connection(("127.0.0.1", running.port), LONG) as connection:
+    with socket.create_connection(("127.0.0.1", running.port), PATIENCE) as connection:
         connection.sendall(REQUEST)
         with pytest.raises(ConnectionResetError):
             connection.recv(100)
@@ -116,7 +118,7 @@ def test_a_hanging_answer_keeps_no_server_from_its_end(capfd: pytest.CaptureFixt
     running = Running()
     running.arm("hang")
 
-    with socket.create_connection(("127.0.0.1", running.port), LONG) as connection:
+    with socket.create_connection(("127.0.0.1", running.port), PATIENCE) as connection:
         connection.sendall(REQUEST)
         running.wait_for_request()
         running.stop()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from websockets.exceptions import ConnectionClosed
 
+from chatkey_stack.patience import PATIENCE
 from honest import BrowserKey, Json, Maker
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from shipped import Service
 
-WAIT: Final = 10.0
+WAIT: Final = PATIENCE
 """Seconds until a peer that hears nothing gives up."""
 
 

@@ -21,6 +21,7 @@ from websockets.sync.client import connect
 from chatkey_protocol.names import AVAILABLE_SOCIALS
 from chatkey_stack.applications import Application
 from chatkey_stack.lab import ServiceLab, SocialKeys
+from chatkey_stack.patience import PATIENCE
 from chatkey_stack.ports import LOOPBACK, free_ports
 from chatkey_stack.process import Process
 from honest import BrowserKey, Json
@@ -137,7 +138,7 @@ class Service:
             env={**self.environ, **environ},
             capture_output=True,
             text=True,
-            timeout=30,
+            timeout=PATIENCE,
             check=False,
         )
 

@@ -18,6 +18,7 @@ import pytest
 from chatkey_oauth.client import FaultNotHit, Scope
 from chatkey_stack.applications import Application
 from chatkey_stack.lab import SocialKeys
+from chatkey_stack.patience import PATIENCE
 
 if TYPE_CHECKING:
     from tests.refusals.conftest import Json, Service, Shop
@@ -175,7 +176,7 @@ def shop(service: Service) -> Shop:
 def at_provider(provider: FakeOAuth) -> Iterator[httpx.Client]:
     """A browser at the social provider, where whoever is named by the login hint approves at once."""
     provider.auto_approve("rhea")
-    with httpx.Client(trust_env=False, timeout=10) as client:
+    with httpx.Client(trust_env=False, timeout=PATIENCE) as client:
         yield client
 
 

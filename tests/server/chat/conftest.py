@@ -19,6 +19,7 @@ from chatkey_server.storage import agent_sessions
 from chatkey_server.storage.agent_sessions import SignedIn
 from chatkey_server.storage.engine import Database
 from chatkey_server.storage.tables import Agent, AgentProvider, Provider
+from chatkey_stack.patience import PATIENCE
 
 NOW = 1_800_000_000.0
 
@@ -43,7 +44,7 @@ class Heard:
         self._queue.put_nowait(payload)
 
     async def next(self) -> tuple[dict[str, Any], str]:
-        event = read_event(await asyncio.wait_for(self._queue.get(), 5))
+        event = read_event(await asyncio.wait_for(self._queue.get(), PATIENCE))
         return msgspec.json.decode(event.frame), event.source
 
     @property

@@ -10,6 +10,7 @@ from redis import Redis
 
 from chatkey_server.chat.hub import Hub
 from chatkey_server.settings import SettingsError
+from chatkey_stack.patience import PATIENCE
 
 
 class Inbox:
@@ -20,7 +21,7 @@ class Inbox:
         self.take = self._queue.put_nowait
 
     async def next(self) -> bytes:
-        return await asyncio.wait_for(self._queue.get(), 5)
+        return await asyncio.wait_for(self._queue.get(), PATIENCE)
 
     @property
     def waiting(self) -> int:
@@ -86,7 +87,7 @@ async def test_a_connection_that_redis_cuts_is_made_again(
                     hub.publish("a", b"hello")
                     await asyncio.sleep(0.01)
 
-            await asyncio.wait_for(publish_until_heard(), 5)
+            await asyncio.wait_for(publish_until_heard(), PATIENCE)
             assert await inbox.next() == b"hello"
 
 

@@ -12,6 +12,7 @@ from redis import Redis
 
 from chatkey_server.storage import engine
 from chatkey_server.storage.agents import check_agent
+from chatkey_stack.patience import PATIENCE
 
 Run = Callable[..., Result]
 
@@ -113,10 +114,10 @@ def heard(redis_url: str) -> Iterator[Callable[[], bytes]]:
     """Listen to what is published in Redis; what is yielded waits for the next."""
     with Redis.from_url(redis_url) as client, client.pubsub() as channel:
         channel.psubscribe("*")
-        channel.get_message(timeout=5)  # that it listens now
+        channel.get_message(timeout=PATIENCE)  # that it listens now
 
         def next_one() -> bytes:
-            message = channel.get_message(timeout=5)
+            message = channel.get_message(timeout=PATIENCE)
             assert message is not None
             data: bytes = message["data"]
             return data

@@ -10,6 +10,7 @@ import structlog
 
 from chatkey_server.identity.tokens import Profile
 from chatkey_server.storage import agents, members
+from chatkey_stack.patience import PATIENCE
 
 if TYPE_CHECKING:
     from tests.server.conftest import ServerClient
@@ -203,7 +204,7 @@ async def test_the_feed_can_be_waited_on(lab: ServerClient) -> None:
     structlog.get_logger().info("socket.refused")
     structlog.get_logger().info("socket.ready")
 
-    assert await asyncio.wait_for(waiting, 5) == ["socket.ready"]
+    assert await asyncio.wait_for(waiting, PATIENCE) == ["socket.ready"]
 
 
 async def test_waiting_ends_after_the_time_given(lab: ServerClient) -> None:

@@ -18,6 +18,7 @@ from chatkey_server.peers.outbox import MAX_BACKLOG
 from chatkey_server.socket import close_all
 from chatkey_server.storage import admin
 from chatkey_server.storage.tables import Call
+from chatkey_stack.patience import PATIENCE
 
 NOW = 1_800_000_030.0
 URI = "ws://localhost:8800/v1/socket"
@@ -341,7 +342,7 @@ class TestChat:
             await one.leave()
             assert await Call.select(Call.state) == [{"state": "ringing"}]
             await two.leave()
-            await asyncio.wait_for(ended.wait(), 5)
+            await asyncio.wait_for(ended.wait(), PATIENCE)
 
         assert await Call.select(Call.state) == [{"state": "ended"}]
 

@@ -19,6 +19,7 @@ from chatkey_server.settings import Limits
 from chatkey_server.socket.allowance import Allowance
 from chatkey_serving import patient_socket
 from chatkey_serving.patient_socket import AT_A_TIME, PatientSocket
+from chatkey_stack.patience import PATIENCE
 
 OPENING = (
     b"GET /v1/socket HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
@@ -112,7 +113,7 @@ async def test_a_peer_that_takes_nothing_of_what_it_is_sent_is_cut_off() -> None
     protocol = await opened(greedy, limits(pong_timeout=SOON), pipe)
 
     protocol.pause_writing()
-    await asyncio.wait_for(pipe.aborted.wait(), 5)
+    await asyncio.wait_for(pipe.aborted.wait(), PATIENCE)
 
     assert protocol.disconnected
 
@@ -135,7 +136,7 @@ async def test_a_peer_that_does_not_let_the_connection_close_is_cut_off(monkeypa
 
     await opened(curt, limits(), pipe)
 
-    await asyncio.wait_for(pipe.aborted.wait(), 5)
+    await asyncio.wait_for(pipe.aborted.wait(), PATIENCE)
     assert b"\x88\x02\x11\x30" in pipe.written
 
 
@@ -150,7 +151,7 @@ async def test_a_message_that_the_app_has_no_time_for_is_not_the_peers_fault() -
     assert not protocol.close_sent
 
     protocol.read_paused = False
-    await asyncio.wait_for(pipe.shut.wait(), 5)
+    await asyncio.wait_for(pipe.shut.wait(), PATIENCE)
     assert Code.FRAME_TIMEOUT.encode() in pipe.written
     protocol.connection_lost(None)
 

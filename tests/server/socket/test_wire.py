@@ -21,6 +21,7 @@ from chatkey_server.app import create_app
 from chatkey_server.commands.serve import uvicorn_config
 from chatkey_server.settings import Limits, Settings
 from chatkey_server.socket import close_all
+from chatkey_stack.patience import PATIENCE
 
 Fixture = Any
 
@@ -51,6 +52,7 @@ def dial(services: Fixture, origin: str | None = None) -> connect:
         origin=Origin(origin) if origin else None,
         proxy=None,
         compression=None,
+        open_timeout=PATIENCE,
     )
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from chatkey_server.identity.errors import RateLimited
 from chatkey_server.storage import passwords
+from chatkey_stack.patience import PATIENCE
 
 
 async def test_a_few_at_once_a_few_who_wait_and_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -20,7 +21,7 @@ async def test_a_few_at_once_a_few_who_wait_and_nobody_else(monkeypatch: pytest.
         with lock:
             side_by_side += 1
             most = max(most, side_by_side)
-        going_on.wait(10)
+        going_on.wait(PATIENCE)
         with lock:
             side_by_side -= 1
         return password == stored

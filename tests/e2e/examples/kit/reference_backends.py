@@ -22,6 +22,7 @@ from chatkey_e2e.gettoken.options.table import Given
 from chatkey_e2e.gettoken.options.target import target
 from chatkey_e2e.gettoken.target import Target
 from chatkey_e2e.gettoken.wire.http import HttpWire
+from chatkey_stack.patience import PATIENCE
 from chatkey_stack.ports import free_ports
 
 EXAMPLES: Final = Path(__file__).parents[4] / "docs" / "integrators" / "examples"
@@ -97,7 +98,7 @@ def running(example: Example, *, log: Path, cache: Path) -> Iterator[Backend]:
                 os.killpg(
                     child.pid, signal.SIGTERM
                 )  # the `node` of a virtual environment is a program that starts Node
-            child.wait(10)
+            child.wait(PATIENCE)
 
 
 def _environment() -> dict[str, str]:

@@ -14,13 +14,14 @@ from typing import Final
 from urllib.request import Request, urlopen
 
 from chatkey_protocol.names import AVAILABLE_SOCIALS
+from chatkey_stack.patience import PATIENCE
 from chatkey_stack.ports import LOOPBACK, free_ports
 from chatkey_stack.process import Process
 
 PROVIDER: Final = "prov_a"
 SECRET: Final = b"the-secret-key-of-a-provider-0123456789"
 ORIGIN: Final = "https://shop.example"
-SECONDS: Final = 30.0
+SECONDS: Final = PATIENCE
 """How long an answer may take on a busy machine."""
 _TRACES: Final = ("Traceback (most recent call last)", "request.failed", "socket.failed", "internal")
 

@@ -1,0 +1,31 @@
+"""How long harness and tests wait for what ought to come: generously, because a busy machine is slow and not wrong.
+
+One number, `CHATKEY_PATIENCE` in seconds. A step that needs more than usual says so, as a multiple of it. What the
+product itself waits for has numbers of its own.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Final
+
+VARIABLE: Final = "CHATKEY_PATIENCE"
+USUAL: Final = 30.0
+
+
+def patience(environ: Mapping[str, str] = os.environ) -> float:
+    """Return the seconds of the variable, or the usual ones. Raises `ValueError` for what is no such number."""
+    given = environ.get(VARIABLE, "").strip()
+    if not given:
+        return USUAL
+    try:
+        seconds = float(given)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise ValueError(f"{VARIABLE} is {given!r}: give seconds, for instance {VARIABLE}=60")
+    return seconds
+
+
+PATIENCE: Final = patience()

@@ -1,0 +1,19 @@
+"""One number says how long harness and tests wait."""
+
+import pytest
+
+from chatkey_stack.patience import USUAL, patience
+
+
+def test_it_is_generous_unless_told_otherwise() -> None:
+    assert patience({}) == USUAL >= 30
+
+
+def test_the_variable_makes_it_longer_or_shorter() -> None:
+    assert patience({"CHATKEY_PATIENCE": " 7.5 "}) == 7.5
+
+
+@pytest.mark.parametrize("given", ["long", "0", "-1", "inf", "nan"])
+def test_what_is_no_number_of_seconds_is_told(given: str) -> None:
+    with pytest.raises(ValueError, match=f"CHATKEY_PATIENCE is '{given}': give seconds, for instance"):
+        patience({"CHATKEY_PATIENCE": given})
