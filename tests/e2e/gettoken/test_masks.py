@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import os
+import subprocess
 from dataclasses import replace
 from urllib.parse import quote
 
@@ -18,6 +20,15 @@ from chatkey_e2e.gettoken.target import Target
 SECRET = "sk/5vJ0+8yRwX2=dLkT7 uB4m"
 TOKEN = "eyJhbGciOiJIUzI1NiJ9.eyJ1aWQiOiJ1LTEifQ.dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
 TARGET = Target("https://shop.localhost/chat/token")
+
+
+PRETENDING = """curl() {
+  for word in "$@"; do
+    case $word in @/*) cat "${word#@}";; *) printf %s "$word";; esac
+    printf '\\0\\0'
+  done
+}"""
+"""Writes what curl would be given, and what it would read."""
 
 
 @pytest.fixture
@@ -62,9 +73,41 @@ def test_a_curl_line_repeats_the_call_without_what_is_secret(masks: Masks) -> No
     target = replace(TARGET, insecure_tls=True, connect_to={"shop.localhost": "127.0.0.1"})
 
     assert curl(request, target, masks) == (
-        "curl -i -k --connect-to shop.localhost::127.0.0.1: 'https://shop.localhost/chat/token?a=1&b=2' "
-        "-H 'Origin: https://shop.localhost' -H 'Cookie: •••' -H 'X-Note: it'\"'\"'s' --data-binary '{\"jkt\": \"a\"}'"
+        "curl -i -k --connect-to shop.localhost::127.0.0.1: 'https://shop.localhost/chat/token?a=1&b=2' --compressed "
+        "-H 'Accept: */*' -H 'Origin: https://shop.localhost' -H \"Cookie: $COOKIE\" -H 'X-Note: it'\"'\"'s' "
+        '-H Content-Type: --data-binary \'{"jkt": "a"}\''
     )
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"jkt": "a"}',
+        b"it's $5 `x` \\ !",
+        b"\xff\x00\n'",
+        '{"jkt": "\u00e9"}'.encode(),
+        b'{"jkt": "' + 10_000 * b"A" + b'", "more": "' + 1_000_000 * b"'" + b'"}',
+    ],
+)
+def test_a_curl_line_can_be_run_and_sends_the_very_same(masks: Masks, body: bytes) -> None:
+    request = Request("x", "POST", "http://x/y?a=1&b=$c", (("Cookie", "sid=1"), ("X-Odd", '"q" $x `y`')), body)
+
+    line = curl(request, TARGET, masks)
+    ran = subprocess.run(
+        ["bash", "-c", f"{PRETENDING}\n{line}"], capture_output=True, check=True, env={**os.environ, "COOKIE": "sid=1"}
+    )
+
+    assert ran.stdout.split(b"\0\0")[:-1] == [
+        *(b"-i", b"http://x/y?a=1&b=$c", b"--compressed", b"-H", b"Cookie: sid=1", b"-H", b'X-Odd: "q" $x `y`'),
+        *(b"-H", b"Content-Type:", b"--data-binary", body),
+    ]
+
+
+def test_what_is_secret_in_a_body_comes_from_a_variable(masks: Masks) -> None:
+    masks.add("hunter-2+$")
+    request = Request("x", "POST", "http://x/", (("Content-Type", "text/plain"),), b'user=ada&password=hunter-2+$&"$x')
+
+    assert curl(request, TARGET, masks).endswith('--data-binary "user=ada&password=$SECRET&\\"\\$x"')
 
 
 def test_an_answer_is_shown_with_cookies_hidden_and_attributes_kept(masks: Masks) -> None:

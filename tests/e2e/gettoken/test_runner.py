@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -23,6 +24,7 @@ from chatkey_e2e.gettoken.model import (
 from chatkey_e2e.gettoken.run import Run
 from chatkey_e2e.gettoken.running.known import Known
 from chatkey_e2e.gettoken.running.runner import Selection, Silence, report_of
+from chatkey_e2e.gettoken.target import Target
 from chatkey_e2e.gettoken.wire.http import HttpWire
 from mutant_backend import Clock
 
@@ -201,6 +203,17 @@ def test_calls_at_once_that_are_all_refused_for_rate_limits_are_not_judged(run: 
 
     assert (report.of("conc.isolated").verdict, report.missed) == (Verdict.SKIP, (report.of("conc.isolated"),))
     assert report.of("conc.isolated").message.startswith("the endpoint limits calls: 429 after ")
+
+
+def test_a_header_that_was_given_takes_the_place_of_ours_and_a_probe_that_of_both(
+    make_run: Callable[..., Run], target: Target
+) -> None:
+    calls = make_run(replace(target, headers=(("user-agent", "Mozilla/5.0"), ("Origin", "https://app.example")))).calls
+
+    sent = calls.request("a call", calls.member, headers=[("Origin", "https://evil.example")]).headers
+
+    named = {name.lower(): [value for found, value in sent if found.lower() == name.lower()] for name, _ in sent}
+    assert (named["user-agent"], named["origin"]) == (["Mozilla/5.0"], ["https://evil.example"])
 
 
 def test_an_honest_endpoint_passes_everything_that_can_be_judged(run: Run) -> None:

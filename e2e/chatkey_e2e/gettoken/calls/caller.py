@@ -192,10 +192,11 @@ class Caller:
         """
         known = {urlsplit(self.target.url).hostname, urlsplit(self.target.page).hostname}
         ours = urlsplit(url).hostname in known
-        sent = [*self._plain_headers(), *(session.headers if session and ours else ())]
+        own = session.headers if session and ours else ()
+        given: Sequence[Header] = self._plain_headers()
         if method == "POST" and session and ours:
-            sent += [("Origin", self.target.page), *headers, *self._added(session)]
-        done = self.wire.send(Request(label, method, url, tuple(sent), body))
+            given = replaced([*given, ("Origin", self.target.page), *headers], self._added(session))
+        done = self.wire.send(Request(label, method, url, (*given, *own), body))
         self.log.append(done)
         if session is not None and ours and done.response is not None:
             session.learn(done.response, done.request.url)
@@ -216,12 +217,11 @@ class Caller:
         """Return the request that `ask` sends."""
         content, headers = self._content(how), tuple(how.get("headers", ()))
         content_type = how.get("content_type", JSON)
-        given = [*self._page_headers(), *self._added(session)]
+        given = self._page_headers()
         given += [("Content-Type", content_type)] if content_type and content else []
-        replaced = {name.lower() for name, _ in headers}
-        kept = [header for header in (*given, *session.headers) if header[0].lower() not in replaced]
+        sent = replaced([*replaced(given, self._added(session)), *session.headers], headers)
         url = _with_query(self.target.url, how.get("query", ()))
-        return Request(label, how.get("method", "POST"), url, (*kept, *headers), content)
+        return Request(label, how.get("method", "POST"), url, tuple(sent), content)
 
     def _content(self, how: Variation) -> bytes:
         if how.get("method", "POST") != "POST":
@@ -257,6 +257,13 @@ class Caller:
                 self.masks.add_header(name)
         for name, _ in target.headers:
             self.masks.add_header(name)
+
+
+def replaced(headers: Iterable[Header], by: Iterable[Header]) -> list[Header]:
+    """Return headers in which others take the place of those of the same name."""
+    by = tuple(by)
+    names = {name.lower() for name, _ in by}
+    return [*(header for header in headers if header[0].lower() not in names), *by]
 
 
 def _with_query(url: str, query: Sequence[tuple[str, str]]) -> str:

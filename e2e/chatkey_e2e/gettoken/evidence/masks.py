@@ -35,10 +35,18 @@ class Masks:
 
     def masked(self, text: str) -> str:
         """Return a text without anything secret, and without characters that a terminal obeys."""
-        text = JWT.sub(lambda token: f"{token[0][:8]}…(token of {len(token[0])} characters)", text)
+        text = self._without_values(JWT.sub(_beginning, text))
+        return "".join(char if char.isprintable() or char in "\n\t" else f"\\x{ord(char):02x}" for char in text)
+
+    def hidden(self, body: bytes) -> bytes:
+        """Return a body without anything secret in it, and otherwise as it is."""
+        text = body.decode("utf-8", "surrogateescape")
+        return self._without_values(JWT.sub(HIDDEN, text)).encode("utf-8", "surrogateescape")
+
+    def _without_values(self, text: str) -> str:
         for value in sorted(self._values, key=len, reverse=True):
             text = text.replace(value, HIDDEN)
-        return "".join(char if char.isprintable() or char in "\n\t" else f"\\x{ord(char):02x}" for char in text)
+        return text
 
     def header(self, header: Header) -> Header:
         """Return a header fit to be shown; of a cookie that is set, the attributes stay."""
@@ -48,6 +56,10 @@ class Masks:
         if name.lower() in self._headers:
             return name, HIDDEN
         return name, self.masked(value)
+
+
+def _beginning(token: re.Match[str]) -> str:
+    return f"{token[0][:8]}…(token of {len(token[0])} characters)"
 
 
 def _forms(value: str) -> set[str]:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from shlex import quote
 from typing import Final
 
+from chatkey_e2e.gettoken.evidence import shell
 from chatkey_e2e.gettoken.evidence.masks import Masks
 from chatkey_e2e.gettoken.exchange import Exchange, Request, header_lines
 from chatkey_e2e.gettoken.model import Evidence
 from chatkey_e2e.gettoken.target import Target
 
 BODY_SHOWN: Final = 600
-DATA_SHOWN: Final = 300
-QUIET: Final = frozenset({"accept", "accept-encoding", "user-agent", "referer", "sec-fetch-mode", "sec-fetch-dest"})
-"""What every call carries and no answer turns on."""
 
 
 def evidence(exchange: Exchange, target: Target, masks: Masks) -> Evidence:
@@ -27,20 +24,25 @@ def evidence(exchange: Exchange, target: Target, masks: Masks) -> Evidence:
 
 
 def curl(request: Request, target: Target, masks: Masks) -> str:
-    """Return a command that sends the same; what is secret has to be put in again."""
+    """Return a command that sends the very same; what is secret comes from environment variables."""
     words = ["curl", "-i"]
     words += ["-k"] if target.insecure_tls else []
-    words += ["--cacert", str(target.ca)] if target.ca else []
+    words += ["--cacert", shell.word(str(target.ca))] if target.ca else []
     for host, address in target.connect_to.items():
-        words += ["--connect-to", f"{host}::{address}:"]
+        words += ["--connect-to", shell.word(f"{host}::{address}:")]
     words += [] if request.method == "POST" and request.body else ["-X", request.method]
-    words.append(request.url)
-    for header in request.headers:
-        if header[0].lower() not in QUIET:
-            words += ["-H", ": ".join(masks.header(header))]
-    if request.body:
-        words += ["--data-binary", masks.masked(_cut(request.body.decode("utf-8", "replace"), DATA_SHOWN))]
-    return " ".join(quote(masks.masked(word)) for word in words)
+    words += [shell.word(masks.masked(request.url)), "--compressed"]
+    for given in request.headers:
+        words += ["-H", shell.header(*masks.header(given))]
+    words += _without_a_type(request)
+    words += ["--data-binary", shell.data(masks.hidden(request.body))] if request.body else []
+    return " ".join(words)
+
+
+def _without_a_type(request: Request) -> list[str]:
+    """Return what keeps curl from adding a type to a body that was sent without one."""
+    typed = any(name.lower() == "content-type" for name, _ in request.headers)
+    return [] if typed or not request.body else ["-H", "Content-Type:"]
 
 
 def response(exchange: Exchange, masks: Masks) -> str:
