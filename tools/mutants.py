@@ -3,68 +3,33 @@
     python tools/mutants.py [WORD]
 
 applies each mutant (or those with WORD in file or name) to a copy of its component, never in the checkout, and runs the
-test it names. It ends with `N killed, M survived`; a survivor is a failure, and so is a line that is no longer there.
+test it names. It ends with `N killed, M survived`, and how many are unfit or untested if any are: a line that is no
+longer there, or a test that came to no end, which says nothing of the mutant. All but the killed are failures.
 """
 
 from __future__ import annotations
 
 import compileall
-import gc
 import importlib.util
-import multiprocessing
 import os
-import shutil
 import sys
-import tempfile
 import time
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import Final
 
 import click
+import pytest
+from copies import ROOT, copied, run
 
-ROOT: Final = Path(__file__).parents[1]
 LISTS: Final = ROOT / "tests" / "mutants"
-PACKAGES: Final = {
-    "server": ("chatkey_server",),
-    "serving": ("chatkey_serving",),
-    "widget_sim": ("chatkey_widget", "chatkey_build"),
-}
-"""The components' folders, and the packages of each: a test imports one at least, and from the copy."""
-
-LONGEST_SECONDS: Final = 120.0
-PRELOADED: Final = [
-    "_hypothesis_pytestplugin",
-    "anyio.pytest_plugin",
-    "asyncpg",
-    "black",
-    "cryptography.fernet",
-    "httpx",
-    "hypothesis",
-    "jinja2",
-    "joserfc.jwk",
-    "jwt",
-    "litestar.channels",
-    "litestar.middleware.session.client_side",
-    "litestar.openapi.plugins",
-    "litestar.plugins.pydantic",
-    "piccolo.apps.migrations.tables",
-    "piccolo.engine.postgres",
-    "piccolo.engine.sqlite",
-    "piccolo_admin.endpoints",
-    "pytest",
-    "pytest_asyncio.plugin",
-    "respx.plugin",
-    "structlog",
-    "uvicorn",
-    "websockets.sync.client",
-]
-"""What most tests import: loaded once, in the process that the others are forked from."""
 
 
 class MutantError(Exception):
@@ -103,12 +68,32 @@ class Mutant:
         return mutated
 
 
+class Outcome(StrEnum):
+    """What became of a mutant. Untested says nothing of it: its test hung, died or never ran."""
+
+    KILLED = "killed"
+    SURVIVED = "survived"
+    UNFIT = "unfit"
+    UNTESTED = "untested"
+
+    @classmethod
+    def of(cls, code: int | None) -> Outcome:
+        """Return what pytest's exit code says, or that there is none."""
+        match code:
+            case pytest.ExitCode.OK:
+                return cls.SURVIVED
+            case pytest.ExitCode.TESTS_FAILED:
+                return cls.KILLED
+            case _:
+                return cls.UNTESTED
+
+
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a mutant."""
+    """A mutant, what became of it, and what its test wrote."""
 
     mutant: Mutant
-    outcome: str
+    outcome: Outcome
     seconds: float
     output: str
 
@@ -126,107 +111,66 @@ def main(word: str) -> None:
     chosen = [mutant for mutant in mutants() if word in mutant.file or word in mutant.name]
     if not chosen:
         raise click.BadParameter(f"there is no mutant with {word!r} in file or name")
-    if "forkserver" in multiprocessing.get_all_start_methods():
-        multiprocessing.set_start_method("forkserver")
-        multiprocessing.set_forkserver_preload(PRELOADED)
     with ExitStack() as copies, ThreadPoolExecutor(max_workers=os.cpu_count()) as workers:
-        unbroken = {name: copies.enter_context(_copy(ROOT / name)) for name in {mutant.component for mutant in chosen}}
+        unbroken = {name: copies.enter_context(copied(ROOT / name)) for name in {mutant.component for mutant in chosen}}
         for name, copy in unbroken.items():
             compileall.compile_dir(copy, quiet=1)
             _check_unbroken(copy, sorted({mutant.killed_by for mutant in chosen if mutant.component == name}))
-        verdicts = []
-        for verdict in workers.map(partial(_judge, unbroken), chosen):
-            _show(verdict)
-            verdicts.append(verdict)
-    killed = sum(verdict.outcome == "killed" for verdict in verdicts)
-    click.echo(f"{killed} killed, {len(verdicts) - killed} survived")
-    sys.exit(killed != len(verdicts))
+        outcomes = Counter(_outcomes(workers.map(partial(_judge, unbroken), chosen), partial(_judge, unbroken)))
+    click.echo(summary(outcomes))
+    sys.exit(outcomes[Outcome.KILLED] != len(chosen))
+
+
+def summary(outcomes: Counter[Outcome]) -> str:
+    """Count killed and survived, and the others if there are any."""
+    always = (Outcome.KILLED, Outcome.SURVIVED)
+    return ", ".join(f"{outcomes[outcome]} {outcome}" for outcome in Outcome if outcome in always or outcomes[outcome])
 
 
 def _check_unbroken(unbroken: Path, tests: Sequence[str]) -> None:
     """A test that fails anyway kills nothing."""
-    code, output = _run(unbroken, tests)
-    if code != 0:
-        raise click.ClickException(f"Without any mutant the tests fail:\n{output}")
+    code, output = run(unbroken, tests)
+    if code != pytest.ExitCode.OK:
+        trouble = "the tests fail" if code == pytest.ExitCode.TESTS_FAILED else "the tests cannot be run"
+        raise click.ClickException(f"Without any mutant {trouble}:\n{output}")
+
+
+def _outcomes(verdicts: Iterable[Verdict], judge: Callable[[Mutant], Verdict]) -> Iterator[Outcome]:
+    """Show what becomes of each; one that was not tested is judged once more, when nothing runs beside it."""
+    untested = []
+    for verdict in verdicts:
+        _show(verdict)
+        if verdict.outcome is Outcome.UNTESTED:
+            untested.append(verdict.mutant)
+        else:
+            yield verdict.outcome
+    for mutant in untested:
+        again = judge(mutant)
+        _show(again)
+        yield again.outcome
 
 
 def _judge(unbroken: Mapping[str, Path], mutant: Mutant) -> Verdict:
     started = time.monotonic()
-    with _copy(unbroken[mutant.component]) as copy:
+    with copied(unbroken[mutant.component]) as copy:
         path = copy.parent / mutant.file
         try:
             path.write_text(mutant.of(path.read_text()))
         except MutantError as gone:
-            return Verdict(mutant, "UNFIT", 0, str(gone))
+            return Verdict(mutant, Outcome.UNFIT, 0, str(gone))
         Path(importlib.util.cache_from_source(str(path))).unlink(missing_ok=True)
-        code, output = _run(copy, [mutant.killed_by])
-    outcome = {0: "SURVIVED", 1: "killed", None: "HUNG"}.get(code, "UNTESTED")
-    return Verdict(mutant, outcome, time.monotonic() - started, output)
+        code, output = run(copy, [mutant.killed_by])
+    return Verdict(mutant, Outcome.of(code), time.monotonic() - started, output)
 
 
 def _show(verdict: Verdict) -> None:
     mutant = verdict.mutant
     where, test = mutant.file.partition("/")[2], mutant.killed_by.rpartition("::")[2]
-    click.echo(f"{verdict.outcome:9} {verdict.seconds:4.1f} s  {where:43} {mutant.name}  ({test})")
-    if verdict.outcome != "killed":
+    is_killed = verdict.outcome is Outcome.KILLED
+    outcome = verdict.outcome if is_killed else verdict.outcome.upper()
+    click.echo(f"{outcome:9} {verdict.seconds:4.1f} s  {where:43} {mutant.name}  ({test})")
+    if not is_killed:
         click.echo(verdict.output)
-
-
-@contextmanager
-def _copy(component: Path) -> Iterator[Path]:
-    """Copy a component's folder; the built assets, which are large, are only pointed to."""
-    with tempfile.TemporaryDirectory(prefix="chatkey-mutant-") as name:
-        copy = Path(name) / component.name
-        shutil.copytree(component, copy, ignore=shutil.ignore_patterns("built", "node_modules"))
-        built = Path("chatkey_server", "assets", "built")
-        if (copy / built).parent.is_dir():
-            (copy / built).symlink_to(_installed() / built, target_is_directory=True)
-        yield copy
-
-
-def _installed() -> Path:
-    """Return the folder of the installed package: in a checkout nothing may be built."""
-    spec = importlib.util.find_spec("chatkey_server")
-    if spec is None or spec.origin is None:
-        raise click.ClickException("chatkey is not installed here.")
-    return Path(spec.origin).parents[1]
-
-
-def _run(copy: Path, tests: Sequence[str]) -> tuple[int | None, str]:
-    """Run tests against the copy in a process of their own; the code is pytest's, None if it hung or died.
-
-    The code comes in a file: of a process's own exit code, another thread that starts one may be the first to hear.
-    """
-    log, ended = copy.parent / "output.txt", copy.parent / "code.txt"
-    log.touch()
-    process = multiprocessing.Process(target=_pytest, args=(copy, tests, log))
-    process.start()
-    process.join(LONGEST_SECONDS + len(tests))
-    process.kill()
-    process.join()
-    return int(ended.read_text()) if ended.exists() else None, log.read_text()
-
-
-def _pytest(copy: Path, tests: Sequence[str], log: Path) -> None:
-    """Run pytest on the copy, and leave its code."""
-    with log.open("w") as output:
-        os.dup2(output.fileno(), 1)
-        os.dup2(output.fileno(), 2)
-    os.chdir(ROOT)
-    path, database = str(copy), str(copy.parent)
-    os.environ |= {"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1", "HYPOTHESIS_STORAGE_DIRECTORY": database}
-    sys.path.insert(0, path)
-    sys.dont_write_bytecode = True
-    import pytest  # noqa: PLC0415 - in the child, which is forked before it
-
-    gc.freeze()  # what was preloaded is nobody's garbage
-    options = ("-x", "-q", "--no-header", "--tb=short", "--assert=plain", "-p", "no:cacheprovider")
-    code = pytest.main([*options, f"--basetemp={copy.parent / 'tmp'}", *tests])
-    imported = [sys.modules[name] for name in PACKAGES[copy.name] if name in sys.modules]
-    if not imported or not all(str(package.__file__).startswith(path) for package in imported):
-        sys.stderr.write(f"the tests did not run the copy in {path}\n")
-        code = pytest.ExitCode.INTERNAL_ERROR
-    (copy.parent / "code.txt").write_text(str(int(code)))
 
 
 if __name__ == "__main__":

@@ -12,7 +12,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
 
-from mutants import PACKAGES, ROOT, Mutant, MutantError, mutants
+from copies import PACKAGES, ROOT
+from mutants import Mutant, MutantError, mutants
 
 MUTANTS = mutants()
 

@@ -1,0 +1,72 @@
+"""How the tests of a mutant ended is told apart: passed, failed, and what says nothing."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
+
+from copies import Ended, run
+from mutants import Outcome, summary
+
+ENDINGS = {
+    "passes": (Outcome.SURVIVED, "1 passed"),
+    "fails": (Outcome.KILLED, "1 failed"),
+    "dies": (Outcome.UNTESTED, "The process of the tests died before they ended."),
+    "is_not_there": (Outcome.UNTESTED, "no match in any of"),
+}
+
+TESTS = """
+    import os
+    import chatkey_widget
+
+    def test_passes(): pass
+    def test_fails(): assert False
+    def test_dies(): os._exit(1)
+    def test_hangs():
+        while True: pass
+"""
+
+
+@pytest.mark.parametrize("name", ENDINGS)
+def test_how_a_test_ended_says_what_became_of_the_mutant(name: str, tmp_path: Path) -> None:
+    outcome, said = ENDINGS[name]
+
+    ended = _run(tmp_path, name)
+
+    assert Outcome.of(ended.code) is outcome
+    assert said in ended.output
+
+
+def test_a_test_that_hangs_says_nothing_of_the_mutant_and_where_it_hangs(tmp_path: Path) -> None:
+    ended = _run(tmp_path, "hangs", patience=3)
+
+    assert Outcome.of(ended.code) is Outcome.UNTESTED
+    assert "in test_hangs" in ended.output
+
+
+def test_tests_that_import_something_else_than_the_copy_say_nothing(tmp_path: Path) -> None:
+    ended = _run(tmp_path, "passes", package="another")
+
+    assert Outcome.of(ended.code) is Outcome.UNTESTED
+    assert "the tests did not run the copy" in ended.output
+
+
+def test_the_last_line_counts_the_others_only_if_there_are_any() -> None:
+    assert summary(Counter({Outcome.KILLED: 3})) == "3 killed, 0 survived"
+    assert summary(Counter({Outcome.KILLED: 3, Outcome.UNTESTED: 1})) == "3 killed, 0 survived, 1 untested"
+
+
+def _run(folder: Path, name: str, *, package: str = "chatkey_widget", patience: float = 60) -> Ended:
+    """Run a test against a component that holds nothing but its package."""
+    component = folder / "widget_sim"
+    (component / package).mkdir(parents=True)
+    (component / package / "__init__.py").touch()
+    file = folder / "test_endings.py"
+    file.write_text(dedent(TESTS))
+    return run(component, [f"{file}::test_{name}"], patience)
