@@ -86,7 +86,7 @@ def fuzz(session: nox.Session) -> None:
     """Feed the server what nobody meant it to get: `nox -s fuzz -- 600` for ten minutes, or one."""
     _install(session, "dev")
     _install_project(session)
-    session.run("python", "tools/fuzz.py", *session.posargs)
+    session.run("python", "tests/server/properties/kit/fuzz.py", *session.posargs)
 
 
 @nox.session

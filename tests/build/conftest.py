@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -14,39 +13,12 @@ ROOT = Path(__file__).parents[2]
 # The builder is installed with nothing. At the end, so that an installed chatkey is still the one under test.
 sys.path.append(str(ROOT / "widget_sim"))
 
+from tests.build.checkout import Checkout  # noqa: E402
+
 from chatkey_build import build as chatkey_build  # noqa: E402
 from chatkey_build.builder import PYODIDE_FILES, Built, built_folder  # noqa: E402
 
 LOCK = {"packages": {"node_modules/pyodide": {"version": "1.2.3"}}}
-
-
-@dataclass
-class Checkout:
-    """A checkout whose Pyodide and snapshot are a few bytes, and a count of the slow steps that were taken."""
-
-    root: Path
-    steps: list[str] = field(default_factory=list)
-
-    @property
-    def built(self) -> Path:
-        return built_folder(self.root)
-
-    def write(self, name: str, text: str) -> None:
-        file = self.root / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
-
-    def build(self) -> Built:
-        self.steps.clear()
-        return chatkey_build(self.root)
-
-    def install(self, folder: Path) -> Path:
-        self.steps.append("install")
-        return folder / "node_modules" / "pyodide"
-
-    def snapshot(self, _folder: Path, *, pyodide: Path, sources: Path, output: Path) -> None:
-        self.steps.append("snapshot")
-        output.write_bytes(pyodide.name.encode() + sources.read_bytes() + bytes(1000))
 
 
 @pytest.fixture

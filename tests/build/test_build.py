@@ -17,7 +17,7 @@ from chatkey_build.builder import read
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.build.conftest import Checkout
+    from tests.build.checkout import Checkout
 
 
 def test_a_first_build_writes_every_file_and_a_manifest_of_them(checkout: Checkout) -> None:

@@ -11,7 +11,7 @@ import pytest
 from chatkey_build.node import BuildError, install_pyodide, pinned_version, run
 
 if TYPE_CHECKING:
-    from tests.build.conftest import Checkout
+    from tests.build.checkout import Checkout
 
 
 PINNED = Path(__file__).parents[2] / "widget_sim" / "pyodide"

@@ -11,7 +11,7 @@ from chatkey_build import sources
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.build.conftest import Checkout
+    from tests.build.checkout import Checkout
 
 
 def test_bytecode_caches_do_not_count(checkout: Checkout) -> None:

@@ -7,16 +7,12 @@ import time
 from collections.abc import Callable, Iterator
 
 import pytest
+from tests.hostile.cost import TIMES, Cost
 
 from shipped import Service, serving
 from shop import Shop
 
-Cost = Callable[[Callable[[], None]], float]
-"""How much processor time, in seconds, the server spends while something is done to it; the least of a few tries."""
-
 TRIES = 3
-TIMES = "hostile times"
-"""The property of a test's report that says how many times the harmless input's price the hostile one cost."""
 WORST = 10
 
 

@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
 import pytest
-from tests.hostile.conftest import TIMES, Cost
+from tests.hostile.cost import TIMES, Cost
 
 from chatkey_stack.patience import PATIENCE
 from honest import BrowserKey, b64

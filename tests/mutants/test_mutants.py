@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import ast
-import sys
 from collections import Counter
 from functools import cache
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
-
 from copies import PACKAGES, ROOT
 from mutants import Mutant, MutantError, mutants
 

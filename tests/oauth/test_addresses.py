@@ -14,7 +14,7 @@ from chatkey_oauth.providers import NAMES, check_client
 from chatkey_oauth.settings import Settings, SettingsError
 
 if TYPE_CHECKING:
-    from tests.oauth.conftest import Visitor
+    from tests.oauth.visitor import Visitor
 
     Visit = Callable[[str], Visitor]
 

@@ -12,7 +12,7 @@ import pytest
 from chatkey_oauth.engine.pkce import s256
 
 if TYPE_CHECKING:
-    from tests.oauth.conftest import Visitor
+    from tests.oauth.visitor import Visitor
 
     from chatkey_oauth.clock import Clock
     from chatkey_oauth.engine.http import Answer

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.oauth.conftest import VERIFIER, Visitor
+from tests.oauth.visitor import VERIFIER, Visitor
 
 from chatkey_oauth.cli import guide
 from chatkey_oauth.engine.http import encode

@@ -20,7 +20,7 @@ from chatkey_oauth.engine.pkce import s256
 from chatkey_oauth.engine.signing import half_hash, make_key
 
 if TYPE_CHECKING:
-    from tests.oauth.conftest import Visitor
+    from tests.oauth.visitor import Visitor
 
     from chatkey_oauth.app import App
     from chatkey_oauth.clock import Clock

@@ -10,8 +10,8 @@ import httpx
 import jwt
 import pytest
 from click.testing import CliRunner
-from tests.oauth.conftest import CALLBACK, SITES, Visitor
 from tests.oauth.test_serving import running
+from tests.oauth.visitor import CALLBACK, SITES, Visitor
 
 from chatkey_oauth.by_host import every_name
 from chatkey_oauth.cli import fake_oauth

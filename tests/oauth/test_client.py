@@ -12,7 +12,7 @@ import pytest
 from chatkey_oauth.client import FakeOAuth, FaultNotHit, LabError, Leg, Person, Scope
 
 if TYPE_CHECKING:
-    from tests.oauth.conftest import Visitor
+    from tests.oauth.visitor import Visitor
 
     from chatkey_oauth.app import App
 

@@ -18,7 +18,7 @@ from chatkey_oauth.faults.rules import RULES, Order
 from chatkey_oauth.providers import NAMES
 
 if TYPE_CHECKING:
-    from tests.oauth.conftest import Visitor
+    from tests.oauth.visitor import Visitor
 
     from chatkey_oauth.app import App
 

@@ -10,7 +10,7 @@ import pytest
 from cryptography.x509 import load_pem_x509_certificate
 
 if TYPE_CHECKING:
-    from tests.oauth.conftest import Visitor
+    from tests.oauth.visitor import Visitor
 
     from chatkey_oauth.app import App
     from chatkey_oauth.clock import Clock

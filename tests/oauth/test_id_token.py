@@ -16,7 +16,7 @@ from chatkey_oauth.engine.signing import KEYS, KeyRing, half_hash, make_key
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
-    from tests.oauth.conftest import Visitor
+    from tests.oauth.visitor import Visitor
 
     from chatkey_oauth.clock import Clock
     from chatkey_oauth.engine.http import Answer

@@ -25,7 +25,7 @@ from chatkey_oauth.providers import NAMES
 if TYPE_CHECKING:
     from collections.abc import MutableMapping
 
-    from tests.oauth.conftest import Visitor
+    from tests.oauth.visitor import Visitor
 
     from chatkey_oauth.app import App
 

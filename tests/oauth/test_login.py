@@ -13,7 +13,7 @@ from chatkey_oauth.providers import NAMES, load
 from chatkey_protocol.names import AVAILABLE_SOCIALS
 
 if TYPE_CHECKING:
-    from tests.oauth.conftest import Visitor
+    from tests.oauth.visitor import Visitor
 
     from chatkey_oauth.clock import Clock
     from chatkey_oauth.engine.http import Answer

@@ -15,7 +15,7 @@ from chatkey_oauth.engine.grants import Ring
 from chatkey_oauth.providers import NAMES
 
 if TYPE_CHECKING:
-    from tests.oauth.conftest import Visitor
+    from tests.oauth.visitor import Visitor
 
     from chatkey_oauth.app import App
 

@@ -13,7 +13,7 @@ from chatkey_oauth.engine.people import SEEDED, People, Person
 from chatkey_oauth.providers import NAMES
 
 if TYPE_CHECKING:
-    from tests.oauth.conftest import Visitor
+    from tests.oauth.visitor import Visitor
 
     from chatkey_oauth.engine.http import Answer
 

@@ -12,7 +12,7 @@ from chatkey_oauth.engine.switches import Position, Switch, SwitchError, Switche
 from chatkey_oauth.providers import NAMES, declared_switches
 
 if TYPE_CHECKING:
-    from tests.oauth.conftest import Visitor
+    from tests.oauth.visitor import Visitor
 
     from chatkey_oauth.app import App
 

@@ -12,7 +12,7 @@ from chatkey_oauth.engine.clients import Client
 from chatkey_oauth.engine.pkce import s256, s256_hex
 
 if TYPE_CHECKING:
-    from tests.oauth.conftest import Visitor
+    from tests.oauth.visitor import Visitor
 
     from chatkey_oauth.clock import Clock
     from chatkey_oauth.engine.http import Answer

@@ -15,7 +15,7 @@ from chatkey_oauth.faults.rules import Order, Scope
 from chatkey_oauth.providers import NAMES
 
 if TYPE_CHECKING:
-    from tests.oauth.conftest import Visitor
+    from tests.oauth.visitor import Visitor
 
     Visit = Callable[[str], Visitor]
 

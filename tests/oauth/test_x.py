@@ -12,7 +12,7 @@ from chatkey_oauth.engine.clients import Client
 from chatkey_oauth.engine.pkce import s256
 
 if TYPE_CHECKING:
-    from tests.oauth.conftest import Visitor
+    from tests.oauth.visitor import Visitor
 
     from chatkey_oauth.app import App
     from chatkey_oauth.clock import Clock

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from tests.recipes.copy import copy_of_the_tree
+from tests.recipes.copy import COMPONENTS, copy_of_the_tree
 
 DECLARED: Final = '''
 class AskTally(TypedDict):
@@ -82,7 +82,6 @@ def test_it_is_asked_and_told(visitor):
     assert visitor.emitted("message:tally") == [{"count": 3}]
 """
 TESTS: Final = {"tests/server/socket/test_tally.py": OF_THE_SERVER, "tests/widget/test_tally.py": OF_THE_WIDGET}
-COMPONENTS: Final = ("server", "widget_sim", "fake_oauth", "demo", "e2e", "lab")
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from tests.recipes.copy import copy_of_the_tree
+from tests.recipes.copy import COMPONENTS, copy_of_the_tree
 
 SERVER_MODULE: Final = '''
 """Quill: plain OAuth 2, as simple as it gets."""
@@ -95,7 +95,6 @@ class Imitated(Provider):
 '''
 
 ROW: Final = '    "quill": Social("Quill", available=False),\n'
-COMPONENTS: Final = ("server", "widget_sim", "fake_oauth", "demo", "e2e", "lab")
 SEEING: Final = (
     "tests/server/oauth/fake/test_logins.py",
     "tests/server/oauth/test_preview.py",

@@ -12,7 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     import httpx
-    from tests.refusals.conftest import Json, Maker, Service, Shop
+
+    from honest import Json, Maker
+    from shipped import Service
+    from shop import Shop
 CONFIGURATION = "{path}"
 VISITOR_TOKEN = "{path}/token?uid={uid}"
 MEMBER_TOKEN = "{path}/member/token?auth={auth}&jkt={jkt}"

@@ -15,7 +15,8 @@ from chatkey_stack.patience import PATIENCE
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tests.refusals.conftest import MakeService, Service, Shop
+    from shipped import MakeService, Service
+    from shop import Shop
 
 HEAD, QUERY, BODY, TOKEN = 16_384, 2048, 16_384, 1024
 RATE = 5

@@ -11,7 +11,8 @@ import pytest
 from chatkey_stack.patience import PATIENCE
 
 if TYPE_CHECKING:
-    from tests.refusals.conftest import Service, Shop
+    from shipped import Service
+    from shop import Shop
 
 SMUGGLED = b"GET /smuggled HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 CALLBACK = b"POST /v1/public/oauth/google/callback HTTP/1.1\r\n"

@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from tests.refusals.conftest import BrowserKey, Ended, Maker, Service, Shop
+    from honest import BrowserKey, Maker
+    from peers import Ended
+    from shipped import Service
+    from shop import Shop
 
 Json = dict[str, Any]
 GONE = object()

@@ -15,7 +15,10 @@ from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 if TYPE_CHECKING:
-    from tests.refusals.conftest import BrowserKey, Ended, Maker, Peer, Service, Shop
+    from honest import BrowserKey, Maker
+    from peers import Ended, Peer
+    from shipped import Service
+    from shop import Shop
 
 Json = dict[str, Any]
 GONE = object()

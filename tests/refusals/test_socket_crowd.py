@@ -17,7 +17,8 @@ import pytest
 from chatkey_stack.patience import PATIENCE
 
 if TYPE_CHECKING:
-    from tests.refusals.conftest import MakeService, Service, Shop
+    from shipped import MakeService, Service
+    from shop import Shop
 
 CROWD: Final = 2_000
 USUAL_FILES: Final = 1024

@@ -14,7 +14,9 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 
 if TYPE_CHECKING:
-    from tests.refusals.conftest import MakeService, Peer, Service, Shop
+    from peers import Peer
+    from shipped import MakeService, Service
+    from shop import Shop
 
 Json = dict[str, Any]
 

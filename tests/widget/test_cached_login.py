@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.widget.conftest import ADA, KEY, NOW, OTHER_JKT, VISITOR
+from tests.widget.driver import ADA, KEY, NOW, OTHER_JKT, VISITOR
 
 from chatkey_widget import effects, events
 
 if TYPE_CHECKING:
-    from tests.widget.conftest import MakeWidget
+    from tests.widget.driver import MakeWidget
 
 
 @pytest.mark.contract("3/reuse-across-loads", "2.8/exp-before-reuse", "D-12/visitor-beside", "4.2/not-for-members")

@@ -12,7 +12,7 @@ from chatkey_widget.chat import MESSAGE_CHARS
 from chatkey_widget.errors import Fault
 
 if TYPE_CHECKING:
-    from tests.widget.conftest import Driver, MakeWidget
+    from tests.widget.driver import Driver, MakeWidget
 
 
 def entry(seq: int, body: str, sender: str = "customer", **more: object) -> dict[str, object]:

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.widget.conftest import ADA, NOW, VISITOR
+from tests.widget.driver import ADA, NOW, VISITOR
 
 from chatkey_protocol.codes import Close
 from chatkey_protocol.frames import Kind
@@ -15,7 +15,7 @@ from chatkey_widget.errors import Fault
 from chatkey_widget.server_time import ServerTime
 
 if TYPE_CHECKING:
-    from tests.widget.conftest import Driver, MakeWidget
+    from tests.widget.driver import Driver, MakeWidget
 
 HOUR = 3600
 WAKING = (events.Woken("visible"), events.Woken("online"), events.Woken("pageshow"))

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.widget.conftest import ADA, KEY, NOW, OTHER_JKT, PID, VISITOR, jwt
+from tests.widget.driver import ADA, KEY, NOW, OTHER_JKT, PID, VISITOR, jwt
 
 from chatkey_protocol.frames import Kind
 from chatkey_widget import effects, events
 from chatkey_widget.errors import Fault
 
 if TYPE_CHECKING:
-    from tests.widget.conftest import Driver, MakeWidget
+    from tests.widget.driver import Driver, MakeWidget
 
 
 @pytest.mark.contract("3/get-token", "2.4/unchanged", "D-12/visitor-beside", "4.8/get-token-argument")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from tests.widget.conftest import KEY, Driver, MakeWidget, jwt
+from tests.widget.driver import KEY, Driver, MakeWidget, jwt
 
 from chatkey_widget import effects, events, redaction
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from tests.widget.conftest import PID, Driver, MakeWidget
+from tests.widget.driver import PID, Driver, MakeWidget
 
 import chatkey_widget
 from chatkey_protocol.codes import Close, Code

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.widget.conftest import ADA, GRACE, KEY, VISITOR
+from tests.widget.driver import ADA, GRACE, KEY, VISITOR
 
 from chatkey_protocol.codes import Close
 from chatkey_protocol.frames import Kind
@@ -14,7 +14,7 @@ from chatkey_widget import effects, events
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.widget.conftest import Driver, MakeWidget
+    from tests.widget.driver import Driver, MakeWidget
 
 
 @pytest.mark.contract("3/logout", "2.8/deleted-by-logout", "4.8/logout", "1/logout-visitor")

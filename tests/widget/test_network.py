@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.widget.conftest import ADA, SETTINGS, VISITOR, Driver, SeededChance
+from tests.widget.driver import ADA, SETTINGS, VISITOR, Driver, SeededChance
 
 from chatkey_protocol.codes import Close
 from chatkey_protocol.frames import Kind
@@ -18,7 +18,7 @@ from chatkey_widget.errors import Fault
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tests.widget.conftest import MakeWidget
+    from tests.widget.driver import MakeWidget
 
 
 @dataclass

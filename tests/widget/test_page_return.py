@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.widget.conftest import ADA
+from tests.widget.driver import ADA
 
 from chatkey_widget import effects, events
 
 if TYPE_CHECKING:
-    from tests.widget.conftest import Driver
+    from tests.widget.driver import Driver
 
 MINUTES = 600.0
 """Shorter than the token's life."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from tests.widget.conftest import GRACE, KEY, OTHER_JKT, PID, VISITOR, click, post
+from tests.widget.driver import GRACE, KEY, OTHER_JKT, PID, VISITOR, click, post
 
 from chatkey_widget import effects, events
 from chatkey_widget.errors import Fault
@@ -16,7 +16,7 @@ from chatkey_widget.errors import Fault
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tests.widget.conftest import Driver, MakeWidget
+    from tests.widget.driver import Driver, MakeWidget
 
 WIDGET = Path(__file__).parents[2] / "widget_sim" / "chatkey_widget"
 SDK = WIDGET.parent / "page" / "sdk.js"

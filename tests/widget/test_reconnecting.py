@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.widget.conftest import VISITOR
+from tests.widget.driver import VISITOR
 
 from chatkey_protocol.codes import Close, Code
 from chatkey_protocol.frames import Kind
@@ -16,7 +16,7 @@ from chatkey_widget import effects, events
 from chatkey_widget.errors import Fault
 
 if TYPE_CHECKING:
-    from tests.widget.conftest import Driver, MakeWidget
+    from tests.widget.driver import Driver, MakeWidget
 
 
 @pytest.mark.parametrize("code", [1006, 1001, 1011, Close.RESTART, Close.TRY_LATER, Close.NONCE, Close.AUTH_TIMEOUT])

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.widget.conftest import ADA, VISITOR
+from tests.widget.driver import ADA, VISITOR
 
 from chatkey_protocol.codes import Close
 from chatkey_protocol.frames import Kind
 from chatkey_widget import effects, events
 
 if TYPE_CHECKING:
-    from tests.widget.conftest import Driver, MakeWidget
+    from tests.widget.driver import Driver, MakeWidget
 
 
 @pytest.mark.contract("3/renewal", "5.3/renews")

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Mapping
 
 import pytest
-from tests.widget.conftest import KEY, NOW, PID, FixedChance
+from tests.widget.driver import KEY, NOW, PID, FixedChance
 from tests.widget.world import SETTINGS, TOKEN, URI, World, run
 
 from chatkey_widget import effects, events, runtime

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.widget.conftest import ADA, GRACE, KEY, VISITOR, click, post
+from tests.widget.driver import ADA, GRACE, KEY, VISITOR, click, post
 
 from chatkey_protocol.codes import Close
 from chatkey_protocol.frames import Kind
@@ -13,7 +13,7 @@ from chatkey_widget import effects, events
 from chatkey_widget.errors import Fault
 
 if TYPE_CHECKING:
-    from tests.widget.conftest import Driver, MakeWidget
+    from tests.widget.driver import Driver, MakeWidget
 
 
 @pytest.mark.contract("2.2/oauth-providers")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.widget.conftest import VISITOR, Driver, MakeWidget
+from tests.widget.driver import VISITOR, Driver, MakeWidget
 from tests.widget.world import TOKEN, World, run
 
 from chatkey_widget import effects, events

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.widget.conftest import ADA, GRACE, KEY, OTHER_JKT, VISITOR
+from tests.widget.driver import ADA, GRACE, KEY, OTHER_JKT, VISITOR
 
 from chatkey_protocol.codes import Close
 from chatkey_protocol.frames import Kind
@@ -15,7 +15,7 @@ from chatkey_widget import effects, events
 from chatkey_widget.login import LOCK_SECONDS
 
 if TYPE_CHECKING:
-    from tests.widget.conftest import Driver, MakeWidget
+    from tests.widget.driver import Driver, MakeWidget
 
 
 @dataclass

@@ -6,7 +6,7 @@ import base64
 import json
 
 import pytest
-from tests.widget.conftest import KEY, OTHER_JKT, PID, jwt
+from tests.widget.driver import KEY, OTHER_JKT, PID, jwt
 
 from chatkey_widget import effects, events, tokens
 from chatkey_widget.errors import Fault, WidgetError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.widget.conftest import KEY, VISITOR, Driver
+from tests.widget.driver import KEY, VISITOR, Driver
 
 from chatkey_protocol.codes import Close
 from chatkey_protocol.frames import Kind
@@ -14,7 +14,7 @@ from chatkey_widget.context import Settings
 from chatkey_widget.errors import Fault, WidgetError
 
 if TYPE_CHECKING:
-    from tests.widget.conftest import MakeWidget
+    from tests.widget.driver import MakeWidget
 
 
 @pytest.mark.contract("3/first-open", "2.3/silent", "1/mode-visitor", "5.2/visitor")

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from tests.widget.conftest import KEY, NOW, PID, Driver, FixedChance, claims_of, jwt
+from tests.widget.driver import KEY, NOW, PID, Driver, FixedChance, claims_of, jwt
 
 from chatkey_stack.patience import PATIENCE
 from chatkey_widget import events

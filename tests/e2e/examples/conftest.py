@@ -1,14 +1,10 @@
 """The reference backends, each started once."""
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import cache
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent / "kit"))
 
 from reference_backends import Backend, Unavailable, examples, running
 

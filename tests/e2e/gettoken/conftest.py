@@ -1,13 +1,9 @@
 """Endpoints to check come from the mutants' folder, which has an honest one, too."""
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "mutants"))
 
 from chatkey_e2e.gettoken.calls.shared import Calls
 from chatkey_e2e.gettoken.live.legs import Live

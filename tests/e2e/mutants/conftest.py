@@ -1,12 +1,8 @@
 """The self-test reads the mutants beside it."""
 
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
 
 from mutant_server import Server
 

@@ -28,7 +28,7 @@ from authlib.integrations.httpx_client import OAuth2Client  # type: ignore[impor
 from authlib.oidc.core import CodeIDToken  # type: ignore[import-untyped]  # noqa: E402
 
 if TYPE_CHECKING:
-    from tests.oauth.clients.conftest import Browser
+    from tests.oauth.clients.browser import Browser
 
     from chatkey_oauth.engine.clients import Client
 

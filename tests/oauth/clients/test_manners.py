@@ -20,7 +20,7 @@ from chatkey_oauth.ready_made import apple_p8
 from chatkey_stack.patience import PATIENCE
 
 if TYPE_CHECKING:
-    from tests.oauth.clients.conftest import Browser, Callback
+    from tests.oauth.clients.browser import Browser, Callback
 
     from chatkey_oauth.engine.clients import Client
 

@@ -10,7 +10,7 @@ from requests_oauthlib import OAuth2Session  # type: ignore[import-untyped]
 from requests_oauthlib.compliance_fixes import facebook_compliance_fix  # type: ignore[import-untyped]
 
 if TYPE_CHECKING:
-    from tests.oauth.clients.conftest import Browser
+    from tests.oauth.clients.browser import Browser
 
     from chatkey_oauth.engine.clients import Client
 

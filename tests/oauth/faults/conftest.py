@@ -5,19 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from itertools import cycle
-from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import parse_qsl, urlsplit
+from typing import TYPE_CHECKING, Any
 
-import jwt
 import msgspec
 import pytest
+from tests.oauth.faults.journey import Journey
 
 from chatkey_oauth.engine.signing import make_key
 from chatkey_oauth.faults.rules import Order, Rule, Scope
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
-    from tests.oauth.conftest import Visitor
+    from tests.oauth.visitor import Visitor
 
     from chatkey_oauth.app import App
     from chatkey_oauth.engine.http import Answer
@@ -44,59 +43,6 @@ def fake(make_fake: Callable[..., App], signing_keys: list[RSAPrivateKey]) -> Ap
     for client in app.world.clients.all():
         app.world.clients.add(msgspec.structs.replace(client, redirect_uris=(CALLBACK, SECOND_CALLBACK)))
     return app
-
-
-class Journey(NamedTuple):
-    """The answers of one login, as far as it came."""
-
-    state: str | None
-    page: Answer
-    back: Answer | None = None
-    token: Answer | None = None
-    profile: Answer | None = None
-
-    @property
-    def answers(self) -> list[Answer]:
-        """The answers there are."""
-        return [answer for answer in (self.page, self.back, self.token, self.profile) if answer is not None]
-
-    @property
-    def location(self) -> str:
-        """Where the browser was sent back to."""
-        assert self.back is not None
-        return dict(self.back.headers)["location"]
-
-    @property
-    def callback(self) -> dict[str, str]:
-        """The parameters of the callback."""
-        return dict(parse_qsl(urlsplit(self.location).query, keep_blank_values=True))
-
-    @property
-    def tokens(self) -> dict[str, Any]:
-        """The members of the token answer."""
-        return self._content(self.token)
-
-    @property
-    def person(self) -> dict[str, Any]:
-        """The members of the profile."""
-        return self._content(self.profile)
-
-    @property
-    def header(self) -> dict[str, Any]:
-        """The header of the id_token."""
-        return jwt.get_unverified_header(self.tokens["id_token"])
-
-    @property
-    def claims(self) -> dict[str, Any]:
-        """The claims of the id_token, whoever signed it."""
-        claims: dict[str, Any] = jwt.decode(self.tokens["id_token"], options={"verify_signature": False})
-        return claims
-
-    @staticmethod
-    def _content(answer: Answer | None) -> dict[str, Any]:
-        assert answer is not None
-        members: dict[str, Any] = msgspec.json.decode(answer.body)
-        return members
 
 
 def travel(

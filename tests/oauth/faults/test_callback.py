@@ -11,8 +11,8 @@ from chatkey_oauth.faults.rules import Rule, Scope
 from chatkey_oauth.providers import NAMES
 
 if TYPE_CHECKING:
-    from tests.oauth.conftest import Visitor
-    from tests.oauth.faults.conftest import Journey
+    from tests.oauth.faults.journey import Journey
+    from tests.oauth.visitor import Visitor
 
     from chatkey_oauth.engine.http import Answer
 

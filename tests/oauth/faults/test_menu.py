@@ -12,8 +12,8 @@ from chatkey_oauth.faults.catalogue import FAMILIES, FAULTS, SIGNED
 from chatkey_oauth.faults.rules import Rule
 
 if TYPE_CHECKING:
-    from tests.oauth.conftest import Visitor
-    from tests.oauth.faults.conftest import Journey
+    from tests.oauth.faults.journey import Journey
+    from tests.oauth.visitor import Visitor
 
     from chatkey_oauth.app import App
 

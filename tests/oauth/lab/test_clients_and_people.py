@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 if TYPE_CHECKING:
-    from tests.oauth.conftest import Visitor
+    from tests.oauth.visitor import Visitor
 
     Read = Callable[[httpx.Response], Any]
 

@@ -12,7 +12,7 @@ from chatkey_oauth.engine.clients import Client
 from chatkey_oauth.ready_made import READY_MADE
 
 if TYPE_CHECKING:
-    from tests.oauth.conftest import Visitor
+    from tests.oauth.visitor import Visitor
 
     from chatkey_oauth.app import App
 

@@ -15,7 +15,7 @@ from chatkey_oauth.providers.apple_secret import public_key
 from chatkey_oauth.ready_made import READY_MADE
 
 if TYPE_CHECKING:
-    from tests.oauth.conftest import Visitor
+    from tests.oauth.visitor import Visitor
 
     from chatkey_oauth.app import App
     from chatkey_oauth.engine.http import Answer

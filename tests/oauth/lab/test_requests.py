@@ -14,7 +14,7 @@ from chatkey_oauth.providers import NAMES
 from chatkey_oauth.request_log import RING as LOG_RING
 
 if TYPE_CHECKING:
-    from tests.oauth.conftest import Visitor
+    from tests.oauth.visitor import Visitor
 
     from chatkey_oauth.app import App
 

@@ -13,7 +13,7 @@ from chatkey_oauth.providers import NAMES
 from chatkey_oauth.settings import Settings, SettingsError
 
 if TYPE_CHECKING:
-    from tests.oauth.conftest import Visitor
+    from tests.oauth.visitor import Visitor
 
     from chatkey_oauth.app import App
 

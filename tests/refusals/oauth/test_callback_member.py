@@ -12,10 +12,12 @@ import pytest
 from chatkey_oauth.client import Person
 
 if TYPE_CHECKING:
-    from tests.refusals.conftest import BrowserKey, Maker, Service, Shop
-    from tests.refusals.oauth.conftest import MakeSignIn
+    from tests.refusals.oauth.sign_in import MakeSignIn
 
     from chatkey_oauth.client import FakeOAuth
+    from honest import BrowserKey, Maker
+    from shipped import Service
+    from shop import Shop
 
     Known = Callable[..., str]
 

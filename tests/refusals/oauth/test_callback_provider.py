@@ -14,10 +14,11 @@ from chatkey_stack.lab import SocialKeys
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tests.refusals.conftest import Maker, Service
-    from tests.refusals.oauth.conftest import MakeSignIn, Misbehave
+    from tests.refusals.oauth.sign_in import MakeSignIn, Misbehave
 
     from chatkey_oauth.client import FakeOAuth
+    from honest import Maker
+    from shipped import Service
 
 DAY = 86_400
 

@@ -10,8 +10,9 @@ from urllib.parse import urlencode
 import pytest
 
 if TYPE_CHECKING:
-    from tests.refusals.conftest import Service
-    from tests.refusals.oauth.conftest import MakeSignIn
+    from tests.refusals.oauth.sign_in import MakeSignIn
+
+    from shipped import Service
 
 FORM = "application/x-www-form-urlencoded"
 

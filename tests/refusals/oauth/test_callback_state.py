@@ -13,8 +13,11 @@ from chatkey_stack.applications import Application
 from chatkey_stack.lab import SocialKeys
 
 if TYPE_CHECKING:
-    from tests.refusals.conftest import Maker, Service, Shop
-    from tests.refusals.oauth.conftest import MakeSignIn
+    from tests.refusals.oauth.sign_in import MakeSignIn
+
+    from honest import Maker
+    from shipped import Service
+    from shop import Shop
 
     Damage = Callable[[str], str]
 

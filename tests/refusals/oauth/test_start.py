@@ -17,8 +17,10 @@ from chatkey_stack.applications import Application
 from chatkey_stack.lab import SocialKeys
 
 if TYPE_CHECKING:
-    from tests.refusals.conftest import Service, Shop
-    from tests.refusals.oauth.conftest import MakeSignIn
+    from tests.refusals.oauth.sign_in import MakeSignIn
+
+    from shipped import Service
+    from shop import Shop
 
     UnderWay = Callable[[Shop], int]
 

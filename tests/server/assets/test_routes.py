@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import httpx
     from litestar import Litestar
     from litestar.testing import TestClient
-    from tests.server.assets.conftest import MakeClient
+    from tests.server.assets.making import MakeClient
 
     Client = TestClient[Litestar]
 

@@ -12,7 +12,7 @@ from chatkey_server.lab.faults import Faults, Rule
 from chatkey_server.lab.middleware import FaultyApp
 
 if TYPE_CHECKING:
-    from tests.server.conftest import ServerClient
+    from tests.server.in_process import ServerClient
 
 Messages = list[dict[str, Any]]
 PATH = "/v1/public/provider/none"

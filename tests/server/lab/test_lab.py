@@ -13,7 +13,7 @@ from chatkey_server.storage import agents, members
 from chatkey_stack.patience import PATIENCE
 
 if TYPE_CHECKING:
-    from tests.server.conftest import ServerClient
+    from tests.server.in_process import ServerClient
 
 UID = "v_NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs"
 

@@ -12,7 +12,7 @@ from chatkey_server.settings import Limits
 
 if TYPE_CHECKING:
     from litestar.types import Scope
-    from tests.server.conftest import MakeClient
+    from tests.server.in_process import MakeClient
 
     from chatkey_server.clock import Clock
 

@@ -27,7 +27,7 @@ from chatkey_server.storage.tables import ChatCustomer
 from chatkey_server.storage.vault import Vault
 
 if TYPE_CHECKING:
-    from tests.server.conftest import MakeClient, ServerClient
+    from tests.server.in_process import MakeClient, ServerClient
 
 ORIGIN = "https://shop.example"
 MASTER_KEY = "a-master-key-for-tests-only-0123456789abcdef"

@@ -13,7 +13,7 @@ from chatkey_server.storage import admin
 from chatkey_server.storage.tables import ChatCustomer
 
 if TYPE_CHECKING:
-    from tests.server.conftest import ServerClient
+    from tests.server.in_process import ServerClient
 
 
 PATH = "/v1/public/oauth/github/callback"

@@ -12,7 +12,7 @@ import respx
 from chatkey_server import logs
 
 if TYPE_CHECKING:
-    from tests.server.conftest import ServerClient
+    from tests.server.in_process import ServerClient
 
 
 PATH = "/v1/public/oauth/github/callback"

@@ -14,7 +14,7 @@ from chatkey_server.identity.tokens import IdentityToken, Profile
 from chatkey_server.storage.tables import ChatCustomer
 
 if TYPE_CHECKING:
-    from tests.server.conftest import ServerClient
+    from tests.server.in_process import ServerClient
 
 
 ORIGIN = "https://shop.example"

@@ -13,7 +13,7 @@ import respx
 from chatkey_server.identity import oauth_state
 
 if TYPE_CHECKING:
-    from tests.server.conftest import ServerClient
+    from tests.server.in_process import ServerClient
 
     from chatkey_server.clock import Clock
 

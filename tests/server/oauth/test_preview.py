@@ -13,7 +13,7 @@ from chatkey_protocol.names import ANNOUNCED_SOCIALS, AVAILABLE_SOCIALS
 from chatkey_server.identity import oauth_state
 
 if TYPE_CHECKING:
-    from tests.server.conftest import MakeClient, ServerClient
+    from tests.server.in_process import MakeClient, ServerClient
 
 MASTER_KEY = "a-master-key-for-tests-only-0123456789abcdef"
 ORIGIN = "https://shop.example"

@@ -18,7 +18,7 @@ from chatkey_server.storage import admin
 from chatkey_server.storage.tables import OAuthFlow
 
 if TYPE_CHECKING:
-    from tests.server.conftest import MakeClient, ServerClient
+    from tests.server.in_process import MakeClient, ServerClient
 
 ORIGIN = "https://shop.example"
 PATH = "/v1/public/provider/shop/oauth/google"

@@ -1,12 +1,8 @@
 """The properties lie in `kit`, where the fuzz session finds them too."""
 
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent / "kit"))
 
 from served import Served, serving
 

@@ -14,7 +14,7 @@ from chatkey_server.storage.providers import Application
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.server.conftest import ServerClient
+    from tests.server.in_process import ServerClient
 
     from chatkey_server.clock import Clock
 

@@ -9,7 +9,7 @@ import pytest
 from chatkey_server.storage import admin
 
 if TYPE_CHECKING:
-    from tests.server.conftest import ServerClient
+    from tests.server.in_process import ServerClient
 
 PATH = "/v1/public/provider/shop"
 

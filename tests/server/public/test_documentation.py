@@ -15,7 +15,7 @@ from chatkey_protocol.names import (
 )
 
 if TYPE_CHECKING:
-    from tests.server.conftest import ServerClient
+    from tests.server.in_process import ServerClient
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from chatkey_server.storage import admin
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.server.conftest import ServerClient
+    from tests.server.in_process import ServerClient
 
 PATH = "/v1/public/provider/shop/member/token"
 SECRET = "the-secret-key-of-the-shop-0123456789abcdef"

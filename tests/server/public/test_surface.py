@@ -14,7 +14,7 @@ from chatkey_server.storage import admin
 from chatkey_server.storage.providers import Providers
 
 if TYPE_CHECKING:
-    from tests.server.conftest import ServerClient
+    from tests.server.in_process import ServerClient
 
 UID = "v_NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs"
 CONFIGURATION = "/v1/public/provider/shop"

@@ -11,7 +11,7 @@ import pytest
 from chatkey_server.identity.tokens import Secrets, read_socket_token
 
 if TYPE_CHECKING:
-    from tests.server.conftest import ServerClient
+    from tests.server.in_process import ServerClient
 
 PATH = "/v1/public/provider/shop/token"
 JKT = "NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs"

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import pytest
-
-from chatkey_oauth.ready_made import apple_p8
 
 with warnings.catch_warnings():
     # Its OpenID 1 part, which nothing here uses, imports a deprecated module.
@@ -23,22 +20,11 @@ with warnings.catch_warnings():
     from social_core.backends.google import GoogleOAuth2
     from social_core.backends.google_openidconnect import GoogleOpenIdConnect
     from social_core.backends.twitter_oauth2 import TwitterOAuth2
-    from social_core.storage import AssociationMixin
-    from social_core.strategy import BaseStrategy
+
+from tests.oauth.clients.psa.site import Recipe, Site
 
 if TYPE_CHECKING:
-    from tests.oauth.clients.conftest import Browser, Callback
-
     from chatkey_oauth.engine.clients import Client
-
-
-class Recipe(NamedTuple):
-    """A backend, its provider, and how it is told another base address; `{p}` stands for it."""
-
-    provider: str
-    backend: type[Any]
-    settings: dict[str, Any]
-    attributes: dict[str, Any] = {}  # noqa: RUF012 - a named tuple's default
 
 
 def paths(authorize: str, token: str) -> dict[str, Any]:
@@ -87,166 +73,6 @@ RECIPES = {
     "twitter-oauth2": Recipe("x", TwitterOAuth2, paths("/i/oauth2/authorize", "/2/oauth2/token")),
     "amazon": Recipe("amazon", AmazonOAuth2, paths("/ap/oa", "/auth/o2/token")),
 }
-LITERAL_HOSTS = {
-    "google": ("https://www.googleapis.com", "https://openidconnect.googleapis.com"),
-    "discord": ("https://discord.com",),
-    "apple": ("https://appleid.apple.com",),
-    "x": ("https://api.twitter.com",),
-    "amazon": ("https://api.amazon.com",),
-}
-"""Hosts of addresses that backends have written into their methods."""
-
-
-def placed(text: Any, base: str) -> Any:
-    """A setting with the provider's base address; the backends' own placeholders stay."""
-    return text.replace("{p}", base) if isinstance(text, str) else text
-
-
-def moved(recipe: Recipe, base: str) -> type[Any]:
-    """The backend, with every request to the real provider sent to the fake; nothing else of it is changed."""
-    backend = recipe.backend
-
-    def request(self: Any, url: str, **options: Any) -> Any:
-        for host in LITERAL_HOSTS.get(recipe.provider, ()):
-            if url.startswith(f"{host}/"):
-                url = base + url.removeprefix(host)
-        return backend.request(self, url, **options)
-
-    attributes = {name: placed(value, base) for name, value in recipe.attributes.items()}
-    return type(backend.__name__, (backend,), {"request": request, **attributes})
-
-
-class Nonces:
-    """Values that may be used once."""
-
-    def __init__(self) -> None:
-        self._kept: set[tuple[str, int, str]] = set()
-
-    def use(self, server_url: str, timestamp: int, salt: str) -> bool:
-        """Remember one."""
-        self._kept.add((server_url, timestamp, salt))
-        return True
-
-    def consume(self, server_url: str, timestamp: int, salt: str) -> bool:
-        """Forget one, and tell whether it was there."""
-        known = (server_url, timestamp, salt) in self._kept
-        self._kept.discard((server_url, timestamp, salt))
-        return known
-
-
-class Association(AssociationMixin):
-    """A nonce of OpenID Connect, in the shape of an older protocol."""
-
-    def __init__(self, number: int, stored: Any) -> None:
-        self.id = number
-        self.handle = stored.handle
-        self.secret = stored.secret
-        self.issued = stored.issued
-        self.lifetime = stored.lifetime
-        self.assoc_type = stored.assoc_type
-
-
-class Associations:
-    """The nonces that were sent."""
-
-    def __init__(self) -> None:
-        self._kept: dict[int, Association] = {}
-
-    def store(self, server_url: str, association: Any) -> None:
-        """Remember one."""
-        number = len(self._kept) + 1
-        self._kept[number] = Association(number, association)
-
-    def get(self, server_url: str | None = None, handle: str | None = None) -> list[Association]:
-        """Find those with a handle."""
-        return [kept for kept in self._kept.values() if handle in {None, kept.handle}]
-
-    def remove(self, ids_to_delete: Iterable[int]) -> None:
-        """Forget some."""
-        for number in ids_to_delete:
-            self._kept.pop(number, None)
-
-
-class Storage:
-    """What a framework's models would be."""
-
-    def __init__(self) -> None:
-        self.nonce = Nonces()
-        self.association = Associations()
-
-
-class Strategy(BaseStrategy[Any]):
-    """What a framework would do: settings, a session, and a callback's parameters."""
-
-    def __init__(self, settings: Mapping[str, Any], callback: str) -> None:
-        super().__init__(Storage())  # type: ignore[arg-type]
-        self.settings = settings
-        self.callback = callback
-        self.session: dict[str, Any] = {}
-        self.data: dict[str, str] = {}
-
-    def get_setting(self, name: str) -> Any:
-        """A setting by its name without prefix."""
-        return self.settings[name]
-
-    def get_request_data(self, merge: bool = True) -> dict[str, Any]:
-        """What the callback was given."""
-        return dict(self.data)
-
-    def session_get(self, name: str, default: Any = None) -> Any:
-        """Read the session."""
-        return self.session.get(name, default)
-
-    def session_set(self, name: str, value: Any) -> None:
-        """Write the session."""
-        self.session[name] = value
-
-    def session_pop(self, name: str) -> Any:
-        """Take out of the session."""
-        return self.session.pop(name, None)
-
-    def build_absolute_uri(self, path: str | None = None) -> str:
-        """Whatever is asked, the callback."""
-        return self.callback
-
-    def authenticate(self, backend: Any, *args: Any, **kwargs: Any) -> Any:
-        """No account is made: what the provider said is the result."""
-        return kwargs["response"]
-
-
-@dataclass
-class Site:
-    """A site that logs people in with one backend."""
-
-    name: str
-    recipe: Recipe
-    base: str
-    client: Client
-    callback: str
-    settings: dict[str, Any] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        own = {name: placed(value, self.base) for name, value in self.recipe.settings.items()}
-        keys: dict[str, Any] = {"KEY": self.client.client_id, "SECRET": self.client.client_secret}
-        if self.recipe.provider == "apple":
-            keys = {"CLIENT": self.client.client_id, "TEAM": self.client.team_id, "SECRET": apple_p8()}
-            keys["KEY"] = self.client.key_id
-        self.strategy = Strategy(own | keys | self.settings, self.callback)
-        self._class = moved(self.recipe, self.base)
-
-    def backend(self) -> Any:
-        """A backend for one request to the site."""
-        return self._class(self.strategy, redirect_uri=self.callback)
-
-    def log_in(self, browser: Browser, person: str = "rhea") -> dict[str, Any]:
-        """A whole login: what the provider said of the person, and the tokens."""
-        return self.complete(browser.approve(self.backend().auth_url(), person))
-
-    def complete(self, called: Callback) -> dict[str, Any]:
-        """The second half of a login."""
-        self.strategy.data = called.params
-        said: dict[str, Any] = self.backend().auth_complete()
-        return said
 
 
 @pytest.fixture

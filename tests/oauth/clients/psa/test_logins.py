@@ -10,8 +10,8 @@ from social_core.exceptions import AuthResponseError, SocialAuthBaseException
 
 if TYPE_CHECKING:
     import httpx
-    from tests.oauth.clients.conftest import Browser
-    from tests.oauth.clients.psa.conftest import Site
+    from tests.oauth.clients.browser import Browser
+    from tests.oauth.clients.psa.site import Site
 
     MakeSite = Callable[..., Site]
 

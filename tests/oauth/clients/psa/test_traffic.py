@@ -9,8 +9,8 @@ import pytest
 from social_core.exceptions import AuthProviderError
 
 if TYPE_CHECKING:
-    from tests.oauth.clients.conftest import Browser
-    from tests.oauth.clients.psa.conftest import Site
+    from tests.oauth.clients.browser import Browser
+    from tests.oauth.clients.psa.site import Site
 
     MakeSite = Callable[..., Site]
     Traffic = Callable[..., list[dict[str, Any]]]

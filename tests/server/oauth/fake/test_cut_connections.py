@@ -17,8 +17,8 @@ from chatkey_protocol.names import ANNOUNCED_SOCIALS
 from chatkey_server.settings import SocialAddress
 
 if TYPE_CHECKING:
-    from tests.server.conftest import MakeClient, ServerClient
-    from tests.server.oauth.fake.conftest import Person
+    from tests.server.in_process import MakeClient, ServerClient
+    from tests.server.oauth.fake.person import Person
 
     from chatkey_oauth.app import App
 

@@ -13,8 +13,8 @@ from chatkey_server.identity.tokens import IdentityToken
 from chatkey_server.storage.tables import ChatCustomer
 
 if TYPE_CHECKING:
-    from tests.server.conftest import ServerClient
-    from tests.server.oauth.fake.conftest import Person
+    from tests.server.in_process import ServerClient
+    from tests.server.oauth.fake.person import Person
 
 SOCIALS = AVAILABLE_SOCIALS + ANNOUNCED_SOCIALS
 HOLDERS = {"shop": "our", "boutique": "boutique"}

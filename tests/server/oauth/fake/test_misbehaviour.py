@@ -21,7 +21,7 @@ from chatkey_server.social import flow
 from chatkey_server.storage.tables import ChatCustomer
 
 if TYPE_CHECKING:
-    from tests.server.oauth.fake.conftest import Person
+    from tests.server.oauth.fake.person import Person
 
     from chatkey_oauth.app import App
 

@@ -1,6 +1,6 @@
 """Fuzzing: every property of the server tried in turns, in this process and over the wire, for as long as it is told.
 
-    python tools/fuzz.py [SECONDS] [--seed NUMBER] [--only PROPERTY]
+    python tests/server/properties/kit/fuzz.py [SECONDS] [--seed NUMBER] [--only PROPERTY]
 
 What it finds it makes as small as it can, and prints with the seed that finds it again.
 """
@@ -19,8 +19,6 @@ from typing import Final
 
 import click
 from hypothesis.errors import HypothesisWarning
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "server" / "properties" / "kit"))
 
 import wire_properties
 from all_properties import IN_PROCESS

@@ -1,0 +1,38 @@
+"""A checkout in miniature for the builder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from chatkey_build import build as chatkey_build
+from chatkey_build.builder import Built, built_folder
+
+
+@dataclass
+class Checkout:
+    """A checkout whose Pyodide and snapshot are a few bytes, and a count of the slow steps that were taken."""
+
+    root: Path
+    steps: list[str] = field(default_factory=list)
+
+    @property
+    def built(self) -> Path:
+        return built_folder(self.root)
+
+    def write(self, name: str, text: str) -> None:
+        file = self.root / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+
+    def build(self) -> Built:
+        self.steps.clear()
+        return chatkey_build(self.root)
+
+    def install(self, folder: Path) -> Path:
+        self.steps.append("install")
+        return folder / "node_modules" / "pyodide"
+
+    def snapshot(self, _folder: Path, *, pyodide: Path, sources: Path, output: Path) -> None:
+        self.steps.append("snapshot")
+        output.write_bytes(pyodide.name.encode() + sources.read_bytes() + bytes(1000))
