@@ -12,9 +12,10 @@ from urllib.parse import parse_qsl, urlsplit
 import httpx
 
 if TYPE_CHECKING:
-    from tests.refusals.conftest import Json, Service, Shop
-
     from chatkey_oauth.client import Rule
+    from honest import Json
+    from shipped import Service
+    from shop import Shop
 
 
 ORIGIN: Final = "https://shop.example"
