@@ -18,6 +18,14 @@ ROOT = Path(__file__).parent
 COMPONENTS = ("server", "widget_sim", "fake_oauth", "e2e", "demo", "stack", "serving", "lab")
 TYPED = (*COMPONENTS, "tests", "benchmarks", "tools", "noxfile.py", "hatch_build.py")
 BENCHES = ("boot", "tokens", "connect", "fake-oauth", "suite")
+CHECKS = ("lint", "typing", "tests", "e2e", "build", "docs")
+ALL_CHECKS = ("lint", "typing", "coverage", "e2e", "build", "docs", "mutants", "firefox", "newest", "lowest")
+"""Those that take longer than one waits for, too; `coverage` is `tests`, and counts."""
+
+PARALLEL = ("--numprocesses=auto", "--dist=loadscope", "tests")
+
+NEWEST_PYTHON = "3.13"
+"""The newest Python that every dependency was seen to work with."""
 
 WITHOUT_WIDGET = ("test_admin_panel.py", "test_check.py", "test_demo.py", "test_social_lab.py")
 """Scenarios of other pages than the widget's: one browser is enough for them."""
@@ -29,15 +37,23 @@ NO_BROWSER = 8
 nox.needs_version = ">=2025.2.9"
 nox.options.default_venv_backend = "uv"
 nox.options.reuse_existing_virtualenvs = True
-nox.options.sessions = ["lint", "typing", "tests", "mutants", "e2e", "firefox", "build", "docs"]
+nox.options.sessions = CHECKS
+
+
+@nox.session(name="all", venv_backend="none")
+def everything(session: nox.Session) -> None:
+    """Every check, those that take long among them."""
+    for name in ALL_CHECKS:
+        session.notify(name)
 
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Style and format (ruff)."""
-    _install(session, "checks")
+    """Style and format (ruff), and who may import whom (import-linter)."""
+    _install(session, "dev", "checks")
     session.run("ruff", "check", *session.posargs)
     session.run("ruff", "format", "--check")
+    session.run("lint-imports", "--no-logo", env={"PYTHONPATH": os.pathsep.join(COMPONENTS)})
 
 
 @nox.session
@@ -56,7 +72,32 @@ def tests(session: nox.Session) -> None:
     _install_project(session)
     if not session.posargs:
         _install_browser(session)
-    session.run("pytest", *(session.posargs or ["--numprocesses=auto", "--dist=loadscope", "tests"]))
+    session.run("pytest", *(session.posargs or PARALLEL))
+
+
+@nox.session
+def coverage(session: nox.Session) -> None:
+    """Our own tests, and that they take every branch of the rules, the socket, the public endpoints and the widget."""
+    _install(session, "dev")
+    _install_project(session)
+    if not session.posargs:
+        _install_browser(session)
+    session.run("pytest", "--cov", "--cov-report=term-missing:skip-covered", *(session.posargs or PARALLEL))
+
+
+@nox.session
+def newest(session: nox.Session) -> None:
+    """Our own tests on the newest Python, where there is one."""
+    python = _python(NEWEST_PYTHON)
+    if python is None:
+        session.skip(f"Python {NEWEST_PYTHON} is not on this machine: `uv python install {NEWEST_PYTHON}` brings it")
+    _tests_elsewhere(session, python, "dev")
+
+
+@nox.session
+def lowest(session: nox.Session) -> None:
+    """Our own tests with the lowest versions that pyproject.toml allows."""
+    _tests_elsewhere(session, str(Path(session.bin) / "python"), "lowest")
 
 
 @nox.session
@@ -148,8 +189,32 @@ def lock(session: nox.Session) -> None:
         "run": ("pyproject.toml",),
         "dev": ("pyproject.toml", "--group", "dev"),
         "checks": ("--group", "checks"),
+        "lowest": ("--resolution", "lowest-direct", "pyproject.toml", "--extra", "redis", "--group", "dev"),
     }.items():
         session.run("uv", "pip", "compile", *common, "--upgrade", *sources, "-o", f"requirements/{name}.txt")
+
+
+def _tests_elsewhere(session: nox.Session, python: str, versions: str) -> None:
+    """Run our own tests in an environment with another Python or other versions."""
+    session.install("uv")
+    home = Path(session.create_tmp()) / "environment"
+    session.run("uv", "venv", "--quiet", "--clear", "--python", python, str(home))
+    at = home / ("Scripts" if os.name == "nt" else "bin") / "python"
+    install = ("uv", "pip", "install", "--quiet", "--python", str(at))
+    session.run(*install, "--require-hashes", "-r", f"requirements/{versions}.txt")
+    session.run(*install, "--no-deps", ".")
+    if not session.posargs:
+        session.run(str(at.with_name("chatkey")), *INSTALL_BROWSER[1:], external=True)
+    session.run(str(at), "-m", "pytest", *(session.posargs or PARALLEL), external=True)
+
+
+def _python(version: str) -> str | None:
+    """Where this Python is; pyenv's shims say yes to every one it knows, so its folder is asked itself."""
+    kept = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"), "versions")
+    kept_by_pyenv = sorted(kept.glob(f"{version}.*/bin/python"))
+    if kept_by_pyenv:
+        return str(kept_by_pyenv[-1])
+    return shutil.which(f"python{version}")
 
 
 def _install(session: nox.Session, *names: str) -> None:

@@ -47,8 +47,12 @@ RECIPE: Final[dict[str, dict[str, str]]] = {
         "from chatkey_protocol.frames import ": f"{IMPORTED}from chatkey_protocol.frames import ",
         "    assert_never(frame)\n": f"{ANSWERED.lstrip(chr(10))}    assert_never(frame)\n",
     },
+    "widget_sim/chatkey_widget/decisions/service.py": {
+        "case Kind.MESSAGE | Kind.ACK ": "case Kind.MESSAGE | Kind.TALLY | Kind.ACK ",
+    },
     "widget_sim/chatkey_widget/chat.py": {
-        "self.again()\n": 'self.again()\n        self._session.send({"type": Kind.TALLY, "id": "t1"})\n',
+        "ChatKind = Literal[Kind.MESSAGE, ": "ChatKind = Literal[Kind.MESSAGE, Kind.TALLY, ",
+        "self.again()\n": 'self.again()\n        self._link.send({"type": Kind.TALLY, "id": "t1"})\n',
         "            case Kind.ACK:\n": f"{FOLLOWED.lstrip(chr(10))}            case Kind.ACK:\n",
     },
 }
