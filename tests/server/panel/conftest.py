@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from chatkey_server.chat.service import Chat
 from chatkey_server.identity.tokens import Profile, SocketIdentity
 from chatkey_server.storage.passwords import hash_password
 from chatkey_server.storage.tables import Agent, AgentProvider, Provider
@@ -99,7 +100,7 @@ class People:
     """Those who write and call, without widgets."""
 
     def __init__(self, client: Fixture) -> None:
-        self.chat = client.services.chat
+        self.chat: Chat = client.services.chat
 
     async def write(self, uid: str = "ann", body: str = "hello", *, message_id: str = "m1", **who: Any) -> None:
         await self.chat.post(self.person(uid, **who), message_id, body, name=None, source="")
