@@ -40,8 +40,8 @@ def strict(declared: Any) -> Any:
     origin, inner = get_origin(declared), get_args(declared)
     if origin is Annotated:
         return Annotated[strict(inner[0]), *(_LIMITS[type(limit)](limit) for limit in inner[1:])]
-    if origin is NotRequired:
-        return NotRequired[strict(inner[0])]
+    if origin in {NotRequired, list}:
+        return origin[strict(inner[0])]
     if origin in {Union, UnionType}:
         return Union[tuple(map(strict, inner))]  # noqa: UP007 - built here
     return declared
