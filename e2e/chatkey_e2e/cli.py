@@ -19,7 +19,12 @@ SCENARIOS = Path(__file__).parent / "scenarios"
     help="chromium, firefox, webkit, or a path; otherwise CHATKEY_BROWSER or the first Chromium found.",
 )
 @click.option("--trace", is_flag=True, help="Keep a trace of every scenario, not only of failed ones.")
-@click.option("--patience", metavar="SECONDS", type=float, help="How long one step may take.  [default: 30]")
+@click.option(
+    "--patience",
+    metavar="SECONDS",
+    type=click.FloatRange(min=0, min_open=True),
+    help="How long one step may take.  [default: 30]",
+)
 @click.option("--results", metavar="FOLDER", help="Where traces and screenshots go.  [default: e2e-results]")
 @click.argument("pytest_args", nargs=-1, type=click.UNPROCESSED)
 def e2e(

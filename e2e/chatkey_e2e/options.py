@@ -7,7 +7,7 @@ from typing import Literal
 
 import pytest
 
-from chatkey_stack.patience import PATIENCE
+from chatkey_stack.patience import PATIENCE, seconds
 
 Tracing = Literal["off", "on", "retain-on-failure"]
 RESULTS = "e2e-results"
@@ -41,7 +41,7 @@ def add(parser: pytest.Parser) -> None:
     group.addoption(
         "--chatkey-patience",
         metavar="SECONDS",
-        type=float,
+        type=seconds,
         default=PATIENCE,
         help="how long one step may take (default: CHATKEY_PATIENCE, now %(default)g)",
     )

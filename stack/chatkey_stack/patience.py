@@ -17,15 +17,18 @@ USUAL: Final = 30.0
 def patience(environ: Mapping[str, str] = os.environ) -> float:
     """Return the seconds of the variable, or the usual ones. Raises `ValueError` for what is no such number."""
     given = environ.get(VARIABLE, "").strip()
-    if not given:
-        return USUAL
     try:
-        seconds = float(given)
+        return seconds(given) if given else USUAL
     except ValueError:
-        seconds = 0.0
-    if not 0 < seconds < float("inf"):
-        raise ValueError(f"{VARIABLE} is {given!r}: give seconds, for instance {VARIABLE}=60")
-    return seconds
+        raise ValueError(f"{VARIABLE} is {given!r}: give seconds, for instance {VARIABLE}=60") from None
+
+
+def seconds(text: str) -> float:
+    """Read a time that has an end. Raises `ValueError`."""
+    read = float(text)
+    if not 0 < read < float("inf"):
+        raise ValueError(f"{text!r} is no time to wait")
+    return read
 
 
 PATIENCE: Final = patience()
