@@ -109,6 +109,11 @@ def test_nobody_listening_ends_with_7(invoke: Run) -> None:
         (("http://localhost:1/", "--secret-env", "NOPE"), "--secret-env NOPE: this variable is not set"),
         (("http://localhost:1/", "--format", "poem"), "'poem' is not"),
         (("https://shop.example/chat/token",), "Look at the requests with --plan, then allow them with --yes"),
+        (
+            ("http://localhost:1/", "--only", "claim.ctf"),
+            "claim.ctf: there is no such check. Did you mean claim.cnf?",
+        ),
+        (("http://localhost:1/", "--skip", "clam*"), "--skip clam*: there is no such check. --explain without an id"),
         (("http://localhost:1/", "--watch", "/nowhere"), "--watch /nowhere: there is no such file"),
         (("http://localhost:1/", "--known-failures", "/nowhere"), "--known-failures /nowhere cannot be read"),
     ],

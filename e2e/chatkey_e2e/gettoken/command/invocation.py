@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
 
 from rich.console import Console
 from rich.text import Text
@@ -136,6 +139,17 @@ class Invocation:
 
 def read(given: Given) -> Invocation:
     """Read the options of a run. Raises `OptionError`."""
+    for option, patterns in (("--only", given.only), ("--skip", given.skip)):
+        _check_patterns(option, patterns)
     wanted = target(given)
     excused = known.read(given.known_failures) if given.known_failures else Known()
     return Invocation(given, wanted, excused)
+
+
+def _check_patterns(option: str, patterns: Sequence[str]) -> None:
+    """Refuse a pattern that no check has: a slip of the finger would judge nothing, or everything."""
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern) for name in checks.ORDER):
+            near = get_close_matches(pattern, checks.ORDER, n=1)
+            hint = f"Did you mean {near[0]}?" if near else "--explain without an id lists them."
+            raise OptionError(f"{option} {pattern}: there is no such check. {hint}")
