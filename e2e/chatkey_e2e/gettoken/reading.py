@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Final, NoReturn
 
 BASE64URL: Final = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
+LIKE_A_TOKEN: Final = re.compile(r"ey[A-Za-z0-9_-]+\.ey[A-Za-z0-9_-]+\.")
 BOM: Final = b"\xef\xbb\xbf"
 SHA256_BYTES: Final = 32
 
@@ -114,6 +115,11 @@ def lenient_claims(token: str) -> dict[str, object]:
     except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
+
+
+def holds_token(text: str) -> bool:
+    """Tell whether what looks like a token stands anywhere in a text."""
+    return LIKE_A_TOKEN.search(text) is not None
 
 
 def kind(value: object) -> str:

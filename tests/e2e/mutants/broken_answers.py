@@ -183,6 +183,17 @@ class BehindBasic(Backend):
         return Answer(401, [("WWW-Authenticate", 'Basic realm="staging"')])
 
 
+@broken("slow-visitors")
+class SlowVisitors(Slow):
+    """Looks in every place for a session that is not there."""
+
+    seconds = 4.0
+
+    async def endpoint(self, request: Request) -> Answer:
+        self.seconds = 0.0 if request.cookies else 4.0
+        return await super().endpoint(request)
+
+
 @broken("clock-ahead")
 class ClockAhead(Backend):
     def dated(self, answer: Answer) -> Answer:
@@ -365,3 +376,17 @@ class CorsPrefix(Cors):
     def allowed(self, request: Request) -> str | None:
         origin = request.headers.get("origin", "")
         return origin if "127.0.0.1" in origin and "evil.example" not in origin else None
+
+
+@broken("secret-in-import")
+class SecretInImport(Backend):
+    """Has the secret in a module that a script in the page imports."""
+
+    options = {"page_url": "{base}/page"}
+
+    async def handle(self, request: Request) -> Answer:
+        if request.path == "/page":
+            return Answer(200, [HTML], b'<script type=module>import { sign } from "./sign.js"; sign();</script>')
+        if request.path == "/sign.js":
+            return Answer(200, [("Content-Type", "text/javascript")], f'const key = "{SECRET}";'.encode())
+        return await super().handle(request)

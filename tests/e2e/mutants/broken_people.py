@@ -212,6 +212,40 @@ class Believing(Backend):
         return {**person, "uid": named} if person and named else person
 
 
+class ClaimsFromBody(Backend):
+    """Takes some claims from the body."""
+
+    taken: tuple[str, ...] = ()
+
+    def person(self, request: Request, body: Any) -> Claims | None:
+        person = super().person(request, body)
+        named = self.said(body) if isinstance(body, dict) else {}
+        return person and {**person, **{name: named[name] for name in self.taken if name in named}}
+
+    def said(self, body: Claims) -> Claims:
+        """Return what the body says."""
+        return body
+
+
+@broken("name-from-body")
+class NameFromBody(ClaimsFromBody):
+    taken = ("name",)
+
+
+@broken("type-from-body")
+class TypeFromBody(ClaimsFromBody):
+    taken = ("type",)
+
+
+@broken("claims-from-body")
+class MergesClaims(ClaimsFromBody):
+    taken = ("uid", "name", "type", "email")
+
+    def said(self, body: Claims) -> Claims:
+        named = body.get("claims")
+        return named if isinstance(named, dict) else {}
+
+
 @broken("uid-from-body")
 class UidFromBody(Believing):
     def named(self, request: Request, body: Any) -> str | None:

@@ -242,6 +242,41 @@ class GetMints(ByGet):
     pass
 
 
+@broken("get-text")
+class GetText(ByGet):
+    """Answers GET with the bare token."""
+
+    async def endpoint(self, request: Request) -> Answer:
+        by_get = request.method == "GET"
+        answer = await super().endpoint(request)
+        if by_get and answer.status == 200:
+            answer.body = str(json.loads(answer.body)["token"]).encode()
+        return answer
+
+
+@broken("get-jsonp")
+class GetJsonp(ByGet):
+    """Answers GET with a script that calls a function, where one is named."""
+
+    async def endpoint(self, request: Request) -> Answer:
+        if request.method == "GET" and "callback" not in request.query:
+            return self.refusal(405, "POST only")
+        function = request.query.get("callback")
+        answer = await super().endpoint(request)
+        if function:
+            answer.body = f"{function}({answer.body.decode()})".encode()
+        return answer
+
+
+@broken("put-mints")
+class PutMints(Backend):
+    """Answers PUT, too."""
+
+    async def endpoint(self, request: Request) -> Answer:
+        request.method = "POST" if request.method == "PUT" else request.method
+        return await super().endpoint(request)
+
+
 @broken("get-500")
 class Get500(Backend):
     async def endpoint(self, request: Request) -> Answer:

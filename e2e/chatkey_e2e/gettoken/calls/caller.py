@@ -23,6 +23,7 @@ from chatkey_e2e.gettoken.words import duration, plural
 
 JSON: Final = "application/json"
 FORM_TYPE: Final = (("Content-Type", "application/x-www-form-urlencoded"),)
+WITH_BODY: Final = frozenset({"POST", "PUT"})
 MOST_HOPS: Final = 3
 TOO_MANY: Final = 429
 SERVER_FAILS: Final = 500
@@ -224,7 +225,7 @@ class Caller:
         return Request(label, how.get("method", "POST"), url, tuple(sent), content)
 
     def _content(self, how: Variation) -> bytes:
-        if how.get("method", "POST") != "POST":
+        if how.get("method", "POST") not in WITH_BODY:
             return b""
         if "raw" in how:
             return how["raw"]

@@ -12,12 +12,12 @@ from chatkey_e2e.gettoken.calls.caller import Caller
 from chatkey_e2e.gettoken.calls.forms import Forms
 from chatkey_e2e.gettoken.calls.sessions import Session
 from chatkey_e2e.gettoken.exchange import Exchange, Header, origin
+from chatkey_e2e.gettoken.reading import holds_token
 from chatkey_e2e.gettoken.target import Login
 
 MOST_HOPS: Final = 5
 NAMES_SOMEBODY: Final = re.compile(r"user|login|mail|name|account|phone", re.IGNORECASE)
 """Fields that say who it is; what stands in the others may be a password, however it was given."""
-LIKE_A_TOKEN: Final = re.compile(r"ey[A-Za-z0-9_-]+\.ey[A-Za-z0-9_-]+\.")
 FORM: Final = "application/x-www-form-urlencoded"
 JSON: Final = "application/json"
 OTHER_FORM: Final = frozenset({400, 405, 406, 415, 422})
@@ -82,7 +82,7 @@ def _tried(caller: Caller, session: Session, way: _Way, headers: tuple[Header, .
         return LoginError(f"the login form answered {sent.status or sent.broken}", sent)
     landed = _followed(caller, session, sent)
     answer = caller.ask(f"{session.name}: a call, to see whether it worked", session)
-    if answer.minted or LIKE_A_TOKEN.search(answer.text):
+    if answer.minted or holds_token(answer.text):
         return None
     if any(form.has_password for form in Forms(landed.text).found):
         return LoginError("the login form comes again: a field or the password is wrong", sent)

@@ -55,6 +55,7 @@ ORDER: Final = (
     "anon.status-200",
     "anon.no-redirect",
     "anon.no-5xx",
+    "anon.latency",
     "anon.garbage-session",
     "anon.after-logout",
     "req.jkt-missing",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from chatkey_e2e.gettoken.calls.sessions import Session
 from chatkey_e2e.gettoken.exchange import Exchange
 from chatkey_e2e.gettoken.judging.check import check
-from chatkey_e2e.gettoken.judging.victims import ID_NAMES, Victim, believed
+from chatkey_e2e.gettoken.judging.victims import ID_NAMES, MADE_UP_CLAIMS, Victim, believed
 from chatkey_e2e.gettoken.model import PERSON, Finding, Severity
 from chatkey_e2e.gettoken.run import Run
 
@@ -15,8 +15,8 @@ from chatkey_e2e.gettoken.run import Run
     group=PERSON,
     severity=Severity.MUST,
     section="4.7",
-    sent="the call with uid, user_id, sub, email and their like of somebody else in the body: as the login, as nobody",
-    passes="the uid stays, and nobody stays nobody",
+    sent="the call with uid, user_id, email, name, type, claims of somebody else in the body: as the login, as nobody",
+    passes="the uid and every claim stays, and nobody stays nobody",
     hint="Take the user from the session, never from the request: this is account takeover.",
     mistakes=(
         "the page sends who it is, and the endpoint believes it",
@@ -34,8 +34,8 @@ def body_ignored(run: Run) -> Finding:
     calls = run.calls
 
     def ask(session: Session, victim: Victim) -> Exchange:
-        named = dict.fromkeys(ID_NAMES, victim.uid)
-        body = {"jkt": calls.new_jkt(), **named, "email": victim.email}
+        named = {**dict.fromkeys(ID_NAMES, victim.uid), "email": victim.email, **MADE_UP_CLAIMS}
+        body = {"jkt": calls.new_jkt(), **named, "claims": named}
         return calls.ask("somebody else is named in the body", session, body=body)
 
     return believed(calls, "body", ask)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from urllib.parse import urljoin
@@ -16,6 +17,8 @@ from chatkey_e2e.gettoken.run import Run
 from chatkey_e2e.gettoken.words import plural
 
 MOST_SCRIPTS = 30
+IMPORTED = re.compile(r"""\bimport\b[^"'`;()]*\(?\s*["'`]([./][^"'`]*)["'`]""")
+"""What a module imports by an address; a bare name is none."""
 
 
 @check(
@@ -65,7 +68,7 @@ def _files(calls: Calls, address: str) -> Iterator[Exchange]:
 
 
 class Scripts(HTMLParser):
-    """Collects the addresses of a page's scripts."""
+    """Collects the addresses of a page's scripts, and of what the modules that stand in it import."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -76,3 +79,8 @@ class Scripts(HTMLParser):
         source = dict(attrs).get("src")
         if tag == "script" and source:
             self.sources.append(source)
+
+    def handle_data(self, data: str) -> None:
+        """Note what a script that stands in the page imports."""
+        if self.cdata_elem == "script":
+            self.sources += IMPORTED.findall(data)

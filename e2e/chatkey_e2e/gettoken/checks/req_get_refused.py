@@ -1,11 +1,14 @@
-"""req.get-refused: a link gives no token."""
+"""req.get-refused: a token is given by POST only, and to no script of another site."""
 
 from __future__ import annotations
 
 from chatkey_e2e.gettoken.judging.check import check
-from chatkey_e2e.gettoken.judging.findings import passed, warned
+from chatkey_e2e.gettoken.judging.findings import failed, passed, warned
 from chatkey_e2e.gettoken.model import BAD_REQUESTS, Finding, Severity
+from chatkey_e2e.gettoken.reading import holds_token
 from chatkey_e2e.gettoken.run import Run
+
+CALLBACK = "chatkeyCheck"
 
 
 @check(
@@ -13,10 +16,13 @@ from chatkey_e2e.gettoken.run import Run
     group=BAD_REQUESTS,
     severity=Severity.SHOULD,
     section="4.7",
-    sent="GET with ?jkt=… as the login",
-    passes="no token; 405 or 404",
+    sent="GET with ?jkt=…, the same with ?callback=…, and the honest call by PUT, as the login",
+    passes="no token, in whatever form; 405 or 404",
     hint="Route POST only.",
-    mistakes=("the route is for every method",),
+    mistakes=(
+        "the route is for every method",
+        "JSONP is left over from the time before CORS",
+    ),
     mend={
         "Python": '@app.post("/chat/token")\ndef chat_token(): ...',
         "Node.js": 'app.post("/chat/token", express.json(), chatToken);',
@@ -27,9 +33,17 @@ from chatkey_e2e.gettoken.run import Run
 def get_refused(run: Run) -> Finding:
     """What GET answers is cached, prefetched, and kept in logs."""
     calls = run.calls
-    answer = calls.ask("by GET", calls.member, method="GET", query=(("jkt", calls.new_jkt()),))
-    if answer.minted:
+    jkt = ("jkt", calls.new_jkt())
+    script = calls.ask("by GET, as a script", calls.member, method="GET", query=(jkt, ("callback", CALLBACK)))
+    if holds_token(script.text) and CALLBACK in script.text:
+        hint = "Take JSONP away: a page of any site can load this script, and gets your customer's token."
+        return failed("GET with ?callback= gets a script with a token (JSONP).", script, hint=hint)
+    answer = calls.ask("by GET", calls.member, method="GET", query=(jkt,))
+    if holds_token(answer.text):
         return warned("GET gets a token.", answer)
     if answer.status >= 500:
         return warned(f"GET is answered {answer.status}.", answer)
+    put = calls.ask("by PUT", calls.member, method="PUT")
+    if holds_token(put.text):
+        return warned("PUT gets a token.", put)
     return passed(f"{answer.status}")

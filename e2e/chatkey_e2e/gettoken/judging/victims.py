@@ -38,6 +38,9 @@ class Victim(NamedTuple):
 
 MADE_UP: Final = Victim("chatkey-check-victim", "victim@chatkey-check.example")
 
+MADE_UP_CLAIMS: Final[Mapping[str, str]] = {"name": "chatkey check", "type": "admin"}
+"""Claims that are no identity, and nobody's to choose either."""
+
 Ask = Callable[[Session, Victim], Exchange]
 """Makes the call as a session, with a victim named in it."""
 
@@ -58,8 +61,10 @@ def believed(calls: Calls, where: str, ask: Ask) -> Finding:
         if session is calls.member and answer.uid != calls.token.uid:
             changed = f"uid became {reading.shown(answer.uid)} instead of {reading.shown(calls.token.uid)}"
             return failed(f"{changed} when the {where} named somebody.", answer)
-        if session is calls.member and answer.claims.get("email") == victim.email != calls.token.claims.get("email"):
-            return failed(f"The claim email is the one that the {where} named.", answer)
+        if session is calls.member:
+            for claim, named in {"email": victim.email, **MADE_UP_CLAIMS}.items():
+                if answer.claims.get(claim) == named != calls.token.claims.get(claim):
+                    return failed(f"The claim {claim} is the one that the {where} named.", answer)
     return passed()
 
 
