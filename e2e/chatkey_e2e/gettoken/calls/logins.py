@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from typing import Final, NamedTuple
 from urllib.parse import unquote, urlencode, urljoin
 
@@ -41,35 +40,25 @@ class _Way(NamedTuple):
 
 
 def log_in(caller: Caller, session: Session, login: Login) -> None:
-    """Open the login page, and send the fields as it would. Raises `LoginError`.
+    """Open the login page, and send the fields as it would; as JSON where that is refused. Raises `LoginError`.
 
     Whether that worked is seen from a token call: a cookie may have been there before, or be set in vain.
     """
     caller.masks.add(*login.passwords)
     caller.masks.add(*(urlencode([pair]) for pair in login.fields if not NAMES_SOMEBODY.search(pair[0])))
     page = _followed(caller, session, caller.fetch(f"{session.name}: the form", login.url, session))
-    troubles: list[LoginError] = []
-    for way in _ways(page, login):
-        trouble = _tried(caller, session, way, _csrf(page, session))
-        if trouble is None:
-            return
-        troubles.append(trouble)
-        if trouble.about.status not in OTHER_FORM:
-            break
-    raise troubles[0]
-
-
-def _ways(page: Exchange, login: Login) -> Iterator[_Way]:
-    """Yield the ways to try: as the form says; without a form as JSON; then the other."""
     form = Forms(page.text).wanted(login.fields) if page.succeeded else None
-    plain = json.dumps(dict(login.fields)).encode()
-    if form is None:
-        yield _Way(login.url, JSON, plain)
-        yield _Way(login.url, FORM, urlencode(login.fields).encode())
+    action = urljoin(page.request.url, form.action) if form else login.url
+    filled = form.filled(login.fields) if form else dict(login.fields)
+    headers = _csrf(page, session)
+    trouble = _tried(caller, session, _Way(action, FORM, urlencode(filled).encode()), headers)
+    if trouble is None:
         return
-    action = urljoin(page.request.url, form.action)
-    yield _Way(action, FORM, urlencode(form.filled(login.fields)).encode())
-    yield _Way(action, JSON, plain)
+    if form is None or trouble.about.status in OTHER_FORM:
+        by_json = _Way(action, JSON, json.dumps(dict(login.fields)).encode())
+        if _tried(caller, session, by_json, headers) is None:
+            return
+    raise trouble
 
 
 def _tried(caller: Caller, session: Session, way: _Way, headers: tuple[Header, ...]) -> LoginError | None:
