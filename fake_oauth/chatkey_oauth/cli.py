@@ -56,6 +56,17 @@ if TYPE_CHECKING:
     help="JSON list of clients to register, instead of the ready-made ones.",
 )
 @click.option(
+    "--claims",
+    type=click.Path(path_type=Path),
+    help="JSON object of claims at oidc, by account or for everybody (*); null takes a claim away.",
+)
+@click.option(
+    "--lifetime",
+    multiple=True,
+    metavar="NAME=SECONDS",
+    help="How long what oidc issues lives: code, access, refresh or id. Repeatable.",
+)
+@click.option(
     "--any-client",
     is_flag=True,
     help="Take every client id, with any secret and any redirect URI of this machine, beside those registered.",
@@ -87,6 +98,8 @@ def fake_oauth(
     server_url: tuple[str, ...],
     issuer: tuple[str, ...],
     clients: Path | None,
+    claims: Path | None,
+    lifetime: tuple[str, ...],
     any_client: bool,
     auto_approve: str,
     switches: tuple[str, ...],
@@ -105,8 +118,10 @@ def fake_oauth(
         check_addresses,
         is_only_here,
         read_addresses,
+        read_claims,
         read_clients,
         read_issuers,
+        read_lifetimes,
     )
 
     token = os.environ.get(TOKEN_VARIABLE, "")
@@ -129,6 +144,8 @@ def fake_oauth(
                 lab_token=token,
                 clients=read_clients(clients) if clients else ready_made(),
                 any_client=any_client,
+                claims=read_claims(claims) if claims else {},
+                lifetimes=read_lifetimes(lifetime),
                 auto_approve=auto_approve,
                 switches=dict(map(read_switch, switches)),
             )

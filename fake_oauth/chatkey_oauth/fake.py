@@ -42,10 +42,10 @@ class Fake:
     def __init__(self, settings: Settings, clock: Clock) -> None:
         self.settings = settings
         self.clock = clock
-        people, switches = People(), Switches(declared_switches, settings.switches)
+        people, switches = People(settings.claims), Switches(declared_switches, settings.switches)
         approval = Approval(people, settings.auto_approve or None)
         clients = Clients(settings.clients, check_client, takes_any=settings.any_client)
-        self.world = World(clock, clients, people, switches, approval)
+        self.world = World(clock, clients, people, switches, approval, settings.lifetimes)
         self.log = RequestLog(clock)
         self._providers: dict[str, Provider] = {}
         self._at_hosts: Ring[Provider] = Ring(HOSTS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 import msgspec
@@ -12,11 +12,15 @@ from chatkey_lab.guard import TOKEN_VARIABLE, check_token
 from chatkey_lab.hosts import is_loopback
 from chatkey_oauth.engine.addresses import WEB, is_uri
 from chatkey_oauth.engine.clients import Client, ClientError
-from chatkey_oauth.engine.people import SEEDED
+from chatkey_oauth.engine.people import EVERYBODY, SEEDED
 from chatkey_oauth.providers import NAMES, check_client
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+
+LIFETIMES: Final = ("code", "access", "refresh", "id")
+"""What has a lifetime of its own at `oidc`."""
 
 
 class SettingsError(Exception):
@@ -31,8 +35,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     of that provider, not of the fake. An issuer is the address browsers use unless told otherwise, and the same for
     both. `auto_approve` is the account that approves every request unasked, `switches` sets switches by
     `<provider>.<switch>`. With `any_client` whoever is not registered is taken as well, with any secret and any
-    redirect URI of this machine. A lab that can be reached from elsewhere needs `lab_token`, which `repr` does not
-    show.
+    redirect URI of this machine. `claims` are those of the seeded people at `oidc`, by id or for everybody (`*`), and
+    `lifetimes` the seconds that what it issues lives (`code`, `access`, `refresh`, `id`). A lab that can be reached
+    from elsewhere needs `lab_token`, which `repr` does not show.
     """
 
     host: str = "127.0.0.1"
@@ -49,6 +54,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     auto_approve: str = ""
     clients: tuple[Client, ...] = ()
     any_client: bool = False
+    claims: dict[str, dict[str, Any]] = {}
+    lifetimes: dict[str, int] = {}
     switches: dict[str, bool] = {}
 
     def __post_init__(self) -> None:
@@ -56,6 +63,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             raise SettingsError("TLS needs both a certificate and a key: give --tls-cert and --tls-key, or neither.")
         if self.auto_approve and self.auto_approve not in (seeded := [person.id for person in SEEDED]):
             raise SettingsError(f"--auto-approve: {self.auto_approve!r} is not one of {', '.join(seeded)}.")
+        for account in self.claims:
+            if account not in {EVERYBODY, *(person.id for person in SEEDED)}:
+                raise SettingsError(f"--claims: there is no account {account!r}, and {EVERYBODY!r} is everybody.")
         check_addresses("--browser-url", self.browser_url, self.browser_urls)
         check_addresses("--server-url", self.server_url, self.server_urls)
         check_addresses("--issuer", "", self.issuers)
@@ -152,6 +162,28 @@ def read_issuers(values: Iterable[str]) -> dict[str, str]:
     if general:
         raise SettingsError(f"--issuer: {general!r} names no provider; write it as google={general}.")
     return issuers
+
+
+def read_claims(path: Path) -> dict[str, dict[str, Any]]:
+    """Read claims by account. Raises `SettingsError` naming the file and what is wrong with it."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=dict[str, dict[str, Any]])
+    except OSError as error:
+        raise SettingsError(f"The claims file {path} cannot be read: {error.strerror}.") from error
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise SettingsError(f'The claims file {path} is not {{"account": {{"claim": value}}}}: {error}') from error
+
+
+def read_lifetimes(values: Iterable[str]) -> dict[str, int]:
+    """Read `access=60` and the like. Raises `SettingsError`."""
+    lifetimes = dict[str, int]()
+    for value in values:
+        name, _, seconds = value.partition("=")
+        if name not in LIFETIMES or not (seconds.isascii() and seconds.isdigit() and 0 < len(seconds) < 10):
+            known = ", ".join(LIFETIMES)
+            raise SettingsError(f"--lifetime: {value!r} is not one of {known} with seconds; write it as access=60.")
+        lifetimes[name] = int(seconds)
+    return lifetimes
 
 
 def read_clients(path: Path) -> tuple[Client, ...]:

@@ -32,6 +32,7 @@ PATHS = {
     "x": ("/i/oauth2/authorize", "/2/oauth2/token", "/2/oauth2/revoke", "/2/users/me", "/consent"),
     "tiktok": ("/v2/auth/authorize/", "/v2/oauth/token/", "/v2/oauth/revoke/", "/v2/user/info/", "/consent"),
     "amazon": ("/ap/oa", "/auth/o2/token", "/auth/o2/tokeninfo", "/user/profile", "/consent"),
+    "oidc": ("/authorize", "/token", "/userinfo", "/introspect", "/revoke", "/consent"),
 }
 PARAMETERS = (
     *(

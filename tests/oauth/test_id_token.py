@@ -29,8 +29,9 @@ KEY_PATHS = {
     "facebook": "/.well-known/oauth/openid/jwks/",
     "gitlab": "/oauth/discovery/keys",
     "discord": "/api/oauth2/keys",
+    "oidc": "/jwks",
 }
-LIVES = {"google": 3600, "facebook": 3600, "gitlab": 120, "discord": 3600}
+LIVES = {"google": 3600, "facebook": 3600, "gitlab": 120, "discord": 3600, "oidc": 3600}
 SIGNING = pytest.mark.parametrize("name", KEY_PATHS)
 
 

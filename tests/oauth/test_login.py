@@ -358,7 +358,7 @@ def test_whatever_is_sent_to_the_token_endpoint_is_refused_in_its_own_words(
     assert "error" in content(answer)
 
 
-PAGES_REDEEM = ("google", "facebook", "gitlab", "discord")
+PAGES_REDEEM = ("google", "facebook", "gitlab", "discord", "oidc")
 PAGES_READ = (*PAGES_REDEEM, "github")
 ORIGIN = "https://spa.example"
 

@@ -77,6 +77,7 @@ WRITTEN = {
         proof="basic",
         demands={"code_challenge": s256(VERIFIER), "code_challenge_method": "S256"},
     ),
+    "oidc": Site("/authorize", "/token", "/userinfo", "openid email profile", "sub"),
     "amazon": Site("/ap/oa", "/auth/o2/token", "/user/profile", "profile", "user_id"),
 }
 

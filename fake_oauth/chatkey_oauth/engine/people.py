@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from collections.abc import Mapping
+from typing import Annotated, Any, Final
 
 import msgspec
 
@@ -13,7 +14,8 @@ class Person(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A person with an account of the same `id` at every provider.
 
     `subjects` fixes the subject id at a provider by its name; without it one is derived that never changes.
-    `later_email` is the address from the second login at an application on.
+    `later_email` is the address from the second login at an application on. `claims` are more claims at `oidc`, or
+    other values of those there are; null takes one away.
     """
 
     id: Slug
@@ -26,6 +28,7 @@ class Person(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     picture: bool = True
     note: str = ""
     subjects: dict[str, str] = {}
+    claims: dict[str, Any] = {}
 
     @property
     def login(self) -> str:
@@ -90,16 +93,28 @@ SEEDED: Final = (
 )
 
 
-class People:
-    """Everyone who can sign in, by id, in the order in which the consent page lists them."""
+EVERYBODY: Final = "*"
+"""The id under which claims are everybody's."""
 
-    def __init__(self) -> None:
+
+class People:
+    """Everyone who can sign in, by id, in the order in which the consent page lists them.
+
+    `claims` are those that the seeded people have at `oidc`, by id or for everybody.
+    """
+
+    def __init__(self, claims: Mapping[str, Mapping[str, Any]] | None = None) -> None:
+        self._claims = claims or {}
         self._people: dict[str, Person] = {}
         self.reset()
 
     def reset(self) -> None:
-        """Return to the seeded people."""
-        self._people = {person.id: person for person in SEEDED}
+        """Return to the seeded people, with the claims they were given at the start."""
+        self._people = {person.id: self._claiming(person) for person in SEEDED}
+
+    def _claiming(self, person: Person) -> Person:
+        claims = {**self._claims.get(EVERYBODY, {}), **self._claims.get(person.id, {})}
+        return msgspec.structs.replace(person, claims=claims) if claims else person
 
     def put(self, person: Person) -> None:
         """Add a person, or replace the one of the same id."""

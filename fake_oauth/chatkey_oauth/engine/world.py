@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from secrets import token_bytes
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from chatkey_oauth.engine.signing import make_key
@@ -25,6 +26,8 @@ class World(NamedTuple):
     people: People
     switches: Switches
     approval: Approval
+    lifetimes: Mapping[str, int] = MappingProxyType({})
+    """How long what `oidc` issues lives, in seconds: `code`, `access`, `refresh`, `id`."""
     random: Callable[[int], bytes] = token_bytes
     make_key: Callable[[], RSAPrivateKey] = make_key
 

@@ -33,6 +33,7 @@ CANCELLED = {
     "x": {"error": "access_denied"},
     "tiktok": {"error": "access_denied"},
     "amazon": {"error": "access_denied", "error_description": "Access not permitted."},
+    "oidc": {"error": "access_denied"},
 }
 
 

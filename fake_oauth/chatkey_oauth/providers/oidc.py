@@ -1,0 +1,258 @@
+"""An OpenID Connect issuer that is nobody in particular: the standard's endpoints and words, claims as one wishes.
+
+OpenID Connect Core and Discovery 1.0, RFC 6749 (5.2 for the words), RFC 7009, RFC 7662.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from chatkey_oauth.engine.call import Call
+from chatkey_oauth.engine.dialect import say
+from chatkey_oauth.engine.flows import Leg
+from chatkey_oauth.engine.grants import Consent, Grant
+from chatkey_oauth.engine.http import NO_STORE, Answer, json_answer
+from chatkey_oauth.engine.provider import Provider
+from chatkey_oauth.engine.reading import split_scopes
+from chatkey_oauth.engine.refusals import (
+    CLIENT_REASONS,
+    CODE_REASONS,
+    VERIFIER_REASONS,
+    BearerRefused,
+    Problem,
+    Reason,
+    TokenRefused,
+    Words,
+)
+from chatkey_oauth.engine.routing import Route
+from chatkey_oauth.engine.text import fingerprint
+from chatkey_oauth.engine.token import issue, own_token
+from chatkey_oauth.engine.world import Lives
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from chatkey_oauth.engine.clients import Client
+    from chatkey_oauth.engine.grants import Issued
+    from chatkey_oauth.engine.people import Person
+    from chatkey_oauth.engine.requests import AuthorizationRequest
+
+BAD_GRANT: Final = Words(
+    400, "invalid_grant", "The {member} is invalid, expired, used, or was issued to another client."
+)
+MACHINE: Final = "client_credentials"
+OF_THE_PROTOCOL: Final = frozenset(
+    {"iss", "sub", "aud", "azp", "exp", "iat", "nonce", "at_hash", "c_hash", "auth_time"}
+)
+"""Claims that nobody sets by wish; faults bend them."""
+
+
+class Imitated(Provider):
+    """no provider in particular: any issuer of OpenID Connect."""
+
+    name = "oidc"
+    hosts = ()
+    accent = ("#9a3412", "#b4501f")
+    ready_made = {"client_id": "ready-made", "client_secret": "ready-made-for-tests-only"}
+    scopes = {
+        "openid": "Who you are",
+        "profile": "Your name and picture",
+        "email": "Your e-mail address",
+        "offline_access": "Access while you are away",
+    }
+    default_scope = ""
+    challenge_methods = ("S256", "plain")
+    response_modes = ("query", "fragment", "form_post")
+    words = {
+        **say(Words(401, "invalid_client", "Client authentication failed."), CLIENT_REASONS),
+        **say(BAD_GRANT, (*CODE_REASONS, *VERIFIER_REASONS, Reason.REDIRECT_URI, Reason.REFRESH_TOKEN)),
+        **say(
+            Words(400, "invalid_request", "The {member} is missing or malformed."),
+            (Reason.PARAMETER_MISSING, Reason.CONTENT_TYPE),
+        ),
+        Reason.GRANT_TYPE: Words(400, "unsupported_grant_type", "The grant type is not supported."),
+    }
+    open_to_pages = frozenset({Leg.DISCOVERY, Leg.KEYS, Leg.TOKEN, Leg.PROFILE, Leg.REVOKE})
+
+    @property
+    def label(self) -> str:
+        """It is in no table of social providers, for it is none."""
+        return "OpenID Connect"
+
+    def routes(self) -> dict[str, Route]:
+        """The endpoints that discovery names."""
+        return {
+            "GET /.well-known/openid-configuration": Route(Leg.DISCOVERY, self.discovery),
+            "GET /.well-known/oauth-authorization-server": Route(Leg.DISCOVERY, self.discovery),
+            "GET /authorize": Route(Leg.AUTHORIZE, self.authorize),
+            "POST /token": Route(Leg.TOKEN, self.token),
+            "GET POST /userinfo": Route(Leg.PROFILE, self.userinfo),
+            "POST /introspect": Route(Leg.PROFILE, self.introspect),
+            "POST /revoke": Route(Leg.REVOKE, self.revoke),
+            "GET /jwks": Route(Leg.KEYS, self.jwks),
+        }
+
+    def discovery(self, call: Call) -> Answer:
+        """The discovery document, which serves as metadata (RFC 8414) too."""
+        del call
+        browser, server, issuer = self.addresses
+        return json_answer(
+            {
+                "issuer": issuer,
+                "authorization_endpoint": f"{browser}/authorize",
+                "token_endpoint": f"{server}/token",
+                "userinfo_endpoint": f"{server}/userinfo",
+                "introspection_endpoint": f"{server}/introspect",
+                "revocation_endpoint": f"{server}/revoke",
+                "jwks_uri": f"{server}/jwks",
+                "scopes_supported": list(self.scopes),
+                "response_types_supported": ["code"],
+                "response_modes_supported": list(self.response_modes),
+                "grant_types_supported": ["authorization_code", "refresh_token", MACHINE],
+                "subject_types_supported": ["public"],
+                "id_token_signing_alg_values_supported": ["RS256"],
+                "token_endpoint_auth_methods_supported": ["client_secret_basic", "client_secret_post", "none"],
+                "code_challenge_methods_supported": list(self.challenge_methods),
+                "authorization_response_iss_parameter_supported": True,
+                "claims_supported": [
+                    *("iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "name", "given_name", "family_name"),
+                    *("preferred_username", "picture", "email", "email_verified"),
+                ],
+            }
+        )
+
+    def callback_extras(self) -> dict[str, str]:
+        """Add `iss` to success and error (RFC 9207)."""
+        return {"iss": self.addresses.issuer}
+
+    def page_refused(self, request: AuthorizationRequest, *, signed_in: bool) -> str | None:
+        """Refuse a page that `prompt=none` forbids (OpenID Connect Core 3.1.2.6)."""
+        if request.query.get("prompt") != "none":
+            return None
+        return "consent_required" if signed_in else "login_required"
+
+    def skips_consent(self, request: AuthorizationRequest) -> bool:
+        """Show no page with `prompt=none` to those who approved before."""
+        return request.query.get("prompt") == "none" or super().skips_consent(request)
+
+    # Tokens
+
+    def lives(self) -> Lives:
+        """As told at the start, else as usual."""
+        usual, told = super().lives(), self.world.lifetimes
+        return Lives(told.get("code", usual.code), told.get("access", usual.access), told.get("refresh", usual.refresh))
+
+    def refreshable(self, request: AuthorizationRequest, *, first: bool) -> bool:
+        """Only offline access brings a refresh token (OpenID Connect Core 11)."""
+        return "offline_access" in request.scopes
+
+    def other_grant(self, client: Client, params: Mapping[str, str]) -> Issued:
+        """A token for the application itself (RFC 6749 4.4), which no public one gets."""
+        if params.get("grant_type") != MACHINE or client.is_public:
+            return super().other_grant(client, params)
+        scopes = split_scopes(params.get("scope", ""))
+        grant = Grant(
+            consent=Consent(frozenset(scopes), frozenset()),
+            client_id=client.client_id,
+            person_id="",
+            scopes=scopes,
+            redirect_uri="",
+            nonce=None,
+            challenge=None,
+            auth_time=self.now,
+            refreshable=False,
+            first=False,
+        )
+        return issue(self, grant, None)
+
+    def brings_id_token(self, issued: Issued) -> bool:
+        """Bring one where there is a person."""
+        return bool(issued.grant.person_id) and super().brings_id_token(issued)
+
+    def id_claims(self, issued: Issued) -> dict[str, Any]:
+        """The claims of userinfo, for as long as told at the start, or an hour."""
+        return {
+            **self.claims(issued.grant),
+            "aud": issued.grant.client_id,
+            "iat": issued.issued_at,
+            "exp": issued.issued_at + self.world.lifetimes.get("id", 3600),
+            "auth_time": issued.grant.auth_time,
+        }
+
+    def claims(self, grant: Grant) -> dict[str, Any]:
+        """The claims that the granted scopes open, and those wished for, where None takes one away."""
+        person = self.person(grant)
+        claims: dict[str, Any] = {"sub": self.subject(person, grant.client_id)}
+        if "profile" in grant.scopes:
+            claims |= {
+                "name": person.name,
+                "given_name": person.given_name,
+                "family_name": person.family_name,
+                "preferred_username": person.login,
+                "picture": self.picture(person),
+            }
+        if "email" in grant.scopes and person.email:
+            claims |= {"email": person.email, "email_verified": person.email_verified}
+        wished = {name: value for name, value in person.claims.items() if name not in OF_THE_PROTOCOL}
+        return {name: value for name, value in (claims | wished).items() if value is not None}
+
+    # Behind the token
+
+    def userinfo(self, call: Call) -> Answer:
+        """The claims, for tokens with the scope `openid`."""
+        return json_answer(self.claims(self.bearer(call, "openid").grant))
+
+    def introspect(self, call: Call) -> Answer:
+        """Tell a client whether its token is active (RFC 7662)."""
+        issued = own_token(self, call)
+        ended = issued is None or issued.is_revoked or (issued.expires_at or self.now + 1) <= self.now
+        if issued is None or ended:
+            return json_answer({"active": False})
+        grant = issued.grant
+        return json_answer(
+            {
+                "active": True,
+                "scope": " ".join(grant.scopes),
+                "client_id": grant.client_id,
+                "sub": self.subject(self.person(grant), grant.client_id) if grant.person_id else grant.client_id,
+                "token_type": "Bearer",
+                "iss": self.addresses.issuer,
+                "iat": issued.issued_at,
+                "exp": issued.expires_at,
+            }
+        )
+
+    def revoke(self, call: Call) -> Answer:
+        """Take one pair of tokens back; an unknown one is as good as taken back (RFC 7009 2.2)."""
+        if issued := own_token(self, call):
+            issued.revoked = True
+        return Answer(200, headers=NO_STORE)
+
+    def bearer_refusal(self, refusal: BearerRefused) -> Answer:
+        """Refuse in the header and in the body alike (RFC 6750 3)."""
+        if refusal.problem is Problem.MISSING:
+            return json_answer({"error": "invalid_token"}, 401, (("www-authenticate", "Bearer"),))
+        error, status = ("insufficient_scope", 403) if refusal.problem is Problem.SCOPE else ("invalid_token", 401)
+        scope = f', scope="{refusal.scope}"' if refusal.scope else ""
+        return json_answer({"error": error}, status, (("www-authenticate", f'Bearer error="{error}"{scope}'),))
+
+    def token_refusal(self, call: Call, refusal: TokenRefused) -> Answer:
+        """Ask who came with a Basic header to do so again (RFC 6749 5.2)."""
+        answer = super().token_refusal(call, refusal)
+        if answer.status != 401 or "authorization" not in call.headers:
+            return answer
+        return Answer(answer.status, answer.body, (*answer.headers, ("www-authenticate", 'Basic realm="token"')))
+
+    # Formats
+
+    def new_code(self) -> str:
+        """40 letters and digits, like all that is issued here."""
+        return self.alphanumeric(40)
+
+    new_access_token = new_code
+    new_refresh_token = new_code
+
+    def derived_subject(self, person: Person, client_id: str) -> str:
+        """A UUID, the same for every client."""
+        digits = fingerprint(f"oidc {person.id}")
+        return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))

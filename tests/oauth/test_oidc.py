@@ -1,0 +1,215 @@
+"""What is the generic issuer's own: claims by wish, lifetimes, machines, and the standard's words."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import jwt
+import pytest
+from tests.oauth.conftest import Visitor
+
+from chatkey_oauth.engine.clients import Client
+from chatkey_oauth.engine.people import Person
+from chatkey_oauth.settings import Settings, SettingsError, read_claims, read_lifetimes
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from chatkey_oauth.app import App
+    from chatkey_oauth.clock import Clock
+    from chatkey_oauth.engine.http import Answer
+
+    Content = Callable[[Answer], Any]
+    MakeFake = Callable[..., App]
+
+OURS = "Basic " + b64encode(b"ours:ours-secret").decode()
+CREDENTIALS = {"grant_type": "client_credentials", "client_id": "ours", "client_secret": "ours-secret"}
+
+
+@pytest.fixture
+def oidc(fake: App) -> Visitor:
+    """A visit to the generic issuer."""
+    return Visitor(fake, "oidc")
+
+
+def claims_of(id_token: str) -> dict[str, Any]:
+    """The claims of an id_token, unverified."""
+    claims: dict[str, Any] = jwt.decode(id_token, options={"verify_signature": False})
+    return claims
+
+
+def test_every_endpoint_that_discovery_names_is_there(oidc: Visitor, content: Content) -> None:
+    document = content(oidc.get("/.well-known/openid-configuration"))
+
+    named = [place.removeprefix(document["issuer"]) for name, place in document.items() if name.endswith("_endpoint")]
+    served = {path.split(" ")[-1] for path in oidc.fake.provider("oidc").routes()}
+    assert {*named, document["jwks_uri"].removeprefix(document["issuer"])} <= served
+    assert content(oidc.get("/.well-known/oauth-authorization-server")) == document
+
+
+def test_scopes_open_claims_in_id_token_and_userinfo_alike(oidc: Visitor, content: Content) -> None:
+    token = oidc.login(nonce="n-1")
+
+    told = content(oidc.profile(token["access_token"]))
+
+    claims = claims_of(token["id_token"])
+    assert {name: claims[name] for name in told} == told
+    assert (told["name"], told["email"], told["email_verified"]) == ("Rhea Quill", "rhea@example.com", True)
+    assert claims["nonce"] == "n-1"
+
+
+def test_claims_are_as_the_account_has_them(oidc: Visitor, content: Content) -> None:
+    wished = {
+        "groups": ["admin", "staff"],
+        "email": "other@example.com",
+        "picture": None,
+        "aud": "x",
+        "exp": 1,
+        "sub": "y",
+    }
+    oidc.fake.world.people.put(Person(id="ada", name="Ada L", email="ada@example.com", claims=wished))
+
+    token = oidc.login("ada")
+
+    for claims in (content(oidc.profile(token["access_token"])), claims_of(token["id_token"])):
+        assert (claims["groups"], claims["email"]) == (["admin", "staff"], "other@example.com")
+        assert "picture" not in claims
+        assert claims["sub"] != "y"
+        assert claims.get("aud", "ours") == "ours"
+
+
+def test_claims_come_from_a_file_for_one_account_or_for_everybody(
+    make_fake: MakeFake, content: Content, tmp_path: Path
+) -> None:
+    path = tmp_path / "claims.json"
+    path.write_text(json.dumps({"*": {"tenant": "t-1", "tier": "free"}, "omar": {"tier": "paid"}}))
+    oidc = Visitor(make_fake(claims=read_claims(path)), "oidc")
+
+    told = {who: content(oidc.profile(oidc.login(who)["access_token"])) for who in ("rhea", "omar")}
+
+    assert {who: (claims["tenant"], claims["tier"]) for who, claims in told.items()} == {
+        "rhea": ("t-1", "free"),
+        "omar": ("t-1", "paid"),
+    }
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"rhea": 1}', "nonsense"])
+def test_a_claims_file_that_is_none_is_told(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "claims.json"
+    path.write_text(text)
+
+    with pytest.raises(SettingsError, match=r"claims\.json is not"):
+        read_claims(path)
+
+
+def test_claims_of_nobody_are_told() -> None:
+    with pytest.raises(SettingsError, match="there is no account 'who'"):
+        Settings(claims={"who": {}})
+
+
+def test_lifetimes_are_as_told_at_the_start(make_fake: MakeFake, content: Content, clock: Clock) -> None:
+    lifetimes = read_lifetimes(["code=5", "access=60", "refresh=300", "id=30"])
+    oidc = Visitor(make_fake(lifetimes=lifetimes), "oidc")
+    late = oidc.callback()["code"]
+    clock.advance(5)
+
+    expired = oidc.redeem(late)
+    token = oidc.login(scope="openid offline_access")
+    claims = claims_of(token["id_token"])
+    refresh = {"grant_type": "refresh_token", "refresh_token": token["refresh_token"]}
+    clock.advance(300)
+
+    assert content(expired)["error"] == "invalid_grant"
+    assert (token["expires_in"], claims["exp"] - claims["iat"]) == (60, 30)
+    assert content(oidc.redeem(None, **refresh))["error"] == "invalid_grant"
+
+
+@pytest.mark.parametrize("text", ["access", "access=", "access=x", "access=-1", "session=5", "access=0000000001"])
+def test_a_lifetime_that_is_none_is_told(text: str) -> None:
+    with pytest.raises(SettingsError, match="--lifetime"):
+        read_lifetimes([text])
+
+
+def test_offline_access_brings_a_refresh_token_that_serves_once(oidc: Visitor, content: Content) -> None:
+    first = oidc.login(scope="openid offline_access")
+    refresh = {"grant_type": "refresh_token", "refresh_token": first["refresh_token"]}
+
+    second, again = (content(oidc.redeem(None, **refresh)) for _ in range(2))
+
+    assert "refresh_token" not in oidc.login()
+    assert claims_of(second["id_token"])["sub"] == claims_of(first["id_token"])["sub"]
+    assert again["error"] == "invalid_grant"
+
+
+def test_a_machine_gets_a_token_of_its_own(oidc: Visitor, content: Content) -> None:
+    token = content(oidc.post("/token", CREDENTIALS | {"scope": "jobs:run openid"}))
+
+    told = content(oidc.post("/introspect", {"token": token["access_token"]}, authorization=OURS))
+
+    assert token["scope"] == "jobs:run openid"
+    assert not {"id_token", "refresh_token"} & set(token)
+    assert (told["active"], told["sub"], told["scope"]) == (True, "ours", "jobs:run openid")
+    assert oidc.profile(token["access_token"]).status == 401
+
+
+def test_a_public_application_is_no_machine(oidc: Visitor, content: Content) -> None:
+    oidc.fake.world.clients.add(Client(provider="oidc", client_id="spa", redirect_uris=("https://a.example/",)))
+
+    refused = content(oidc.post("/token", {"grant_type": "client_credentials", "client_id": "spa"}))
+
+    assert refused["error"] == "unsupported_grant_type"
+
+
+def test_a_token_taken_back_is_no_longer_active(oidc: Visitor, content: Content) -> None:
+    token = {"token": oidc.login()["access_token"]}
+
+    before = content(oidc.post("/introspect", token, authorization=OURS))
+    oidc.post("/revoke", token, authorization=OURS)
+    after = content(oidc.post("/introspect", token, authorization=OURS))
+
+    assert (before["active"], after) == (True, {"active": False})
+    assert oidc.profile(token["token"]).status == 401
+
+
+@pytest.mark.parametrize(
+    ("token", "scope", "status", "challenge"),
+    [
+        ("", "openid", 401, "Bearer"),
+        ("nonsense", "openid", 401, 'Bearer error="invalid_token"'),
+        (None, "email", 403, 'Bearer error="insufficient_scope", scope="openid"'),
+    ],
+)
+def test_userinfo_refuses_as_the_standard_says(
+    oidc: Visitor, token: str | None, scope: str, status: int, challenge: str
+) -> None:
+    text = oidc.login(scope=scope)["access_token"] if token is None else token
+
+    answer = oidc.get("/userinfo", **({"authorization": f"Bearer {text}"} if text else {}))
+
+    assert (answer.status, dict(answer.headers)["www-authenticate"]) == (status, challenge)
+
+
+def test_who_came_by_basic_is_asked_again_by_basic(oidc: Visitor) -> None:
+    code = oidc.callback()["code"]
+
+    by_basic = oidc.redeem(code, basic="Basic " + b64encode(b"ours:wrong").decode())
+    by_form = oidc.redeem(code, client_secret="wrong")
+
+    assert (by_basic.status, by_form.status) == (401, 401)
+    assert dict(by_basic.headers)["www-authenticate"] == 'Basic realm="token"'
+    assert "www-authenticate" not in dict(by_form.headers)
+
+
+def test_no_prompt_is_answered_without_a_page(oidc: Visitor, parameters: Callable[[Answer], dict[str, str]]) -> None:
+    def ask(**headers: str) -> dict[str, str]:
+        return parameters(oidc.get("/authorize", oidc.request(prompt="none"), **headers))
+
+    cookie = "chatkey_fake_oidc=rhea"
+    stranger, undecided = ask(), ask(cookie=cookie)
+    oidc.callback()
+
+    assert (stranger["error"], undecided["error"]) == ("login_required", "consent_required")
+    assert set(ask(cookie=cookie)) == {"code", "state", "iss"}
