@@ -12,8 +12,6 @@ from typing import cast
 import click
 
 from chatkey_server import __version__
-from chatkey_server.identity.errors import Refused
-from chatkey_server.settings import SettingsError
 
 GROUP = "chatkey.commands"
 
@@ -70,14 +68,32 @@ class Commands(click.Group):
         """Run the command."""
         try:
             return super().invoke(ctx)
-        except SettingsError as error:
-            raise SettingsFailure(str(error)) from error
-        except Refused as refused:
-            cause = f" ({refused.cause})" if refused.cause else ""
-            raise click.ClickException(f"{refused.message}{cause}") from refused
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except Exception as error:
+            told = in_a_sentence(error)
+            if told is None:
+                raise
+            raise told from error
 
     def _found(self) -> dict[str, EntryPoint]:
         return {found.name: found for found in self._find()}
+
+
+def in_a_sentence(error: Exception) -> click.ClickException | None:
+    """Return what the command line says of an error of the server's; None of any other.
+
+    The server is imported only now: `fake-oauth` and `check` start without it.
+    """
+    from chatkey_server.identity.errors import Refused  # noqa: PLC0415 - see above
+    from chatkey_server.settings import SettingsError  # noqa: PLC0415 - see above
+
+    if isinstance(error, SettingsError):
+        return SettingsFailure(str(error))
+    if isinstance(error, Refused):
+        cause = f" ({error.cause})" if error.cause else ""
+        return click.ClickException(f"{error.message}{cause}")
+    return None
 
 
 def summary(command: EntryPoint) -> str:
