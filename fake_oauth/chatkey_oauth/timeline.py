@@ -1,30 +1,38 @@
-"""A flow's timeline as plain text, for a terminal or the report of a failed test."""
+"""A flow's timeline: what is new at each step, and all of it as text for a terminal or a failed test's report."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
-    from chatkey_oauth.engine.flows import Flow, Step
+    from chatkey_oauth.engine.flows import Flow, Step, Verdict
 
 
 def timeline_text(flow: Flow) -> str:
     """One line for the flow, one for each step, and below it what is to be said of it."""
     who = f"as {flow.account}" if flow.account else "nobody signed in"
     lines = [f"{flow.id} at {flow.provider}, client {flow.client_id}, {who}"]
-    for step in flow.steps:
+    for step, news in steps_with_news(flow):
         lines.append(f"  +{step.at - flow.began_at:.2f} s  {step.leg:<9} {step.method} {step.path} → {step.status}")
-        lines += [f"             {line}" for line in remarks(step)]
+        lines += [f"             {line}" for line in remarks(step, news)]
     return "\n".join(lines)
 
 
-def remarks(step: Step) -> Iterator[str]:
+def steps_with_news(flow: Flow) -> Iterator[tuple[Step, Mapping[str, Verdict]]]:
+    """Every step with those of its verdicts that no step before has had."""
+    known: dict[str, Verdict] = {}
+    for step in flow.steps:
+        yield step, {name: verdict for name, verdict in step.verdicts.items() if known.get(name) != verdict}
+        known |= step.verdicts
+
+
+def remarks(step: Step, news: Mapping[str, Verdict]) -> Iterator[str]:
     """What is to be said of a step: faults first, then the verdicts that are not good, then the good ones."""
     if step.faults:
         yield f"fault: {', '.join(step.faults)}"
     if step.note:
         yield step.note
-    for name, verdict in sorted(step.verdicts.items(), key=lambda item: item[1].mark == "good"):
+    for name, verdict in sorted(news.items(), key=lambda item: item[1].mark == "good"):
         yield f"{name} {verdict.mark}: {verdict.words}"

@@ -30,10 +30,9 @@ def visit(make_fake: Callable[..., App]) -> Callable[[str], Visitor]:
     return lambda name: Visitor(fake, name)
 
 
-def code_for(visitor: Visitor, **changes: str | None) -> str:
+def code_for(visitor: Visitor) -> str:
     """The code of an approval by an application that nobody registered."""
-    asked = {"client_id": "whoever-asks", "redirect_uri": HERE} | changes
-    location = dict(visitor.decide(**asked).headers)["location"]
+    location = dict(visitor.decide(client_id="whoever-asks", redirect_uri=HERE).headers)["location"]
     assert location.startswith(f"{HERE}?")
     return location.partition("code=")[2].partition("&")[0].partition("#")[0]
 

@@ -187,7 +187,7 @@ def test_userinfo_refuses_as_the_standard_says(
 ) -> None:
     text = oidc.login(scope=scope)["access_token"] if token is None else token
 
-    answer = oidc.get("/userinfo", **({"authorization": f"Bearer {text}"} if text else {}))
+    answer = oidc.profile(text) if text else oidc.get("/userinfo")
 
     assert (answer.status, dict(answer.headers)["www-authenticate"]) == (status, challenge)
 

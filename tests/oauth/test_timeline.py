@@ -12,7 +12,9 @@ import pytest
 from chatkey_oauth.engine.flows import Flow, Leg, Step
 from chatkey_oauth.engine.pkce import s256
 from chatkey_oauth.faults.rules import Order, Scope
+from chatkey_oauth.faults.verdicts import good
 from chatkey_oauth.providers import NAMES
+from chatkey_oauth.timeline import steps_with_news, timeline_text
 
 if TYPE_CHECKING:
     from tests.oauth.visitor import Visitor
@@ -297,3 +299,16 @@ def test_a_timeline_holds_no_secret_no_code_no_token_and_no_state(visit: Visit, 
     secrets = [STATE, NONCE, VERIFIER, PKCE["code_challenge"], "ours-secret", code, "rhea@example.com"]
     secrets += [value for member, value in tokens.items() if member.endswith("_token")]
     assert not [secret for secret in secrets if secret and secret in written]
+
+
+def test_a_timeline_says_of_each_step_only_what_is_new(google: Visitor) -> None:
+    google.ask(state=STATE)
+    google.decide(state=STATE)
+    flow = google.fake.flows.all()[0]
+
+    news = [dict(new) for _, new in steps_with_news(flow)]
+
+    assert set(news[0]) == {"pkce", "state", "nonce", "redirect_uri"}
+    assert news[1] == {"state": good("sent back as it came")}
+    assert timeline_text(flow).count("pkce absent") == 1
+    assert len(flow.steps[1].verdicts) > len(news[1])

@@ -17,9 +17,10 @@ from chatkey_oauth.engine.pages import html, policy, template
 from chatkey_oauth.engine.text import clean
 from chatkey_oauth.faults.catalogue import FAMILIES
 from chatkey_oauth.request_log import stand_in
+from chatkey_oauth.timeline import steps_with_news
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from litestar import Request
 
@@ -91,7 +92,7 @@ def flow_page(flow: Flow) -> Answer:
         began=f"{datetime.fromtimestamp(flow.began_at, UTC):%Y-%m-%d %H:%M:%S} UTC",
         facts=facts((name, value) for name, value in known if value),
         way="\n".join(station(flow, leg) for leg in WAY),
-        steps="\n".join(step_item(flow, step) for step in flow.steps),
+        steps="\n".join(step_item(flow, step, news) for step, news in steps_with_news(flow)),
     )
 
 
@@ -201,10 +202,10 @@ def is_bad(step: Step) -> bool:
     return step.status >= 400 or bool(step.faults) or any(v.mark == "wrong" for v in step.verdicts.values())
 
 
-def step_item(flow: Flow, step: Step) -> str:
-    """A step with everything that is to be said of it."""
+def step_item(flow: Flow, step: Step, news: Mapping[str, Verdict]) -> str:
+    """A step with everything that is to be said of it and was not said before."""
     faults = "".join(f'<li class="chip wrong">fault: {text(name)}</li>' for name in step.faults)
-    verdicts = "".join(verdict_item(name, verdict) for name, verdict in step.verdicts.items())
+    verdicts = "".join(verdict_item(name, verdict) for name, verdict in news.items())
     note = f"<p>{text(step.note)}</p>" if step.note else ""
     return (
         f'<li class="{"wrong" if is_bad(step) else "good"}"><h2>{step.leg}'
