@@ -9,6 +9,7 @@ from html import escape
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
 from litestar import Response
 
 from chatkey_oauth.engine.flows import Leg
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from chatkey_oauth.engine.clients import Client
     from chatkey_oauth.engine.flows import Flow, Step, Verdict
+    from chatkey_oauth.engine.people import Person
     from chatkey_oauth.faults.rules import FaultInfo, Rule
     from chatkey_oauth.lab.lab_wire import Overview, SwitchShown
 
@@ -36,6 +38,9 @@ WAY: Final = (Leg.AUTHORIZE, Leg.CONSENT, Leg.CODE, Leg.TOKEN, Leg.PROFILE)
 """The way of a login that goes well."""
 
 CODE: Final = re.compile("`([^`]+)`")
+
+STEPS: Final = {"a minute": 60, "10 minutes": 600, "an hour": 3600, "a day": 86400}
+"""By how much the clock is moved at a click."""
 
 SIGNS: Final = {"good": "✓", "absent": "○", "wrong": "✕", "odd": "!"}
 
@@ -50,9 +55,12 @@ def response(answer: Answer) -> Response[Any]:
     return Response(answer.body, status_code=answer.status, headers=dict(answer.headers) | {"vary": "accept"})
 
 
-def lab_page(found: Overview, flows: Sequence[Flow], address: str, secrets: Callable[[Client], str]) -> Answer:
+def lab_page(
+    found: Overview, flows: Sequence[Flow], people: Sequence[Person], address: str, secrets: Callable[[Client], str]
+) -> Answer:
     """Everything there is, in the lab at this address. `secrets` tells what of an application everybody may know."""
     approval = f"as {found.auto_approve}, unasked" if found.auto_approve else "on the consent page"
+    asking = option("", "nobody: ask on the page", selected=found.auto_approve is None)
     return page(
         "lab.html",
         lab=text(address),
@@ -72,6 +80,10 @@ def lab_page(found: Overview, flows: Sequence[Flow], address: str, secrets: Call
         switches="\n".join(map(switch_row, found.switches)),
         clients="\n".join(client_row(client, secrets(client)) for client in found.clients)
         or nothing("No application is registered."),
+        people="\n".join(map(person_row, people)) or nothing("Nobody can sign in."),
+        approve=asking + "".join(option(who.id, who.id, selected=who.id == found.auto_approve) for who in people),
+        scopes="".join(option(name, name, selected=False) for name in found.providers),
+        clock=" ".join(action(words, "POST", "/lab/clock", {"advance": seconds}) for words, seconds in STEPS.items()),
         script=script(),
     )
 
@@ -102,11 +114,12 @@ def flow_page(flow: Flow) -> Answer:
 def flow_row(flow: Flow) -> str:
     """A flow as a line that leads to its page."""
     who = f" · <bdi>{text(flow.account)}</bdi>" if flow.account else ""
+    when = f"{datetime.fromtimestamp(flow.began_at, UTC):%H:%M:%S}"
     last = f"{flow.steps[-1].leg} {flow.steps[-1].status}" if flow.steps else "begun"
     bent = sum(len(step.faults) for step in flow.steps)
     faults = f' <span class="chip wrong">{bent} fault{"s" * (bent > 1)}</span>' if bent else ""
     return (
-        f'<li><a href="/lab/flows/{text(flow.id)}/page">{text(flow.provider)}{who}</a>'
+        f'<li><span class="when">{when}</span><a href="/lab/flows/{text(flow.id)}/page">{text(flow.provider)}{who}</a>'
         f'<span class="soft">{text(flow.client_id)}</span><span class="end">{text(last)}{faults}</span></li>'
     )
 
@@ -118,8 +131,16 @@ def rule_row(rule: Rule) -> str:
     mark = "good" if rule.hits else "absent"
     return (
         f'<li><b>{text(rule.fault)}</b><span class="soft">{text(scope or "everyone")}</span>'
-        f'<span class="end"><span class="chip {mark}">{rule.hits} {times}</span></span></li>'
+        f'<span class="end"><span class="chip {mark}">{rule.hits} {times}</span> '
+        f"{action('Disarm', 'DELETE', f'/lab/faults/{rule.id}')}</span></li>"
     )
+
+
+def person_row(person: Person) -> str:
+    """A person, and what is special about them."""
+    what = " · ".join(filter(None, (person.name or "no name", person.email or "no e-mail", person.note)))
+    forget = action("Forget", "DELETE", f"/lab/people/{person.id}")
+    return f'<li><b>{text(person.id)}</b><span class="soft"><bdi>{text(what)}</bdi></span>{forget}</li>'
 
 
 def client_row(client: Client, secret: str) -> str:
@@ -134,7 +155,7 @@ def client_row(client: Client, secret: str) -> str:
 def copied(value: str) -> str:
     """A value with a button that copies it."""
     shown = text(value)
-    return f'<code>{shown}</code> <button class="small" data-copy="{shown}" aria-label="Copy {shown}">Copy</button>'
+    return f'<code>{shown}</code> <button data-copy="{shown}" aria-label="Copy {shown}">Copy</button>'
 
 
 def scope_value(rule: Rule, name: str) -> str | None:
@@ -151,7 +172,7 @@ def family_of(fault: FaultInfo) -> str:
 def family(title: str, faults: list[FaultInfo]) -> str:
     """The faults that a login meets at one place."""
     listed = "\n".join(map(fault_row, faults))
-    return f'<h3>{text(title)}</h3><ul class="rows catalogue">\n{listed}\n</ul>'
+    return f'<div class="family"><h3>{text(title)}</h3><ul class="rows catalogue">\n{listed}\n</ul></div>'
 
 
 def fault_row(fault: FaultInfo) -> str:
@@ -159,7 +180,8 @@ def fault_row(fault: FaultInfo) -> str:
     legs = " ".join(fault.legs)
     options = "".join(f" <code>{text(option.name)}</code>" for option in fault.options)
     return (
-        f"<li><b>{text(fault.name)}</b><span>{prose(fault.summary)}</span>"
+        f'<li><span><b>{text(fault.name)}</b> <button data-fault="{text(fault.name)}">Arm</button></span>'
+        f"<span>{prose(fault.summary)}</span>"
         f'<span class="soft small">{text(legs)}{options}</span></li>'
     )
 
@@ -167,8 +189,9 @@ def fault_row(fault: FaultInfo) -> str:
 def switch_row(switch: SwitchShown) -> str:
     """A switch, and how it stands."""
     position, mark = ("on", "good") if switch.on else ("off", "absent")
+    turn = action("Turn off" if switch.on else "Turn on", "PUT", f"/lab/switches/{switch.key}", {"on": not switch.on})
     return (
-        f'<li><span><b>{text(switch.key)}</b> <span class="chip {mark}">{position}</span></span>'
+        f'<li><span><b>{text(switch.key)}</b> <span class="chip {mark}">{position}</span> {turn}</span>'
         f'<span class="soft">{prose(switch.summary)}</span></li>'
     )
 
@@ -176,6 +199,17 @@ def switch_row(switch: SwitchShown) -> str:
 def rows(pairs: Iterable[tuple[str, str]]) -> str:
     """Lines of a name and what there is to it."""
     return "\n".join(f'<li><b>{text(name)}</b><span class="soft">{text(what)}</span></li>' for name, what in pairs)
+
+
+def action(words: str, method: str, path: str, body: object = None) -> str:
+    """A button that asks the lab for something."""
+    given = "" if body is None else f' data-body="{text(msgspec.json.encode(body).decode())}"'
+    return f'<button data-method="{method}" data-path="{text(path)}"{given}>{text(words)}</button>'
+
+
+def option(value: str, words: str, *, selected: bool) -> str:
+    """A choice of a select."""
+    return f'<option value="{text(value)}"{" selected" * selected}>{text(words)}</option>'
 
 
 def nothing(words: str) -> str:

@@ -28,8 +28,10 @@ def world_handlers(fake: Fake) -> list[HTTPRouteHandler]:
         if pages.is_wanted(request):
             address = f"{str(request.base_url).rstrip('/')}/lab"
             known = {(client.provider, client.client_id): shown_secret(client) for client in fake.world.clients.all()}
-            page = pages.lab_page(found, fake.flows.all(), address, lambda it: known[it.provider, it.client_id])
-            return pages.response(page)
+            people, flows = fake.world.people.all(), fake.flows.all()
+            return pages.response(
+                pages.lab_page(found, flows, people, address, lambda client: known[client.provider, client.client_id])
+            )
         return Response(Data(found), headers={"vary": "accept"})
 
     @get("/clock", summary="The fake's time")

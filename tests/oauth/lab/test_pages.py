@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from html import unescape
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -52,6 +54,45 @@ async def test_the_page_of_a_flow_shows_how_far_it_came_and_what_was_wrong(
     assert [stations.count(words) for words in ("went well", "something is wrong", "no such step")] == [2, 1, 2]
     for step in flow["steps"]:
         assert all(verdict["words"].replace("'", "&#x27;") in page.text for verdict in step["verdicts"].values())
+
+
+async def test_the_page_has_a_button_for_whatever_the_lab_can_be_asked(
+    lab: httpx.AsyncClient, data: Read, fake: App
+) -> None:
+    rule = data(await lab.post("/lab/faults", json={"fault": "slow"}))
+
+    page = unescape((await lab.get("/lab", headers=BROWSER)).text)
+
+    assert all(f'data-fault="{fault.name}"' in page for fault in fake.faults.catalogue())
+    assert all(f'data-path="/lab/switches/{switch.key}"' in page for switch in fake.world.switches.all())
+    assert all(f'data-path="/lab/people/{person.id}"' in page for person in fake.world.people.all())
+    assert f'data-method="DELETE" data-path="/lab/faults/{rule["id"]}"' in page
+    assert 'data-path="/lab/clock" data-body="{"advance":3600}"' in page
+    assert '<option value="" selected>nobody: ask on the page</option>' in page
+    assert 'data-path="/lab/reset"' in page
+
+
+async def test_what_the_buttons_send_is_taken(lab: httpx.AsyncClient, fake: App) -> None:
+    page = unescape((await lab.get("/lab", headers=BROWSER)).text)
+    buttons = re.findall(r'data-method="(\w+)" data-path="([^"]+)"(?: data-body="({[^}]*})")?', page)
+
+    answers = [await lab.request(method, path, **sent(body)) for method, path, body in buttons]
+
+    assert len(buttons) > len(fake.world.switches.all())
+    assert {answer.status_code for answer in answers} == {200}
+
+
+def sent(body: str) -> dict[str, Any]:
+    """A body as the page's script sends it."""
+    return {"content": body, "headers": {"content-type": "application/json"}} if body else {}
+
+
+async def test_a_flow_is_listed_with_its_time(lab: httpx.AsyncClient, google: Visitor) -> None:
+    google.ask()
+
+    page = (await lab.get("/lab", headers=BROWSER)).text
+
+    assert '<span class="when">11:06:40</span>' in page
 
 
 async def test_the_page_shows_the_ready_made_secrets_to_copy_and_no_other(
