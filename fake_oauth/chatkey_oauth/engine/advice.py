@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from chatkey_oauth.engine.clients import Client
-    from chatkey_oauth.engine.dialect import Dialect
     from chatkey_oauth.engine.refusals import Refusal
 
     R = TypeVar("R", bound=Refusal)
@@ -31,12 +30,11 @@ def advised(refusal: R, words: str) -> R:
     return refusal
 
 
-def unknown_client(provider: Dialect, client_id: str | None) -> str:
-    """An application that is not registered here."""
-    parameter = provider.client_parameter
-    known = [client.client_id for client in provider.world.clients.all() if client.provider == provider.name]
+def unknown_client(provider: str, parameter: str, client_id: str | None, clients: Iterable[Client]) -> str:
+    """An application that is not among the registered ones; `parameter` is what it is named by."""
+    known = [client.client_id for client in clients if client.provider == provider]
     return (
-        f"{came(parameter, client_id)} Registered at {provider.name}: {listed(known)}. Use one of these, or register "
+        f"{came(parameter, client_id)} Registered at {provider}: {listed(known)}. Use one of these, or register "
         "yours: in the file of --clients, or by POST /lab/clients. Started with --any-client, the fake takes every id."
     )
 
@@ -51,9 +49,9 @@ def foreign_redirect_uri(client: Client, uri: str | None) -> str:
     )
 
 
-def unknown_scope(provider: Dialect, asked: str | None) -> str:
-    """A scope that is missing or none of this provider's."""
-    return f"{came('scope', asked)} {provider.label} has: {listed(provider.scopes, most=12)}. Ask for one of these."
+def unknown_scope(label: str, scopes: Collection[str], asked: str | None) -> str:
+    """A scope that is missing or none of those there are."""
+    return f"{came('scope', asked)} {label} has: {listed(scopes, most=12)}. Ask for one of these."
 
 
 def forgotten_scope(needed: Iterable[str], granted: Collection[str]) -> str:

@@ -27,8 +27,9 @@ def read(provider: Dialect, call: Call) -> AuthorizationRequest:
     query = call.query
     client = provider.world.clients.get(provider.name, query.get(provider.client_parameter, ""))
     if client is None:
-        client_id = query.get(provider.client_parameter)
-        raise advised(provider.client_refused(client_id), advice.unknown_client(provider, client_id))
+        named, everybody = query.get(provider.client_parameter), provider.world.clients.all()
+        words = advice.unknown_client(provider.name, provider.client_parameter, named, everybody)
+        raise advised(provider.client_refused(named), words)
     redirect_uri = read_redirect_uri(provider, client, call)
     for name in provider.required_params:
         if not query.get(name):
@@ -78,13 +79,13 @@ def read_scopes(provider: Dialect, query: Mapping[str, str], redirect_uri: str) 
     asked = query.get("scope", provider.default_scope)
     if asked is None:
         missing = fault(provider, query, redirect_uri, "invalid_scope", "Missing required parameter: scope.")
-        raise advised(missing, advice.unknown_scope(provider, asked))
+        raise advised(missing, advice.unknown_scope(provider.label, provider.scopes, asked))
     scopes = split_scopes(asked)
     known = not provider.strict_scopes or provider.scopes.keys() >= set(scopes)
     if not known or not all(map(is_visible, scopes)):
         description = "The requested scope is invalid, unknown, or malformed."
         unknown = fault(provider, query, redirect_uri, "invalid_scope", description)
-        raise advised(unknown, advice.unknown_scope(provider, asked))
+        raise advised(unknown, advice.unknown_scope(provider.label, provider.scopes, asked))
     return scopes
 
 
