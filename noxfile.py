@@ -132,7 +132,7 @@ def fuzz(session: nox.Session) -> None:
 
 @nox.session
 def mutants(session: nox.Session) -> None:
-    """Break server and widget in one line at a time; tests must notice: `nox -s mutants -- oauth` for some of them."""
+    """Break server and widget in one place at a time; tests must notice: `nox -s mutants -- oauth` for some of them."""
     _install(session, "dev")
     _install_project(session)
     session.run("python", "tools/mutants.py", *session.posargs)

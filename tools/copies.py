@@ -36,6 +36,7 @@ _PRELOADED: Final = [
     "_hypothesis_pytestplugin",
     "anyio.pytest_plugin",
     "asyncpg",
+    "ast_grep_py",
     "black",
     "click",
     "cryptography.fernet",
@@ -90,7 +91,7 @@ def run(copy: Path, tests: Sequence[str], patience: float = PATIENCE_SECONDS) ->
     log.touch()
     process = _processes().Process(target=_pytest, args=(copy, tests, log, code, patience))
     process.start()
-    process.join(patience * (len(tests) + 1))
+    process.join(PATIENCE_SECONDS + patience * len(tests))
     hangs = process.is_alive()
     process.kill()
     process.join()

@@ -1,9 +1,9 @@
-"""Mutants of ourselves: `tests/mutants/*.toml` break server and widget in one line at a time; a test must notice each.
+"""Mutants of ourselves: `tests/mutants/*.toml` break server and widget in one place at a time; a test must notice each.
 
     python tools/mutants.py [WORD]
 
 applies each mutant (or those with WORD in file or name) to a copy of its component, never in the checkout, and runs the
-test it names. It ends with `N killed, M survived`, and how many are unfit or untested if any are: a line that is no
+test it names. It ends with `N killed, M survived`, and how many are unfit or untested if any are: a place that is no
 longer there, or a test that came to no end, which says nothing of the mutant. All but the killed are failures.
 """
 
@@ -28,6 +28,7 @@ from typing import Final
 import click
 import pytest
 from copies import ROOT, copied, run
+from patterns import PatternError, Place, Source
 
 LISTS: Final = ROOT / "tests" / "mutants"
 
@@ -38,13 +39,17 @@ class MutantError(Exception):
 
 @dataclass(frozen=True)
 class Mutant:
-    """One line of a file, stripped of its indentation, and what stands there instead."""
+    """One place of a file, found by patterns, and what stands there instead. The head of `server.toml` says how."""
 
     name: str
     file: str
     find: str
     replace: str
     killed_by: str
+    within: str = ""
+    inside: str = ""
+    after: str = ""
+    where: str = ""
 
     @property
     def component(self) -> str:
@@ -52,20 +57,27 @@ class Mutant:
         return self.file.partition("/")[0]
 
     def of(self, text: str) -> str:
-        """Return the mutated text. Raises `MutantError` unless the line is there once and Python stays Python."""
-        lines = text.splitlines(keepends=True)
-        places = [number for number, line in enumerate(lines) if line.strip() == self.find]
-        if len(places) != 1:
-            raise MutantError(f"{self.file} has {len(places)} lines that are {self.find!r}")
-        line = lines[places[0]]
-        lines[places[0]] = line.replace(self.find, self.replace)
-        mutated = "".join(lines)
+        """Return the mutated text. Raises `MutantError` unless the place is there once and Python stays Python."""
+        try:
+            mutated = self._replaced(Source(self.file, text))
+        except PatternError as wrong:
+            raise MutantError(f"{self.name!r}: {wrong}") from None
         if self.file.endswith(".py"):
             try:
                 compile(mutated, self.file, "exec", dont_inherit=True)
             except SyntaxError as wrong:
                 raise MutantError(f"{self.name!r} is no Python: {wrong}") from None
         return mutated
+
+    def _replaced(self, source: Source) -> str:
+        place = self._one(self.find, source.places(self.find, within=self.within, inside=self.inside, after=self.after))
+        others = [self._one(self.where, source.places(self.where))] if self.where else []
+        return source.text[: place.start] + place.filled(self.replace, *others) + source.text[place.end :]
+
+    def _one(self, pattern: str, places: Sequence[Place]) -> Place:
+        if len(places) != 1:
+            raise MutantError(f"{self.file} has {len(places)} places that are {pattern!r}")
+        return places[0]
 
 
 class Outcome(StrEnum):
@@ -101,13 +113,18 @@ class Verdict:
 def mutants() -> list[Mutant]:
     """Return all of them, in the order of the files."""
     lists = [tomllib.loads(file.read_text()) for file in sorted(LISTS.glob("*.toml"))]
-    return [Mutant(**entry) for each in lists for entry in each["mutant"]]
+    return [_mutant(**entry) for each in lists for entry in each["mutant"]]
+
+
+def _mutant(*, find: str, replace: str, **entry: str) -> Mutant:
+    """Read an entry; `in` is a word of Python."""
+    return Mutant(find=find.strip(), replace=replace.strip(), within=entry.pop("in", ""), **entry)
 
 
 @click.command
 @click.argument("word", default="")
 def main(word: str) -> None:
-    """Break server and widget in one line at a time, and see that a test notices."""
+    """Break server and widget in one place at a time, and see that a test notices."""
     chosen = [mutant for mutant in mutants() if word in mutant.file or word in mutant.name]
     if not chosen:
         raise click.BadParameter(f"there is no mutant with {word!r} in file or name")

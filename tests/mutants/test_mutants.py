@@ -1,12 +1,15 @@
-"""The lists of mutants fit server and widget as they are; `nox -s mutants` runs them."""
+"""The lists of mutants fit server and widget, whatever their private names are; `nox -s mutants` runs them."""
 
 from __future__ import annotations
 
 import ast
 from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
 from functools import cache
 
 import pytest
+from ast_grep_py import SgRoot
 from copies import PACKAGES, ROOT
 from mutants import Mutant, MutantError, mutants
 
@@ -14,10 +17,18 @@ MUTANTS = mutants()
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
-def test_the_line_is_there_once_and_what_replaces_it_is_python(mutant: Mutant) -> None:
+def test_the_place_is_there_once_and_what_replaces_it_is_python(mutant: Mutant) -> None:
     text = (ROOT / mutant.file).read_text()
 
     assert mutant.of(text) != text
+
+
+@pytest.mark.parametrize("file", sorted({mutant.file for mutant in MUTANTS if mutant.file.endswith(".py")}))
+def test_a_file_whose_private_names_are_all_renamed_is_broken_in_the_same_places(file: str) -> None:
+    text = (ROOT / file).read_text()
+    renamed = _renamed(text)
+
+    assert [mutant.name for mutant in MUTANTS if mutant.file == file and not _breaks_alike(mutant, text, renamed)] == []
 
 
 def test_every_mutant_is_killed_by_a_test_that_exists() -> None:
@@ -31,24 +42,53 @@ def test_there_are_many_and_no_two_are_the_same() -> None:
 
     assert of_each.keys() == PACKAGES.keys()
     assert min(of_each["server"], of_each["widget_sim"]) >= 90
-    assert [key for key, times in Counter((m.file, m.find, m.replace) for m in MUTANTS).items() if times > 1] == []
-    assert [name for name, times in Counter(mutant.name for mutant in MUTANTS).items() if times > 1] == []
+    assert _repeated(replace(mutant, name="", killed_by="") for mutant in MUTANTS) == []
+    assert _repeated(mutant.name for mutant in MUTANTS) == []
 
 
-@pytest.mark.parametrize("text", ["", "    if other:\n", "    if x:\n    if x:\n"])
-def test_a_line_that_is_not_there_exactly_once_does_not_fit(text: str) -> None:
-    mutant = Mutant("name", "file.py", "if x:", "if y:", "test")
+@pytest.mark.parametrize("text", ["", "if other: pass", "if x: pass\nif x: pass"])
+def test_a_place_that_is_not_there_exactly_once_does_not_fit(text: str) -> None:
+    mutant = Mutant("name", "file.py", "if x: pass", "if y: pass", "test")
 
-    with pytest.raises(MutantError, match=r"file\.py has [02] lines that are 'if x:'"):
+    with pytest.raises(MutantError, match=r"file\.py has [02] places that are 'if x: pass'"):
         mutant.of(text)
 
 
 def test_a_mutant_keeps_the_indentation_and_everything_else() -> None:
-    mutant = Mutant("name", "file.py", "if x:", "if y:", "test")
+    mutant = Mutant("name", "file.py", "if $X:\n    go()", "if y:\n    go()", "test")
 
-    assert mutant.of("def f(x, y):\n    if x:\n        pass  # if x:\n") == (
-        "def f(x, y):\n    if y:\n        pass  # if x:\n"
+    assert mutant.of("def f(x, y):\n    if x:\n        go()\n    go()  # x\n") == (
+        "def f(x, y):\n    if y:\n        go()\n    go()  # x\n"
     )
+
+
+def test_what_replaces_may_hold_a_name_that_stands_elsewhere() -> None:
+    mutant = Mutant("name", "file.py", "self.$A()", "self.$B()", "test", where="self.$B = 0")
+
+    assert mutant.of("self._a()\nself._b = 0\n") == "self._b()\nself._b = 0\n"
+
+
+@pytest.mark.parametrize("changes", [{"find": "if"}, {"replace": "$B"}, {"replace": "("}, {"where": "$B = 1"}])
+def test_what_cannot_be_read_or_filled_in_does_not_fit(changes: dict[str, str]) -> None:
+    mutant = replace(Mutant("name", "file.py", "$A()", "1", "test"), **changes)
+
+    with pytest.raises(MutantError):
+        mutant.of("f()\n")
+
+
+def _repeated(values: Iterable[object]) -> list[object]:
+    return [value for value, times in Counter(values).items() if times > 1]
+
+
+def _breaks_alike(mutant: Mutant, text: str, renamed: str) -> bool:
+    return mutant.of(renamed) == _renamed(mutant.of(text))
+
+
+def _renamed(text: str) -> str:
+    """Return Python source in which every private name is another."""
+    root = SgRoot(text, "python").root()
+    names = root.find_all(kind="identifier", regex="^_[A-Za-z]")
+    return root.commit_edits([name.replace(f"{name.text()}_renamed") for name in names])
 
 
 def _is_there(file: str, *names: str) -> bool:
