@@ -64,6 +64,11 @@ def test_the_first_failure_comes_last_with_its_call_on_one_line(terminal: bool) 
     assert cause.index("claim.pid") < cause.index("alg is none.")
 
 
+@pytest.mark.parametrize("terminal", [True, False])
+def test_the_page_of_the_cause_is_offered(terminal: bool) -> None:
+    assert "  More about it: chatkey check --explain jwt.alg\n" in shown(terminal=terminal)
+
+
 def test_a_pipe_gets_findings_and_the_summary_only() -> None:
     text = shown(terminal=False)
 

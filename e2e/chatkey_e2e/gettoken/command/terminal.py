@@ -160,6 +160,8 @@ class Terminal:
                 self._say("    ", (line, "dim"))
         for file in outcome.files:
             self._say("  kept: ", file)
+        self._say()
+        self._say("  More about it: ", (f"chatkey check --explain {outcome.check.id}", "bold"))
 
     def _show_lines(self, title: str, lines: Mapping[str, Sequence[str]]) -> None:
         """Show what stands before checks, each with some of them."""
