@@ -31,6 +31,13 @@ def test_of_several_forms_the_one_with_the_password_is_meant(page: str) -> None:
     assert form.action == "/in"
 
 
+def test_what_stands_before_something_unreadable_is_read() -> None:
+    form = Forms(f"{LOGIN}<![odd[ thing").wanted(FIELDS)
+
+    assert form is not None
+    assert form.action == "/in"
+
+
 def test_an_input_outside_of_forms_belongs_to_none() -> None:
     assert Forms("<input name=user><p>Log in</p>").wanted(FIELDS) is None
 

@@ -194,6 +194,25 @@ class SlowVisitors(Slow):
         return await super().endpoint(request)
 
 
+@broken("stalls-when-busy")
+class StallsWhenBusy(Backend):
+    """Answers nobody any more once four have called at once."""
+
+    options = {"timeout": 0.25}
+    busy = 0
+    stuck = False
+
+    async def endpoint(self, request: Request) -> Answer:
+        self.busy += 1
+        try:
+            await asyncio.sleep(0.003)
+            self.stuck |= self.busy > 3
+            await asyncio.sleep(0.4 if self.stuck else 0)
+            return await super().endpoint(request)
+        finally:
+            self.busy -= 1
+
+
 @broken("clock-ahead")
 class ClockAhead(Backend):
     def dated(self, answer: Answer) -> Answer:

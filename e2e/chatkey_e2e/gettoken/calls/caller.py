@@ -201,7 +201,7 @@ class Caller:
         self.log.append(done)
         if session is not None and ours and done.response is not None:
             session.learn(done.response, done.request.url)
-            session.read(Forms(done.text).metas)
+            session.read(Forms(done.text).metas if "html" in (done.response.get("content-type") or "") else {})
             self.masks.add(*session.secrets)
         return done
 

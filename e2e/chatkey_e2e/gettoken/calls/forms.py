@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from typing import Final
@@ -35,7 +36,8 @@ class Forms(HTMLParser):
         self.found: list[Form] = []
         self.metas: dict[str, str] = {}
         self._open: Form | None = None
-        self.feed(text)
+        with suppress(AssertionError):  # that is how the parser gives up on what no browser minds
+            self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Note a form, what is in it, or a meta element."""

@@ -133,7 +133,7 @@ class Calls(Caller):
         requests = [self.request(f"one of {PARALLEL} calls at once", session) for session in at_once]
         if self.first.hops:
             requests = [request.with_url(self.first.hops[-1]) for request in requests]
-        done = [self._heard(one) for one in self._at_once(requests)]
+        done = self._heard(self._at_once(requests))
         self.log += done
         in_turn = [session for session in who * 2 if session.rotates]
         return [
@@ -154,9 +154,18 @@ class Calls(Caller):
         self.log += done
         return again
 
-    def _heard(self, one: Exchange) -> Exchange:
-        """Repeat a call that was not answered at all: a short backlog, or a server with one thread, has no room."""
-        return one if one.response is not None else self.wire.send(one.request)
+    def _heard(self, done: list[Exchange]) -> list[Exchange]:
+        """Repeat, one by one, the calls that were not answered at all: a short backlog, or one thread, has no room.
+
+        What is not answered then either is no matter of room, and the rest is not tried.
+        """
+        heard: list[Exchange] = []
+        hope = True
+        for one in done:
+            again = self.wire.send(one.request) if one.response is None and hope else one
+            hope = hope and again.response is not None
+            heard.append(again)
+        return heard
 
     def alone(self, session: Session) -> Exchange:
         """Return what one of the callers gets when it calls alone."""
