@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from difflib import get_close_matches
+from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
@@ -39,11 +39,11 @@ class Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """Return the names of all commands."""
-        return sorted(self._found())
+        return sorted(self._found)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
         """Import a command."""
-        found = self._found().get(cmd_name)
+        found = self._found.get(cmd_name)
         return None if found is None else cast("click.Command", found.load())
 
     def resolve_command(
@@ -51,15 +51,17 @@ class Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command that was asked for, or suggest the one that may have been meant."""
         name = args[0]
-        if not name.startswith("-") and name not in self._found():
-            near = get_close_matches(name, self._found(), n=1)
+        if not name.startswith("-") and name not in self._found:
+            from difflib import get_close_matches  # noqa: PLC0415 - only a mistake needs it
+
+            near = get_close_matches(name, self._found, n=1)
             hint = f"did you mean {near[0]!r}?" if near else "see `chatkey --help` for all of them."
             raise click.UsageError(f"There is no command {name!r}: {hint}", ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
         """List the commands with the first sentence of each, which is read and not imported."""
-        rows = [(name, summary(found)) for name, found in sorted(self._found().items())]
+        rows = [(name, summary(found)) for name, found in sorted(self._found.items())]
         if rows:
             with formatter.section("Commands"):
                 formatter.write_dl(rows)
@@ -76,6 +78,7 @@ class Commands(click.Group):
                 raise
             raise told from error
 
+    @cached_property
     def _found(self) -> dict[str, EntryPoint]:
         return {found.name: found for found in self._find()}
 
