@@ -1,7 +1,9 @@
 """Who may import whom: the layout's rules, read off the sources."""
 
 import ast
+import re
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -98,3 +100,20 @@ def test_the_rules_of_identity_know_no_framework() -> None:
 def test_component_folders_are_no_packages(component: str) -> None:
     assert not (ROOT / component / "__init__.py").exists()
     assert not (ROOT / component / "conftest.py").exists()
+
+
+def test_the_linter_of_imports_is_told_of_every_component() -> None:
+    linter = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    (circles,) = (contract for contract in linter["contracts"] if contract["id"] == "circles")
+
+    assert HOMES.keys() <= set(linter["root_packages"])
+    assert circles["ancestors"] == linter["root_packages"]
+
+
+@pytest.mark.parametrize("tool", ["ruff", "import-linter"])
+def test_before_a_commit_the_same_versions_look_as_in_the_session(tool: str) -> None:
+    locked = re.search(rf"^{tool}==(\S+)", (ROOT / "requirements" / "checks.txt").read_text(), re.MULTILINE)
+    hooks = re.findall(rf"\[{tool}==(\S+?)\]", (ROOT / ".pre-commit-config.yaml").read_text())
+
+    assert locked is not None
+    assert set(hooks) == {locked[1]}

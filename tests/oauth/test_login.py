@@ -387,7 +387,7 @@ def test_a_page_may_read_answers_and_refusals_with_their_headers(visit: Visit, n
     token = visitor.login()["access_token"]
 
     def ask(token: str, **headers: str) -> dict[str, str]:
-        asked = visitor.get(visitor.site.profile, authorization=f"Bearer {token}", **headers)
+        asked = visitor.get(visitor.site.profile, None, authorization=f"Bearer {token}", **headers)
         return dict(asked.headers)
 
     good, bad = ask(token, origin=ORIGIN), ask("no-token", origin=ORIGIN)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import jwt
 import pytest
-from tests.oauth.conftest import Visitor
+from tests.oauth.visitor import Visitor
 
 from chatkey_oauth.engine.clients import Client
 from chatkey_oauth.engine.people import Person

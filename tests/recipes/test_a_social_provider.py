@@ -98,7 +98,7 @@ ROW: Final = '    "quill": Social("Quill", available=False),\n'
 SEEING: Final = (
     "tests/server/oauth/fake/test_logins.py",
     "tests/server/social/test_consent.py",
-    "tests/demo/test_applications.py",
+    "tests/stack/test_applications.py",
     "tests/oauth/test_login.py",
     "tests/oauth/test_people.py",
 )
