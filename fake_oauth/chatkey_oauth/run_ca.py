@@ -11,6 +11,7 @@ from typing import NamedTuple
 import trustme
 
 from chatkey_oauth.by_host import every_name
+from chatkey_oauth.settings import SettingsError
 
 
 class Certified(NamedTuple):
@@ -26,7 +27,7 @@ def certified(host: str, ca: str) -> Iterator[Certified]:
     """Make an authority, and by it a certificate for every name of every provider and for `host`.
 
     `ca` is where its certificate is to be written; empty: into a folder that is gone after the run. Nobody ever has the
-    authority's key, so that trusting it opens nothing else.
+    authority's key, so that trusting it opens nothing else. Raises `SettingsError` where `ca` cannot be written.
     """
     authority = trustme.CA(organization_name="chatkey fake-oauth, one run")
     issued = authority.issue_cert("localhost", "127.0.0.1", "::1", host, *every_name())
@@ -35,5 +36,8 @@ def certified(host: str, ca: str) -> Iterator[Certified]:
         files.chain.write_bytes(b"".join(pem.bytes() for pem in issued.cert_chain_pems))
         files.key.touch(mode=0o600)
         issued.private_key_pem.write_to_path(files.key)
-        authority.cert_pem.write_to_path(files.ca)
+        try:
+            authority.cert_pem.write_to_path(files.ca)
+        except OSError as error:
+            raise SettingsError(f"--tls: {files.ca} cannot be written: {error.strerror}.") from error
         yield files

@@ -189,3 +189,11 @@ def test_an_avatar_is_at_the_host(fake: App, content: Content) -> None:
 
     assert picture == "https://github.com/avatars/rhea.svg"
     assert visitor.get("/avatars/rhea.svg").status == 200
+
+
+def test_a_file_for_the_certificate_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    result = CliRunner().invoke(fake_oauth, ["--port", "0", "--tls", str(tmp_path / "no" / "ca.pem")])
+
+    assert result.exit_code == 1
+    assert result.output.startswith("Error: --tls: ")
+    assert "cannot be written: No such file or directory." in result.output

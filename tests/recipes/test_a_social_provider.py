@@ -59,6 +59,7 @@ class Imitated(Provider):
     """quill.example and api.quill.example."""
 
     name = "quill"
+    hosts = ("quill.example", "api.quill.example")
     accent = ("#5b2a86", "#7b4fa6")
     ready_made = {"client_id": "quill-ready-made", "client_secret": "quill-ready-made-for-tests-only"}
     scopes = {"profile": "Your name and e-mail address"}

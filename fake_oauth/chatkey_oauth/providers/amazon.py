@@ -1,7 +1,6 @@
 """Amazon (Login with Amazon): tokens with a bar, three ways to present them, errors in an order of their own.
 
-The token endpoint takes JSON too, as Amazon's own Selling Partner clients send it:
-github.com/amzn/selling-partner-api-models `clients/sellingpartner-api-aa-java`.
+The token endpoint takes JSON too, which clients that post an object with axios rely on.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Google: OpenID Connect with two spellings of everything, refresh tokens on the first consent only.
 
-That the token endpoint takes JSON: clients built on axios send it, github.com/axios/axios `lib/defaults/index.js`.
+The token endpoint takes JSON too, which clients that post an object with axios rely on.
 The shape of `/tokeninfo`: pkg.go.dev/go.chromium.org/luci/common/gcloud/googleoauth, where every member is a text.
 """
 
