@@ -31,6 +31,7 @@ def bare(body: bytes) -> bytes:
         (gzip.compress(TEXT) + bytes(8), "gzip"),
         (gzip.compress(zlib.compress(TEXT)), "deflate, gzip"),
     ],
+    ids=["plain", "identity", "gzip", "x-gzip", "deflate", "bare", "in two parts", "with zeros behind", "twice"],
 )
 def test_what_was_packed_is_unpacked(body: bytes, encodings: str) -> None:
     assert unpacked(body, encodings, 1000) == TEXT
