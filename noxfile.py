@@ -19,8 +19,8 @@ COMPONENTS = ("server", "widget_sim", "fake_oauth", "e2e", "demo", "stack", "ser
 TYPED = (*COMPONENTS, "tests", "benchmarks", "tools", "noxfile.py", "hatch_build.py")
 BENCHES = ("boot", "tokens", "connect", "fake-oauth", "suite")
 CHECKS = ("lint", "typing", "tests", "e2e", "build", "docs")
-ALL_CHECKS = ("lint", "typing", "coverage", "e2e", "build", "docs", "mutants", "firefox", "newest", "lowest")
-"""Those that take longer than one waits for, too; `coverage` is `tests`, and counts."""
+LONG_CHECKS = ("mutants", "firefox")
+"""What takes longer than one waits for. `coverage`, `newest` and `lowest` are `tests` again, and run beside all this."""
 
 PARALLEL = ("--numprocesses=auto", "--dist=loadscope", "tests")
 
@@ -40,10 +40,10 @@ nox.options.reuse_existing_virtualenvs = True
 nox.options.sessions = CHECKS
 
 
-@nox.session(name="all", venv_backend="none")
-def everything(session: nox.Session) -> None:
+@nox.session(venv_backend="none")
+def all(session: nox.Session) -> None:
     """Every check, those that take long among them."""
-    for name in ALL_CHECKS:
+    for name in (*CHECKS, *LONG_CHECKS):
         session.notify(name)
 
 

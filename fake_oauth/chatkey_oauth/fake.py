@@ -19,7 +19,6 @@ from chatkey_oauth.engine.switches import Switches
 from chatkey_oauth.engine.world import Addresses, World
 from chatkey_oauth.providers import NAMES, check_client, declared_switches, load
 from chatkey_oauth.request_log import RequestLog
-from chatkey_protocol.names import SOCIALS
 
 if TYPE_CHECKING:
     from chatkey_oauth.by_host import Called
@@ -123,7 +122,7 @@ class Fake:
     def _front(self, call: Call) -> Answer:
         if call.path != "/":
             return text_answer(f"There is nothing at {call.path}. Providers: {', '.join(NAMES)}.", 404)
-        places = {SOCIALS[name].title: self.addresses(name).browser for name in NAMES}
+        places = {self.provider(name).label: self.addresses(name).browser for name in NAMES}
         return index_page(places, lab=self.settings.lab)
 
 
