@@ -20,7 +20,7 @@ TYPED = (*COMPONENTS, "tests", "benchmarks", "tools", "noxfile.py", "hatch_build
 BENCHES = ("boot", "tokens", "connect", "fake-oauth", "suite")
 CHECKS = ("lint", "typing", "tests", "e2e", "build", "docs")
 LONG_CHECKS = ("mutants", "firefox")
-"""What takes longer than one waits for. `coverage`, `newest` and `lowest` are `tests` again, and run beside all this."""
+"""What takes longer than one waits for. `coverage`, `newest` and `lowest` are `tests` again, and run beside this."""
 
 PARALLEL = ("--numprocesses=auto", "--dist=loadscope", "tests")
 
@@ -40,8 +40,8 @@ nox.options.reuse_existing_virtualenvs = True
 nox.options.sessions = CHECKS
 
 
-@nox.session(venv_backend="none")
-def all(session: nox.Session) -> None:
+@nox.session(name="all", venv_backend="none")
+def everything(session: nox.Session) -> None:
     """Every check, those that take long among them."""
     for name in (*CHECKS, *LONG_CHECKS):
         session.notify(name)

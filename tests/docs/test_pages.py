@@ -241,11 +241,17 @@ def chatkey() -> dict[str, click.Command]:
 
 
 def sessions() -> set[str]:
-    """Return the names of the nox sessions."""
-    functions = [
-        node for node in ast.parse((ROOT / "noxfile.py").read_text()).body if isinstance(node, ast.FunctionDef)
+    """Return the names of the nox sessions: those of their functions, or the ones they are given."""
+    body = ast.parse((ROOT / "noxfile.py").read_text()).body
+    decorated = [
+        (node.name, each) for node in body if isinstance(node, ast.FunctionDef) for each in node.decorator_list
     ]
-    return {function.name for function in functions if "nox.session" in map(ast.unparse, function.decorator_list)}
+    named = {
+        name: next((ast.literal_eval(word.value) for word in each.keywords if word.arg == "name"), name)
+        for name, each in decorated
+        if isinstance(each, ast.Call)
+    }
+    return {named.get(name, name) for name, each in decorated if "nox.session" in ast.unparse(each)}
 
 
 def spoken(page: Path) -> Iterator[list[str]]:
