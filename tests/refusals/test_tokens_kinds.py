@@ -23,17 +23,6 @@ def error_of(answer: httpx.Response) -> tuple[int, str]:
     return answer.status_code, body["error"]["code"]
 
 
-@pytest.mark.row("JWT-150")
-def test_an_identity_token_opens_no_socket(socket_door: SocketDoor, auth_door: AuthDoor) -> None:
-    """F108: although it is signed with the same secret and bound to the same key."""
-    identity_token = auth_door.shop.identity_token()
-
-    auth_door.accept(identity_token)
-    told = socket_door.refuse(identity_token, "token_type")
-
-    assert told["member"] == "type"
-
-
 @pytest.mark.row("JWT-151")
 def test_a_custom_token_cannot_be_bound_anew(socket_door: SocketDoor, key: BrowserKey) -> None:
     """F109: with a key of the thief's, as little as with its own."""
@@ -200,19 +189,3 @@ def test_an_identity_token_ends_with_the_social_login_and_with_the_business(serv
 
     assert error_of(without_google) == (401, "token_revoked")
     assert error_of(without_business) == (403, "provider_off")
-
-
-@pytest.mark.parametrize(
-    "uid",
-    [
-        pytest.param("42", id="JWT-165-no-prefix"),
-        pytest.param("google:", id="JWT-165-no-subject"),
-        pytest.param("foo:1", id="JWT-165-unknown-social"),
-        pytest.param("Google:42", id="JWT-165-case"),
-        pytest.param(":42", id="JWT-165-empty-social"),
-    ],
-)
-def test_an_identity_token_is_of_a_social_provider(auth_door: AuthDoor, uid: str) -> None:
-    auth_door.accept(auth_door.shop.identity_token())
-
-    assert auth_door.refuse(auth_door.shop.identity_token(uid=uid), "token_claims")["member"] == "uid"

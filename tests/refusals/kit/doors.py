@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 if TYPE_CHECKING:
     from honest import Json
@@ -14,6 +14,7 @@ class SocketDoor:
     """The socket, which takes a custom login's token (contract 2.4)."""
 
     name: Final = "socket"
+    kind: ClassVar[str] = "socket"
     closes: Final = {
         "provider_unknown": 4403,
         "provider_off": 4403,
@@ -46,6 +47,7 @@ class AuthDoor:
     """The member token endpoint, which takes an identity token as `auth` (contract 4.3)."""
 
     name: Final = "auth"
+    kind: ClassVar[str] = "identity"
 
     def __init__(self, service: Service, shop: Shop) -> None:
         self._service = service

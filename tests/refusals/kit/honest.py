@@ -84,9 +84,9 @@ class Maker:
     merged = staticmethod(merged)
     removed: Final = REMOVED
 
-    def mac(self, signed: str | bytes, key: bytes) -> bytes:
-        """Return the HMAC-SHA256."""
-        return hmac.digest(key, signed if isinstance(signed, bytes) else signed.encode(), "sha256")
+    def mac(self, signed: str | bytes, key: bytes, digest: str = "sha256") -> bytes:
+        """Return the HMAC, with SHA-256 if nothing else is said."""
+        return hmac.digest(key, signed if isinstance(signed, bytes) else signed.encode(), digest)
 
     def jws(self, header: object, payload: object, key: bytes) -> str:
         """Return a compact JWS with an HS256 MAC, whatever its header says."""

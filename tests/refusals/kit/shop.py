@@ -1,10 +1,10 @@
-"""A business of one test, and the tokens that its backend and the service make for it."""
+"""A business of one test, and what the service gives it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
-from honest import BrowserKey, Json, Maker, merged
+from issuer import Issuer
 
 if TYPE_CHECKING:
     import httpx
@@ -12,68 +12,13 @@ if TYPE_CHECKING:
     from shipped import Service
 
 
-class Shop:
-    """A business of one test, and the tokens its backend and the service make for it."""
-
-    header: Final = {"alg": "HS256", "typ": "JWT"}
+class Shop(Issuer):
+    """A business of one test at the running service."""
 
     def __init__(self, service: Service, provider_id: str, secret: str) -> None:
+        super().__init__(provider_id, secret, service.now)
         self._service = service
-        self.id = provider_id
-        self.secret = secret.encode()
-        self.key = BrowserKey()
         self.path = f"/v1/public/provider/{provider_id}"
-
-    @property
-    def now(self) -> int:
-        """The service's time, in whole seconds."""
-        return int(self._service.now())
-
-    def claims(self, **changes: Any) -> Json:
-        """Return the claims of an honest custom login (contract 2.4)."""
-        now = self.now
-        honest = {
-            "pid": self.id,
-            "uid": "customer-7",
-            "type": "user",
-            "iat": now,
-            "exp": now + 3600,
-            "cnf": {"jkt": self.key.jkt},
-            "name": "Ada Lovelace",
-        }
-        return merged(honest, changes)
-
-    def identity_claims(self, **changes: Any) -> Json:
-        """Return the claims of an identity token as the callback makes it (contract 2.5)."""
-        now = self.now
-        honest = {
-            "pid": self.id,
-            "uid": "google:42",
-            "type": "identity",
-            "iat": now,
-            "exp": now + 86_400,
-            "name": "Ada Lovelace",
-            "cnf": {"jkt": self.key.jkt},
-        }
-        return merged(honest, changes)
-
-    def visitor_claims(self, **changes: Any) -> Json:
-        """Return the claims of a visitor's token (contract 2.6)."""
-        now = self.now
-        honest = {"pid": self.id, "uid": self.key.uid, "type": "visitor", "iat": now, "exp": (now // 60 + 2) * 60}
-        return merged(honest, changes)
-
-    def sign(self, claims: object, *, header: object = None, key: bytes | None = None) -> str:
-        """Return a token with these claims, under the shop's own secret unless another key is given."""
-        return Maker().jws(self.header if header is None else header, claims, self.secret if key is None else key)
-
-    def token(self, **changes: Any) -> str:
-        """Return an honest custom token with these claims changed."""
-        return self.sign(self.claims(**changes))
-
-    def identity_token(self, **changes: Any) -> str:
-        """Return an identity token with these claims changed."""
-        return self.sign(self.identity_claims(**changes))
 
     def visitor_token(self) -> str:
         """Ask the service for a visitor's token."""

@@ -1,0 +1,89 @@
+"""Where a token is read within the process: the two functions behind the doors, at a clock that stands."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from base64 import urlsafe_b64encode
+from typing import Any, ClassVar, Final, Protocol
+
+import pytest
+
+from chatkey_server.identity import tokens
+from chatkey_server.identity.errors import Refused
+from chatkey_server.identity.tokens import Secrets
+from honest import Json
+from issuer import Issuer
+
+NOW: Final = 1_795_000_020.0
+SECRET: Final = urlsafe_b64encode(bytes(range(100, 148))).decode()
+"""As the service makes them: text that could be taken for base64."""
+
+
+class Place(Protocol):
+    """Where tokens of one kind (`socket` or `identity`) are read: a reader, or a door of the running service."""
+
+    kind: ClassVar[str]
+
+    @property
+    def shop(self) -> Issuer: ...
+    def claims(self, **changes: Any) -> Json: ...
+    def accept(self, token: str) -> None: ...
+    def refuse(self, token: str, code: str) -> Json: ...
+
+
+class Reader(ABC):
+    """A function that reads tokens."""
+
+    kind: ClassVar[str]
+
+    def __init__(self) -> None:
+        self.shop = Issuer("prov_a", SECRET, lambda: NOW)
+        self.secrets = Secrets(SECRET.encode())
+
+    @abstractmethod
+    def claims(self, **changes: Any) -> Json:
+        """Return the claims that are honest here, with these changed."""
+
+    @abstractmethod
+    def read(self, token: str) -> str:
+        """Read a token, and return the `pid` that it speaks for."""
+
+    def accept(self, token: str) -> None:
+        """Read a token that must be accepted."""
+        assert self.read(token) == self.shop.id
+
+    def refuse(self, token: str, code: str) -> Json:
+        """Read a token that must be refused with this code; return what the refusal says."""
+        with pytest.raises(Refused) as refused:
+            self.read(token)
+        told = refused.value
+        assert told.code == code, told
+        return {"message": told.message, "member": told.member, "cause": told.cause}
+
+
+class SocketReader(Reader):
+    """`read_socket_token` (contract 2.4)."""
+
+    kind: ClassVar[str] = "socket"
+
+    def claims(self, **changes: Any) -> Json:
+        """Return the claims of a custom login."""
+        return self.shop.claims(**changes)
+
+    def read(self, token: str) -> str:
+        """Read a socket token."""
+        return tokens.read_socket_token(token, self.secrets, pid=self.shop.id, now=NOW).pid
+
+
+class IdentityReader(Reader):
+    """`read_identity_token` (contract 2.5)."""
+
+    kind: ClassVar[str] = "identity"
+
+    def claims(self, **changes: Any) -> Json:
+        """Return the claims of an identity token."""
+        return self.shop.identity_claims(**changes)
+
+    def read(self, token: str) -> str:
+        """Read an identity token."""
+        return tokens.read_identity_token(token, self.secrets, pid=self.shop.id, now=NOW).pid
