@@ -3,7 +3,8 @@
 A test is given `service`, makes a shop of its own with `service.shop()`, and builds what it sends by fault: the honest
 input is accepted, the same input with one fault is refused. A case carries the id of its row in `ids.txt`, as the id
 of a parameter (`pytest.param(…, id="JWT-004")`, with a word behind it where a row has several) or by
-`@pytest.mark.row("JWT-079")`.
+`@pytest.mark.row("JWT-079")`. What is wrong with a single token or proof is a row of `kit/token_verdicts.py` or
+`kit/proof_verdicts.py`, and no test of its own.
 """
 
 from __future__ import annotations
