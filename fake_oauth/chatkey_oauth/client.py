@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import quote
 
 import httpx
@@ -82,7 +82,7 @@ class FaultNotHit(AssertionError):
 
 
 class FakeOAuth:
-    """The lab of one running fake, at its base address.
+    """The lab of one running fake, at its base address `url`.
 
     `verify` is what TLS is verified with, `token` what a lab with CHATKEY_LAB_TOKEN asks for. Every method raises
     `LabError` when the lab refuses, and `httpx.HTTPError` when there is no answer.
@@ -96,8 +96,9 @@ class FakeOAuth:
         transport: httpx.BaseTransport | None = None,
         token: str = "",
     ) -> None:
+        self.url: Final = url.rstrip("/")
         self._http = httpx.Client(
-            base_url=f"{url.rstrip('/')}/lab",
+            base_url=f"{self.url}/lab",
             verify=verify,
             transport=transport,
             headers=bearer(token),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import socket
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Final, cast
 
@@ -16,7 +18,7 @@ from chatkey_serving.server import Server
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from types import TracebackType
     from typing import Self
 
@@ -49,6 +51,25 @@ class Listening:
 
     def serve(self, settings: Settings, *, ready: Callable[[], None]) -> None:
         """Serve until told to stop; call `ready` when requests are answered."""
+        self.server(settings, ready).run(sockets=[self._socket])
+
+    @contextmanager
+    def serving(self, settings: Settings) -> Iterator[None]:
+        """Serve in a thread for the length of a block, which begins when requests are answered."""
+        ready = Future[None]()
+        server = self.server(settings, lambda: ready.set_result(None))
+        with ThreadPoolExecutor(1, "fake-oauth") as threads:
+            ended = threads.submit(server.run, sockets=[self._socket])
+            wait([ready, ended], return_when=FIRST_COMPLETED)
+            try:
+                if ready.done():
+                    yield
+            finally:
+                server.should_exit = True
+                ended.result()
+
+    def server(self, settings: Settings, ready: Callable[[], None]) -> Server:
+        """Make the server of this socket."""
         config = uvicorn.Config(
             create_app(settings),
             ssl_certfile=settings.tls_cert or None,
@@ -60,4 +81,4 @@ class Listening:
             server_header=False,
             timeout_graceful_shutdown=3,
         )
-        Server(config, ready).run(sockets=[self._socket])
+        return Server(config, ready)

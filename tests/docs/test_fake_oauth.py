@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,16 @@ def test_the_login_without_a_browser_works_as_it_is_printed() -> None:
     exec(block("python", "Ov23liReadyMade00000"), names)
 
     assert names["user"]["login"] == "rquill"
+
+
+def test_the_plugin_of_the_page_has_the_fixtures_of_the_table() -> None:
+    (name,) = block("python", "pytest_plugins").split('"')[1:2]
+    table = PAGE.partition("| fixture | |")[2].partition("\n\n")[0]
+
+    plugin = import_module(name)
+
+    fixtures = {name for name in vars(plugin) if "fake_oauth" in name}
+    assert set(re.findall(r"^\| `(\w+)`", table, re.MULTILINE)) == fixtures
 
 
 def test_the_clients_file_can_be_read_and_the_table_has_every_member(tmp_path: Path) -> None:

@@ -1,0 +1,49 @@
+"""Fixtures for pytest: a fake that runs in a thread of the tests' process, and the client of its lab.
+
+Load it with `-p chatkey_oauth.pytest_plugin`, or `pytest_plugins = ["chatkey_oauth.pytest_plugin"]` in the top-most
+conftest.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from chatkey_oauth.client import FakeOAuth
+from chatkey_oauth.ready_made import READY_MADE
+from chatkey_oauth.serve import Listening
+from chatkey_oauth.settings import Settings
+
+HOST = "127.0.0.1"
+
+
+@contextmanager
+def running(**members: Any) -> Iterator[FakeOAuth]:
+    """Run a fake at a free port for the length of a block; `members` are those of `Settings`."""
+    with Listening(HOST, members.get("port", 0)) as listening:
+        settings = Settings(**{"clients": READY_MADE} | members | {"host": HOST, "port": listening.port, "lab": True})
+        with listening.serving(settings), FakeOAuth(settings.listens_at) as fake:
+            yield fake
+
+
+@pytest.fixture(scope="session")
+def fake_oauth_settings() -> dict[str, Any]:
+    """What the fake is started with, members of `Settings`: to be overridden in a conftest.py."""
+    return {}
+
+
+@pytest.fixture(scope="session")
+def running_fake_oauth(fake_oauth_settings: dict[str, Any]) -> Iterator[FakeOAuth]:
+    """The fake of this run, started for the first test that asks for it."""
+    with running(**fake_oauth_settings) as fake:
+        yield fake
+
+
+@pytest.fixture
+def fake_oauth(running_fake_oauth: FakeOAuth) -> FakeOAuth:
+    """The client of that fake, which is as it was at the start; its address is `fake_oauth.url`."""
+    running_fake_oauth.reset()
+    return running_fake_oauth
