@@ -1,6 +1,10 @@
-const told = document.getElementById("told");
-const search = document.getElementById("search");
+const told = /** @type {HTMLElement} */ (document.getElementById("told"));
+const search = /** @type {HTMLInputElement} */ (document.getElementById("search"));
+const scope = /** @type {HTMLSelectElement} */ (document.getElementById("scope"));
+const approve = /** @type {HTMLSelectElement} */ (document.getElementById("approve"));
+const person = /** @type {HTMLFormElement} */ (document.getElementById("person"));
 
+/** @type {(method: string, path: string, body?: unknown) => Promise<void>} */
 async function ask(method, path, body) {
   const sent = body === undefined ? {} : { headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
   const answer = await fetch(path, { method, ...sent });
@@ -9,35 +13,37 @@ async function ask(method, path, body) {
 }
 
 document.addEventListener("click", async ({ target }) => {
-  const { copy, method, path, body, fault } = target.closest("button")?.dataset ?? {};
+  const button = target instanceof Element ? target.closest("button") : null;
+  const { copy, method = "POST", path, body, fault } = button?.dataset ?? {};
   if (copy !== undefined) {
     await navigator.clipboard.writeText(copy);
     told.textContent = "Copied.";
   } else if (fault !== undefined) {
-    const provider = document.getElementById("scope").value;
-    await ask("POST", "/lab/faults", { fault, scope: provider ? { provider } : {} });
+    await ask("POST", "/lab/faults", { fault, scope: scope.value ? { provider: scope.value } : {} });
   } else if (path !== undefined) {
     await ask(method, path, body === undefined ? undefined : JSON.parse(body));
   }
 });
 
-document.getElementById("approve").addEventListener("change", ({ target }) =>
-  ask("PUT", "/lab/auto-approve", { account: target.value || null }));
+approve.addEventListener("change", () => ask("PUT", "/lab/auto-approve", { account: approve.value || null }));
 
-document.getElementById("person").addEventListener("submit", (event) => {
+person.addEventListener("submit", (event) => {
   event.preventDefault();
-  const given = Object.fromEntries([...new FormData(event.target)].filter(([, value]) => value));
-  ask("PUT", `/lab/people/${encodeURIComponent(given.id)}`, given);
+  const given = Object.fromEntries([...new FormData(person)].filter(([, value]) => value));
+  ask("PUT", `/lab/people/${encodeURIComponent(String(given.id))}`, given);
 });
+
+/** @type {(selector: string) => NodeListOf<HTMLElement>} */
+const all = (selector) => document.querySelectorAll(selector);
 
 function filter() {
   const words = search.value.toLowerCase();
-  const isFound = (part) => part.querySelector(".rows > li:not([hidden])") !== null;
-  for (const row of document.querySelectorAll(".rows > li")) row.hidden = !row.textContent.toLowerCase().includes(words);
-  for (const family of document.querySelectorAll(".family")) family.hidden = !isFound(family);
-  for (const part of document.querySelectorAll("details, section:has(.rows)")) {
+  const isFound = (/** @type {HTMLElement} */ part) => part.querySelector(".rows > li:not([hidden])") !== null;
+  for (const row of all(".rows > li")) row.hidden = !row.textContent?.toLowerCase().includes(words);
+  for (const family of all(".family")) family.hidden = !isFound(family);
+  for (const part of all("details, section:has(.rows)")) {
     part.hidden = words !== "" && !isFound(part);
-    if (part.localName === "details") part.open = words ? isFound(part) : kept.has(part.id);
+    if (part instanceof HTMLDetailsElement) part.open = words ? isFound(part) : kept.has(part.id);
   }
 }
 
@@ -45,7 +51,7 @@ const kept = new Set(JSON.parse(sessionStorage.getItem("open") ?? "[]"));
 search.value = sessionStorage.getItem("search") ?? "";
 search.addEventListener("input", () => { sessionStorage.setItem("search", search.value); filter(); });
 for (const part of document.querySelectorAll("details")) {
-  part.querySelector("summary").addEventListener("click", () => {
+  part.querySelector("summary")?.addEventListener("click", () => {
     if (part.open) kept.delete(part.id); else kept.add(part.id);
     sessionStorage.setItem("open", JSON.stringify([...kept]));
   });
