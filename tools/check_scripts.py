@@ -1,4 +1,4 @@
-"""Type-check the scripts of our pages with TypeScript: widget's loader, popup, panel, demo and reports.
+"""Type-check our scripts with TypeScript: widget's loader, popup, panel, demo, reports, and the client in npm.
 
     python tools/check_scripts.py
 

@@ -24,7 +24,8 @@ HOST = "127.0.0.1"
 def running(**members: Any) -> Iterator[FakeOAuth]:
     """Run a fake at a free port for the length of a block; `members` are those of `Settings`."""
     with Listening(HOST, members.get("port", 0)) as listening:
-        settings = Settings(**{"clients": READY_MADE} | members | {"host": HOST, "port": listening.port, "lab": True})
+        here: dict[str, Any] = {"host": HOST, "port": listening.port, "lab": True}
+        settings = Settings(**{"clients": READY_MADE, **members, **here})
         with listening.serving(settings), FakeOAuth(settings.listens_at) as fake:
             yield fake
 
