@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 HOSTS: Final = 64
 """How many hosts that providers were called by are remembered."""
 
+AT_GRAPH: Final = "/oidc/userinfo"
+"""A path of Microsoft's that begins with the name of another provider: here the host goes before it."""
+
 WELL_KNOWN: Final = re.compile(r"/\.well-known/([a-z-]+)/([a-z]+)(/.*)?")
 
 
@@ -96,11 +99,14 @@ class Fake:
     def answer(self, call: Call) -> Answer:
         """Hand a request to its provider, and write it down while the lab is on."""
         name, path = provider_path(call.path)
-        if name in NAMES:
-            call.path = path
-            return self._attended(self.provider(name), call)
-        at_host = called(call.headers.get("host", ""))
-        return self._front(call) if at_host is None else self._attended(self._at(at_host), call)
+        is_named = name in NAMES
+        at_host = None if is_named and call.path != AT_GRAPH else called(call.headers.get("host", ""))
+        if at_host is not None:
+            return self._attended(self._at(at_host), call)
+        if not is_named:
+            return self._front(call)
+        call.path = path
+        return self._attended(self.provider(name), call)
 
     def _attended(self, provider: Provider, call: Call) -> Answer:
         if not self.settings.lab:

@@ -51,6 +51,8 @@ def test_whoever_asks_logs_in_with_any_secret_and_with_none(
         "client_secret": secret,
         "code_verifier": VERIFIER,
     }
+    if name == "linkedin":
+        del form["code_verifier"]  # which is refused there
     body = f"{encode(visitor.site.named(form))}&code={code}"
 
     answer = visitor.post(visitor.site.token, body.encode(), accept="application/json")

@@ -32,6 +32,15 @@ PATHS = {
     "x": ("/i/oauth2/authorize", "/2/oauth2/token", "/2/oauth2/revoke", "/2/users/me", "/consent"),
     "tiktok": ("/v2/auth/authorize/", "/v2/oauth/token/", "/v2/oauth/revoke/", "/v2/user/info/", "/consent"),
     "amazon": ("/ap/oa", "/auth/o2/token", "/auth/o2/tokeninfo", "/user/profile", "/consent"),
+    "microsoft": (
+        *(
+            "/common/oauth2/v2.0/authorize",
+            "/common/oauth2/v2.0/token",
+            "/common/v2.0/.well-known/openid-configuration",
+        ),
+        *("/oidc/userinfo", "/v1.0/me", "/consent"),
+    ),
+    "linkedin": ("/oauth/v2/authorization", "/oauth/v2/accessToken", "/v2/userinfo", "/oauth/openid/jwks", "/consent"),
     "oidc": ("/authorize", "/token", "/userinfo", "/introspect", "/revoke", "/consent"),
 }
 PARAMETERS = (
@@ -102,7 +111,7 @@ def test_a_scope_that_is_no_token_is_refused(visit: Callable[[str], Visitor], na
     whole(answer)
     query = dict(pairs(urlsplit(dict(answer.headers).get("location", "")).query))
     assert b"invalid_scope" in answer.body or query.get("error", query.get("error_message", "")).startswith(
-        ("invalid_scope", "The requested scope is invalid")
+        ("invalid_scope", "unauthorized_scope_error", "The requested scope is invalid")
     )
     assert "code" not in query
 

@@ -30,18 +30,22 @@ REFUSED = {
     "facebook": (400, "OAuthException"),
     "github": (200, "bad_verification_code"),
     "x": (400, "invalid_request"),
+    "linkedin": (400, "invalid_request"),
     "tiktok": (200, "invalid_grant"),
 }
 """Status and error of a used code, where they are not those of RFC 6749 5.2."""
 USUAL = (400, "invalid_grant")
 
-DENIED = {"apple": "user_cancelled_authorize"}
+DENIED = {"apple": "user_cancelled_authorize", "linkedin": "user_cancelled_authorize"}
 MISMATCHED = {
     "google": "redirect_uri_mismatch",
     "github": "redirect_uri_mismatch",
     "apple": "invalid_client",
     "tiktok": "invalid_request",
 }
+
+WITH_PKCE = pytest.mark.parametrize("name", [name for name in NAMES if name != "linkedin"])
+"""LinkedIn has it by a switch only."""
 
 
 def refusal(answer: Answer, content: Content) -> tuple[int, str]:
@@ -161,7 +165,7 @@ def test_an_invented_code_is_refused(visit: Visit, content: Content, name: str, 
     assert "error" in content(answer)
 
 
-@EVERY
+@WITH_PKCE
 @pytest.mark.parametrize("verifier", [None, "", "x" * 43, VERIFIER[:-1]])
 def test_a_challenge_demands_its_verifier(visit: Visit, content: Content, name: str, verifier: str | None) -> None:
     visitor = visit(name)
@@ -174,7 +178,7 @@ def test_a_challenge_demands_its_verifier(visit: Visit, content: Content, name: 
     assert "access_token" in content(accepted)
 
 
-@EVERY
+@WITH_PKCE
 def test_a_verifier_without_a_challenge_is_ignored(visit: Visit, content: Content, name: str) -> None:
     visitor = visit(name)
 
@@ -358,7 +362,7 @@ def test_whatever_is_sent_to_the_token_endpoint_is_refused_in_its_own_words(
     assert "error" in content(answer)
 
 
-PAGES_REDEEM = ("google", "facebook", "gitlab", "discord", "oidc")
+PAGES_REDEEM = ("google", "facebook", "gitlab", "discord", "microsoft", "oidc")
 PAGES_READ = (*PAGES_REDEEM, "github")
 ORIGIN = "https://spa.example"
 

@@ -77,6 +77,11 @@ WRITTEN = {
         proof="basic",
         demands={"code_challenge": s256(VERIFIER), "code_challenge_method": "S256"},
     ),
+    "microsoft": Site(
+        *("/common/oauth2/v2.0/authorize", "/common/oauth2/v2.0/token", "/oidc/userinfo"),
+        *("openid email profile", "sub"),
+    ),
+    "linkedin": Site("/oauth/v2/authorization", "/oauth/v2/accessToken", "/v2/userinfo", "openid profile email", "sub"),
     "oidc": Site("/authorize", "/token", "/userinfo", "openid email profile", "sub"),
     "amazon": Site("/ap/oa", "/auth/o2/token", "/user/profile", "profile", "user_id"),
 }

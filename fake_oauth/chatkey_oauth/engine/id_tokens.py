@@ -13,12 +13,13 @@ if TYPE_CHECKING:
 
 
 def sign(provider: Dialect, hooks: Hooks, issued: Issued, **bound: str) -> str:
-    """Sign an id_token, bound to the access token by `at_hash`, or else `bound`.
+    """Sign an id_token, bound to the access token by `at_hash` where the provider has it, or else `bound`.
 
-    It has the nonce of the request, but after a refresh none (OpenID Connect Core 12.2).
+    It has the nonce of the request where the provider repeats it, but after a refresh none (OpenID Connect Core 12.2).
     """
-    bound = bound or {"at_hash": half_hash(issued.access)}
+    if not bound and provider.hashes_access_token:
+        bound = {"at_hash": half_hash(issued.access)}
     claims = {"iss": provider.addresses.issuer, **provider.id_claims(issued), **bound}
-    if issued.grant.nonce is not None and not issued.refreshed:
+    if issued.grant.nonce is not None and not issued.refreshed and provider.repeats_nonce():
         claims["nonce"] = issued.grant.nonce
     return seal(hooks.id_token(provider.keys.draft(claims, typ=provider.id_token_typ)))

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from chatkey_oauth.engine.provider import Provider
     from chatkey_oauth.engine.switches import Switch
 
-NAMES: Final = (*SOCIALS, "oidc")
-"""The providers there are, and a last one that is nobody in particular; each has a module with a class `Imitated`."""
+NAMES: Final = (*SOCIALS, "microsoft", "linkedin", "oidc")
+"""Those the chat service offers, further ones, and nobody in particular; each has a module with a class `Imitated`."""
 
 
 def load(name: str) -> type[Provider]:

@@ -33,6 +33,14 @@ CANCELLED = {
     "x": {"error": "access_denied"},
     "tiktok": {"error": "access_denied"},
     "amazon": {"error": "access_denied", "error_description": "Access not permitted."},
+    "microsoft": {
+        "error": "access_denied",
+        "error_description": "AADSTS65004: User declined to consent to access the app.",
+    },
+    "linkedin": {
+        "error": "user_cancelled_authorize",
+        "error_description": "The user cancelled the authorization",
+    },
     "oidc": {"error": "access_denied"},
 }
 

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     Content = Callable[[Answer], Any]
 
 WITH_PROFILE = [name for name in NAMES if name != "apple"]
-SUBJECTS = {"google": "sub", "x": "data.id", "tiktok": "data.user.open_id", "amazon": "user_id", "oidc": "sub"}
+SUBJECTS = {"google": "sub", "x": "data.id", "tiktok": "data.user.open_id", "amazon": "user_id"}
+SUBJECTS |= dict.fromkeys(("microsoft", "linkedin", "oidc"), "sub")
 REFUSED = {"facebook": 400, "amazon": 400}
 
 

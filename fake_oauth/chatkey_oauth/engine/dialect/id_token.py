@@ -19,6 +19,13 @@ class IdTokenDialect(Common):
     id_token_typ: ClassVar[str | None] = "JWT"  # noqa: S105 - a type, not a secret
     """The header `typ`; None: there is none."""
 
+    hashes_access_token: ClassVar[bool] = True
+    """Whether an id_token of the token endpoint has `at_hash`."""
+
+    def repeats_nonce(self) -> bool:
+        """Whether an id_token has the `nonce` of the request."""
+        return True
+
     def signs(self, scopes: Collection[str]) -> bool:
         """Whether a login with these scopes brings an id_token."""
         return "openid" in scopes

@@ -1,0 +1,208 @@
+"""LinkedIn: an id_token without the nonce, a verifier that is refused, and one sentence for everything about a code.
+
+Sources: learn.microsoft.com/linkedin/consumer/integrations/self-serve/sign-in-with-linkedin-v2 and
+…/linkedin/shared/authentication/authorization-code-flow. The nonce: github.com/authlib/authlib/issues/763. The
+verifier: github.com/nextauthjs/next-auth/issues/8831. The sentence: github.com/thephpleague/oauth2-linkedin/issues/27.
+The API's refusals: learn.microsoft.com/linkedin/shared/api-guide/concepts/error-handling and
+github.com/decioferreira/omniauth-linkedin-oauth2/issues/81.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Final
+
+from chatkey_oauth.engine.call import Call
+from chatkey_oauth.engine.dialect import say
+from chatkey_oauth.engine.dialect.common import letters
+from chatkey_oauth.engine.flows import Leg
+from chatkey_oauth.engine.http import Answer, json_answer
+from chatkey_oauth.engine.provider import Provider
+from chatkey_oauth.engine.refusals import (
+    CLIENT_REASONS,
+    CODE_REASONS,
+    VERIFIER_REASONS,
+    BearerRefused,
+    Problem,
+    Reason,
+    TokenRefused,
+    Words,
+)
+from chatkey_oauth.engine.routing import Route
+from chatkey_oauth.engine.switches import Switch
+
+if TYPE_CHECKING:
+    from chatkey_oauth.engine.grants import Grant, Issued
+    from chatkey_oauth.engine.people import Person
+
+BAD_CODE: Final = Words(
+    400,
+    "invalid_request",
+    "Unable to retrieve access token: appid/redirect uri/code verifier does not match authorization code. "
+    "Or authorization code expired. Or external member binding exists",
+)
+API: Final = {
+    Problem.MISSING: (401, 401, None, "Empty oauth2_access_token"),
+    Problem.UNKNOWN: (401, 65600, "INVALID_ACCESS_TOKEN", "Invalid access token"),
+    Problem.EXPIRED: (401, 65600, "EXPIRED_ACCESS_TOKEN", "The token used in the request has expired"),
+    Problem.REVOKED: (
+        *(401, 65601, "REVOKED_ACCESS_TOKEN"),
+        "The token used in the request has been revoked by the user",
+    ),
+    Problem.SCOPE: (403, 100, "ACCESS_DENIED", "Not enough permissions to access: userinfo.GET.NO_VERSION"),
+}
+"""How the API refuses: the status, LinkedIn's number, its code, and words."""
+
+
+class Imitated(Provider):
+    """www.linkedin.com and api.linkedin.com."""
+
+    name = "linkedin"
+    hosts = ("www.linkedin.com", "api.linkedin.com")
+    accent = ("#0a5fb4", "#2a70b8")
+    ready_made = {"client_id": "77readymade000", "client_secret": "WPL_AP1.readymadefortests.only00=="}
+    scopes = {
+        "openid": "Who you are at LinkedIn",
+        "profile": "Your name and picture",
+        "email": "Your e-mail address",
+    }
+    strict_scopes = True
+    scope_separator = ","
+    basic_auth = False
+    refreshes = False
+    code_life = 1800
+    access_life = 5184000
+    words = {
+        **say(Words(401, "invalid_client", "Client authentication failed"), CLIENT_REASONS),
+        **say(BAD_CODE, (*CODE_REASONS, *VERIFIER_REASONS, Reason.REDIRECT_URI, Reason.REFRESH_TOKEN)),
+        **say(
+            Words(400, "invalid_request", 'A required parameter "{member}" is missing'),
+            (Reason.PARAMETER_MISSING, Reason.CONTENT_TYPE),
+        ),
+        Reason.GRANT_TYPE: Words(400, "unsupported_grant_type", "The grant type is not supported"),
+    }
+    switches = (
+        Switch("nonce", False, "The id_token repeats the `nonce` of the request."),
+        Switch("pkce", False, "The application is set up for PKCE; otherwise a verifier is refused."),
+    )
+
+    @property
+    def label(self) -> str:
+        """It is in no table of the chat service, which does not offer it."""
+        return "LinkedIn"
+
+    def routes(self) -> dict[str, Route]:
+        """The endpoints that discovery names."""
+        return {
+            "GET /oauth/.well-known/openid-configuration": Route(Leg.DISCOVERY, self.discovery),
+            "GET /oauth/v2/authorization": Route(Leg.AUTHORIZE, self.authorize),
+            "POST /oauth/v2/accessToken": Route(Leg.TOKEN, self.token),
+            "GET /oauth/openid/jwks": Route(Leg.KEYS, self.jwks),
+            "GET /v2/userinfo": Route(Leg.PROFILE, self.userinfo),
+        }
+
+    @property
+    def issuer(self) -> str:
+        """What it signs as, below which discovery is."""
+        return f"{self.addresses.issuer}/oauth"
+
+    def discovery(self, call: Call) -> Answer:
+        """The discovery document, which names no PKCE."""
+        del call
+        browser, server, _ = self.addresses
+        return json_answer(
+            {
+                "issuer": self.issuer,
+                "authorization_endpoint": f"{browser}/oauth/v2/authorization",
+                "token_endpoint": f"{server}/oauth/v2/accessToken",
+                "userinfo_endpoint": f"{server}/v2/userinfo",
+                "jwks_uri": f"{server}/oauth/openid/jwks",
+                "response_types_supported": ["code"],
+                "subject_types_supported": ["pairwise"],
+                "id_token_signing_alg_values_supported": ["RS256"],
+                "scopes_supported": list(self.scopes),
+                "claims_supported": [
+                    *("iss", "aud", "iat", "exp", "sub", "name", "given_name", "family_name", "picture", "email"),
+                    *("email_verified", "locale"),
+                ],
+            }
+        )
+
+    def fault_params(self, error: str, description: str) -> dict[str, str]:
+        """A bad scope in LinkedIn's words, other faults in the engine's."""
+        if error == "invalid_scope":
+            error, description = "unauthorized_scope_error", "Scope is not authorized for your application"
+        return super().fault_params(error, description)
+
+    def denied_params(self) -> dict[str, str]:
+        """Tell of the refusal in LinkedIn's words."""
+        return self.fault_params("user_cancelled_authorize", "The user cancelled the authorization")
+
+    # Tokens
+
+    def token_params(self, call: Call) -> dict[str, str]:
+        """Take a verifier of an application without PKCE for a client that cannot prove itself."""
+        params = super().token_params(call)
+        if "code_verifier" in params and not self.on("pkce"):
+            raise TokenRefused(Reason.CLIENT_SECRET, "code_verifier", "PKCE is not switched on for this application.")
+        return params
+
+    def ignores_challenge(self) -> bool:
+        """Ignore PKCE while it is not switched on."""
+        return not self.on("pkce")
+
+    def repeats_nonce(self) -> bool:
+        """Leave the nonce out, unless switched on."""
+        return self.on("nonce")
+
+    def id_claims(self, issued: Issued) -> dict[str, Any]:
+        """The claims of userinfo, for an hour."""
+        return {
+            **self.claims(issued.grant),
+            "iss": self.issuer,
+            "aud": issued.grant.client_id,
+            "iat": issued.issued_at,
+            "exp": issued.issued_at + 3600,
+        }
+
+    def claims(self, grant: Grant) -> dict[str, Any]:
+        """What the granted scopes open; the locale is an object."""
+        person = self.person(grant)
+        claims: dict[str, Any] = {"sub": self.subject(person, grant.client_id)}
+        if "profile" in grant.scopes:
+            claims |= {
+                "name": person.name,
+                "given_name": person.given_name,
+                "family_name": person.family_name,
+                "picture": self.picture(person),
+                "locale": {"country": "US", "language": "en"},
+            }
+        if "email" in grant.scopes and person.email:
+            claims |= {"email": person.email, "email_verified": person.email_verified}
+        return {name: value for name, value in claims.items() if value is not None}
+
+    # Behind the token
+
+    def userinfo(self, call: Call) -> Answer:
+        """The claims, for tokens with the scope `openid`."""
+        return json_answer(self.claims(self.bearer(call, "openid").grant))
+
+    def bearer_refusal(self, refusal: BearerRefused) -> Answer:
+        """Refuse as the whole API does, with a number of LinkedIn's own."""
+        status, number, code, message = API[refusal.problem]
+        named = {"code": code} if code else {}
+        return json_answer({"status": status, "serviceErrorCode": number, **named, "message": message}, status)
+
+    # Formats
+
+    def new_code(self) -> str:
+        """`AQ` and 150 letters and digits."""
+        return "AQ" + self.alphanumeric(150)
+
+    def new_access_token(self) -> str:
+        """`AQ` and 350 letters and digits."""
+        return "AQ" + self.alphanumeric(350)
+
+    def derived_subject(self, person: Person, client_id: str) -> str:
+        """Ten letters and digits, others for each application."""
+        return letters(sha256(f"linkedin {person.id} {client_id}".encode()).digest()[:10])

@@ -1,0 +1,146 @@
+"""What is Microsoft's own: tenants, numbers of errors, and claims that others have and it has not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import jwt
+import pytest
+from tests.oauth.visitor import Visitor
+
+from chatkey_oauth.providers.microsoft import CONSUMERS
+
+if TYPE_CHECKING:
+    from chatkey_oauth.app import App
+    from chatkey_oauth.engine.http import Answer
+
+    Content = Callable[[Answer], Any]
+
+BASE = "https://id.localhost/microsoft"
+TENANT = "8eaef023-2b34-4da1-9baa-8bc8c9d6a490"
+
+
+@pytest.fixture
+def microsoft(fake: App) -> Visitor:
+    """A visit to Microsoft."""
+    return Visitor(fake, "microsoft")
+
+
+def claims_of(id_token: str) -> dict[str, Any]:
+    """The claims of an id_token, unverified."""
+    claims: dict[str, Any] = jwt.decode(id_token, options={"verify_signature": False})
+    return claims
+
+
+@pytest.mark.parametrize(
+    ("asked", "issuer"),
+    [("common", "{tenantid}"), ("organizations", "{tenantid}"), ("consumers", CONSUMERS), (TENANT, TENANT)],
+)
+def test_the_issuer_is_the_tenants_or_leaves_a_place_for_it(
+    microsoft: Visitor, content: Content, asked: str, issuer: str
+) -> None:
+    document = content(microsoft.get(f"/{asked}/v2.0/.well-known/openid-configuration"))
+
+    assert document["issuer"] == f"{BASE}/{issuer}/v2.0"
+    assert document["token_endpoint"] == f"{BASE}/{asked}/oauth2/v2.0/token"
+    assert content(microsoft.get(document["jwks_uri"].removeprefix(BASE)))["keys"]
+
+
+def test_personal_and_work_accounts_are_of_different_tenants(microsoft: Visitor) -> None:
+    personal, work = (claims_of(microsoft.login(who)["id_token"]) for who in ("rhea", "omar"))
+
+    assert personal["tid"] == CONSUMERS != work["tid"]
+    assert [claims["iss"] for claims in (personal, work)] == [f"{BASE}/{who['tid']}/v2.0" for who in (personal, work)]
+
+
+def test_the_address_is_never_said_to_be_verified(microsoft: Visitor, content: Content) -> None:
+    token = microsoft.login("unverified")
+
+    claims = claims_of(token["id_token"])
+    profile = content(microsoft.profile(token["access_token"]))
+    assert claims["email"] == profile["email"] == "uli@example.org"
+    assert "email_verified" not in claims | profile
+
+
+def test_the_subject_is_the_applications_and_the_object_id_everybodys(microsoft: Visitor, content: Content) -> None:
+    ours = claims_of(microsoft.login()["id_token"])
+    code = microsoft.callback(client_id="theirs")["code"]
+    answer = microsoft.redeem(code, client_id="theirs", client_secret="theirs-secret")
+
+    theirs = claims_of(content(answer)["id_token"])
+
+    assert ours["oid"] == theirs["oid"]
+    assert ours["sub"] != theirs["sub"]
+
+
+def test_only_offline_access_brings_a_refresh_token_which_serves_again(microsoft: Visitor, content: Content) -> None:
+    without = microsoft.login()
+    token = microsoft.login(scope="openid offline_access")
+    form = {"grant_type": "refresh_token", "refresh_token": token["refresh_token"], "client_id": "ours"}
+
+    answers = [microsoft.post(microsoft.site.token, form | {"client_secret": "ours-secret"}) for _ in range(2)]
+
+    assert "refresh_token" not in without
+    assert [answer.status for answer in answers] == [200, 200]
+    assert content(answers[0])["ext_expires_in"] == 3599
+
+
+@pytest.mark.parametrize(
+    ("change", "refusal", "number"),
+    [
+        ({"client_secret": "wrong"}, (401, "invalid_client"), 7000215),
+        ({"client_id": "nobody"}, (400, "unauthorized_client"), 700016),
+        ({"code": "nonsense"}, (400, "invalid_grant"), 70000),
+        ({"code": None}, (400, "invalid_request"), 900144),
+        ({"grant_type": "strange"}, (400, "unsupported_grant_type"), 70003),
+    ],
+)
+def test_a_refusal_has_its_number_in_the_words_and_in_a_member(
+    microsoft: Visitor, content: Content, change: dict[str, Any], refusal: tuple[int, str], number: int
+) -> None:
+    asked: dict[str, Any] = {"code": microsoft.callback()["code"]}
+
+    answer = microsoft.redeem(**asked | change)
+
+    body = content(answer)
+    assert ((answer.status, body["error"]), body["error_codes"]) == (refusal, [number])
+    assert body["error_description"].startswith(f"AADSTS{number}: ")
+    assert body["trace_id"] in body["error_description"]
+
+
+def test_a_code_that_was_used_is_told_from_one_that_is_none(microsoft: Visitor, content: Content) -> None:
+    code = microsoft.callback()["code"]
+    microsoft.redeem(code)
+
+    again = content(microsoft.redeem(code))
+
+    assert again["error_codes"] == [54005]
+
+
+def test_graph_has_the_user_for_whom_that_was_asked(microsoft: Visitor, content: Content) -> None:
+    token = microsoft.login(scope="openid profile User.Read")
+
+    user = content(microsoft.profile(token["access_token"], "/v1.0/me"))
+
+    assert (user["displayName"], user["userPrincipalName"]) == ("Rhea Quill", "rhea@example.com")
+    assert user["id"] == claims_of(token["id_token"])["oid"]
+
+
+def test_graph_refuses_in_an_object(microsoft: Visitor, content: Content) -> None:
+    refused = microsoft.profile(microsoft.login()["access_token"], "/v1.0/me")
+
+    assert (refused.status, content(refused)["error"]["code"]) == (403, "Authorization_RequestDenied")
+    assert content(microsoft.get("/v1.0/me"))["error"]["message"] == "Access token is empty."
+
+
+@pytest.mark.parametrize("name", ["oidc", "microsoft"])
+def test_the_path_with_the_name_of_another_provider_belongs_to_the_host(fake: App, content: Content, name: str) -> None:
+    site = Visitor(fake, "microsoft" if name == "microsoft" else "oidc")
+    token = site.login()["access_token"]
+    host = "graph.microsoft.com" if name == "microsoft" else "127.0.0.1:9911"
+
+    visitor = Visitor(fake, "oidc")
+    answer = visitor.get("/userinfo", host=host, authorization=f"Bearer {token}")
+
+    assert content(answer)["sub"]
