@@ -1,0 +1,93 @@
+"""The recipes for the fake provider, run as they are printed."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import httpx
+import pytest
+from authlib.deprecate import AuthlibDeprecationWarning  # type: ignore[import-untyped]
+from joserfc import jwt
+from joserfc.jwk import KeySet
+
+from chatkey_oauth.client import FakeOAuth
+from chatkey_oauth.pytest_plugin import running
+
+pytest_plugins = ["pytester"]
+
+PAGE = (Path(__file__).parents[2] / "docs" / "fake-oauth-recipes.md").read_text("utf-8")
+HERE = "http://localhost:8080/login/oauth2/code/fake"
+
+
+def recipe(title: str) -> str:
+    """The code below a title."""
+    section = PAGE.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+    (found,) = re.findall(r"```\w+\n(.*?)```", section, re.DOTALL)
+    return str(found)
+
+
+@pytest.fixture(scope="module")
+def fake() -> Iterator[FakeOAuth]:
+    """The fake as the page starts it, with somebody who approves."""
+    with running(auto_approve="rhea") as one:
+        yield one
+
+
+async def test_authlib_with_fastapi_logs_in(fake: FakeOAuth, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GOOGLE", f"{fake.url}/google")
+    names: dict[str, Any] = {"__name__": "recipe"}
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AuthlibDeprecationWarning)  # it asks for httpx2, and httpx is pinned
+        exec(compile(recipe("Authlib with FastAPI"), "recipe", "exec"), names)
+        application = httpx.ASGITransport(app=names["app"])
+        async with httpx.AsyncClient(transport=application, base_url="http://localhost:8000") as browser:
+            there = (await browser.get("/login")).headers["location"]
+            async with httpx.AsyncClient() as elsewhere:
+                back = (await elsewhere.get(there)).headers["location"]
+            told = (await browser.get(back)).json()
+
+    assert told == {"name": "Rhea Quill", "email": "rhea@example.com"}
+    (flow,) = fake.flows()
+    assert flow.steps[-1].verdicts["pkce"].mark == "good"
+
+
+@pytest.fixture
+def spring() -> Callable[[str], str]:
+    """Read a property of Spring's by how it ends."""
+    lines = dict(line.split("=", 1) for line in recipe("Any client of OpenID Connect").splitlines())
+    return lambda ending: next(value for name, value in lines.items() if name.endswith(f".{ending}"))
+
+
+def test_a_client_that_was_told_the_issuer_alone_logs_in_as_spring_does(
+    fake: FakeOAuth, spring: Callable[[str], str]
+) -> None:
+    issuer = spring("issuer-uri").replace("http://127.0.0.1:9911", fake.url)
+    keys = (spring("client-id"), spring("client-secret"))
+    found = httpx.get(f"{issuer}/.well-known/openid-configuration").json()
+    asked = {"client_id": keys[0], "redirect_uri": HERE, "response_type": "code", "state": "s=1", "nonce": "n-1"}
+    asked["scope"] = spring("scope").replace(",", " ")
+
+    back = httpx.get(found["authorization_endpoint"], params=asked).headers["location"]
+    came = {name: value[0] for name, value in parse_qs(urlsplit(back).query).items()}
+    form = {"grant_type": "authorization_code", "code": came["code"], "redirect_uri": HERE}
+    token = httpx.post(found["token_endpoint"], data=form, auth=keys).json()
+    published = KeySet.import_key_set(httpx.get(found["jwks_uri"]).json())
+    claims = jwt.decode(token["id_token"], published, algorithms=["RS256"]).claims
+
+    assert found["issuer"] == claims["iss"] == came["iss"] == issuer
+    assert (came["state"], claims["nonce"], claims["aud"]) == ("s=1", "n-1", keys[0])
+    bearer = {"authorization": f"Bearer {token['access_token']}"}
+    assert httpx.get(found["userinfo_endpoint"], headers=bearer).json()["sub"] == claims["sub"]
+
+
+def test_the_test_with_pytest_passes(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    pytester.makepyfile(recipe("A test with pytest"))
+
+    pytester.runpytest_subprocess("-p", "no:cacheprovider").assert_outcomes(passed=1)
