@@ -1,9 +1,10 @@
 """LinkedIn: an id_token without the nonce, a verifier that is refused, and one sentence for everything about a code.
 
 Sources: learn.microsoft.com/linkedin/consumer/integrations/self-serve/sign-in-with-linkedin-v2 and
-…/linkedin/shared/authentication/authorization-code-flow. The nonce: github.com/authlib/authlib/issues/763. The
-verifier: github.com/nextauthjs/next-auth/issues/8831. The sentence: github.com/thephpleague/oauth2-linkedin/issues/27.
-The API's refusals: learn.microsoft.com/linkedin/shared/api-guide/concepts/error-handling and
+docs.pingidentity.com/integrations/linkedin/setup (an example of userinfo). The nonce:
+github.com/authlib/authlib/issues/763. The verifier: github.com/nextauthjs/next-auth/issues/8831. The sentence:
+github.com/thephpleague/oauth2-linkedin/issues/27. The refusals of the API:
+learn.microsoft.com/linkedin/shared/api-guide/concepts/error-handling and
 github.com/decioferreira/omniauth-linkedin-oauth2/issues/81.
 """
 

@@ -1,8 +1,8 @@
 """Microsoft (Entra ID, v2.0): an issuer per tenant, subjects per application, errors with AADSTS numbers.
 
 Sources, in github.com/MicrosoftDocs/entra-docs below docs/identity-platform: v2-protocols-oidc.md,
-v2-oauth2-auth-code-flow.md (answers and errors of the token endpoint, refresh tokens), id-token-claims-reference.md (no
-`at_hash` from the token endpoint, no `email_verified`), userinfo.md and reference-error-codes.md.
+v2-oauth2-auth-code-flow.md (answers and errors of the token endpoint, refresh tokens) and id-token-claims-reference.md
+(no `at_hash` from the token endpoint). The sentences behind the numbers are those that applications quote.
 """
 
 from __future__ import annotations
