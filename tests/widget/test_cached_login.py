@@ -8,6 +8,7 @@ import pytest
 from tests.widget.driver import ADA, KEY, NOW, OTHER_JKT, VISITOR
 
 from chatkey_widget import effects, events
+from chatkey_widget.server_time import ServerTime
 
 if TYPE_CHECKING:
     from tests.widget.driver import MakeWidget
@@ -107,6 +108,21 @@ def test_a_slow_page_clock_does_not_keep_a_dead_cached_token(make_widget: MakeWi
     assert widget.calls() == [("renew", 1)]
     assert widget.identity == ADA
     assert len(widget.connects()) == 1
+
+
+def test_a_cached_token_that_has_ended_is_dropped_at_once_where_the_time_is_known(make_widget: MakeWidget) -> None:
+    """A widget that is started anew on a page has its time from the one before: nothing is awaited to judge by."""
+    page = ServerTime()
+    make_widget(page_time=page).start().feed(events.ShutdownAsked())
+    widget = make_widget(custom_login=True, page_time=page)
+    widget.stored = widget.custom(iat=int(NOW) - 7200, exp=int(NOW) - 3600)
+
+    widget.start()
+
+    assert widget.stored is None
+    assert widget.calls() == [("load", 1)]
+    assert widget.identity == VISITOR
+    assert widget.sockets() == 1
 
 
 def test_a_new_token_is_good_on_a_page_with_a_wrong_clock(make_widget: MakeWidget) -> None:

@@ -103,6 +103,16 @@ def test_a_message_longer_than_the_limit_is_cut_off(visitor: Driver) -> None:
     assert visitor.frames(Kind.MESSAGE)[0]["body"] == "x" * MESSAGE_CHARS
 
 
+def test_an_acknowledgement_of_a_message_that_is_not_there_changes_nothing(visitor: Driver) -> None:
+    """Answers are known by their id."""
+    visitor.feed(events.MessageWritten("Hello"))
+
+    visitor.frame(type="ack", id="other", seq=1, sent_at=200)
+
+    assert bodies(visitor) == [("Hello", "sending")]
+    assert visitor.emitted("message:acknowledged") == []
+
+
 @pytest.mark.contract("D-10/messages")
 def test_a_message_whose_acknowledgement_was_lost_is_found_in_the_history(anyone: Driver) -> None:
     """It stands there once, as sent."""

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.widget.driver import ADA, NOW, VISITOR
+from tests.widget.driver import ADA, KEY, NOW, PID, VISITOR, jwt
 
 from chatkey_protocol.codes import Close
 from chatkey_protocol.frames import Kind
@@ -227,3 +227,18 @@ def test_a_backend_whose_tokens_end_at_once_is_left_alone(member: Driver) -> Non
 
     assert member.identity == VISITOR
     assert member.counts()["CallGetToken"] - calls == 1
+
+
+@pytest.mark.contract("D-12/clock-skew")
+@pytest.mark.parametrize(("claims", "told"), [({"iat": int(NOW) + HOUR}, ["clock_skew"]), ({}, [])])
+def test_a_token_tells_the_time_only_if_it_says_when_it_was_made(
+    make_widget: MakeWidget, claims: dict[str, int], told: list[str]
+) -> None:
+    """`iat` may be left out; the server's greeting tells the time then."""
+    widget = make_widget(answers_tokens=False, answers_frames=False).start()
+    token = jwt(pid=PID, uid=KEY.uid, type="visitor", exp=int(NOW) + 2 * HOUR, **claims)
+
+    widget.feed(events.TokenLoaded(widget.last(effects.LoadVisitorToken).ref, token, "wss://chat.test/v1/socket"))
+
+    assert clock_warnings(widget) == told
+    assert widget.sockets() == 1

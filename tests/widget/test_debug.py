@@ -150,6 +150,13 @@ def test_what_looks_like_a_secret_is_taken_out_and_nothing_else(text: str, shown
     assert redaction.plain(text) == shown
 
 
+def test_a_secret_is_taken_out_however_deep_it_lies() -> None:
+    """What is told with an event may be a list, or an object with members of its own."""
+    shown = redaction.detail({"tried": [{"said": "it is eyJhbGciOiJIUzI1NiJ9", "status": 404}]})
+
+    assert shown == {"tried": [{"said": "it is hidden", "status": 404}]}
+
+
 def test_storage_that_keeps_nothing_is_in_the_bundle(make_widget: MakeWidget) -> None:
     """Whoever wonders why a member is a visitor after a reload finds it here."""
     assert bundle(make_widget(degraded="timeout").start())["storage"] == "degraded"

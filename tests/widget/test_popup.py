@@ -266,6 +266,18 @@ def test_a_popup_that_was_replaced_says_nothing_of_the_one_that_is_open(visitor:
     assert visitor.errors() == [Fault.POPUP_LOST]
 
 
+def test_a_blocked_popup_that_was_replaced_says_nothing_of_the_one_that_is_open(visitor: Driver) -> None:
+    """Only of the newest click is it told that no window came."""
+    click(visitor, "google")
+    first = visitor.last(effects.OpenPopup).ref
+    click(visitor, "github")
+
+    visitor.feed(events.PopupBlocked(first))
+
+    assert visitor.errors() == []
+    assert visitor.view.signing_in == "github"
+
+
 def test_a_popup_that_stays_open_is_waited_for(visitor: Driver) -> None:
     """F172: nothing is told for as long as it is open, the button works meanwhile, and its message still counts."""
     message = click(visitor)

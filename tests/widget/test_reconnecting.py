@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.widget.driver import VISITOR
+from tests.widget.driver import KEY, NOW, PID, VISITOR, jwt
 
 from chatkey_protocol.codes import Close, Code
 from chatkey_protocol.frames import Kind
@@ -17,6 +17,8 @@ from chatkey_widget.errors import Fault
 
 if TYPE_CHECKING:
     from tests.widget.driver import Driver, MakeWidget
+
+URI = "wss://chat.test/v1/socket"
 
 
 @pytest.mark.parametrize("code", [1006, 1001, 1011, Close.RESTART, Close.TRY_LATER, Close.NONCE, Close.AUTH_TIMEOUT])
@@ -240,6 +242,70 @@ def test_a_frame_that_cannot_be_read_leads_to_a_new_connection(
 
     assert widget.errors() == [Fault.FRAME_UNREADABLE]
     assert widget.view.link == "offline"
+
+
+def test_a_token_of_the_service_that_cannot_be_read_is_told_and_left_to_the_server(make_widget: MakeWidget) -> None:
+    """The widget does not judge what it cannot verify; what is wrong with it is in the error."""
+    widget = make_widget(answers_tokens=False, answers_frames=False).start()
+
+    widget.feed(events.TokenLoaded(widget.last(effects.LoadVisitorToken).ref, "garbage", URI))
+
+    assert widget.errors() == [Fault.TOKEN_MALFORMED]
+    assert widget.last(effects.OpenSocket).uri == URI
+    assert widget.emitted("token:used") == []
+
+
+@pytest.mark.parametrize("twice", [events.TokenLoaded(1, "a.b.c", URI), events.TokenFailed(1, 503)])
+def test_a_second_answer_for_one_token_changes_nothing(
+    make_widget: MakeWidget, twice: events.TokenLoaded | events.TokenFailed
+) -> None:
+    """The socket is being opened with the first one."""
+    widget = make_widget(answers_frames=False).start()
+    opening = widget.last(effects.OpenSocket)
+    assert opening.ref == 1
+
+    widget.feed(twice)
+
+    assert widget.all(effects.OpenSocket) == [opening]
+    assert widget.emitted("socket:waiting") == []
+    assert widget.view.link == "connecting"
+
+
+@pytest.mark.parametrize(
+    "early",
+    [
+        events.ProofSigned(1, bytes(64)),
+        events.FrameReceived(1, {"type": "error", "code": "token_signature", "message": "No."}),
+        events.FrameReceived(1, None),
+        events.SocketClosed(1, Close.TOKEN),
+    ],
+)
+def test_what_a_socket_says_before_it_is_opened_does_not_end_the_attempt(
+    make_widget: MakeWidget, early: events.Event
+) -> None:
+    """While the token is awaited there is no socket that could have been lost or refused."""
+    widget = make_widget(answers_tokens=False).start()
+    assert widget.last(effects.LoadVisitorToken).ref == 1
+
+    widget.feed(early)
+
+    assert widget.emitted("socket:waiting") == []
+    assert widget.all(effects.Send) == []
+    widget.feed(events.TokenLoaded(1, jwt(pid=PID, uid=KEY.uid, type="visitor", exp=int(NOW) + 90), URI))
+    assert widget.identity == VISITOR
+    assert widget.sockets() == 1
+
+
+def test_waking_up_while_stopped_asks_for_nothing(make_widget: MakeWidget) -> None:
+    """F138: what was refused is not tried again because somebody looks at the tab."""
+    widget = make_widget(verdict=lambda _: ("token_signature", Close.TOKEN)).start()
+    widget.advance(300)
+    before = len(widget.done)
+
+    widget.feed(events.Woken("visible"))
+
+    assert widget.view.link == "stopped"
+    assert widget.done[before:] == []
 
 
 def test_a_refusal_long_ago_is_forgotten(visitor: Driver) -> None:

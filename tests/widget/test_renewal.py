@@ -90,6 +90,14 @@ def test_failing_renewals_keep_the_member_until_the_token_ends(member: Driver) -
     assert len(member.calls()) == before
 
 
+def test_the_page_hears_that_the_server_took_the_newer_token(member: Driver) -> None:
+    """With the time until which it lasts."""
+    member.frame(type="refreshed", expires_at=member.server_now + 7200, server_time=member.server_now)
+
+    assert member.emitted("token:refreshed") == [{"expires_at": member.server_now + 7200}]
+    assert member.errors() == []
+
+
 def test_a_reauth_asks_the_page_at_once(member: Driver) -> None:
     """F065, F142: the server's deadline is met by a renewal on the same socket."""
     opened = member.sockets()

@@ -25,7 +25,7 @@ from chatkey_widget.runtime import Runtime
 
 
 class Wishing(Machine):
-    """A machine that wishes for these effects once, and remembers what it is told after that."""
+    """A machine that wishes for these effects once, and remembers what it is told besides."""
 
     def __init__(self, *wishes: effects.Effect) -> None:
         super().__init__(SETTINGS, FixedChance())
@@ -33,12 +33,18 @@ class Wishing(Machine):
         self._wishes = list(wishes)
         self._heard = asyncio.Event()
 
-    def drive(self, world: World) -> None:
+    def drive(self, world: World) -> Runtime:
         """Let the runtime do what this machine wishes for."""
-        Runtime(self, SETTINGS, world.ports()).feed(events.Started(secure=True))
+        driven = Runtime(self, SETTINGS, world.ports())
+        driven.feed(events.Started(secure=True))
+        return driven
+
+    def wish(self, *wishes: effects.Effect) -> None:
+        """Wish for these at the next event."""
+        self._wishes = list(wishes)
 
     def handle(self, event: events.Event, now: float) -> list[effects.Effect]:
-        """Answer the first event with the wishes, and take note of all others."""
+        """Answer an event with the wishes there are, and take note of all others."""
         if self._wishes:
             wishes, self._wishes = self._wishes, []
             return wishes
@@ -390,3 +396,65 @@ async def test_a_timer_never_exceeds_what_browsers_can_wait(world: World, timers
     renew, past = timers
     assert 86_399 < renew.when() - now <= 86_401
     assert past.when() - now <= 0.1
+
+
+async def test_an_identity_token_is_exchanged_for_one_of_this_key(world: World) -> None:
+    """It goes to the member's address together with the key's thumbprint."""
+    machine = Wishing(effects.ExchangeIdentityToken(7, "a.b.c", KEY.jkt))
+
+    machine.drive(world)
+    await machine.until(lambda: machine.told)
+
+    assert world.asked == [f"https://chat.test/v1/public/provider/{PID}/member/token?auth=a.b.c&jkt={KEY.jkt}"]
+    answered = machine.told[0]
+    assert isinstance(answered, events.TokenLoaded)
+    assert (answered.ref, answered.socket_uri) == (7, URI)
+
+
+async def test_a_token_that_is_dropped_is_stored_no_more(world: World) -> None:
+    """And only that one: another tab may have stored a newer one meanwhile."""
+    world.stored = TOKEN
+
+    Wishing(effects.DropToken("another")).drive(world)
+    kept = world.stored
+    Wishing(effects.DropToken(TOKEN)).drive(world)
+
+    assert kept == TOKEN
+    assert world.stored is None
+
+
+async def test_a_socket_that_was_closed_is_told_with_its_code_and_takes_nothing_more(world: World) -> None:
+    """The browser would throw at what is sent into a socket that has gone; closing it again is none of its business."""
+    machine = Wishing(effects.OpenSocket(1, URI))
+    driven = machine.drive(world)
+    assert world.listener is not None
+
+    world.listener.closed(1006)
+    machine.wish(effects.Send(1, {"type": "ping"}), effects.CloseSocket(1, 1000))
+    driven.feed(events.Woken("online"))
+
+    assert machine.told == [events.SocketClosed(1, 1006)]
+    assert world.sent == []
+    assert world.closed == []
+
+
+async def test_a_popup_that_opens_is_not_called_blocked(world: World) -> None:
+    """The positive twin."""
+    machine = Wishing(effects.OpenPopup(1, "https://chat.test/start"))
+
+    machine.drive(world)
+
+    assert world.asked == ["popup"]
+    assert machine.told == []
+
+
+async def test_a_timer_that_comes_due_is_told_once_by_its_name(world: World) -> None:
+    """And is forgotten, so that nothing is cancelled that has fired."""
+    machine = Wishing(effects.SetTimer("call", 0))
+
+    driven = machine.drive(world)
+    await machine.until(lambda: machine.told)
+    machine.wish(effects.CancelTimer("call"))
+    driven.feed(events.Woken("online"))
+
+    assert machine.told == [events.TimerFired("call")]

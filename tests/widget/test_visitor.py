@@ -201,6 +201,18 @@ def test_shutdown_leaves_nothing_behind(visitor: Driver) -> None:
     assert visitor.done[after:] == []
 
 
+def test_shutdown_ends_the_wait_for_a_call_to_leave_the_screen(visitor: Driver) -> None:
+    """F073: no timer is left, whichever part has set it."""
+    visitor.feed(events.CallAsked("start"))
+    visitor.frame(type="call", call_id="c1", state="ended")
+    waited_for = set(visitor.timers)
+
+    visitor.feed(events.ShutdownAsked())
+
+    assert "call" in waited_for
+    assert visitor.timers == {}
+
+
 def test_the_page_hears_once_that_the_widget_is_ready(visitor: Driver) -> None:
     """However often the socket comes back."""
     visitor.close(1006)

@@ -78,7 +78,7 @@ class Context:
     def connection_key(self) -> PublicKey:
         """The key, where it must be there by now."""
         if self.key is None:
-            raise WidgetError("widget_failed", "The connection key was needed before it was ready.")
+            raise AssertionError("the connection key was needed before it was ready")
         return self.key
 
     def time_for(self, issued_at: float | None) -> float:

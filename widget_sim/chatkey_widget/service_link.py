@@ -133,7 +133,7 @@ class ServiceLink:
     def send(self, frame: Mapping[str, object]) -> None:
         """Send a frame over the socket, which must be there by now."""
         if not isinstance(self.stage, OnSocket):
-            raise WidgetError(Fault.WIDGET_FAILED, f"A frame was to be sent while the link was {self.stage.name}.")
+            raise AssertionError(f"a frame was to be sent while the link was {self.stage.name}")  # noqa: TRY004 - the moment is wrong, not a type
         self._ctx.do(Send(self.stage.ref, frame))
 
     # what comes in
