@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import msgspec
 from litestar import HttpMethod, Request, Router, route
@@ -118,11 +118,11 @@ def operation(*path: Parameter, query: Query = NO_QUERY, form: bool = False) -> 
             self.parameters = [*parameters]
             if form and "Post" in (self.operation_id or ""):
                 self.request_body = _form(asked)
-            for status, response in (self.responses or {}).items():
-                if isinstance(response, OpenAPIResponse):
-                    response.headers = HEADERS.get(status)
-                    if response.content and status == NOT_FOUND:  # for another spelling of a path it is never a page
-                        response.content.setdefault("application/json", OpenAPIMediaType(_ERROR))
+            written = cast("dict[str, OpenAPIResponse]", self.responses or {})  # Litestar writes no references here
+            for status, response in written.items():
+                response.headers = HEADERS.get(status)
+                if response.content and status == NOT_FOUND:  # for another spelling of a path it is never a page
+                    response.content.setdefault("application/json", OpenAPIMediaType(_ERROR))
 
     return Described
 

@@ -58,6 +58,7 @@ def test_a_domain_is_saved_as_the_origins_browsers_send(domain: str, registered:
         "2130706433",
         "[::1",
         "[zz]",
+        "[1:2]",
         "a" * 64 + ".example",
         "a." * 130 + "example",
     ],

@@ -97,6 +97,15 @@ def test_no_other_algorithm_is_taken(key: Key, algorithm: object) -> None:
     assert refusal_of(f"{header}.e30.AAAA", key).code is Code.PROOF_ALG
 
 
+def test_a_signature_as_long_as_one_in_hex_that_is_no_text_is_refused_without_a_guess(key: Key) -> None:
+    head, payload, _ = key.proof(TOKEN, nonce=NONCE).split(".")
+
+    refusal = refusal_of(f"{head}.{payload}.{encoding.encode(bytes([255]) * 128)}", key)
+
+    assert refusal.code is Code.PROOF_SIGNATURE
+    assert refusal.cause is None
+
+
 @given(st.text(max_size=200) | st.from_regex(r"[\w-]{1,80}\.[\w-]{1,80}\.[\w-]{0,86}", fullmatch=True))
 def test_no_text_raises_anything_but_a_refusal(proof: str) -> None:
     with pytest.raises(Refused):

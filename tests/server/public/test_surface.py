@@ -7,8 +7,10 @@ from unittest.mock import AsyncMock
 
 import httpx
 import pytest
+from litestar.exceptions import InternalServerException
+from tests.server.in_process import ServerSocket
 
-from chatkey_protocol.codes import Code
+from chatkey_protocol.codes import Close, Code
 from chatkey_server.identity.errors import Refused
 from chatkey_server.storage import admin
 from chatkey_server.storage.providers import Providers
@@ -182,6 +184,24 @@ async def test_another_spelling_of_a_path_is_404(client: ServerClient, shop: str
         assert is_error(answer, 404, "not_found"), path
 
 
+@pytest.mark.contract("D-03/one-spelling")
+@pytest.mark.parametrize("path", ["//v1/socket", "/v1/socket/", "/v1/%73ocket"])
+async def test_a_socket_at_another_spelling_of_its_path_is_never_accepted(client: ServerClient, path: str) -> None:
+    socket = ServerSocket(client.app, path, {}, [])
+
+    assert await socket.next() == {"type": "closed", "code": Close.BAD_FRAME, "reason": None}
+    await socket.running
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+async def test_a_request_to_the_sockets_address_is_told_to_upgrade(client: ServerClient, method: str) -> None:
+    answer = await client.request(method, "/v1/socket")
+
+    assert is_error(answer, 426, "method_not_allowed")
+    assert answer.headers["upgrade"] == "websocket"
+    assert "allow" not in answer.headers
+
+
 async def test_it_is_json_whatever_accept_says(client: ServerClient, shop: str) -> None:
     for accept in ("text/html", "application/xml", "*/*;q=0", "application/json;q=0"):
         answer = await client.get(CONFIGURATION, headers={"Accept": accept, "Accept-Encoding": "gzip, br, zstd"})
@@ -218,10 +238,11 @@ async def test_without_a_database_it_is_503(
 
 
 @pytest.mark.contract("D-02/envelope", "D-02/no-secret-in-errors")
-async def test_a_failure_of_our_own_is_500_without_a_word_of_its_cause(
-    client: ServerClient, shop: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("failure", [ValueError("secret details"), InternalServerException("secret details")])
+async def test_a_failure_of_our_own_or_the_frameworks_is_500_without_a_word_of_its_cause(
+    client: ServerClient, shop: str, monkeypatch: pytest.MonkeyPatch, failure: Exception
 ) -> None:
-    monkeypatch.setattr(Providers, "get", AsyncMock(side_effect=ValueError("secret details")))
+    monkeypatch.setattr(Providers, "get", AsyncMock(side_effect=failure))
 
     answer = await client.get(CONFIGURATION)
 

@@ -197,12 +197,12 @@ Join = Callable[..., Awaitable[Any]]
 
 @pytest.fixture
 def join(open_socket: Any, shop: Any, browser: Browser) -> Join:
-    """Open a socket of the app and connect with a token; returns it after `ready`."""
+    """Open a socket of the app, or of another with its database, and connect with a token; returns it after `ready`."""
 
-    async def connect(token: str, *, browser: Browser = browser) -> Any:
-        socket = await open_socket(shop, "/v1/socket", subprotocols=["wf.v1"])
+    async def connect(token: str, *, browser: Browser = browser, client: Any = shop) -> Any:
+        socket = await open_socket(client, "/v1/socket", subprotocols=["wf.v1"])
         hello = await socket.next()
-        uri, now = shop.services.settings.socket_uri, shop.services.clock()
+        uri, now = client.services.settings.socket_uri, client.services.clock()
         proof = browser.proof(token, hello["nonce"], uri=uri, now=now)
         await socket.send({"type": "connect", "token": token, "proof": proof})
         socket.ready = await socket.next()

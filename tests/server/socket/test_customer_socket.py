@@ -15,6 +15,7 @@ from chatkey_server.chat.events import AGENTS, read_event
 from chatkey_server.chat.service import SYSTEM
 from chatkey_server.identity.tokens import Profile, SocketIdentity
 from chatkey_server.peers.outbox import MAX_BACKLOG
+from chatkey_server.settings import Limits
 from chatkey_server.socket import close_all
 from chatkey_server.storage import admin
 from chatkey_server.storage.tables import Call
@@ -206,6 +207,20 @@ class TestTime:
 
         assert await ending(socket) == ("auth_timeout", Close.AUTH_TIMEOUT, "auth_timeout")
 
+    async def test_a_socket_on_which_nothing_is_said_any_more_is_closed_as_idle(
+        self, make_client: Fixture, join: Fixture, browser: Fixture
+    ) -> None:
+        loop = asyncio.get_running_loop()
+        async with make_client(limits=Limits(idle_timeout=1)) as client:
+            socket = await join(browser.custom_token(), client=client)
+            said_at = loop.time()
+            assert (await socket.ask({"type": "ping"}))["type"] == "pong"
+
+            ended = await ending(socket)
+
+            assert ended == ("idle_timeout", Close.AUTH_TIMEOUT, "idle_timeout")
+            assert loop.time() - said_at >= 1
+
     @pytest.mark.contract("D-10/reauth")
     async def test_before_its_token_ends_it_is_warned_and_then_closed_with_4419(
         self, join: Fixture, browser: Fixture, clock: Fixture
@@ -372,6 +387,21 @@ class TestEnding:
         assert (len(shop.services.sockets.parties), len(shop.services.sockets.addresses)) == (0, 0)
         assert shop.services.hub._listeners == {}
         assert not shop.services.clock.alarms
+
+    async def test_one_socket_too_many_of_an_address_is_refused_and_leaves_the_others_counted(
+        self, make_client: Fixture, open_socket: Fixture
+    ) -> None:
+        async with make_client(limits=Limits(sockets_per_address=1)) as client:
+            first = await open_socket(client, "/v1/socket")
+            assert (await first.next())["type"] == "hello"
+            second = await open_socket(client, "/v1/socket")
+
+            refused = await ending(second)
+            await second.leave()
+
+            assert refused == ("too_many_sockets", Close.RATE_LIMITED, "too_many_sockets")
+            assert len(client.services.sockets.addresses) == 1
+            await first.leave()
 
 
 class TestLog:
