@@ -208,9 +208,15 @@ class TestTime:
         assert await ending(socket) == ("auth_timeout", Close.AUTH_TIMEOUT, "auth_timeout")
 
     async def test_a_socket_on_which_nothing_is_said_any_more_is_closed_as_idle(
-        self, make_client: Fixture, join: Fixture, browser: Fixture
+        self, make_client: Fixture, join: Fixture, browser: Fixture, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        loop = asyncio.get_running_loop()
+        loop, early = asyncio.get_running_loop(), [0.1]
+        call_later = loop.call_later
+
+        def look_once_too_early(delay: float, *called: Any) -> asyncio.TimerHandle:
+            return call_later(early.pop() if early and delay == 1 else delay, *called)
+
+        monkeypatch.setattr(loop, "call_later", look_once_too_early)
         async with make_client(limits=Limits(idle_timeout=1)) as client:
             socket = await join(browser.custom_token(), client=client)
             said_at = loop.time()
@@ -220,6 +226,7 @@ class TestTime:
 
             assert ended == ("idle_timeout", Close.AUTH_TIMEOUT, "idle_timeout")
             assert loop.time() - said_at >= 1
+            assert early == []
 
     @pytest.mark.contract("D-10/reauth")
     async def test_before_its_token_ends_it_is_warned_and_then_closed_with_4419(
