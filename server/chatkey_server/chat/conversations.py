@@ -27,6 +27,7 @@ class Locked(NamedTuple):
     login: str
     uid: str
     last_seq: int
+    last_at: int
 
 
 class Begun(NamedTuple):
@@ -45,17 +46,17 @@ class Draft(NamedTuple):
     body: str
 
 
-class Stored(NamedTuple):
-    """A message with its number. `fresh` is false when it had been stored before."""
+class Appended(NamedTuple):
+    """A message as it is stored, and the conversation's `last_at` with it."""
 
     entry: Entry
-    fresh: bool
+    last_at: int
 
 
 async def lock_own(identity: SocketIdentity, customer: UUID | None, now: float) -> Locked:
     """Hold the person's conversation, begun when there is none. Inside a transaction only."""
     row = Conversation(
-        provider=identity.pid, login=identity.login, uid=identity.uid, customer=customer, last_seq=0, last_at=int(now)
+        provider=identity.pid, login=identity.login, uid=identity.uid, customer=customer, last_seq=0, last_at=_ms(now)
     )
     rows = (
         await Conversation.insert(row)
@@ -64,9 +65,10 @@ async def lock_own(identity: SocketIdentity, customer: UUID | None, now: float) 
             action="DO UPDATE",
             values=[Conversation.customer],
         )
-        .returning(Conversation.id, Conversation.last_seq)
+        .returning(Conversation.id, Conversation.last_seq, Conversation.last_at)
     )
-    return Locked(rows[0]["id"], identity.pid, identity.login, identity.uid, rows[0]["last_seq"])
+    held = rows[0]
+    return Locked(held["id"], identity.pid, identity.login, identity.uid, held["last_seq"], held["last_at"])
 
 
 async def lock(conversation: UUID) -> Locked:
@@ -87,12 +89,12 @@ async def lock_begun(identity: SocketIdentity) -> Locked | None:
     return await _lock(_owned_by(identity))
 
 
-async def append(conversation: Locked, draft: Draft, now: float) -> Stored:
+async def append(conversation: Locked, draft: Draft, now: float) -> Appended:
     """Store a message under the next number; one that is there under the same id is returned as it is."""
     found = await Message.select(*ENTRY).where(Message.conversation == conversation.id, Message.message_id == draft.id)
     if found:
-        return Stored(entry_of(found[0]), fresh=False)
-    seq, sent_at = conversation.last_seq + 1, int(now)
+        return Appended(entry_of(found[0]), conversation.last_at)
+    seq, sent_at, last_at = conversation.last_seq + 1, int(now), _ms(now)
     await Message.insert(
         Message(
             conversation=conversation.id,
@@ -107,19 +109,19 @@ async def append(conversation: Locked, draft: Draft, now: float) -> Stored:
     )
     changes: dict[Column | str, object] = {
         Conversation.last_seq: seq,
-        Conversation.last_at: sent_at,
+        Conversation.last_at: last_at,
         Conversation.waiting: draft.sender == "customer",
     }
     if draft.sender == "agent":
         changes[Conversation.answered_by] = draft.name
     await Conversation.update(changes).where(Conversation.id == conversation.id)
     entry = Entry(id=draft.id, seq=seq, sender=draft.sender, name=draft.name, body=draft.body, sent_at=sent_at)
-    return Stored(entry, fresh=True)
+    return Appended(entry, last_at)
 
 
 async def note_call(conversation: UUID, now: float) -> None:
     """Note that the person calls, so that agents find the conversation above others and among those that wait."""
-    await Conversation.update({Conversation.last_at: int(now), Conversation.waiting: True}).where(
+    await Conversation.update({Conversation.last_at: _ms(now), Conversation.waiting: True}).where(
         Conversation.id == conversation
     )
 
@@ -137,23 +139,39 @@ async def begun(identity: SocketIdentity) -> Begun | None:
     return Begun(**rows[0]) if rows else None
 
 
-async def page(conversation: UUID, before: int | None, limit: int) -> tuple[list[Entry], bool]:
-    """Return a conversation's newest messages below `before`, in order, and whether older ones exist."""
-    query = Message.select(*ENTRY).where(Message.conversation == conversation)
-    if before is not None:
-        query = query.where(Message.seq < before)
-    rows: Sequence[Mapping[str, object]] = await query.order_by(Message.seq, ascending=False).limit(limit + 1)
+async def page(conversation: Begun, before: int | None, limit: int) -> tuple[list[Entry], bool]:
+    """Return a conversation's newest messages below `before`, in order, and whether older ones exist.
+
+    It is asked for by number, without a gap as they are: PostgreSQL takes a conversation for a short one, and would
+    read the whole of it to sort it.
+    """
+    above = conversation.last_seq + 1 if before is None else min(before, conversation.last_seq + 1)
+    rows: Sequence[Mapping[str, object]] = (
+        await Message.select(*ENTRY)
+        .where(
+            Message.conversation == conversation.id,
+            Message.seq < above,
+            Message.seq >= above - limit - 1,
+        )
+        .order_by(Message.seq, ascending=False)
+    )
     return in_order(rows[:limit]), len(rows) > limit
 
 
 async def _lock(which: Combinable) -> Locked | None:
     # An update that changes nothing holds the row on both databases.
+    columns = (Conversation.id, Conversation.provider, Conversation.login, Conversation.uid)
+    counted = (Conversation.last_seq, Conversation.last_at)
     rows = (
         await Conversation.update({Conversation.last_seq: Conversation.last_seq})
         .where(which)
-        .returning(Conversation.id, Conversation.provider, Conversation.login, Conversation.uid, Conversation.last_seq)
+        .returning(*columns, *counted)
     )
     return Locked(**rows[0]) if rows else None
+
+
+def _ms(now: float) -> int:
+    return int(now * 1000)
 
 
 def _owned_by(identity: SocketIdentity) -> Combinable:

@@ -12,6 +12,7 @@ from piccolo.columns.combination import Or, Where, WhereRaw
 
 from chatkey_protocol.frames import ENTRIES, CallState, Entry
 from chatkey_server.chat import conversations, entries
+from chatkey_server.chat.conversations import Begun
 from chatkey_server.storage.engine import snapshot
 from chatkey_server.storage.tables import Call, Conversation, Message, Provider
 from chatkey_server.storage.text import containing
@@ -54,7 +55,7 @@ EVERYTHING: Final = Filter()
 
 
 class Place(msgspec.Struct, frozen=True):
-    """A conversation's place in the list, by what the list is ordered by."""
+    """A conversation's place in the list, by what the list is ordered by; `last_at` in milliseconds."""
 
     last_at: Annotated[int, msgspec.Meta(ge=0, le=2**53)]
     id: UUID
@@ -132,10 +133,11 @@ async def overview(agent: SignedIn, wanted: Filter = EVERYTHING, before: Place |
 async def thread(agent: SignedIn, conversation: UUID, before: int | None = None) -> Thread:
     """Return the newest messages of a conversation below `before`; refuses with `not_found` what is not the agent's."""
     async with snapshot():
-        found = await Conversation.select(Conversation.provider).where(Conversation.id == conversation).first()
+        columns = (Conversation.provider, Conversation.last_seq)
+        found = await Conversation.select(*columns).where(Conversation.id == conversation).first()
         if found is None or not agent.answers_for(found["provider"]):
             raise conversations.unknown()
-        messages, more = await conversations.page(conversation, before, ENTRIES)
+        messages, more = await conversations.page(Begun(conversation, found["last_seq"]), before, ENTRIES)
     return Thread(messages=messages, more=more)
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sqlite3
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar
@@ -19,8 +20,9 @@ from piccolo.engine.postgres import PostgresEngine
 from piccolo.engine.sqlite import SQLiteEngine
 from piccolo.table import Table
 
+from chatkey_server.metrics import DATABASE_WAIT
 from chatkey_server.settings import SettingsError
-from chatkey_server.storage.availability import Busy, Outages, is_away
+from chatkey_server.storage.availability import Busy, Doing, Outages, is_away
 from chatkey_server.storage.tables import TABLES
 
 if TYPE_CHECKING:
@@ -31,6 +33,8 @@ log = structlog.get_logger("chatkey.database")
 
 BUSY_SECONDS = 5
 """How long a write to SQLite waits for another process, and a query for a connection to PostgreSQL."""
+CLOSING_SECONDS = 1
+"""How long connections that are still in use are waited for when the process ends."""
 WHOLE_SECONDS = 15
 """How long a transaction may take in all: a database that has fallen silent must not hold people for ever."""
 POOL_SIZE = 10
@@ -77,7 +81,7 @@ class SQLite(SQLiteEngine):
         self._kept = kept
 
     async def close(self) -> None:
-        """Let the file go."""
+        """Close the connection that is kept, so that the file may be moved or removed."""
         self._kept.close()
 
     @asynccontextmanager
@@ -150,7 +154,7 @@ class Postgres(PostgresEngine):
         if pool is None:
             return
         try:
-            await asyncio.wait_for(pool.close(), BUSY_SECONDS)
+            await asyncio.wait_for(pool.close(), CLOSING_SECONDS)
         except TimeoutError:
             pool.terminate()
 
@@ -252,8 +256,11 @@ async def _transaction(*, write: bool, within: float | None) -> AsyncIterator[No
         return
     # Piccolo's own transactions never give the connection back when BEGIN or COMMIT fails; its queries need only this.
     current = cast("ContextVar[SimpleNamespace | None]", database.current_transaction)
-    with database.outages.noted("write" if write else "read"):
+    kind: Doing = "write" if write else "read"
+    since = time.perf_counter()
+    with database.outages.noted(kind):
         async with asyncio.timeout(within), database.connection(write=write) as connection:
+            DATABASE_WAIT.labels(kind).observe(time.perf_counter() - since)
             token = current.set(SimpleNamespace(connection=connection))
             try:
                 yield

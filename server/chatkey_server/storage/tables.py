@@ -16,6 +16,8 @@ from piccolo.columns import (
 from piccolo.columns.defaults.uuid import UUID4
 from piccolo.table import Table
 
+from chatkey_protocol.names import STANDARD_CALL_TITLE, STANDARD_GREETING, STANDARD_TITLE
+
 
 class Provider(Table, tablename="provider"):
     """A business that embeds the widget (contract 2.1). Columns named `sealed_*` are encrypted (D-15)."""
@@ -28,10 +30,10 @@ class Provider(Table, tablename="provider"):
     previous_until = BigInt(default=0)
     restrict_socket_origins = Boolean(default=False)
     livechat_enabled = Boolean(default=True)
-    livechat_title = Varchar(length=255, default="Chat with us")
-    livechat_greeting = Text(default="Hello! How can we help?")
+    livechat_title = Varchar(length=255, default=STANDARD_TITLE)
+    livechat_greeting = Text(default=STANDARD_GREETING)
     service_enabled = Boolean(default=True)
-    service_title = Varchar(length=255, default="Call us")
+    service_title = Varchar(length=255, default=STANDARD_CALL_TITLE)
     service_greeting = Text(default="We answer calls during office hours.")
     ui_colour = Varchar(length=7, default="#4f46e5")
     ui_position = Varchar(length=5, default="right")
@@ -107,8 +109,9 @@ class Conversation(Table, tablename="conversation"):
     """What one identity and the agents said to each other.
 
     `login` is `visitor`, `custom` or `social`; a visitor's conversation has no customer and never gets one. It was at
-    `last_at` that somebody wrote or called last. `waiting` is set by what the person does and cleared by what an agent
-    does; `answered_by` is the name of the agent who did it last.
+    `last_at`, in milliseconds, that somebody wrote or called last: two who write in one second have an order. `waiting`
+    is set by what the person does and cleared by what an agent does; `answered_by` is the name of the agent who did it
+    last.
     """
 
     id = UUID(primary_key=True, default=UUID4())

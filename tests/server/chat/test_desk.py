@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID, uuid4
 
+import msgspec
 import pytest
+from tests.server.chat.test_messages import most_rows
 
 from chatkey_protocol.codes import Code
 from chatkey_server.chat import desk
@@ -74,6 +76,16 @@ class TestTheList:
         last = [item["last"] and item["last"]["body"] for item in listed]
         assert last == ["hello from github:7", "hello from ann", "hello from v_1"]
 
+    @pytest.mark.parametrize("names", [("ann", "bob", "cid"), ("cid", "bob", "ann")], ids="-".join)
+    async def test_those_who_write_within_one_second_are_in_order(
+        self, chat: Fixture, eve: Fixture, make_person: Fixture, time: Fixture, names: tuple[str, ...]
+    ) -> None:
+        for name in names:
+            time.now += 0.125
+            await post(chat, make_person(name))
+
+        assert await uids(eve) == [*reversed(names)]
+
     async def test_who_calls_comes_to_the_top(
         self, chat: Fixture, ann: Fixture, eve: Fixture, make_person: Fixture, time: Fixture
     ) -> None:
@@ -101,7 +113,33 @@ class TestTheList:
         assert await uids(eve, provider="nobody") == []
 
 
+MANY = """
+    INSERT INTO conversation (id, provider, login, uid, last_seq, last_at, waiting)
+    SELECT gen_random_uuid(), CASE WHEN n % 100 = 0 THEN 'prov' ELSE 'other' END, 'visitor', 'v_' || n, 0, n, false
+    FROM generate_series(1, 20000) AS n
+"""
+
+
 class TestPaging:
+    @pytest.mark.parametrize("database_kind", ["postgres"])
+    async def test_a_page_of_one_business_among_many_reads_nothing_of_the_others(
+        self, make_agent: Fixture, database: Fixture
+    ) -> None:
+        """By the index on provider and time; SQLite walks along it."""
+        agent = await make_agent("zoe", ("prov",))
+        await Conversation.raw(MANY)
+        await Conversation.raw("ANALYZE conversation")
+
+        query = str(desk._matching(agent, Filter()).order_by(Conversation.last_at, Conversation.id, ascending=False))
+        (explained,) = await Conversation.raw(
+            "EXPLAIN (ANALYZE, FORMAT JSON) " + f"{query} LIMIT 51".replace("{", "{{").replace("}", "}}")
+        )
+        plan = explained["QUERY PLAN"]
+
+        assert "conversation_of_provider" in plan
+        assert most_rows(msgspec.json.decode(plan)[0]["Plan"]) <= 200  # all that it has
+        assert len((await desk.overview(agent))["items"]) == 50
+
     async def test_the_pages_hold_every_conversation_once_also_those_of_one_second(
         self, chat: Fixture, eve: Fixture, make_person: Fixture, time: Fixture, monkeypatch: pytest.MonkeyPatch
     ) -> None:

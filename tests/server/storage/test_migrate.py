@@ -20,7 +20,7 @@ from chatkey_server.chat import search
 from chatkey_server.clock import Clock
 from chatkey_server.settings import Settings, SettingsError
 from chatkey_server.storage import admin, engine, migrate
-from chatkey_server.storage.migrations import m2026_11_22_agents, m2026_11_22_message_search
+from chatkey_server.storage.migrations import m2026_11_22_agents, m2026_11_22_message_search, m2026_11_23_list_order
 from chatkey_server.storage.tables import TABLES, UNIQUE, Agent, Call, Conversation, Message, Provider
 from chatkey_server.storage.vault import KEY_FILE, Vault
 
@@ -207,6 +207,21 @@ async def test_what_was_stored_before_agents_had_filters_is_found_by_them(empty_
         ("ringing", True, None, None),
         ("u1", True, "eve", "jürgen müller\nj@shop.test\nu1"),
     ]
+
+
+async def test_times_of_the_list_become_milliseconds_and_seconds_again(empty_database: engine.Database) -> None:
+    steps = [step for step in migrate.steps() if step.ID < m2026_11_23_list_order.ID]
+    with pytest.MonkeyPatch.context() as only:
+        only.setattr(migrate, "steps", lambda: steps)
+        await migrate.migrate()
+    await Conversation(provider="p", login="custom", uid="u", last_at=1_800_000_030).save()
+
+    await migrate.migrate()
+    there = await Conversation.select(Conversation.last_at)
+    await (await m2026_11_23_list_order.forwards()).run(backwards=True)
+
+    assert there == [{"last_at": 1_800_000_030_000}]
+    assert await Conversation.select(Conversation.last_at) == [{"last_at": 1_800_000_030}]
 
 
 async def test_two_who_migrate_at_once_do_not_disturb_each_other(empty_database: engine.Database) -> None:
