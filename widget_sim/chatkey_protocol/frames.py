@@ -49,6 +49,13 @@ class Between(NamedTuple):
     most: int
 
 
+class Length(NamedTuple):
+    """The least and the most characters that a text may have."""
+
+    least: int
+    most: int | None
+
+
 FrameId = Annotated[str, Pattern("[A-Za-z0-9_-]{1,64}")]
 Seq = Annotated[int, Between(1, 2**31 - 1)]
 Count = Annotated[int, Between(1, ENTRIES)]

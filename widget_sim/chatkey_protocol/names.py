@@ -3,8 +3,16 @@
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+STANDARD_TITLE: Final = "Chat with us"
+STANDARD_GREETING: Final = "Hello! How can we help?"
+STANDARD_CALL_TITLE: Final = "Call us"
+"""What a business says that wrote nothing of its own; the widget says it in the reader's language (D-12)."""
+
 SUBPROTOCOL: Final = "wf.v1"
 """The socket profile, offered and chosen as the WebSocket subprotocol (D-10)."""
+
+REVISION: Final = 2
+"""Of the profile's pages: what they say more, and nothing that a peer of an earlier one cannot read."""
 
 PROOF_TYP: Final = "wf-proof+jwt"
 """`typ` of the one-time proof that opens a socket (D-10)."""

@@ -5,6 +5,9 @@ from typing import Final
 MEMBER_TOKEN_PREFIX: Final = "wf_member_token_"
 """localStorage: this and the provider id. Custom login: the socket token. Social login: the identity token (D-06)."""
 
+SIGN_IN_PREFIX: Final = "wf_sign_in_"
+"""sessionStorage: this and the provider id. The social login under way: its provider and nonce (D-09)."""
+
 DATABASE: Final = "wf_keys"
 STORE: Final = "keys"
 RECORD: Final = "connection"

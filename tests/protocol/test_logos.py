@@ -1,0 +1,35 @@
+"""The social providers' signs: drawn by nothing but shapes, and told apart without colours."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from chatkey_protocol.logos import INK, LOGOS, Shape
+from chatkey_protocol.names import SOCIALS
+
+NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+SHAPES = [(social, shape) for social, shapes in LOGOS.items() for shape in shapes]
+
+
+def test_every_social_provider_has_a_sign_of_its_own() -> None:
+    """Its outline alone tells it from the others."""
+    outlines = {social: tuple(shape.path for shape in shapes) for social, shapes in LOGOS.items()}
+
+    assert set(outlines) == set(SOCIALS)
+    assert len(set(outlines.values())) == len(SOCIALS)
+
+
+@pytest.mark.parametrize(("social", "shape"), SHAPES)
+def test_a_sign_is_a_few_shapes_on_the_grid(social: str, shape: Shape) -> None:
+    """A path in absolute coordinates, closed where it is an area, in the ink of its button or a colour of its own."""
+    assert re.fullmatch(r"[MLHVACQZz0-9. -]+", shape.path), social
+    assert all(-1 <= float(number) <= 25 for number in NUMBER.findall(shape.path))
+    assert shape.path.endswith("z") or shape.width is not None
+    assert shape.colour == INK or re.fullmatch("#[0-9a-f]{6}", shape.colour)
+
+
+def test_signs_weigh_little() -> None:
+    """They are in every page's snapshot."""
+    assert sum(len(shape.path) for _, shape in SHAPES) < 4000

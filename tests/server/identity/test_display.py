@@ -1,0 +1,35 @@
+"""A name that is shown is one line of text, whoever says it."""
+
+from __future__ import annotations
+
+import pytest
+
+from chatkey_server.identity import tokens
+from chatkey_server.identity.display import one_line
+from chatkey_server.identity.tokens import Profile, Secrets
+
+SECRETS = Secrets(b"a secret of at least thirty-two bytes")
+NAMES = [
+    ("Ada\0Lovelace", "Ada Lovelace"),
+    ("Ada\r\nLovelace\t", "Ada Lovelace"),
+    ("Ada\u2028Lovelace", "Ada Lovelace"),
+    ("\x1b[31mAda", "[31mAda"),
+    ("\0\x9f ", None),
+    ("", None),
+    (None, None),
+    ("  Ada  ", "Ada"),
+    ("أدا 🌿", "أدا 🌿"),
+]
+
+
+@pytest.mark.parametrize(("name", "line"), [*NAMES, ("Ada \ud83d", "Ada")])
+def test_what_is_no_text_becomes_a_space(name: str | None, line: str | None) -> None:
+    assert one_line(name) == line
+
+
+@pytest.mark.parametrize(("name", "line"), NAMES)
+def test_a_tokens_name_is_read_so(name: str | None, line: str | None) -> None:
+    """The login is good: a name is for display only (D-20)."""
+    token = tokens.mint_custom(SECRETS, pid="p", uid="ada", jkt="A" * 43, profile=Profile(name=name), now=1000)
+
+    assert tokens.read_socket_token(token, SECRETS, pid="p", now=1000).profile.name == line
