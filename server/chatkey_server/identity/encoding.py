@@ -55,10 +55,13 @@ def split(text: str) -> Compact:
     return Compact(header, payload, decode(signature), text[: found.end(2)].encode())
 
 
-def json_value(raw: bytes) -> object:
-    """Read JSON in UTF-8; a member named twice, at any depth, raises `Malformed`, and so do NaN and deep nesting."""
+def json_value(raw: bytes, *, repeated: bool = False) -> object:
+    """Read JSON in UTF-8. NaN, a number beyond a double and deep nesting raise `Malformed`.
+
+    So does a member named twice, at any depth, unless it may be `repeated`.
+    """
     try:
-        value: object = _decoder.decode(raw.decode())
+        value: object = (_repeating if repeated else _decoder).decode(raw.decode())
     except Malformed:
         raise
     except (ValueError, RecursionError):
@@ -108,3 +111,4 @@ def _finite(text: str) -> float:
 
 # Made once: `json.loads` would make one for every call.
 _decoder: Final = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite)
+_repeating: Final = json.JSONDecoder(parse_constant=_no_constant, parse_float=_finite)

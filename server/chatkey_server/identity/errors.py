@@ -108,7 +108,7 @@ MEANINGS: Final[dict[Code, Meaning]] = {
     Code.PROOF_HTM: Meaning(401, Close.FORBIDDEN, "`htm` is not `GET`."),
     Code.PROOF_HTU: Meaning(401, Close.FORBIDDEN, "`htu` is not the socket's own address."),
     Code.PROOF_ATH: Meaning(401, Close.FORBIDDEN, "`ath` is not the hash of the token in the same frame."),
-    Code.FRAME_TOO_LARGE: Meaning(413, Close.TOO_BIG, "A frame above the size limit."),
+    Code.FRAME_TOO_LARGE: Meaning(413, Close.TOO_BIG, "A frame above the size limit; told by the close alone."),
     Code.FRAME_INVALID: Meaning(
         400,
         Close.BAD_FRAME,
@@ -138,7 +138,7 @@ MEANINGS: Final[dict[Code, Meaning]] = {
     Code.IDENTITY_CHANGED: Meaning(
         409,
         Close.IDENTITY_CHANGED,
-        "A `refresh` for another uid, kind or key; a change of identity is a new connection.",
+        "A `refresh` for another provider, login, uid or key; a change of identity is a new connection.",
     ),
     Code.CALL_UNKNOWN: Meaning(404, Close.BAD_FRAME, "There is no such call, or it has ended."),
     Code.RESTARTING: Meaning(

@@ -50,7 +50,6 @@ class Proof(msgspec.Struct, frozen=True):
 
 
 _read_claims: Final = msgspec.json.Decoder(_Claims)
-_CODES: Final = {"htm": Code.PROOF_HTM, "htu": Code.PROOF_HTU, "ath": Code.PROOF_ATH, "nonce": Code.PROOF_NONCE}
 
 
 def verify(proof: str, *, token: str, jkt: str, nonce: str | None, htu: str, now: float) -> Proof:
@@ -142,10 +141,9 @@ def _claims_of(compact: encoding.Compact, now: float) -> _Claims:
     try:
         read = claims.read(_read_claims, raw)
     except claims.WrongClaim as wrong:
-        code = _CODES.get(wrong.member, Code.PROOF_CLAIMS)
         milliseconds = "9999999999" in wrong.what
         raise Refused(
-            code,
+            Code.PROOF_CLAIMS,
             f"The proof's claim {wrong}.",
             member=wrong.member,
             cause=f"{wrong.member} looks like milliseconds; write seconds" if milliseconds else None,

@@ -16,6 +16,7 @@ import msgspec
 from chatkey_protocol.codes import Code
 from chatkey_server.identity import claims, encoding, keys
 from chatkey_server.identity.claims import LEEWAY_SECONDS, Seconds
+from chatkey_server.identity.display import one_line
 from chatkey_server.identity.errors import Refused
 from chatkey_server.identity.mistakes import misshapen, signed_with
 from chatkey_server.identity.social_uid import SocialUid
@@ -204,7 +205,7 @@ def unverified(token: str, *, most: int = MAX_TOKEN_BYTES) -> UnverifiedToken:
     try:
         named = claims.read(_read_named, parts.payload)
     except claims.WrongClaim as wrong:
-        raise _wrong(wrong.member, wrong.what) from None
+        raise _misread(parts.payload, wrong) from None
     if not named.pid:
         raise _wrong("pid", "is missing")
     return UnverifiedToken(parts, named.pid, named.type, named.iat)
@@ -316,7 +317,7 @@ def _claims(payload: bytes) -> _Claims:
         encoding.json_object(payload)
         return claims.read(_read_claims, payload)
     except encoding.Malformed as wrong:
-        raise Refused(Code.TOKEN_MALFORMED, f"The token's payload is malformed: {wrong}.", member="payload") from None
+        raise _malformed(wrong) from None
     except claims.WrongClaim as wrong:
         if wrong.member.startswith("cnf"):
             raise _unbound(f"{wrong}") from None
@@ -371,7 +372,7 @@ def _profile(read: _Claims) -> Profile:
     avatar = read.avatar or data.avatar
     if avatar is not None and not avatar.startswith(("https://", "http://")):
         avatar = None
-    return Profile(name=read.name, email=read.email, avatar=avatar, auth_provider=data.auth_provider)
+    return Profile(name=one_line(read.name), email=read.email, avatar=avatar, auth_provider=data.auth_provider)
 
 
 # refusing
@@ -387,6 +388,19 @@ def _wrong(member: str, what: str) -> Refused:
         member=member,
         cause=f"{member} looks like milliseconds; write seconds" if milliseconds else None,
     )
+
+
+def _malformed(wrong: encoding.Malformed) -> Refused:
+    return Refused(Code.TOKEN_MALFORMED, f"The token's payload is malformed: {wrong}.", member="payload")
+
+
+def _misread(payload: bytes, wrong: claims.WrongClaim) -> Refused:
+    # A number that JSON does not have is not one of the wrong type, before the MAC as behind it.
+    try:
+        encoding.json_value(payload, repeated=True)
+    except encoding.Malformed as malformed:
+        return _malformed(malformed)
+    return _wrong(wrong.member, wrong.what)
 
 
 def _expired(exp: int, now: float) -> Refused:

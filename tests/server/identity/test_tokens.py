@@ -1,6 +1,6 @@
 """Tokens made by PyJWT are read by the server, and the other way round, each kind in its time.
 
-What is refused of single tokens, and with which code, is a table of its own: `tests/refusals/kit/token_verdicts.py`.
+What is refused of single tokens, and with which code, is a table: `chatkey_e2e.conform.making.token_verdicts`.
 """
 
 import base64

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from served import ORIGIN, PROVIDER, Served
 
+pytestmark = pytest.mark.long
+
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # about its own dependencies
     import schemathesis

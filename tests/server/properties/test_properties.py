@@ -9,6 +9,8 @@ from all_properties import IN_PROCESS
 from properties import ACCEPTED, Property
 from served import Served
 
+pytestmark = pytest.mark.long
+
 SEED = 20
 
 

@@ -96,7 +96,7 @@ WRONG_REFRESHES: Final[dict[str, set[str]]] = {
     "older": set(),
     "other uid": {"identity_changed"},
     "other login": {"identity_changed"},
-    "other key": {"token_key_mismatch"},
+    "other key": {"identity_changed"},
     "expired": {"token_expired"},
 }
 

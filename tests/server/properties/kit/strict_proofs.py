@@ -134,7 +134,7 @@ def _claim_faults(claims: dict[str, Any], demand: Demand) -> set[str]:
         value = claims.get(name)
         held = _is_time(value) if name == "iat" else isinstance(value, str) and (not most or 0 < len(value) <= most)
         if not held:
-            faults.add(SPECIFIC.get(name, "proof_claims"))
+            faults.add("proof_claims")
     exp, nbf = claims.get("exp"), claims.get("nbf")
     if exp is not None and not (_is_time(exp) and exp > demand.now):
         faults.add("proof_claims")

@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeGuard
 
-from chatkey_protocol.names import SOCIALS
 from strict_json import NotStrict, is_text, read_base64url, read_compact, read_object
 
 LIVES: Final = {"visitor": 120, "custom": 7200, "social": 120, "identity": 86400}
+SOCIALS: Final = ("google", "facebook", "github", "gitlab", "discord", "apple", "x", "tiktok", "amazon")
+"""The contract's own list (4.4)."""
 OPTIONAL_TEXTS: Final = {"name": 255, "email": 255, "avatar": 2048}
 
 
