@@ -22,19 +22,19 @@ async def ring(conversation: UUID, now: float) -> Changed:
     """Start a call, or say where the one stands that is on. The conversation must be held."""
     call = await _open(conversation)
     if call is not None:
-        return Changed(_event(call.id, call.state), fresh=False)
+        return Changed(event_of(call.id, call.state), fresh=False)
     call = Call(conversation=conversation, state="ringing", started_at=int(now))
     await call.save()
-    return Changed(_event(call.id, "ringing"), fresh=True)
+    return Changed(event_of(call.id, "ringing"), fresh=True)
 
 
 async def accept(conversation: UUID, now: float) -> Changed:
     """Take the call that rings; refuses with `call_unknown`. The conversation must be held."""
     call = await _known(conversation)
     if call.state == "active":
-        return Changed(_event(call.id, "active"), fresh=False)
+        return Changed(event_of(call.id, "active"), fresh=False)
     await Call.update({Call.state: "active", Call.answered_at: int(now)}).where(Call.id == call.id)
-    return Changed(_event(call.id, "active"), fresh=True)
+    return Changed(event_of(call.id, "active"), fresh=True)
 
 
 async def end(conversation: UUID, now: float, *, call_id: str | None = None) -> Changed:
@@ -43,7 +43,7 @@ async def end(conversation: UUID, now: float, *, call_id: str | None = None) -> 
     if call_id not in {None, str(call.id)}:
         raise unknown()
     await Call.update({Call.state: "ended", Call.ended_at: int(now)}).where(Call.id == call.id)
-    return Changed(_event(call.id, "ended"), fresh=True)
+    return Changed(event_of(call.id, "ended"), fresh=True)
 
 
 def unknown() -> Refused:
@@ -62,7 +62,8 @@ async def _known(conversation: UUID) -> Call:
     return call
 
 
-def _event(call: UUID, state: str) -> CallEvent:
+def event_of(call: UUID, state: str) -> CallEvent:
+    """Return what is told of a call."""
     return CallEvent(type="call", call_id=str(call), state=_state(state))
 
 

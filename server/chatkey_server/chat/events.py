@@ -1,4 +1,4 @@
-"""What the hub carries: a frame for a person's sockets or for the agents, who caused it and whose business it is."""
+"""What the hub carries: a frame for a person's sockets or for the agents, and who caused it."""
 
 from __future__ import annotations
 
@@ -7,13 +7,17 @@ from typing import Final
 
 import msgspec
 
-from chatkey_server.chat.hub import Hub
-
 AGENTS: Final = "agents"
-"""The hub's channel on which all agents of the service listen; each passes over what is of a business not theirs."""
+"""The hub's channel on which agents of all businesses listen; those of some listen to `agents_channel` of each."""
 
-AGENT_SESSIONS: Final = "agents:sessions"
+ALL_PAGES: Final = "pages"
+"""The hub's channel on which every agent's page of this process listens."""
+
+AGENT_SESSIONS: Final = "sessions"
 """The hub's channel on which it is told that the session of some agent may have ended or changed."""
+
+PROVIDERS: Final = "providers"
+"""The hub's channel on which processes are told the id of a provider that was changed; an empty one means all."""
 
 _encode: Final = msgspec.json.Encoder().encode
 
@@ -21,15 +25,25 @@ _encode: Final = msgspec.json.Encoder().encode
 class Event(msgspec.Struct, frozen=True):
     """One frame to pass on, except to the socket whose id is `source`: that one has its answer already.
 
-    `provider` is the business that a frame for the agents is of.
+    `seq`, if it is not 0, is the number of the message that the frame brings.
     """
 
     frame: msgspec.Raw
     source: str = ""
-    provider: str = ""
+    seq: int = 0
 
 
 read_event: Final = msgspec.json.Decoder(Event).decode
+
+
+def agents_channel(provider: str) -> str:
+    """Return the hub's channel of the agents who answer for this business and not for all."""
+    return f"{AGENTS}:{provider}"
+
+
+def is_for_agents(channel: str) -> bool:
+    """Tell whether what is published on a channel is for agents' pages."""
+    return channel.partition(":")[0] == AGENTS
 
 
 def customer_channel(provider: str, login: str, uid: str) -> str:
@@ -37,6 +51,13 @@ def customer_channel(provider: str, login: str, uid: str) -> str:
     return f"customer:{provider}:{login}:{uid}"
 
 
-def publish(hub: Hub, channel: str, frame: Mapping[str, object], source: str = "", *, provider: str = "") -> None:
-    """Send a frame to everyone on the channel but its source."""
-    hub.publish(channel, _encode(Event(msgspec.Raw(_encode(frame)), source, provider)))
+def customer_on(channel: str) -> tuple[str, str, str] | None:
+    """Return provider, login and uid of whose sockets a channel is; None for another one."""
+    kind, _, rest = channel.partition(":")
+    provider, login, uid = rest.split(":", 2) if kind == "customer" else ("", "", "")
+    return (provider, login, uid) if provider else None
+
+
+def encoded(frame: Mapping[str, object], source: str = "", *, seq: int = 0) -> bytes:
+    """Write a frame to pass on as the hub carries it."""
+    return _encode(Event(msgspec.Raw(_encode(frame)), source, seq))

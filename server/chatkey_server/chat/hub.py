@@ -1,38 +1,77 @@
-"""Fan-out: who hears of a new message or call, in this process and, with Redis, in the others."""
+"""Fan-out: who hears of a new message or call, in this process and, through a link, in the others."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
-from typing import TYPE_CHECKING, Final
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
+from typing import TYPE_CHECKING, Final, Protocol
 
-from litestar.channels import ChannelsPlugin
-from litestar.channels.backends.memory import MemoryChannelsBackend
+import structlog
 from litestar.plugins import InitPlugin
-
-from chatkey_server.settings import SettingsError
 
 if TYPE_CHECKING:
     from litestar import Litestar
-    from litestar.channels.backends.base import ChannelsBackend
     from litestar.config.app import AppConfig
 
 Listener = Callable[[bytes], None]
 """Takes a payload at once, without waiting: it queues what it cannot pass on."""
 
-_WIRE: Final = "chatkey"
+Hear = Callable[[str, bytes], None]
+"""Takes a channel's name and a payload."""
+
+Join = Callable[[str, float], None]
+"""Takes the name of a channel that is heard from others from now on, and for how many seconds it was not."""
+
+MISSED: Final = "missed"
+"""The channel on which processes are told that some of them may not have heard everything; see `missed`."""
+
+log = structlog.get_logger("chatkey.hub")
+
+
+class Link(Protocol):
+    """What carries payloads to the hubs of other processes, and theirs to this one."""
+
+    def running(self, hear: Hear, joined: Join) -> AbstractAsyncContextManager[None]:
+        """Carry payloads while the context lasts; those of others are handed to `hear`, one's own are not.
+
+        Where payloads may have been lost, `MISSED` is published, here and to the others whom it concerns. A channel
+        that is heard at last is told to `joined`.
+        """
+        ...
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether the other processes are heard, as far as is known."""
+        ...
+
+    def want(self, channel: str) -> None:
+        """Hear what others say on a channel, as soon as may be."""
+        ...
+
+    def leave(self, channel: str) -> None:
+        """Hear a channel no longer."""
+        ...
+
+    def say(self, channel: str, payload: bytes) -> None:
+        """Send to every other process, without waiting."""
+        ...
+
+    async def announce(self, *news: tuple[str, bytes]) -> None:
+        """Send by itself, without listening, and wait until it is sent. Raises what says that it cannot be."""
+        ...
 
 
 class Hub(InitPlugin):
     """Publishes small payloads on named channels; give it to Litestar as a plugin.
 
-    All channels travel on one channel of Litestar's plugin and are told apart here: a channel per person there would
-    never be forgotten, and would make every leaving socket look at all others.
+    Listeners of this process are called at once, whatever becomes of the link. What others say is carried here only on
+    channels that somebody here listens to.
     """
 
-    def __init__(self, redis_url: str = "") -> None:
-        self._plugin = ChannelsPlugin(_backend(redis_url), channels=[_WIRE])
+    def __init__(self, link: Link | None = None) -> None:
+        self._link = link
         self._listeners: dict[str, set[Listener]] = {}
+        self._on_join: list[Join] = []
 
     def on_app_init(self, app_config: AppConfig) -> AppConfig:
         """Start and stop with the app."""
@@ -41,28 +80,56 @@ class Hub(InitPlugin):
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Carry payloads while the context lasts."""
-        async with (
-            self._plugin,
-            self._plugin.start_subscription(_WIRE) as subscriber,
-            subscriber.run_in_background(self._dispatch),
-        ):
+        """Be connected with the other processes while the context lasts."""
+        async with self._link.running(self.tell_here, self._joined) if self._link is not None else nullcontext():
             yield
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether there is nothing that connects it with other processes."""
+        return self._link is None
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether the others are heard, as far as is known."""
+        return self._link is not None and self._link.is_connected
 
     def publish(self, channel: str, payload: bytes) -> None:
         """Send to every listener of the channel, without waiting."""
-        self._plugin.publish(b"%b\n%b" % (channel.encode(), payload), _WIRE)
+        self.tell_here(channel, payload)
+        if self._link is not None:
+            self._link.say(channel, payload)
+
+    def tell_here(self, channel: str, payload: bytes) -> None:
+        """Send to the listeners of the channel in this process; one that fails does not keep it from the others."""
+        for listener in tuple(self._listeners.get(channel, ())):
+            try:
+                listener(payload)
+            except Exception:
+                log.exception("hub.failed", channel=channel.partition(":")[0])
+
+    def has_listeners(self, channel: str) -> bool:
+        """Tell whether anybody in this process listens."""
+        return channel in self._listeners
 
     def add(self, channel: str, listener: Listener) -> None:
         """Hand what is published on the channel to `listener`, until it is removed."""
+        if channel not in self._listeners and self._link is not None:
+            self._link.want(channel)
         self._listeners.setdefault(channel, set()).add(listener)
 
     def remove(self, channel: str, listener: Listener) -> None:
         """Hand nothing more to `listener`."""
         listeners = self._listeners.get(channel, set())
         listeners.discard(listener)
-        if not listeners:
-            self._listeners.pop(channel, None)
+        if listeners or self._listeners.pop(channel, None) is None:
+            return
+        if self._link is not None:
+            self._link.leave(channel)
+
+    def on_join(self, join: Join) -> None:
+        """Tell `join` of each channel on which others may have spoken before they were heard here."""
+        self._on_join.append(join)
 
     @contextmanager
     def listen(self, channel: str, listener: Listener) -> Iterator[None]:
@@ -73,10 +140,9 @@ class Hub(InitPlugin):
         finally:
             self.remove(channel, listener)
 
-    async def _dispatch(self, packed: bytes) -> None:
-        channel, _, payload = packed.partition(b"\n")
-        for listener in tuple(self._listeners.get(channel.decode(), ())):
-            listener(payload)
+    def _joined(self, channel: str, seconds: float) -> None:
+        for join in self._on_join:
+            join(channel, seconds)
 
     @asynccontextmanager
     async def _lifespan(self, _: Litestar) -> AsyncGenerator[None, None]:
@@ -84,11 +150,11 @@ class Hub(InitPlugin):
             yield
 
 
-def _backend(redis_url: str) -> ChannelsBackend:
-    if not redis_url:
-        return MemoryChannelsBackend()
-    try:
-        from chatkey_server.chat.redis_backend import steady_backend  # noqa: PLC0415 - redis is an optional package
-    except ModuleNotFoundError as error:
-        raise SettingsError("CHATKEY_REDIS_URL needs the redis package: pip install 'chatkey[redis]'") from error
-    return steady_backend(redis_url)
+def missed(seconds: float) -> bytes:
+    """Write the payload of `MISSED`: of the last so many seconds something may not have been heard."""
+    return b"%.3f" % seconds
+
+
+def missed_seconds(payload: bytes) -> float:
+    """Read the payload of `MISSED`."""
+    return float(payload)

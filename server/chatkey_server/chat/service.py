@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
@@ -14,10 +14,12 @@ from chatkey_protocol.codes import Code
 from chatkey_protocol.frames import CallEvent, Entry, MessageEvent
 from chatkey_server.chat import calls, conversations, search
 from chatkey_server.chat.callers import Callers
-from chatkey_server.chat.conversations import Draft, Locked, Stored
+from chatkey_server.chat.conversations import Appended, Draft, Locked
 from chatkey_server.chat.customers import customer_of
-from chatkey_server.chat.events import AGENTS, customer_channel, publish
+from chatkey_server.chat.events import AGENTS, agents_channel, customer_channel, encoded
+from chatkey_server.identity.display import one_line
 from chatkey_server.identity.errors import Refused
+from chatkey_server.metrics import MESSAGES
 from chatkey_server.storage import agent_sessions
 from chatkey_server.storage.engine import snapshot, transaction
 
@@ -56,22 +58,23 @@ class Chat:
     ) -> Entry:
         """Store a person's message once per id, and return it with its number."""
         self._check_body(body)
-        shown = self._shown_name(identity, name)
+        shown = self._shown_name(name)
         async with self._stored(identity, address, len(body.encode())):
-            conversation = await self._own(identity, name)
-            draft = Draft(message_id, "customer", shown, body)
-            stored = await conversations.append(conversation, draft, self._now())
-        self._tell_message(conversation, stored, source)
-        return stored.entry
+            conversation = await self._own(identity, shown)
+            draft = Draft(message_id, "customer", shown or identity.profile.name, body)
+            appended = await conversations.append(conversation, draft, self._now())
+        self._tell_message(conversation, appended, source)
+        return appended.entry
 
     async def answer(self, conversation: UUID, message_id: str, body: str, *, agent: SignedIn) -> Entry:
         """Store an agent's message once per id, and return it with its number."""
         self._check_body(body)
         async with transaction():
             held = await self._agents(agent, conversation)
-            stored = await conversations.append(held, Draft(message_id, "agent", agent.name, body), self._now())
-        self._tell_message(held, stored, SYSTEM)
-        return stored.entry
+            draft = Draft(message_id, "agent", agent.name, body)
+            appended = await conversations.append(held, draft, self._now())
+        self._tell_message(held, appended, SYSTEM)
+        return appended.entry
 
     async def history(
         self, identity: SocketIdentity, before: int | None, limit: int, *, address: str = ""
@@ -80,7 +83,7 @@ class Chat:
         self._rates.histories.check(_party(identity), address)
         async with snapshot():
             own = await conversations.begun(identity)
-            return await conversations.page(own.id, before, limit) if own is not None else ([], False)
+            return await conversations.page(own, before, limit) if own is not None else ([], False)
 
     async def search(self, identity: SocketIdentity, query: str, *, address: str = "") -> list[Entry]:
         """Return the person's newest messages that contain the text."""
@@ -100,14 +103,14 @@ class Chat:
 
     async def call(self, identity: SocketIdentity, *, name: str | None, source: str, address: str = "") -> CallEvent:
         """Start a call, or say where the one stands that is on."""
-        self._shown_name(identity, name)
+        shown = self._shown_name(name)
         async with self._stored(identity, address, 0):
-            conversation = await self._own(identity, name)
+            conversation = await self._own(identity, shown)
             changed = await calls.ring(conversation.id, self._now())
             if changed.fresh:
                 await conversations.note_call(conversation.id, self._now())
         self.callers.began(_channel(conversation), changed.event["call_id"])
-        self._tell_call(conversation, changed, source)
+        self._tell_call(conversation, changed.event, source)
         return changed.event
 
     async def hang_up(self, identity: SocketIdentity, *, source: str, call_id: str | None = None) -> CallEvent:
@@ -117,7 +120,7 @@ class Chat:
             if conversation is None:
                 raise calls.unknown()
             changed = await calls.end(conversation.id, self._now(), call_id=call_id)
-        self._tell_call(conversation, changed, source)
+        self._tell_call(conversation, changed.event, source)
         return changed.event
 
     async def take_call(self, conversation: UUID, *, agent: SignedIn) -> CallEvent:
@@ -127,7 +130,7 @@ class Chat:
             changed = await calls.accept(held.id, self._now())
             if changed.fresh:
                 await conversations.note_agent(held.id, agent.name)
-        self._tell_call(held, changed, SYSTEM)
+        self._tell_call(held, changed.event, SYSTEM)
         return changed.event
 
     async def end_call(self, conversation: UUID, *, agent: SignedIn) -> CallEvent:
@@ -136,7 +139,7 @@ class Chat:
             held = await self._agents(agent, conversation)
             changed = await calls.end(held.id, self._now())
             await conversations.note_agent(held.id, agent.name)
-        self._tell_call(held, changed, SYSTEM)
+        self._tell_call(held, changed.event, SYSTEM)
         return changed.event
 
     async def gone(self, identity: SocketIdentity) -> None:
@@ -156,9 +159,8 @@ class Chat:
         counted = self._rates.quotas.stored(
             party=_party(identity), address=address, provider=identity.pid, login=identity.login, size=size
         )
-        with counted:
-            async with transaction():
-                yield
+        async with counted, transaction():
+            yield
 
     async def _agents(self, agent: SignedIn, conversation: UUID) -> Locked:
         """Hold a conversation for an agent who is signed in and answers for its business; any other is not there."""
@@ -172,25 +174,31 @@ class Chat:
         now = self._now()
         return await conversations.lock_own(identity, await customer_of(identity, name, now), now)
 
-    def _tell_message(self, conversation: Locked, stored: Stored, source: str) -> None:
-        if not stored.fresh:
-            return
-        entry = stored.entry
-        publish(self._hub, _channel(conversation), MessageEvent(type="message", **entry), source)
-        told = {"type": "message", "conversation": str(conversation.id), "message": entry}
-        publish(self._hub, AGENTS, told, provider=conversation.provider)
+    def _tell_message(self, conversation: Locked, appended: Appended, source: str) -> None:
+        """Tell of a message, of one that is sent again as well: who told of it at first may have died before."""
+        entry, last_at = appended
+        MESSAGES.labels(entry["sender"]).inc()
+        event = MessageEvent(type="message", **entry)
+        self._hub.publish(_channel(conversation), encoded(event, source, seq=entry["seq"]))
+        told = {"type": "message", "conversation": str(conversation.id), "message": entry, "last_at": last_at}
+        self._tell_agents(conversation, told)
 
-    def _tell_call(self, conversation: Locked, changed: calls.Changed, source: str) -> None:
-        if not changed.fresh:
-            return
-        publish(self._hub, _channel(conversation), changed.event, source)
-        told = {**changed.event, "conversation": str(conversation.id)}
-        publish(self._hub, AGENTS, told, provider=conversation.provider)
+    def _tell_call(self, conversation: Locked, event: CallEvent, source: str) -> None:
+        self._hub.publish(_channel(conversation), encoded(event, source))
+        self._tell_agents(conversation, {**event, "conversation": str(conversation.id)})
 
-    def _shown_name(self, identity: SocketIdentity, name: str | None) -> str | None:
-        if name is not None:
-            self._check_text(name, "headers.name", self._limits.name_chars)
-        return name or identity.profile.name
+    def _tell_agents(self, conversation: Locked, frame: Mapping[str, object]) -> None:
+        """Tell those of its business, and those of all, who listen apart so that nobody hears what is not for them."""
+        told = encoded(frame)
+        for channel in (AGENTS, agents_channel(conversation.provider)):
+            self._hub.publish(channel, told)
+
+    def _shown_name(self, header: str | None) -> str | None:
+        """Return the name of a header as the token's is read, too: one line of text, and not too long."""
+        shown = one_line(header)
+        if shown is not None:
+            self._check_text(shown, "headers.name", self._limits.name_chars)
+        return shown
 
     def _check_body(self, body: str) -> None:
         if not body.strip():

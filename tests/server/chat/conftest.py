@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
 from typing import Any
 
 import msgspec
 import pytest
 
-from chatkey_server.chat.events import AGENTS, customer_channel, read_event
+from chatkey_server.chat.events import AGENTS, ALL_PAGES, customer_channel, read_event
 from chatkey_server.chat.hub import Hub
 from chatkey_server.chat.service import Chat
 from chatkey_server.identity.tokens import Profile, SocketIdentity
@@ -119,14 +120,14 @@ async def eve(make_agent: MakeAgent) -> SignedIn:
 
 @pytest.fixture
 def listen(hub: Hub, request: pytest.FixtureRequest) -> Callable[..., Heard]:
-    """Listen to a person's channel, or without one to that of the agents, until the test ends."""
+    """Listen to a person's channel, or without one to those of an agent of all businesses, until the test ends."""
 
     def start(person: SocketIdentity | None = None) -> Heard:
         heard = Heard()
-        channel = AGENTS if person is None else customer_channel(person.pid, person.login, person.uid)
-        listening = hub.listen(channel, heard.take)
-        listening.__enter__()
-        request.addfinalizer(lambda: listening.__exit__(None, None, None))
+        own = [] if person is None else [customer_channel(person.pid, person.login, person.uid)]
+        for channel in own or (AGENTS, ALL_PAGES):
+            hub.add(channel, heard.take)
+            request.addfinalizer(partial(hub.remove, channel, heard.take))
         return heard
 
     return start

@@ -11,6 +11,7 @@ import pytest
 
 from chatkey_server.chat.events import customer_channel, read_event
 from chatkey_server.chat.hub import Hub
+from chatkey_server.chat.redis_link import RedisLink
 from chatkey_server.chat.service import Chat
 from chatkey_server.limits.rates import Rates
 from chatkey_server.settings import Limits
@@ -99,7 +100,7 @@ async def test_its_own_later_call_ends_with_the_caller(
 async def test_nothing_is_kept_of_a_call_that_was_ended_through_redis(
     make_chat: Fixture, ann: Fixture, eve: Fixture, redis_url: str
 ) -> None:
-    first, second = Hub(redis_url), Hub(redis_url)
+    first, second = (Hub(RedisLink(redis_url, [b"k" * 32])) for _ in range(2))
     async with first.running(), second.running():
         here, there = make_chat(first), make_chat(second)
         await call(here, ann)

@@ -105,15 +105,21 @@ async def test_a_call_that_is_not_there_cannot_be_ended_or_taken(chat: Fixture, 
     ] * 4
 
 
-async def test_taking_a_call_twice_takes_it_once(chat: Fixture, ann: Fixture, eve: Fixture, listen: Fixture) -> None:
+async def test_taking_a_call_again_takes_it_once_and_tells_it_again(
+    chat: Fixture, ann: Fixture, eve: Fixture, listen: Fixture, time: Fixture
+) -> None:
+    """Who took it at first may have died before it was told."""
     own = listen(ann)
     await call(chat, ann)
 
     conversation = await the_conversation()
     await asyncio.gather(*(chat.take_call(conversation, agent=eve) for _ in range(3)))
+    taken_at, time.now = int(time.now), time.now + 5
+    await chat.take_call(conversation, agent=eve)
     await chat.hang_up(ann, source="")
 
-    assert [(await own.next())[0]["state"] for _ in range(3)] == ["ringing", "active", "ended"]
+    assert [(await own.next())[0]["state"] for _ in range(6)] == ["ringing", *["active"] * 4, "ended"]
+    assert await Call.select(Call.answered_at) == [{"answered_at": taken_at}]
 
 
 async def test_the_call_ends_when_the_callers_last_socket_is_gone(

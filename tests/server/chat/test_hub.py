@@ -1,100 +1,126 @@
-"""The hub: what is published on a channel reaches its listeners, here and, with Redis, in other processes."""
+"""The hub: what is published on a channel reaches its listeners in this process, whatever becomes of the others."""
 
 from __future__ import annotations
 
-import asyncio
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import pytest
-from redis import Redis
+from structlog.testing import capture_logs
 
-from chatkey_server.chat.hub import Hub
+from chatkey_server.chat.hub import Hear, Hub, Join
+from chatkey_server.chat.links import link_of
 from chatkey_server.settings import SettingsError
-from chatkey_stack.patience import PATIENCE
-
-
-class Inbox:
-    """What a listener heard."""
-
-    def __init__(self) -> None:
-        self._queue: asyncio.Queue[bytes] = asyncio.Queue()
-        self.take = self._queue.put_nowait
-
-    async def next(self) -> bytes:
-        return await asyncio.wait_for(self._queue.get(), PATIENCE)
-
-    @property
-    def waiting(self) -> int:
-        return self._queue.qsize()
 
 
 async def test_a_payload_reaches_every_listener_of_its_channel_in_order() -> None:
-    hub, one, two, other = Hub(), Inbox(), Inbox(), Inbox()
-    async with hub.running():
-        with hub.listen("a", one.take), hub.listen("a", two.take), hub.listen("b", other.take):
-            for number in range(3):
-                hub.publish("a", b"%d\nwith a line" % number)
+    hub = Hub()
+    one: list[bytes] = []
+    two: list[bytes] = []
+    other: list[bytes] = []
+    with hub.listen("a", one.append), hub.listen("a", two.append), hub.listen("b", other.append):
+        for number in range(3):
+            hub.publish("a", b"%d\nwith a line" % number)
 
-            assert [await one.next() for _ in range(3)] == [b"%d\nwith a line" % n for n in range(3)]
-            assert [await two.next() for _ in range(3)] == [b"%d\nwith a line" % n for n in range(3)]
-    assert other.waiting == 0
+    assert one == two == [b"%d\nwith a line" % n for n in range(3)]
+    assert other == []
 
 
 async def test_who_has_left_hears_nothing_and_is_forgotten() -> None:
-    hub, left, stays = Hub(), Inbox(), Inbox()
-    async with hub.running():
-        with hub.listen("a", left.take):
-            pass
-        with hub.listen("a", stays.take):
-            hub.publish("a", b"hello")
-            await stays.next()
+    hub = Hub()
+    left: list[bytes] = []
+    stays: list[bytes] = []
+    with hub.listen("a", left.append):
+        pass
+    with hub.listen("a", stays.append):
+        hub.publish("a", b"hello")
 
-    assert left.waiting == 0
+    assert (left, stays) == ([], [b"hello"])
     assert not hub._listeners
 
 
 async def test_a_channel_may_be_named_in_any_script() -> None:
-    hub, inbox = Hub(), Inbox()
+    hub = Hub()
+    heard: list[bytes] = []
+    with hub.listen("customer:prov:custom:زبون", heard.append):
+        hub.publish("customer:prov:custom:زبون", b"x")
+
+    assert heard == [b"x"]
+
+
+async def test_a_listener_that_fails_keeps_nothing_from_the_others_nor_from_who_publishes() -> None:
+    hub = Hub()
+    heard: list[bytes] = []
+
+    def fail(payload: bytes) -> None:
+        raise ValueError("not what it expected")
+
+    channel = "customer:prov:custom:ann"
+    with capture_logs() as events, hub.listen(channel, fail), hub.listen(channel, heard.append):
+        for payload in (b"1", b"2"):
+            hub.publish(channel, payload)
+
+    assert heard == [b"1", b"2"]
+    assert [(event["event"], event["channel"]) for event in events] == [("hub.failed", "customer")] * 2
+
+
+class Broken:
+    """A link that is down."""
+
+    def __init__(self) -> None:
+        self.said: list[tuple[str, bytes]] = []
+        self.wanted: list[str] = []
+        self.is_connected = False
+
+    @asynccontextmanager
+    async def running(self, hear: Hear, joined: Join) -> AsyncIterator[None]:
+        yield
+
+    def want(self, channel: str) -> None:
+        self.wanted.append(channel)
+
+    def leave(self, channel: str) -> None:
+        self.wanted.remove(channel)
+
+    def say(self, channel: str, payload: bytes) -> None:
+        self.said.append((channel, payload))
+
+    async def announce(self, *news: tuple[str, bytes]) -> None:
+        raise ConnectionError
+
+
+async def test_in_its_own_process_it_needs_no_link() -> None:
+    link = Broken()
+    hub = Hub(link)
+    heard: list[bytes] = []
     async with hub.running():
-        with hub.listen("customer:prov:custom:زبون", inbox.take):
-            hub.publish("customer:prov:custom:زبون", b"x")
+        with hub.listen("a", heard.append):
+            hub.publish("a", b"hello")
 
-            assert await inbox.next() == b"x"
-
-
-@pytest.mark.contract("D-15/redis")
-async def test_through_redis_it_reaches_another_process_and_ones_own(redis_url: str) -> None:
-    here, there, own, other = Hub(redis_url), Hub(redis_url), Inbox(), Inbox()
-    async with here.running(), there.running():
-        with here.listen("a", own.take), there.listen("a", other.take):
-            here.publish("a", b"hello")
-
-            assert await own.next() == b"hello"
-            assert await other.next() == b"hello"
+    assert heard == [b"hello"]
+    assert link.said == [("a", b"hello")]
 
 
-async def test_a_connection_that_redis_cuts_is_made_again(
-    redis_server: Redis, redis_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("chatkey_server.chat.redis_backend.RETRY_SECONDS", 0.01)
-    hub, inbox = Hub(redis_url), Inbox()
-    async with hub.running():
-        with hub.listen("a", inbox.take):
-            redis_server.client_kill_filter(_type="pubsub")
+def test_a_channel_is_wanted_of_others_while_somebody_here_listens() -> None:
+    link = Broken()
+    hub = Hub(link)
+    one: list[bytes] = []
+    two: list[bytes] = []
 
-            async def publish_until_heard() -> None:
-                while not inbox.waiting:
-                    hub.publish("a", b"hello")
-                    await asyncio.sleep(0.01)
+    with hub.listen("a", one.append):
+        with hub.listen("a", two.append), hub.listen("b", two.append):
+            assert link.wanted == ["a", "b"]
+        assert link.wanted == ["a"]
+        hub.remove("b", one.append)
 
-            await asyncio.wait_for(publish_until_heard(), PATIENCE)
-            assert await inbox.next() == b"hello"
+    assert link.wanted == []
 
 
 def test_without_the_redis_package_the_setting_is_refused_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "chatkey_server.chat.redis_backend", None)
+    monkeypatch.setitem(sys.modules, "chatkey_server.chat.redis_link", None)
 
     with pytest.raises(
         SettingsError, match=r"CHATKEY_REDIS_URL needs the redis package: pip install 'chatkey\[redis\]'"
     ):
-        Hub("redis://localhost:1")
+        link_of("redis://localhost:1", [b"key"])

@@ -6,12 +6,13 @@ import asyncio
 from typing import Any
 from uuid import uuid4
 
+import msgspec
 import pytest
 
 from chatkey_protocol.codes import Code
 from chatkey_server.identity.errors import Refused
 from chatkey_server.storage import members
-from chatkey_server.storage.tables import ChatCustomer, Conversation
+from chatkey_server.storage.tables import ChatCustomer, Conversation, Message
 
 NOW = 1_800_000_000
 
@@ -31,6 +32,18 @@ async def conversation_of(uid: str) -> Any:
     conversation = await Conversation.objects().where(Conversation.uid == uid).first()
     assert conversation is not None
     return conversation.id
+
+
+LONG = """
+    INSERT INTO message (id, conversation, seq, message_id, sender, body, folded, sent_at)
+    SELECT gen_random_uuid(), {}, n, 'l' || n, 'customer', 'body', 'body', 1 FROM generate_series(2, 5001) AS n
+"""
+
+
+def most_rows(plan: dict[str, Any]) -> int:
+    """Return the most rows that any step of a plan had in hand, those thrown away included."""
+    own = int(plan["Actual Rows"]) + int(plan.get("Rows Removed by Filter", 0))
+    return max(own, *(most_rows(inner) for inner in plan.get("Plans", [])), 0)
 
 
 class TestPosting:
@@ -120,6 +133,17 @@ class TestPosting:
 
         assert (refusal.value.code, refusal.value.member) == (Code.TOO_LARGE, "headers.name")
 
+    @pytest.mark.contract("2.7/custom-on-first")
+    @pytest.mark.parametrize(("told", "shown"), [("Ann\0 of\nLeeds", "Ann  of Leeds"), ("\0", None)])
+    async def test_a_name_is_one_line_of_text(self, chat: Fixture, ann: Fixture, told: str, shown: str | None) -> None:
+        """As a token's name is, too: a message is not refused for what its sender is called."""
+        await post(chat, ann, "m1", name=told)
+
+        messages, _ = await chat.history(ann, None, 1)
+        member = await ChatCustomer.objects().first()
+        assert member is not None
+        assert messages[0]["name"] == member.name == (shown or ann.profile.name)
+
 
 class TestHistory:
     async def test_it_is_read_page_by_page_from_the_newest(self, chat: Fixture, ann: Fixture) -> None:
@@ -132,6 +156,41 @@ class TestHistory:
         assert ([entry["seq"] for entry in older], more) == ([2, 3, 4], True)
         oldest, more = await chat.history(ann, 2, 3)
         assert ([entry["seq"] for entry in oldest], more) == ([1], False)
+
+    async def test_a_page_below_a_number_that_is_still_to_come_is_the_newest(self, chat: Fixture, ann: Fixture) -> None:
+        for n in range(1, 5):
+            await post(chat, ann, f"m{n}")
+
+        pages = [await chat.history(ann, before, 3) for before in (None, 5, 6, 2**31 - 1)]
+
+        assert [([entry["seq"] for entry in page], more) for page, more in pages] == [([2, 3, 4], True)] * 4
+
+    @pytest.mark.parametrize("database_kind", ["postgres"])
+    async def test_a_page_of_a_long_conversation_reads_the_page_and_no_more(
+        self, chat: Fixture, ann: Fixture, database: Fixture
+    ) -> None:
+        """However long PostgreSQL takes conversations to be; SQLite walks along the index."""
+        await post(chat, ann, "m1")
+        await Message.raw(LONG, await conversation_of("ann"))
+        await Conversation.update({Conversation.last_seq: 5001}).where(Conversation.uid == "ann")
+        await Message.raw("ANALYZE message")
+        asked: list[str] = []
+        run = database.run_querystring
+
+        async def noted(querystring: Any, in_pool: bool = False) -> Any:
+            asked.append(str(querystring))
+            return await run(querystring, in_pool)
+
+        database.run_querystring = noted
+        page, _ = await chat.history(ann, 4000, 50)
+        database.run_querystring = run
+
+        (query,) = (one for one in asked if '"message"."body"' in one)
+        (explained,) = await Message.raw(
+            "EXPLAIN (ANALYZE, FORMAT JSON) " + query.replace("{", "{{").replace("}", "}}")
+        )
+        assert [entry["seq"] for entry in page] == list(range(3950, 4000))
+        assert most_rows(msgspec.json.decode(explained["QUERY PLAN"])[0]["Plan"]) == 51
 
     async def test_one_who_has_said_nothing_has_none(self, chat: Fixture, ann: Fixture) -> None:
         assert await chat.history(ann, None, 50) == ([], False)
@@ -171,12 +230,15 @@ class TestMemberRecords:
         assert conversation is not None
         assert conversation.customer == record.id
 
-    async def test_without_a_header_the_name_is_the_tokens(self, chat: Fixture, ann: Fixture) -> None:
-        await post(chat, ann, "m1")
+    @pytest.mark.parametrize("header", [None, ""])
+    async def test_without_a_header_the_name_is_the_tokens(
+        self, chat: Fixture, ann: Fixture, header: str | None
+    ) -> None:
+        entry = await post(chat, ann, "m1", name=header)
 
         record = await ChatCustomer.objects().first()
         assert record is not None
-        assert record.name == "Ann"
+        assert (record.name, entry["name"]) == ("Ann", "Ann")
 
     async def test_a_new_name_updates_the_record_and_old_messages_keep_theirs(
         self, chat: Fixture, ann: Fixture
@@ -219,25 +281,39 @@ class TestMemberRecords:
 
 class TestTelling:
     async def test_a_message_is_told_to_the_persons_other_sockets_and_to_the_agents(
-        self, chat: Fixture, ann: Fixture, listen: Fixture
+        self, chat: Fixture, ann: Fixture, listen: Fixture, time: Fixture
     ) -> None:
         own, agents = listen(ann), listen()
 
+        time.now += 0.25
         entry = await post(chat, ann, "m1", "hello")
 
         assert await own.next() == ({"type": "message", **entry}, "here")
         told, source = await agents.next()
-        assert told == {"type": "message", "conversation": str(await conversation_of("ann")), "message": entry}
+        conversation = str(await conversation_of("ann"))
+        assert told == {
+            "type": "message",
+            "conversation": conversation,
+            "message": entry,
+            "last_at": entry["sent_at"] * 1000 + 250,
+        }
         assert source == ""
 
-    async def test_a_message_sent_again_is_told_once(self, chat: Fixture, ann: Fixture, listen: Fixture) -> None:
-        own = listen(ann)
+    @pytest.mark.contract("D-15/deaf")
+    async def test_a_message_sent_again_is_told_again_with_its_number(
+        self, chat: Fixture, ann: Fixture, listen: Fixture, time: Fixture
+    ) -> None:
+        """Who stored it may have died before it told; whoever heard of it knows it by its number."""
+        own, agents = listen(ann), listen()
 
-        await post(chat, ann, "m1")
-        await post(chat, ann, "m1")
-        await post(chat, ann, "m2")
+        for message_id in ("m1", "m1", "m2"):
+            time.now += 1
+            await post(chat, ann, message_id)
 
-        assert [(await own.next())[0]["id"] for _ in range(2)] == ["m1", "m2"]
+        told = [(await agents.next())[0] for _ in range(3)]
+        assert [(await own.next())[0]["seq"] for _ in range(3)] == [1, 1, 2]
+        assert [frame["message"]["seq"] for frame in told] == [1, 1, 2]
+        assert told[0]["last_at"] == told[1]["last_at"] == told[2]["last_at"] - 2000
 
     async def test_an_agents_answer_is_told_to_the_person(
         self, chat: Fixture, ann: Fixture, eve: Fixture, listen: Fixture

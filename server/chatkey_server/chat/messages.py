@@ -1,0 +1,34 @@
+"""What is published on Redis: what a process says on one of the hub's channels, or a beat of its heart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+
+BEATS: Final = ""
+"""The channel of the beats, which every process hears."""
+
+
+class Message(msgspec.Struct, frozen=True, array_like=True):
+    """Who says it, on which of the hub's channels, and the payloads; none of them is a beat.
+
+    `speaker` is empty for somebody who does not stay.
+    """
+
+    speaker: bytes
+    channel: str = BEATS
+    payloads: list[bytes] = []
+
+
+encode: Final = msgspec.msgpack.Encoder().encode
+decode: Final = msgspec.msgpack.Decoder(Message).decode
+
+
+def by_channel(speaker: bytes, news: Iterable[tuple[str, bytes]]) -> list[Message]:
+    """Return a message for each channel, in the order in which they were first spoken on."""
+    payloads: dict[str, list[bytes]] = {}
+    for channel, payload in news:
+        payloads.setdefault(channel, []).append(payload)
+    return [Message(speaker, channel, said) for channel, said in payloads.items()]

@@ -1,0 +1,145 @@
+"""Two servers on one PostgreSQL and one Redis: what was acknowledged reaches every screen, whatever Redis does."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from chatkey_stack.patience import PATIENCE
+
+pytestmark = pytest.mark.long
+
+Fixture = Any
+Outage = Callable[[Any], AbstractContextManager[None]]
+
+MESSAGES: Final = 20
+LIVE_SECONDS: Final = 5 * PATIENCE
+
+
+@contextmanager
+def stopped(redis: Fixture) -> Iterator[None]:
+    """Redis is killed, and started again with nothing in its memory."""
+    redis.stop()
+    yield
+    redis.start()
+
+
+@contextmanager
+def paused(redis: Fixture) -> Iterator[None]:
+    """Redis keeps its connections, and answers nothing."""
+    with redis.paused():
+        yield
+
+
+@pytest.fixture
+def servers(
+    make_server: Fixture, postgres_settings: dict[str, str], redis: Fixture, other_starter: Fixture, tmp_path: Path
+) -> Iterator[tuple[Fixture, Fixture]]:
+    """Two servers of one deployment, running."""
+    settings = {**postgres_settings, "REDIS_URL": redis.url}
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    with make_server(**settings) as here, make_server(elsewhere, other_starter, **settings) as there:
+        yield here, there
+
+
+async def until(holds: Callable[[], object]) -> None:
+    """Wait for what stands in a log."""
+    async with asyncio.timeout(LIVE_SECONDS):
+        while not holds():  # noqa: ASYNC110 - a log tells nobody
+            await asyncio.sleep(0.05)
+
+
+async def told(socket: Fixture, count: int) -> list[int]:
+    """Return the numbers of so many messages that a socket is told, and require that it is told no more."""
+    frames = [await socket.next() for _ in range(count)]
+    await socket.say({"type": "ping"})
+    assert (await socket.next())["type"] == "pong"
+    return [frame["seq"] for frame in frames]
+
+
+@pytest.mark.contract("D-15/deaf")
+@pytest.mark.parametrize("outage", [stopped, paused])
+async def test_while_redis_is_away_nothing_is_lost_and_nobody_has_to_reload(
+    outage: Outage, servers: tuple[Fixture, Fixture], redis: Fixture
+) -> None:
+    here, there = servers
+    shop = here.open_shop()
+    for server in servers:
+        server.start()
+    writer, beside, far = shop.person("ada"), shop.person("ada"), type(shop)(there, shop.id, shop.secret).person("ada")
+    async with writer.socket() as writes, beside.socket() as near, far.socket() as away:
+        with outage(redis):
+            for number in range(MESSAGES // 2):
+                await writer.post(writes, f"unnoticed {number}")
+            await until(lambda: here.heard("hub.lost") and there.heard("hub.lost"))
+            for number in range(MESSAGES // 2):
+                await writer.post(writes, f"known to be away {number}")
+            told_near = await told(near, MESSAGES)
+        back_at = time.monotonic()
+        await until(lambda: here.heard("hub.back") and there.heard("hub.back"))
+        live = time.monotonic() - back_at
+        await writer.post(writes, "after")
+        told_away = await told(away, MESSAGES + 1)
+
+    assert told_near == list(range(1, MESSAGES + 1))
+    assert sorted(told_away) == list(range(1, MESSAGES + 2))
+    assert live < PATIENCE
+    for server in servers:
+        assert [len(server.heard(event)) for event in ("hub.lost", "hub.back")] == [1, 1]
+        assert server.end() == 0
+
+
+@pytest.mark.contract("D-15/deaf")
+async def test_what_a_killed_server_did_not_tell_any_more_is_told_by_the_others(
+    servers: tuple[Fixture, Fixture], redis: Fixture
+) -> None:
+    """It dies with Redis paused: what it said last reached nobody, and its own database has it."""
+    here, there = servers
+    shop = here.open_shop()
+    for server in servers:
+        server.start()
+    writer, far = shop.person("ada"), type(shop)(there, shop.id, shop.secret).person("ada")
+    async with far.socket() as away:
+        async with writer.socket() as writes:
+            await writer.post(writes, "heard")
+            assert (await away.next())["body"] == "heard"
+            with redis.paused():
+                await writer.post(writes, "last words")
+                await asyncio.to_thread(here.end, signal.SIGKILL)
+        last = await away.next()
+
+    assert (last["body"], last["seq"]) == ("last words", 2)
+
+
+@pytest.mark.contract("D-15/redis")
+async def test_another_deployment_on_the_same_redis_hears_nothing(
+    make_server: Fixture, redis: Fixture, other_starter: Fixture, tmp_path: Path
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    ours = make_server(REDIS_URL=redis.url, MASTER_KEY="o" * 40)
+    theirs = make_server(elsewhere, other_starter, REDIS_URL=redis.url, MASTER_KEY="t" * 40)
+    with ours as here, theirs as there:
+        shop = here.open_shop()
+        there.run("db", "migrate")
+        secret = json.loads(there.run("provider", "add", "--json", "--id", shop.id))["secret_key"]
+        for server in (here, there):
+            server.start()
+        stranger = type(shop)(there, shop.id, secret).person("ada")
+        ada, beside = shop.person("ada"), shop.person("ada")
+        async with ada.socket() as writes, beside.socket() as near, stranger.socket() as foreign:
+            await ada.post(writes, "for us alone")
+            heard = await near.next()
+            nothing = await foreign.ask({"type": "ping"})
+
+        assert (heard["body"], nothing["type"]) == ("for us alone", "pong")
+        assert here.heard("hub.refused") == there.heard("hub.refused") == []

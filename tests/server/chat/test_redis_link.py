@@ -1,0 +1,358 @@
+"""The link through Redis: it carries, it knows when it did not, and nothing on a shared Redis ends or enters it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+
+import msgspec
+import pytest
+from redis import Redis
+from redis.asyncio import Redis as AsyncRedis
+from redis.asyncio.client import PubSub
+from structlog.testing import capture_logs
+from tests.proxy import Proxy
+
+from chatkey_server.chat import messages, redis_link
+from chatkey_server.chat.hub import MISSED, Hub, missed_seconds
+from chatkey_server.chat.messages import BEATS, Message
+from chatkey_server.chat.redis_link import SILENT_BEATS, RedisLink
+from chatkey_server.chat.seal import Seal
+from chatkey_stack.patience import PATIENCE
+
+KEY = b"k" * 32
+BEAT = 0.2
+SILENCE = BEAT * (SILENT_BEATS + 1)
+
+Heard = asyncio.Queue[bytes]
+MakeHub = Callable[..., Awaitable["Running"]]
+
+
+class Running:
+    """A hub with a link, and what is heard there."""
+
+    def __init__(self, hub: Hub) -> None:
+        self.hub = hub
+        self.joined: asyncio.Queue[str] = asyncio.Queue()
+        self.missed: Heard = self.inbox(MISSED)
+        hub.on_join(lambda channel, _: None if channel == MISSED else self.joined.put_nowait(channel))
+
+    def inbox(self, channel: str = "a") -> Heard:
+        """Listen from now on, to what others say as soon as Redis knows."""
+        heard: Heard = asyncio.Queue()
+        self.hub.add(channel, heard.put_nowait)
+        return heard
+
+    async def joined_inbox(self, channel: str = "a") -> Heard:
+        """Listen, and return once others are heard as well."""
+        heard = self.inbox(channel)
+        assert await asyncio.wait_for(self.joined.get(), PATIENCE) == channel
+        return heard
+
+
+async def next_of(heard: Heard) -> bytes:
+    return await asyncio.wait_for(heard.get(), PATIENCE)
+
+
+async def until(holds: Callable[[], object]) -> None:
+    """Wait for what nobody tells of; that it comes to an end at all shows that the loop is free."""
+    async with asyncio.timeout(PATIENCE):
+        while not holds():  # noqa: ASYNC110 - there is no event for it
+            await asyncio.sleep(BEAT)
+
+
+@pytest.fixture
+async def stack() -> AsyncIterator[AsyncExitStack]:
+    """What is open until the test ends."""
+    async with AsyncExitStack() as opened:
+        yield opened
+
+
+@pytest.fixture
+async def proxy(redis_server: Redis) -> AsyncIterator[Proxy]:
+    """A way to Redis that a test can break."""
+    path = redis_server.connection_pool.connection_kwargs["path"]
+    async with Proxy(lambda: asyncio.open_unix_connection(path)).running() as made:
+        yield made
+
+
+@pytest.fixture
+def make_hub(stack: AsyncExitStack, redis_url: str) -> MakeHub:
+    """Start the hub of one more process, through a proxy or directly."""
+
+    async def make(through: Proxy | None = None, keys: tuple[bytes, ...] = (KEY,)) -> Running:
+        url = redis_url if through is None else f"redis://127.0.0.1:{through.port}"
+        hub = Hub(RedisLink(url, keys, beat=BEAT))
+        running = Running(hub)
+        await stack.enter_async_context(hub.running())
+        return running
+
+    return make
+
+
+@asynccontextmanager
+async def raw(redis_url: str) -> AsyncIterator[AsyncRedis]:
+    """Somebody else on the same Redis."""
+    async with AsyncRedis.from_url(redis_url) as client:
+        yield client
+
+
+@pytest.mark.contract("D-15/redis")
+async def test_it_reaches_another_process_once_and_ones_own_once(make_hub: MakeHub) -> None:
+    here, there = await make_hub(), await make_hub()
+    own, other = await here.joined_inbox(), await there.joined_inbox()
+
+    here.hub.publish("a", b"1")
+    here.hub.publish("b", b"for nobody")
+    here.hub.publish("a", b"2")
+
+    assert [await next_of(other) for _ in range(2)] == [b"1", b"2"]
+    assert [await next_of(own) for _ in range(2)] == [b"1", b"2"]
+    there.hub.publish("a", b"back")
+    assert await next_of(own) == b"back"
+    assert own.empty()
+
+
+async def test_what_is_said_together_is_sent_together(make_hub: MakeHub, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A message is told to two channels; none of it waits for an answer of Redis to another."""
+    sent: list[Message] = []
+    publish = RedisLink._publish
+
+    async def noted(self: RedisLink, redis: AsyncRedis, messages: Sequence[Message]) -> None:
+        sent.extend(messages)
+        await publish(self, redis, messages)
+
+    monkeypatch.setattr(RedisLink, "_publish", noted)
+    here, there = await make_hub(), await make_hub()
+    heard = await there.joined_inbox()
+
+    for number in range(500):
+        here.hub.publish("a", b"%d" % number)
+
+    assert [await next_of(heard) for _ in range(500)] == [b"%d" % n for n in range(500)]
+    assert [len(message.payloads) for message in sent if message.channel == "a"] == [500]
+
+
+async def test_what_nobody_in_a_process_listens_to_does_not_come_there(
+    make_hub: MakeHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each message costs those who have somebody for it, and nobody else."""
+    read: list[str] = []
+
+    def noted(payload: bytes) -> Message:
+        message = messages.decode(payload)
+        read.append(message.channel)
+        return message
+
+    here, there = await make_hub(), await make_hub()
+    heard = await there.joined_inbox("customer:prov:custom:ann")
+    monkeypatch.setattr(redis_link, "decode", noted)
+
+    for number in range(100):
+        here.hub.publish("customer:prov:custom:bob", b"%d" % number)
+    here.hub.publish("customer:prov:custom:ann", b"for somebody")
+
+    assert await next_of(heard) == b"for somebody"
+    assert [channel for channel in read if channel != BEATS] == ["customer:prov:custom:ann"]
+
+
+async def test_after_the_last_listener_a_channel_comes_no_more_and_with_the_next_again(
+    make_hub: MakeHub, redis_server: Redis
+) -> None:
+    here, there = await make_hub(), await make_hub()
+    with there.hub.listen("a", lambda _: None):
+        assert await asyncio.wait_for(there.joined.get(), PATIENCE) == "a"
+    marker = await there.joined_inbox("marker")  # Redis has done by then what was asked before
+
+    assert redis_server.pubsub_numsub(*SEAL.names("a")) == [(SEAL.names("a")[0].encode(), 0)]
+    heard = await there.joined_inbox()
+    here.hub.publish("a", b"hello")
+    here.hub.publish("marker", b"")
+    assert (await next_of(heard), await next_of(marker)) == (b"hello", b"")
+
+
+async def test_deployments_with_keys_of_their_own_hear_nothing_of_each_other(make_hub: MakeHub) -> None:
+    ours, theirs = await make_hub(), await make_hub(keys=(b"t" * 32,))
+    same = await make_hub()
+    heard_by_ours, heard_by_theirs, heard_by_same = [await one.joined_inbox() for one in (ours, theirs, same)]
+
+    with capture_logs() as events:
+        ours.hub.publish("a", b"ours")
+        theirs.hub.publish("a", b"theirs")
+        theirs.hub.publish("a", b"more of theirs")
+        assert await next_of(heard_by_same) == b"ours"
+
+    assert events == []  # nothing of theirs has even to be refused
+    assert [await next_of(heard_by_theirs) for _ in range(2)] == [b"theirs", b"more of theirs"]
+    assert (heard_by_ours.get_nowait(), heard_by_ours.empty(), heard_by_same.empty()) == (b"ours", True, True)
+
+
+async def test_while_the_master_key_is_rotated_all_hear_each_other(make_hub: MakeHub) -> None:
+    """First every process gets the new key behind the old one, then before it, then alone."""
+    old, new = b"o" * 32, b"n" * 32
+    for before, after in (((old,), (old, new)), ((old, new), (new, old)), ((new, old), (new,))):
+        one, two = await make_hub(keys=before), await make_hub(keys=after)
+        at_one, at_two = await one.joined_inbox(), await two.joined_inbox()
+
+        one.hub.publish("a", b"from one")
+        two.hub.publish("a", b"from two")
+
+        assert {await next_of(at_one), await next_of(at_one)} == {b"from one", b"from two"}
+        assert {await next_of(at_two), await next_of(at_two)} == {b"from one", b"from two"}
+
+
+SEAL = Seal([KEY])
+STRANGE = [
+    b"",
+    b"hello",
+    b"\x00" * 40,
+    Seal([b"t" * 32]).close(msgspec.msgpack.encode([b"", "a", [b"forged"]])),
+    SEAL.close(b"") + b"more",
+    SEAL.close(b""),
+    SEAL.close(b"\xc1"),
+    SEAL.close(msgspec.msgpack.encode({"a": "b"})),
+    SEAL.close(msgspec.msgpack.encode([1, 2, 3])),
+    SEAL.close(msgspec.msgpack.encode([b"", "a", [5]])),
+]
+
+
+async def test_what_is_no_payload_of_ours_is_refused_and_ends_nothing(make_hub: MakeHub, redis_url: str) -> None:
+    here, there = await make_hub(), await make_hub()
+    heard = await there.joined_inbox()
+
+    with capture_logs() as events:
+        async with raw(redis_url) as client:
+            for payload in STRANGE:
+                await client.publish(SEAL.names("a")[0], payload)
+        here.hub.publish("a", b"hello")
+        assert await next_of(heard) == b"hello"
+
+    assert heard.empty()
+    assert [event["event"] for event in events] == ["hub.refused"]  # once, where it was heard
+    assert "forged" not in str(events)
+
+
+@pytest.mark.contract("D-15/deaf")
+async def test_of_a_connection_that_is_cut_all_are_told_how_long_they_may_have_missed_something(
+    make_hub: MakeHub, proxy: Proxy
+) -> None:
+    here, there = await make_hub(through=proxy), await make_hub()
+    heard = await here.joined_inbox()
+
+    with capture_logs() as events:
+        proxy.cut()
+        seconds = missed_seconds(await next_of(here.missed))
+        assert missed_seconds(await next_of(there.missed)) == pytest.approx(seconds)
+        there.hub.publish("a", b"hello")
+        assert await next_of(heard) == b"hello"
+
+    assert 0 < seconds < PATIENCE
+    assert [event["event"] for event in events] == ["hub.lost", "hub.back"]
+
+
+@pytest.mark.contract("D-15/deaf")
+async def test_a_connection_that_falls_silent_is_given_up_and_made_again(make_hub: MakeHub, proxy: Proxy) -> None:
+    """Packets are dropped: nothing fails, nothing is heard, and the old connection never comes to life again."""
+    here, there = await make_hub(through=proxy), await make_hub()
+    heard = await here.joined_inbox()
+    before = proxy.connections
+
+    with capture_logs() as events:
+        proxy.silence()
+        await until(lambda: events)
+        here.hub.publish("a", b"said while nobody hears")
+        proxy.cut()
+        proxy.resume()
+        assert missed_seconds(await next_of(there.missed)) >= SILENCE - BEAT
+        there.hub.publish("a", b"hello")
+        own = await next_of(heard)
+
+    assert (own, await next_of(heard)) == (b"said while nobody hears", b"hello")
+    assert proxy.connections > before
+    assert [event["event"] for event in events] == ["hub.lost", "hub.back"]
+    assert events[0]["reason"] == "Silent"
+
+
+async def test_a_connection_that_the_system_gave_up_does_not_keep_the_process_busy(
+    redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """redis-py makes None of the system's ETIMEDOUT, at once and as often as it is asked."""
+    asked = 0
+
+    async def nothing(self: PubSub, timeout: float | None = 0) -> None:  # noqa: ASYNC109 - redis-py's signature
+        nonlocal asked
+        asked += 1
+
+    monkeypatch.setattr(PubSub, "get_message", nothing)
+    here = Running(Hub(RedisLink(redis_url, [KEY], beat=BEAT)))
+    with capture_logs() as events:
+        async with here.hub.running():
+            monkeypatch.undo()
+            await next_of(here.missed)
+
+    assert [event["event"] for event in events] == ["hub.lost", "hub.back"]
+    assert asked < 100  # once for each connection
+    assert events[0]["reason"] == "Silent"
+
+
+async def test_where_redis_is_away_the_process_starts_and_stops_all_the_same(redis_url: str) -> None:
+    hub, heard = Hub(RedisLink("unix:///nowhere/redis.sock", [KEY], beat=BEAT)), asyncio.Queue[bytes]()
+    hub.add("a", heard.put_nowait)
+
+    with capture_logs() as events:
+        async with hub.running():
+            hub.publish("a", b"hello")
+
+    assert heard.get_nowait() == b"hello"
+    assert [event["event"] for event in events] == ["hub.lost"]
+
+
+async def test_it_stops_while_redis_is_silent(make_hub: MakeHub, proxy: Proxy) -> None:
+    hub = Hub(RedisLink(f"redis://127.0.0.1:{proxy.port}", [KEY], beat=60))
+    async with hub.running():
+        hub.publish("a", b"hello")
+        proxy.silence()
+        hub.publish("a", b"x" * 1_000_000)  # more than a socket takes
+
+
+async def test_of_a_process_that_dies_the_last_words_are_taken_for_not_told(make_hub: MakeHub, redis_url: str) -> None:
+    here = await make_hub()
+    dying = RedisLink(redis_url, [KEY], beat=BEAT)
+    heard = await here.joined_inbox()
+    async with Hub(dying).running():
+        dying.say("a", b"hello")
+        await next_of(heard)
+
+    assert 0 < missed_seconds(await next_of(here.missed)) < PATIENCE
+
+
+async def test_a_command_is_heard_and_is_nobody_who_could_die(make_hub: MakeHub, redis_url: str) -> None:
+    here = await make_hub()
+    heard, beats = await here.joined_inbox(), here.hub._link
+    assert isinstance(beats, RedisLink)
+
+    await RedisLink(redis_url, [KEY]).announce(("a", b"hello"))
+
+    assert await next_of(heard) == b"hello"
+    assert beats._others == {}
+
+
+async def test_what_waits_for_a_redis_that_takes_nothing_is_bounded(
+    make_hub: MakeHub, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(redis_link, "MOST_UNSAID", 10)
+    here, there = await make_hub(through=proxy), await make_hub()
+    proxy.silence()
+
+    with capture_logs() as events:
+        for _ in range(100):
+            here.hub.publish("a", b"hello")
+        link = here.hub._link
+        assert isinstance(link, RedisLink)
+        assert len(link._unsaid) <= 10
+        proxy.cut()
+        proxy.resume()
+        await next_of(there.missed)
+
+    assert [event["event"] for event in events] == ["hub.lost", "hub.back"]

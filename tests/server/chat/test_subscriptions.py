@@ -1,0 +1,158 @@
+"""What a process asks Redis for: what is wanted in it, whoever comes and goes, and each wish is answered once."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chatkey_server.chat.seal import Seal
+from chatkey_server.chat.subscriptions import Subscriptions
+
+SEAL = Seal([b"o" * 32, b"n" * 32])
+CHANNELS = ("a", "b", "c")
+
+
+class Broker:
+    """A Redis that answers when it is let: it listens for names in the order in which it was asked."""
+
+    def __init__(self, subscriptions: Subscriptions) -> None:
+        self.listening: set[str] = set()
+        self._subscriptions = subscriptions
+        self._asked: deque[tuple[bool, str]] = deque()
+
+    def ask(self) -> None:
+        """Take what is to be asked now on the way."""
+        leave, join = self._subscriptions.changes()
+        self._asked.extend((False, name) for names in leave for name in names)
+        self._asked.extend((True, name) for names in join for name in names)
+
+    def answer(self) -> str | None:
+        """Do the next thing that was asked, and return the channel that is told to be heard at last."""
+        if not self._asked:
+            return None
+        is_join, name = self._asked.popleft()
+        if not is_join:
+            self.listening.discard(name)
+            return None
+        self.listening.add(name)
+        joined = self._subscriptions.confirm(name)
+        return None if joined is None else joined.channel
+
+    def answer_all(self) -> list[str]:
+        """Do everything that was asked."""
+        heard: list[str] = []
+        while self._asked:
+            channel = self.answer()
+            heard += [] if channel is None else [channel]
+        return heard
+
+    def hears(self, channel: str) -> bool:
+        """Tell whether a channel is listened to by every key."""
+        return self.listening.issuperset(SEAL.names(channel))
+
+
+@pytest.fixture
+def subscriptions() -> Subscriptions:
+    made = Subscriptions(SEAL)
+    made.begin()
+    return made
+
+
+def test_what_is_wanted_is_asked_for_by_every_key_and_told_when_the_last_is_heard(subscriptions: Subscriptions) -> None:
+    broker = Broker(subscriptions)
+
+    subscriptions.want("a")
+    broker.ask()
+
+    assert [broker.answer(), broker.answer()] == [None, "a"]
+    assert broker.hears("a")
+
+
+def test_who_goes_before_anything_was_asked_costs_nothing(subscriptions: Subscriptions) -> None:
+    subscriptions.want("a")
+    subscriptions.leave("a")
+
+    assert subscriptions.changes() == ([], [])
+
+
+def test_who_comes_back_before_it_was_left_has_missed_nothing(subscriptions: Subscriptions) -> None:
+    broker = Broker(subscriptions)
+    subscriptions.want("a")
+    broker.ask()
+    broker.answer_all()
+
+    subscriptions.leave("a")
+    subscriptions.want("a")
+
+    assert subscriptions.changes() == ([], [])
+    assert broker.hears("a")
+
+
+def test_an_answer_to_a_wish_of_before_is_not_taken_for_that_to_the_newest(subscriptions: Subscriptions) -> None:
+    broker = Broker(subscriptions)
+    for change in (subscriptions.want, subscriptions.leave, subscriptions.want):
+        change("a")
+        broker.ask()
+
+    first = [broker.answer() for _ in SEAL.names("a")]
+
+    assert first == [None, None]
+    assert broker.answer_all() == ["a"]
+
+
+def test_a_new_connection_asks_for_all_that_is_wanted_and_tells_of_what_was_never_heard(
+    subscriptions: Subscriptions,
+) -> None:
+    broker = Broker(subscriptions)
+    subscriptions.want("a")
+    broker.ask()
+    broker.answer_all()
+    subscriptions.lose()
+    subscriptions.want("b")
+
+    subscriptions.begin()
+    anew = Broker(subscriptions)
+    anew.ask()
+
+    assert anew.answer_all() == ["b"]  # of "a" it is told by how long nothing was heard at all
+    assert anew.hears("a")
+    assert anew.hears("b")
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.tuples(st.sampled_from(["want", "leave"]), st.sampled_from(CHANNELS)),
+            st.sampled_from([("ask", ""), ("answer", "")]),
+        )
+    )
+)
+def test_in_whatever_order_nothing_wanted_stays_unheard_and_no_gap_untold(steps: list[tuple[str, str]]) -> None:
+    """A gap is told after its end: whatever was wanted and not listened to is told once it is."""
+    subscriptions = Subscriptions(SEAL)
+    subscriptions.begin()
+    broker, wanted, gaps = Broker(subscriptions), set[str](), set[str]()
+    for step, channel in [*steps, ("ask", ""), ("all", "")]:
+        told: list[str] = []
+        if step == "want":
+            subscriptions.want(channel)
+            wanted.add(channel)
+        elif step == "leave":
+            subscriptions.leave(channel)
+            wanted.discard(channel)
+            gaps.discard(channel)
+        elif step == "ask":
+            broker.ask()
+        elif step == "answer":
+            told = [heard for heard in [broker.answer()] if heard is not None]
+        else:
+            told = broker.answer_all()
+        assert all(broker.hears(heard) for heard in told)
+        gaps |= {channel for channel in wanted if not broker.hears(channel)}
+        gaps -= set(told)
+
+    assert gaps == set()
+    assert {channel for channel in CHANNELS if broker.hears(channel)} == wanted

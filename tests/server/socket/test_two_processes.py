@@ -1,0 +1,101 @@
+"""Two processes of one deployment, on one database and one Redis."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from redis.asyncio.client import PubSub
+
+from chatkey_server.chat.events import PROVIDERS
+from chatkey_server.chat.redis_link import RedisLink
+from chatkey_server.identity import tokens
+from chatkey_server.identity.tokens import Profile, Secrets
+from chatkey_server.storage import admin
+from chatkey_stack.patience import PATIENCE
+
+Fixture = Any
+
+NOW = 1_800_000_030.0
+KEYS = ("m" * 32,)
+
+
+@pytest.fixture
+async def two(make_client: Fixture, redis_url: str) -> AsyncIterator[tuple[Fixture, Fixture]]:
+    """Two processes, and provider `prov`."""
+    async with make_client(redis_url=redis_url, master_key=KEYS) as one:
+        await admin.add_provider(one.services.vault, now=NOW, id="prov", secret_key="s" * 32)
+        async with make_client(redis_url=redis_url, master_key=KEYS) as other:
+            yield one, other
+
+
+def token(browser: Fixture, secret: str) -> str:
+    made = Secrets(secret.encode())
+    return tokens.mint_custom(made, pid="prov", uid="ann", jkt=browser.jkt, profile=Profile(), now=NOW)
+
+
+async def connected(open_socket: Fixture, browser: Fixture, client: Fixture, secret: str) -> Any:
+    """Open a socket with a token of this secret, and return it with its first answer."""
+    socket = await open_socket(client, "/v1/socket", subprotocols=["wf.v1"])
+    hello, made = await socket.next(), token(browser, secret)
+    proof = browser.proof(made, hello["nonce"], uri=client.services.settings.socket_uri)
+    return socket, await socket.ask({"type": "connect", "token": made, "proof": proof})
+
+
+@pytest.mark.contract("D-05/rotation-at-once")
+async def test_a_secret_that_is_rotated_in_one_counts_in_the_other_at_once(
+    two: Fixture, open_socket: Fixture, browser: Fixture, clock: Fixture
+) -> None:
+    """The clock stands still: nothing is read again because it is old."""
+    one, other = two
+    _, before = await connected(open_socket, browser, other, "s" * 32)
+    known = asyncio.Event()
+    other.services.hub.add(PROVIDERS, lambda _: known.set())
+
+    new = await admin.rotate_secret(one.services.vault, "prov", overlap_seconds=3600, now=NOW)
+    one.services.provider_changed("prov")
+    await asyncio.wait_for(known.wait(), PATIENCE)
+
+    answers = [(await connected(open_socket, browser, other, secret))[1]["type"] for secret in (new, "s" * 32)]
+    assert [before["type"], *answers] == ["ready"] * 3
+
+
+@pytest.mark.contract("D-15/deaf")
+async def test_what_is_said_before_redis_listens_for_a_socket_is_told_all_the_same(
+    make_client: Fixture, redis_url: str, open_socket: Fixture, browser: Fixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate, attend = asyncio.Event(), RedisLink._attend
+
+    async def later(self: RedisLink, hearing: PubSub) -> None:
+        await gate.wait()
+        await attend(self, hearing)
+
+    monkeypatch.setattr(RedisLink, "_attend", later)
+    settings = {"redis_url": redis_url, "master_key": KEYS}
+    async with make_client(**settings) as one, make_client(**settings) as other:
+        await admin.add_provider(one.services.vault, now=NOW, id="prov", secret_key="s" * 32)
+        writes, _ = await connected(open_socket, browser, one, "s" * 32)
+        reads, _ = await connected(open_socket, browser, other, "s" * 32)
+
+        ack = await writes.ask({"type": "message", "id": "m1", "body": "unheard"})
+        gate.set()
+        told = await reads.next()
+
+        assert (ack["type"], told["type"], told["seq"]) == ("ack", "message", ack["seq"])
+
+
+@pytest.mark.contract("D-05/rotation-at-once")
+async def test_so_it_does_where_nobody_tells_of_it(
+    two: Fixture, open_socket: Fixture, browser: Fixture, clock: Fixture
+) -> None:
+    one, other = two
+    socket, _ = await connected(open_socket, browser, other, "s" * 32)
+    new = await admin.rotate_secret(one.services.vault, "prov", overlap_seconds=3600, now=NOW)
+    clock.advance(2)
+
+    refreshed = await socket.ask({"type": "refresh", "token": token(browser, new)})
+    _, answer = await connected(open_socket, browser, other, new)
+
+    assert [refreshed["type"], answer["type"]] == ["refreshed", "ready"]
