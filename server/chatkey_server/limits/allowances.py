@@ -20,17 +20,28 @@ class Allowances:
     """
 
     def __init__(
-        self, most: int, seconds: float, *, at_once: float | None = None, most_names: int = MOST_NAMES
+        self, most: int, seconds: float, *, at_once: float | None = None, most_names: int = MOST_NAMES, kind: str = ""
     ) -> None:
+        self.kind = kind
+        """What they are for, where several share one store."""
         self._interval = seconds / most if most else 0.0
         self._at_once = most if at_once is None else max(1.0, at_once)
         self._most_names = most_names
         self._whole_at: dict[str, float] = {}
 
+    @property
+    def is_limit(self) -> bool:
+        """Whether there is a limit at all."""
+        return self._interval > 0
+
+    def price(self, amount: float) -> tuple[float, float]:
+        """Return how many seconds of filling so much is, and how many the whole allowance is."""
+        return self._cost(amount), self._at_once * self._interval
+
     def wait(self, name: str, amount: float, now: float) -> float:
         """Return how many seconds until so much may be taken; 0 when it may be now."""
-        whole_at = max(self._whole_at.get(name, 0.0), now) + self._cost(amount)
-        return max(0.0, whole_at - now - self._at_once * self._interval)
+        cost, whole = self.price(amount)
+        return max(0.0, max(self._whole_at.get(name, 0.0), now) + cost - now - whole)
 
     def take(self, name: str, amount: float, now: float) -> None:
         """Take so much, whether or not it may be."""
@@ -41,7 +52,7 @@ class Allowances:
         self._whole_at[name] = max(self._whole_at.get(name, 0.0), now) + self._cost(amount)
 
     def give_back(self, name: str, amount: float) -> None:
-        """Undo a `take`."""
+        """Give back what `take` took, for what came to nothing after all."""
         if name in self._whole_at:
             self._whole_at[name] -= self._cost(amount)
 
@@ -78,6 +89,6 @@ def take_all(charges: Sequence[Charge], now: float) -> None:
 
 
 def give_all_back(charges: Sequence[Charge]) -> None:
-    """Undo `take_all`."""
+    """Give back what `take_all` took."""
     for allowances, name, amount, _ in charges:
         allowances.give_back(name, amount)

@@ -1,19 +1,25 @@
-"""The rates of one server: who is counted for what. Each process counts for itself, in memory."""
+"""The rates of one server: who is counted for what.
+
+Each process counts for itself, in memory. What protects the service as a whole is counted for all processes together
+where there is a Redis: guesses at passwords, sign-ins at social providers, and what is stored.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final
 
-from chatkey_server.limits.allowances import Allowances, Charge, give_all_back, take_all
+from chatkey_server.limits.allowances import Allowances, Charge, take_all
 from chatkey_server.limits.clients import client_of
+from chatkey_server.limits.counting import Counting
 from chatkey_server.limits.turns import Turns
 
 if TYPE_CHECKING:
     from litestar.types import Scope
 
     from chatkey_server.clock import Now
+    from chatkey_server.limits.counting import Tally
     from chatkey_server.settings import Limits
 
 MINUTE: Final = 60.0
@@ -30,22 +36,36 @@ SEARCHES_WAITING: Final = 50
 class RateLimit:
     """So many requests a minute from each client, a minute's worth of them at once; 0 means no limit."""
 
-    def __init__(self, per_minute: int, now: Now, *, ipv6_prefix: int = 64) -> None:
-        self._per_minute = per_minute
-        self._allowances = Allowances(per_minute, MINUTE)
+    def __init__(self, per_minute: int, now: Now, *, ipv6_prefix: int = 64, kind: str = "") -> None:
+        self._allowances = Allowances(per_minute, MINUTE, kind=kind)
         self._now = now
         self._ipv6_prefix = ipv6_prefix
 
     def check(self, scope: Scope) -> None:
         """Count one request of the client of this connection. Raises `RateLimited` when it is one too many."""
-        if not self._per_minute:
-            return
-        client = client_of(scope, self._ipv6_prefix)
-        take_all([Charge(self._allowances, client, 1, "Too many requests from this address")], self._now())
+        if self._allowances.is_limit:
+            take_all([self._charge(scope)], self._now())
 
     def reset(self) -> None:
         """Forget every client."""
         self._allowances.clear()
+
+    def _charge(self, scope: Scope) -> Charge:
+        client = client_of(scope, self._ipv6_prefix)
+        return Charge(self._allowances, client, 1, "Too many requests from this address")
+
+
+class SharedRateLimit(RateLimit):
+    """The same, counted for all processes together."""
+
+    def __init__(self, per_minute: int, now: Now, counting: Counting, *, kind: str, ipv6_prefix: int = 64) -> None:
+        super().__init__(per_minute, now, ipv6_prefix=ipv6_prefix, kind=kind)
+        self._counting = counting
+
+    async def count(self, scope: Scope) -> None:
+        """Count one request as `check` does, everywhere. Raises `RateLimited` when it is one too many."""
+        if self._allowances.is_limit:
+            await self._counting.take([self._charge(scope)])
 
 
 class Questions:
@@ -79,21 +99,21 @@ class Quotas:
     A business's visitors and its members are counted apart: what strangers write does not silence its customers.
     """
 
-    def __init__(self, limits: Limits, now: Now) -> None:
-        self._now = now
+    def __init__(self, limits: Limits, counting: Counting) -> None:
+        self._counting = counting
         self._messages = {
-            "identity": _a_day(limits.messages_per_identity),
-            "address": _a_day(limits.messages_per_address),
-            "provider": _a_day(limits.messages_per_provider),
+            "identity": _a_day(limits.messages_per_identity, "messages:identity"),
+            "address": _a_day(limits.messages_per_address, "messages:address"),
+            "provider": _a_day(limits.messages_per_provider, "messages:provider"),
         }
         self._bytes = {
-            "identity": _a_day(limits.kilobytes_per_identity * KILOBYTE),
-            "address": _a_day(limits.kilobytes_per_address * KILOBYTE),
-            "provider": _a_day(limits.kilobytes_per_provider * KILOBYTE),
+            "identity": _a_day(limits.kilobytes_per_identity * KILOBYTE, "bytes:identity"),
+            "address": _a_day(limits.kilobytes_per_address * KILOBYTE, "bytes:address"),
+            "provider": _a_day(limits.kilobytes_per_provider * KILOBYTE, "bytes:provider"),
         }
 
-    @contextmanager
-    def stored(self, *, party: str, address: str, provider: str, login: str, size: int) -> Iterator[None]:
+    @asynccontextmanager
+    async def stored(self, *, party: str, address: str, provider: str, login: str, size: int) -> AsyncIterator[None]:
         """Count a message of so many bytes while it is being stored; if it is not, it costs nothing.
 
         Raises `RateLimited`, saying whose quota is used up.
@@ -111,11 +131,11 @@ class Quotas:
             for allowances, amount in ((self._messages, 1), (self._bytes, size))
             for kind, (name, whose) in names.items()
         ]
-        take_all(charges, self._now())
+        await self._counting.take(charges)
         try:
             yield
         except BaseException:
-            give_all_back(charges)
+            self._counting.give_back(charges)
             raise
 
     def reset(self) -> None:
@@ -127,18 +147,19 @@ class Quotas:
 class Rates:
     """All of them, one of each for the life of the process."""
 
-    def __init__(self, limits: Limits, now: Now) -> None:
+    def __init__(self, limits: Limits, now: Now, tally: Tally | None = None) -> None:
         self.ipv6_prefix = limits.ipv6_prefix
-        self.tokens = self._limit(limits.token_rate, now)
+        self.counting = Counting(now, tally)
+        self.tokens = RateLimit(limits.token_rate, now, ipv6_prefix=self.ipv6_prefix)
         """For the token endpoints."""
-        self.oauth = self._limit(limits.oauth_rate, now)
+        self.oauth = self._shared(limits.oauth_rate, now, "oauth")
         """For the OAuth endpoints."""
-        self.agent_sign_ins = self._limit(SIGN_INS_PER_MINUTE, now)
-        self.admin_sign_ins = self._limit(SIGN_INS_PER_MINUTE, now)
+        self.agent_sign_ins = self._shared(SIGN_INS_PER_MINUTE, now, "agents")
+        self.admin_sign_ins = self._shared(SIGN_INS_PER_MINUTE, now, "administrators")
         self.searches = Questions("search", limits.searches_per_identity, limits.searches_per_address, now)
         self.search_turns = Turns("searches", at_once=SEARCHES_AT_ONCE, waiting=SEARCHES_WAITING)
         self.histories = Questions("read", limits.histories_per_identity, limits.histories_per_address, now)
-        self.quotas = Quotas(limits, now)
+        self.quotas = Quotas(limits, self.counting)
 
     def client_of(self, scope: Scope) -> str:
         """Return whom the limits of a connection are counted for."""
@@ -154,12 +175,13 @@ class Rates:
             self.searches,
             self.histories,
             self.quotas,
+            self.counting,
         ):
             rate.reset()
 
-    def _limit(self, per_minute: int, now: Now) -> RateLimit:
-        return RateLimit(per_minute, now, ipv6_prefix=self.ipv6_prefix)
+    def _shared(self, per_minute: int, now: Now, kind: str) -> SharedRateLimit:
+        return SharedRateLimit(per_minute, now, self.counting, kind=kind, ipv6_prefix=self.ipv6_prefix)
 
 
-def _a_day(most: int) -> Allowances:
-    return Allowances(most, DAY, at_once=most * HOUR / DAY)
+def _a_day(most: int, kind: str) -> Allowances:
+    return Allowances(most, DAY, at_once=most * HOUR / DAY, kind=kind)

@@ -1,0 +1,138 @@
+"""The tally in Redis: allowances as `limits.allowances` has them, one number for each name, taken by all processes."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from typing import Final
+
+import structlog
+from redis.asyncio import BlockingConnectionPool, Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.exceptions import RedisError
+
+from chatkey_server.identity.errors import RateLimited
+from chatkey_server.limits.allowances import Charge
+
+PATIENCE_SECONDS: Final = 0.5
+"""How long one question to Redis may take; then it counts as away."""
+AGAIN_SECONDS: Final = 1.0
+"""After how long one asks again when it was away."""
+CONNECTIONS: Final = 16
+AWAY: Final = (RedisError, OSError, TimeoutError)
+
+# Each key holds when its allowance is whole again; of all or none of them so much is taken. What is whole is forgotten.
+TAKE: Final = """
+local now = tonumber(ARGV[1])
+local whole = {}
+for i, key in ipairs(KEYS) do
+  whole[i] = math.max(tonumber(redis.call('GET', key) or '0'), now) + tonumber(ARGV[2 * i])
+  local wait = whole[i] - now - tonumber(ARGV[2 * i + 1])
+  if wait > 0 then return {i, string.format('%.6f', wait)} end
+end
+for i, key in ipairs(KEYS) do
+  redis.call('SET', key, string.format('%.6f', whole[i]), 'PX', math.ceil((whole[i] - now) * 1000) + 1000)
+end
+return {0, '0'}
+"""
+GIVE_BACK: Final = """
+for i, key in ipairs(KEYS) do
+  local whole = redis.call('GET', key)
+  if whole then redis.call('SET', key, string.format('%.6f', tonumber(whole) - tonumber(ARGV[i])), 'KEEPTTL') end
+end
+"""
+
+log = structlog.get_logger("chatkey.limits")
+
+
+class RedisTally:
+    """Counts while Redis answers. While it does not, each process counts for itself, and the log has one line.
+
+    `name_of` makes a name of the deployment's own, which says nothing of who is counted.
+    """
+
+    def __init__(self, url: str, name_of: Callable[[str], str]) -> None:
+        self._url = url
+        self._name_of = name_of
+        self._again_at = 0.0
+        self._is_away = False
+        self._resets = 0
+        self._giving: set[asyncio.Task[None]] = set()
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Have connections while the context lasts, opened as they are needed."""
+        # redis-py's own tries would each take as long again.
+        pool = BlockingConnectionPool.from_url(
+            self._url,
+            max_connections=CONNECTIONS,
+            timeout=PATIENCE_SECONDS,
+            socket_connect_timeout=PATIENCE_SECONDS,
+            socket_timeout=PATIENCE_SECONDS,
+            retry=Retry(NoBackoff(), 0),
+        )
+        redis = Redis.from_pool(pool)
+        self._take, self._give = redis.register_script(TAKE), redis.register_script(GIVE_BACK)
+        try:
+            yield
+        finally:
+            with suppress(*AWAY):
+                async with asyncio.timeout(PATIENCE_SECONDS):
+                    await asyncio.gather(*self._giving)
+            with suppress(*AWAY):
+                async with asyncio.timeout(PATIENCE_SECONDS):
+                    await redis.aclose()
+
+    async def take(self, charges: Sequence[Charge], now: float) -> None:
+        """Take all of them, or none; while Redis is away all of them may be. Raises `RateLimited`."""
+        counted = [charge for charge in charges if charge.allowances.is_limit]
+        if not counted or not self._may_ask():
+            return
+        costs = [number for charge in counted for number in charge.allowances.price(charge.amount)]
+        try:
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                at, wait = await self._take(keys=self._keys(counted), args=[now, *costs])
+        except AWAY as error:
+            self._lost(error)
+            return
+        self._back()
+        if at:
+            raise RateLimited(math.ceil(float(wait)), counted[at - 1].whose)
+
+    def give_back(self, charges: Sequence[Charge]) -> None:
+        """Give back what `take` took, in the background, if Redis is there."""
+        counted = [charge for charge in charges if charge.allowances.is_limit]
+        if counted and self._may_ask():
+            giving = asyncio.create_task(self._give_back(counted))
+            self._giving.add(giving)
+            giving.add_done_callback(self._giving.discard)
+
+    def reset(self) -> None:
+        """Count everybody by other names; what was counted ends by itself."""
+        self._resets += 1
+
+    async def _give_back(self, charges: Sequence[Charge]) -> None:
+        costs = [charge.allowances.price(charge.amount)[0] for charge in charges]
+        with suppress(*AWAY):  # whoever asks next says that it is away
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                await self._give(keys=self._keys(charges), args=costs)
+
+    def _keys(self, charges: Sequence[Charge]) -> list[str]:
+        return [self._name_of(f"limit:{self._resets}:{one.allowances.kind}:{one.name}") for one in charges]
+
+    def _may_ask(self) -> bool:
+        return asyncio.get_running_loop().time() >= self._again_at
+
+    def _lost(self, error: Exception) -> None:
+        self._again_at = asyncio.get_running_loop().time() + AGAIN_SECONDS
+        if not self._is_away:
+            self._is_away = True
+            log.warning("limits.alone", reason=type(error).__name__, remedy="each process counts for itself meanwhile")
+
+    def _back(self) -> None:
+        if self._is_away:
+            self._is_away = False
+            log.warning("limits.together")
