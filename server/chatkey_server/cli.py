@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from functools import cached_property
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import Distribution, EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
 from typing import cast
@@ -42,9 +43,15 @@ class Commands(click.Group):
         return sorted(self._found)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
-        """Import a command."""
+        """Import a command. Raises `ClickException` where the extra that it needs is not installed."""
         found = self._found.get(cmd_name)
-        return None if found is None else cast("click.Command", found.load())
+        if found is None:
+            return None
+        if lacking := missing(found):
+            extras = ",".join(sorted(found.extras))
+            needs = f"`chatkey {cmd_name}` needs {', '.join(lacking)}, which is not installed here"
+            raise click.ClickException(f"{needs}: pip install 'chatkey[{extras}]'")
+        return cast("click.Command", found.load())
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -67,7 +74,7 @@ class Commands(click.Group):
                 formatter.write_dl(rows)
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run the command."""
+        """Run the command; an error that people can mend is told in a sentence."""
         try:
             return super().invoke(ctx)
         except (click.ClickException, click.exceptions.Exit, click.Abort):
@@ -97,6 +104,15 @@ def in_a_sentence(error: Exception) -> click.ClickException | None:
         cause = f" ({error.cause})" if error.cause else ""
         return click.ClickException(f"{error.message}{cause}")
     return None
+
+
+def missing(command: EntryPoint) -> list[str]:
+    """Return what a command's extras ask for and is not installed, as the metadata of its distribution names it."""
+    if not command.extras or command.dist is None:
+        return []
+    asked = re.compile(rf"([\w.-]+).*\bextra == ['\"]({'|'.join(command.extras)})['\"]")
+    names = [found[1] for line in command.dist.requires or [] if (found := asked.match(line))]
+    return [name for name in names if not any(Distribution.discover(name=name))]
 
 
 def summary(command: EntryPoint) -> str:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from functools import lru_cache
+from types import NoneType
 from typing import TYPE_CHECKING, Any, Final, TextIO, cast
 
+import msgspec
 import structlog
 
 if TYPE_CHECKING:
@@ -18,6 +23,9 @@ Listener = Callable[[Mapping[str, Any]], None]
 """Takes a redacted event: its word in `event`, its level in `level`, and its facts."""
 
 REDACTED: Final = "[redacted]"
+
+REQUEST: Final[ContextVar[str]] = ContextVar("request", default="")
+"""The id of the request or socket that is served, which each of its events has as `request`."""
 
 _SECRET_KEY: Final = re.compile(
     r"(?:^|.*_)(?:auth|token|secret|proof|p8|password|verifier|assertion|authorization|cookie)s?"
@@ -32,6 +40,13 @@ _SECRET_TEXTS: Final = (
     (re.compile(r"\b(Bearer|Basic) +[A-Za-z0-9._~+/=-]+", re.IGNORECASE), rf"\1 {REDACTED}"),
     (re.compile(r"([?&#][\w.\[\]%-]{1,64}=)[^&#\s\"'<>]+"), rf"\1{REDACTED}"),
 )
+
+_SIGN: Final = re.compile("[ =]|eyJ")
+"""What each of these has somewhere. Most texts have none, and every line of the log asks for all of its texts."""
+_HARMLESS: Final = (NoneType, bool, int, float)
+
+_LEVELS: Final = logging.getLevelNamesMapping()
+_encode: Final = msgspec.json.Encoder().encode
 
 _listeners: set[Listener] = set()
 _shown_from = logging.INFO
@@ -62,9 +77,9 @@ def configure(level: str = "info", *, stream: TextIO | None = None) -> None:
     """
     global _shown_from  # noqa: PLW0603 - structlog's configuration is one per process too
     output = stream or sys.stderr
-    _shown_from = logging.getLevelNamesMapping()[level.upper()]
+    _shown_from = _LEVELS[level.upper()]
     patient = cast("TextIO", _Patient(output))
-    render = structlog.dev.ConsoleRenderer() if output.isatty() else structlog.processors.JSONRenderer()
+    render = structlog.dev.ConsoleRenderer() if output.isatty() else structlog.processors.JSONRenderer(_json)
     structlog.configure(
         processors=[*_COMMON, _tell, _drop_hidden, render],
         logger_factory=structlog.WriteLoggerFactory(patient),
@@ -96,20 +111,40 @@ def redact(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
 
 
 def _redacted(key: str, value: object) -> object:
-    if value is None or isinstance(value, bool | int | float):
+    if isinstance(value, _HARMLESS):
         return value
-    if _SECRET_KEY.fullmatch(key):
+    if _is_secret(key):
         return REDACTED
+    if isinstance(value, str):
+        return _without_secrets(key, value)
     if isinstance(value, Mapping):
         return {str(name): _redacted(str(name), part) for name, part in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
         return [_redacted(key, part) for part in value]
-    text = value if isinstance(value, str) else str(value)
+    return _without_secrets(key, str(value))
+
+
+@lru_cache(maxsize=1024)
+def _is_secret(key: str) -> bool:
+    return _SECRET_KEY.fullmatch(key) is not None
+
+
+def _without_secrets(key: str, text: str) -> str:
     if key in _SHARED_KEYS and not _WORD.fullmatch(text):
         return REDACTED  # an OAuth code or state; our own codes and states are plain words
+    if not _SIGN.search(text):
+        return str(text)  # of an enumeration's member, as below, its text
     for pattern, replacement in _SECRET_TEXTS:
         text = pattern.sub(replacement, text)
     return text
+
+
+def _json(event: EventDict, **_: object) -> str:
+    """Write a redacted event in ASCII: fast if it is that, and escaped by the other encoder if it is not."""
+    try:
+        return _encode(event).decode("ascii")
+    except (UnicodeError, OverflowError):
+        return json.dumps(event)
 
 
 def _tell(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
@@ -119,7 +154,7 @@ def _tell(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
 
 
 def _drop_hidden(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
-    if logging.getLevelNamesMapping()[event["level"].upper()] < _shown_from:
+    if _LEVELS[event["level"].upper()] < _shown_from:
         raise structlog.DropEvent
     return event
 
@@ -129,8 +164,15 @@ def _set_threshold() -> None:
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(threshold))
 
 
+def _name_request(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
+    if request := REQUEST.get():
+        event.setdefault("request", request)
+    return event
+
+
 _COMMON: Final[tuple[Processor, ...]] = (
     structlog.processors.add_log_level,
+    _name_request,
     structlog.processors.TimeStamper(fmt="iso", utc=True),
     structlog.processors.format_exc_info,
     redact,

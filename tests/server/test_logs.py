@@ -50,6 +50,18 @@ def test_an_event_is_one_json_line_with_its_word_level_and_time(lines: Callable[
     assert line["timestamp"].endswith("Z")
 
 
+@pytest.mark.parametrize("value", ["é", "half of a character: \ud800", 2**70])
+def test_whatever_is_told_is_one_line_of_ascii(value: object) -> None:
+    stream = io.StringIO()
+    logs.configure("info", stream=stream)
+
+    structlog.get_logger().info("x", value=value)
+    logs.configure("debug", stream=io.StringIO())
+
+    assert stream.getvalue().isascii()
+    assert json.loads(stream.getvalue())["value"] == value
+
+
 @pytest.mark.parametrize(
     "key",
     [

@@ -11,6 +11,8 @@ import click
 import structlog
 
 from chatkey_server import logs
+from chatkey_server.chat.hub import Link
+from chatkey_server.chat.links import link_of
 from chatkey_server.settings import load
 from chatkey_server.storage import engine, migrate
 from chatkey_server.storage.vault import Vault
@@ -26,6 +28,22 @@ async def administration() -> AsyncIterator[Vault]:
     async with engine.opened(settings.database):
         await migrate.ensure(settings)
         yield vault
+
+
+def link_to_servers() -> Link | None:
+    """Return the way to the servers of this deployment; None where no Redis connects them."""
+    settings = load()
+    return link_of(settings.redis_url, Vault.of(settings).hub_keys)
+
+
+async def tell_servers(link: Link | None, channel: str, payload: bytes, *, otherwise: str) -> None:
+    """Have the servers know at once of what was done; where they cannot be told, say what happens `otherwise`."""
+    if link is None:
+        return
+    try:
+        await link.announce((channel, payload))
+    except Exception as error:  # noqa: BLE001 - whatever it is, what was asked for is done
+        click.echo(f"Redis cannot be reached ({type(error).__name__}): {otherwise}", err=True)
 
 
 def database_exists() -> bool:

@@ -10,9 +10,7 @@ from typing import Final
 import click
 
 from chatkey_server.chat.events import AGENT_SESSIONS
-from chatkey_server.chat.hub import Hub
-from chatkey_server.commands.administration import administration, read_secret
-from chatkey_server.settings import load
+from chatkey_server.commands.administration import administration, link_to_servers, read_secret, tell_servers
 from chatkey_server.storage import accounts, agents
 from chatkey_server.storage.agents import AgentEntry
 from chatkey_server.storage.tables import Agent
@@ -88,17 +86,8 @@ async def _listed() -> list[AgentEntry]:
 
 
 async def _administer(change: Callable[[], Awaitable[None]]) -> None:
-    hub = Hub(load().redis_url)
+    link = link_to_servers()
     async with administration():
         await change()
-    await _tell_servers(hub)
-
-
-async def _tell_servers(hub: Hub) -> None:
-    """Have the servers look at once whose session still stands; without Redis they do so by themselves, soon."""
-    try:
-        async with hub.running():
-            hub.publish(AGENT_SESSIONS, b"")
-    except Exception as error:  # noqa: BLE001 - whatever it is, what was asked for is done
-        away = f"Redis cannot be reached ({type(error).__name__})"
-        click.echo(f"{away}: open pages notice a second later, not at once.", err=True)
+    otherwise = "open pages notice a second later, not at once."
+    await tell_servers(link, AGENT_SESSIONS, b"", otherwise=otherwise)

@@ -6,6 +6,8 @@ import asyncio
 import json
 import os
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import IO, cast
 
 import click
@@ -15,13 +17,20 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from chatkey_protocol.names import SOCIALS
+from chatkey_server.chat.events import PROVIDERS
 from chatkey_server.clock import moment
-from chatkey_server.commands.administration import administration, printable, read_secret
+from chatkey_server.commands.administration import (
+    administration,
+    link_to_servers,
+    printable,
+    read_secret,
+    tell_servers,
+)
 from chatkey_server.settings import load
 from chatkey_server.storage import admin
 from chatkey_server.storage.engine import transaction
 from chatkey_server.storage.overview import ProviderOverview, SocialOverview, overview
-from chatkey_server.storage.providers import SERVICE, Application, KeySource, unknown
+from chatkey_server.storage.providers import CACHE_SECONDS, SERVICE, Application, KeySource, unknown
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for scripts.")
 secret_from = click.option(
@@ -38,13 +47,20 @@ def provider() -> None:
 @click.option("--id", "provider_id", help="The provider's id; made up when not given.")
 @click.option("--name", help="A name for people.")
 @click.option("--domain", "domains", multiple=True, help="A host, with an optional port, to embed on. Repeatable.")
+@click.option("--ui-locale", default="", help="The widget's language, such as en or pt-BR; else each visitor's own.")
 @secret_from
 @as_json
 def add(
-    provider_id: str | None, name: str | None, domains: tuple[str, ...], secret_env: str | None, as_json: bool
+    provider_id: str | None,
+    name: str | None,
+    domains: tuple[str, ...],
+    ui_locale: str,
+    secret_env: str | None,
+    *,
+    as_json: bool,
 ) -> None:
     """Add a provider and show its secret, this once."""
-    made = asyncio.run(_add(provider_id, name, domains, _secret(secret_env)))
+    made = asyncio.run(_add(provider_id, name, domains, ui_locale, _secret(secret_env)))
     _show_secret(made.id, made.secret_key, as_json=as_json)
 
 
@@ -93,6 +109,16 @@ def rotate_secret(provider_id: str, overlap: int, secret_env: str | None, as_jso
     """Give a provider a new secret and show it, this once."""
     secret_key = asyncio.run(_rotate(provider_id, overlap, _secret(secret_env)))
     _show_secret(provider_id, secret_key, as_json=as_json)
+
+
+@provider.command("ui-locale")
+@click.argument("provider_id")
+@click.argument("locale", default="")
+def ui_locale_(provider_id: str, locale: str) -> None:
+    """Let the widget speak one language, such as en or pt-BR; without LOCALE each visitor's own."""
+    asyncio.run(_speak(provider_id, locale))
+    language = printable(locale) or "each visitor's own language"
+    click.echo(f"The widget of {printable(provider_id)} speaks {language}.")
 
 
 @provider.command()
@@ -146,12 +172,33 @@ def social(
 
 
 async def _add(
-    provider_id: str | None, name: str | None, domains: tuple[str, ...], secret_key: str | None
+    provider_id: str | None, name: str | None, domains: tuple[str, ...], ui_locale: str, secret_key: str | None
 ) -> admin.NewProvider:
-    async with administration() as vault:
+    async with _changed(provider_id), administration() as vault:
         return await admin.add_provider(
-            vault, id=provider_id, name=name, domains=domains, secret_key=secret_key, now=time.time()
+            vault,
+            id=provider_id,
+            name=name,
+            domains=domains,
+            ui_locale=ui_locale,
+            secret_key=secret_key,
+            now=time.time(),
         )
+
+
+async def _speak(provider_id: str, locale: str) -> None:
+    async with _changed(provider_id), administration():
+        await admin.update_provider(provider_id, now=time.time(), ui_locale=locale)
+
+
+@asynccontextmanager
+async def _changed(provider_id: str | None) -> AsyncIterator[None]:
+    """Have the servers look a provider up anew once it was changed; one that has no id yet they do not know."""
+    link = link_to_servers()
+    yield
+    if provider_id is not None:
+        otherwise = f"servers know of it within {CACHE_SECONDS} s, not at once."
+        await tell_servers(link, PROVIDERS, provider_id.encode(), otherwise=otherwise)
 
 
 async def _overview() -> list[ProviderOverview]:
@@ -167,7 +214,7 @@ async def _one(provider_id: str) -> ProviderOverview:
 
 
 async def _rotate(provider_id: str, overlap: int, secret_key: str | None) -> str:
-    async with administration() as vault:
+    async with _changed(provider_id), administration() as vault:
         return await admin.rotate_secret(
             vault, provider_id, overlap_seconds=overlap, secret_key=secret_key, now=time.time()
         )
@@ -178,7 +225,7 @@ async def _social(
 ) -> bool:
     """Make the changes, and tell whether there are keys to sign in with."""
     now = time.time()
-    async with administration() as vault:
+    async with _changed("" if provider_id == SERVICE else provider_id), administration() as vault:
         async with transaction():
             if application is not None:
                 await admin.set_application(vault, provider_id, name, application, now=now)

@@ -1,9 +1,8 @@
-"""`chatkey serve`: the server in one process, under uvicorn (D-16)."""
+"""`chatkey serve`: the server under uvicorn, in one process or in several (D-16)."""
 
 from __future__ import annotations
 
 import asyncio
-import errno
 import gc
 import logging
 import os
@@ -11,6 +10,7 @@ import signal
 import socket
 import ssl
 import sys
+import threading
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
@@ -19,16 +19,20 @@ import structlog
 import uvicorn
 
 from chatkey_protocol.codes import Code
-from chatkey_server import logs
+from chatkey_server import logs, metrics
 from chatkey_server.app import create_app
 from chatkey_server.assets import AssetsError
-from chatkey_server.chat.hub import Hub
+from chatkey_server.chat.hub import Link
+from chatkey_server.chat.links import link_of
+from chatkey_server.commands.listeners import BACKLOG, listen, listeners
+from chatkey_server.commands.workers import Workers, check_workers, end_with_parent
 from chatkey_server.identity.errors import MEANINGS
 from chatkey_server.public.answers import error_body
 from chatkey_server.settings import Limits, Settings, SettingsError, load
 from chatkey_server.socket import close_all
 from chatkey_server.socket.allowance import Allowance
 from chatkey_server.storage import engine, migrate
+from chatkey_server.storage.vault import Vault
 from chatkey_serving.patient_http import PatientHttp, note_broken_text
 from chatkey_serving.patient_socket import PatientSocket
 from chatkey_serving.server import Server
@@ -39,12 +43,13 @@ if TYPE_CHECKING:
 
     from litestar import Litestar
 
-BACKLOG = 2048
 MOST_FILES = 65_536
 GC_THRESHOLD = 20_000
 """New objects before Python looks for cycles among them; by itself it does at 700."""
 GRACE_SECONDS = 5
 """How long requests under way may take when the server is told to stop."""
+LAST_SECONDS = 9.0
+"""How long after its drain it ends in any case: those who stop containers kill after ten."""
 
 log: structlog.typing.FilteringBoundLogger = structlog.get_logger("chatkey.socket")
 
@@ -52,13 +57,32 @@ log: structlog.typing.FilteringBoundLogger = structlog.get_logger("chatkey.socke
 @click.command()
 @click.option("--host", help="Address to listen on; CHATKEY_HOST unless given.")
 @click.option("--port", type=click.IntRange(1, 65535), help="Port to listen on; CHATKEY_PORT unless given.")
-def serve(host: str | None, port: int | None) -> None:
+@click.option(
+    "--workers",
+    type=click.IntRange(1, 64),
+    default=1,
+    show_default=True,
+    help="Processes that share the port; more than one need PostgreSQL and Redis.",
+)
+@click.option("--listener", type=int, hidden=True, help="The listening socket that a worker is given.")
+def serve(host: str | None, port: int | None, workers: int, listener: int | None) -> None:
     """Run the server. Prints `ready` and its address when it takes requests; stops at SIGTERM or Ctrl-C."""
     settings = load(_environment(host, port))
     logs.configure(settings.log_level)
+    if listener is not None:
+        end_with_parent()
+        _run(settings, socket.socket(fileno=listener))
+        return
     asyncio.run(_check_stores(settings))
+    if workers > 1:
+        check_workers(settings)
+        sys.exit(Workers(settings, listeners(settings, workers)).run())
+    _note_alone(settings)
+    _run(settings, listen(settings))
+
+
+def _run(settings: Settings, listener: socket.socket) -> None:
     _raise_file_limit()
-    listener = _listen(settings)
     try:
         app = create_app(settings)
         config = uvicorn_config(app, settings)
@@ -66,7 +90,9 @@ def serve(host: str | None, port: int | None) -> None:
         raise click.ClickException(str(error)) from error
     for stop in (signal.SIGTERM, signal.SIGINT):
         signal.signal(stop, _leave)
-    server = Server(config, partial(_ready, settings.base_url), partial(_close_sockets, app))
+    server = Server(
+        config, partial(_ready, settings.base_url), partial(_close_sockets, app), partial(_go_on, app, settings.drain)
+    )
     server.run(sockets=[listener])
 
 
@@ -80,9 +106,34 @@ def _ready(base_url: str) -> None:
     click.echo(f"ready {base_url}")
 
 
+def _note_alone(settings: Settings) -> None:
+    """Say what a second process on the same database would lack."""
+    if settings.database_url.startswith("postgres") and not settings.redis_url:
+        log.warning(
+            "serve.alone",
+            reason="another process on this database would hear nothing of what is said here, and count by itself",
+            remedy="set CHATKEY_REDIS_URL where there is more than one",
+        )
+
+
+async def _go_on(app: Litestar, drain: int) -> None:
+    """Say that people had better be sent elsewhere, and serve on until that is known."""
+    last = threading.Timer(LAST_SECONDS + drain, _end)
+    last.daemon = True
+    last.start()
+    app.state.services.sockets.is_leaving = True
+    await asyncio.sleep(drain / 2)
+
+
 async def _close_sockets(app: Litestar) -> None:
-    """Tell every socket why it closes (1012)."""
-    await close_all(app.state.services)
+    """Tell every socket why it closes (1012), in what is left of the time for it."""
+    await close_all(app.state.services, over=app.state.services.settings.drain / 2)
+
+
+def _end() -> None:
+    """End without waiting for anything: what was acknowledged is stored."""
+    log.error("serve.cut", reason=f"something did not let the process end for {LAST_SECONDS} s")
+    os._exit(1)
 
 
 def _environment(host: str | None, port: int | None) -> dict[str, str]:
@@ -98,19 +149,15 @@ async def _check_stores(settings: Settings) -> None:
     """Fail here, in a sentence, rather than in the middle of the start."""
     async with engine.opened(settings.database):
         await migrate.ensure(settings)
-    if settings.redis_url:
-        await _check_redis(settings.redis_url)
+    link = link_of(settings.redis_url, Vault.of(settings).hub_keys)
+    if link is not None:
+        await _check_link(link)
 
 
-async def _check_redis(url: str) -> None:
+async def _check_link(link: Link) -> None:
     try:
-        from redis import RedisError  # noqa: PLC0415 - an optional package
-    except ImportError:
-        raise SettingsError("CHATKEY_REDIS_URL needs the redis package: pip install 'chatkey[redis]'") from None
-    try:
-        async with Hub(url).running():
-            pass
-    except (OSError, RedisError) as error:
+        await link.announce()
+    except Exception as error:
         raise SettingsError(
             f"CHATKEY_REDIS_URL (not shown): Redis cannot be reached ({type(error).__name__}); "
             "check that it runs, and its host, port and password"
@@ -127,29 +174,6 @@ def _raise_file_limit() -> None:
     most = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
     if soft != resource.RLIM_INFINITY and soft < most:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
-
-
-def _listen(settings: Settings) -> socket.socket:
-    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    try:
-        return socket.create_server((settings.host, settings.port), family=family, backlog=BACKLOG)
-    except OSError as error:
-        raise click.ClickException(_why_not(error, settings)) from error
-
-
-def _why_not(error: OSError, settings: Settings) -> str:
-    if error.errno == errno.EADDRINUSE:
-        return (
-            f"Port {settings.port} on {settings.host} is in use. Stop what uses it, "
-            "or choose another with --port or CHATKEY_PORT."
-        )
-    if error.errno == errno.EACCES:
-        return (
-            f"Port {settings.port} may not be opened by this user. Choose one above 1023 with --port or CHATKEY_PORT."
-        )
-    return (
-        f"Cannot listen on {settings.host}: {error.strerror}. Set --host or CHATKEY_HOST to an address of this machine."
-    )
 
 
 def uvicorn_config(app: Litestar, settings: Settings) -> uvicorn.Config:
@@ -192,6 +216,7 @@ def patient_socket(limits: Limits) -> Callable[..., PatientSocket]:
 
 def _cut_off(code: Code) -> int:
     """Log why a peer is cut off beneath the app, and return the close code it is told."""
+    metrics.refused(code)
     log.info("socket.refused", code=code, member=None, cause=None)
     return MEANINGS[code].close
 

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
+import msgspec
 import pytest
 from click.testing import Result
 from redis import Redis
 
+from chatkey_server.chat.events import AGENT_SESSIONS
+from chatkey_server.chat.messages import Message
+from chatkey_server.chat.seal import Seal
 from chatkey_server.storage import engine
 from chatkey_server.storage.agents import check_agent
+from chatkey_server.storage.vault import Vault
 from chatkey_stack.patience import PATIENCE
 
 Run = Callable[..., Result]
@@ -89,11 +94,11 @@ def test_servers_are_told_through_redis(run_embedded: Run, environ: pytest.Monke
     environ.setenv("CHATKEY_REDIS_URL", redis_url)
     environ.setenv("CHATKEY_MASTER_KEY", "m" * 32)
 
-    with heard(redis_url) as next_one:
+    with heard(redis_url, Vault(["m" * 32]).hub_keys) as next_one:
         result = run_embedded("agent", "remove", "ada")
 
         assert (result.exit_code, result.output) == (0, "ada is no agent any more.\n")
-        assert next_one() == b"agents:sessions\n"
+        assert next_one() == [(AGENT_SESSIONS, b"")]
 
 
 def test_without_redis_it_is_done_all_the_same_and_said(run_embedded: Run, environ: pytest.MonkeyPatch) -> None:
@@ -110,16 +115,19 @@ def test_without_redis_it_is_done_all_the_same_and_said(run_embedded: Run, envir
 
 
 @contextmanager
-def heard(redis_url: str) -> Iterator[Callable[[], bytes]]:
-    """Listen to what is published in Redis; what is yielded waits for the next."""
+def heard(redis_url: str, keys: Sequence[bytes]) -> Iterator[Callable[[], object]]:
+    """Listen to what a deployment's processes tell each other; what is yielded waits for the next of it."""
+    seal = Seal(keys)
     with Redis.from_url(redis_url) as client, client.pubsub() as channel:
-        channel.psubscribe("*")
+        channel.subscribe(*seal.names(AGENT_SESSIONS))
         channel.get_message(timeout=PATIENCE)  # that it listens now
 
-        def next_one() -> bytes:
+        def next_one() -> object:
             message = channel.get_message(timeout=PATIENCE)
             assert message is not None
-            data: bytes = message["data"]
-            return data
+            payload = seal.open(message["data"])
+            assert payload is not None
+            told = msgspec.msgpack.decode(payload, type=Message)
+            return [(told.channel, said) for said in told.payloads]
 
         yield next_one

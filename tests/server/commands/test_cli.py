@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
-from importlib.metadata import EntryPoint
+from importlib.metadata import Distribution, EntryPoint
+from pathlib import Path
+from typing import ClassVar
 
 import click
 import pytest
@@ -13,7 +16,7 @@ from click.testing import CliRunner, Result
 
 from chatkey_protocol.codes import Code
 from chatkey_server import __version__
-from chatkey_server.cli import Commands, summary
+from chatkey_server.cli import GROUP, Commands, summary
 from chatkey_server.identity.errors import Refused
 
 Run = Callable[..., Result]
@@ -50,6 +53,53 @@ def test_help_imports_no_framework(pytestconfig: pytest.Config) -> None:
 
 def test_the_sentence_of_a_command_that_is_not_installed_says_so() -> None:
     assert summary(EntryPoint("x", "chatkey_server.no_such_module:x", "g")) == "(not installed)"
+
+
+class Announced(Distribution):
+    """What a distribution of two extras says of itself: of the first everything is installed, of the second half."""
+
+    TEXTS: ClassVar = {
+        "METADATA": "Metadata-Version: 2.4\nName: announced\nVersion: 1\n"
+        "Requires-Dist: no-such-base\nRequires-Dist: click<9; extra == 'here'\n"
+        "Requires-Dist: click; extra == 'away'\nRequires-Dist: no-such.one[more]>=1; extra == \"away\"\n",
+        "entry_points.txt": f"[{GROUP}]\nbase={__name__}:said\n"
+        f"here={__name__}:said [here]\naway={__name__}:said [away]",
+    }
+
+    def read_text(self, filename: str) -> str | None:
+        return self.TEXTS.get(filename)
+
+    def locate_file(self, path: object) -> Path:
+        raise AssertionError(f"{path} is not looked for")
+
+
+@click.command()
+def said() -> None:
+    """Say something."""
+    click.echo("said")
+
+
+@pytest.mark.parametrize("name", ["base", "here"])
+def test_a_command_runs_whose_extra_is_installed_or_that_needs_none(name: str) -> None:
+    commands = Commands("chatkey", find=lambda: Announced().entry_points)
+
+    assert CliRunner().invoke(commands, [name]).output == "said\n"
+
+
+def test_a_command_whose_extra_is_not_installed_says_what_to_type() -> None:
+    result = CliRunner().invoke(Commands("chatkey", find=lambda: Announced().entry_points), ["away"])
+
+    assert result.exit_code == 1
+    said = "`chatkey away` needs no-such.one, which is not installed here: pip install 'chatkey[away]'"
+    assert result.output == f"Error: {said}\n"
+
+
+def test_every_extra_that_a_command_needs_is_one_of_the_project_s(pytestconfig: pytest.Config) -> None:
+    project = tomllib.loads((pytestconfig.rootpath / "pyproject.toml").read_text())["project"]
+    commands = [EntryPoint(name, value, GROUP) for name, value in project["entry-points"][GROUP].items()]
+
+    assert {extra for command in commands for extra in command.extras} <= project["optional-dependencies"].keys()
+    assert {command.name for command in commands if not command.extras} == {"check", "fake-oauth"}
 
 
 @pytest.mark.parametrize(

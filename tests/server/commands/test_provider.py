@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +10,9 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 from joserfc.jwk import ECKey
+
+from chatkey_server.commands.administration import administration
+from chatkey_server.storage.tables import Provider
 
 Run = Callable[..., Result]
 
@@ -31,6 +35,33 @@ def test_add_shows_the_secret_once_and_show_never_does(run: Run) -> None:
         assert value in listed.output
     for result in (shown, listed, *everything):
         assert secret not in result.output
+
+
+@pytest.mark.contract("D-12/language")
+def test_a_business_speaks_each_visitors_language_unless_it_says_otherwise(run: Run) -> None:
+    run("provider", "add", "--id", "fresh")
+    run("provider", "add", "--id", "german", "--ui-locale", "de-AT")
+
+    chosen = run("provider", "ui-locale", "fresh", "ar")
+    taken_back = run("provider", "ui-locale", "german")
+
+    assert chosen.stdout == "The widget of fresh speaks ar.\n"
+    assert taken_back.stdout == "The widget of german speaks each visitor's own language.\n"
+    assert asyncio.run(_locales()) == {"fresh": "ar", "german": ""}
+
+
+@pytest.mark.parametrize("arguments", [("add", "--ui-locale", "english please"), ("ui-locale", "nobody", "de")])
+def test_a_language_that_is_none_or_nobodys_is_refused_in_one_line(run: Run, arguments: tuple[str, ...]) -> None:
+    refused = run("provider", *arguments)
+
+    assert refused.exit_code != 0
+    assert len(refused.stderr.splitlines()) == 1
+
+
+async def _locales() -> dict[str, str]:
+    async with administration():
+        rows = await Provider.select(Provider.id, Provider.ui_locale)
+    return {row["id"]: row["ui_locale"] for row in rows}
 
 
 def test_a_social_login_without_keys_is_switched_on_with_a_word_about_what_is_missing(

@@ -1,0 +1,64 @@
+"""Whether people may be sent to this process: by what it needs, each by name."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final, Literal
+
+import structlog
+
+from chatkey_server.identity.errors import Refused
+from chatkey_server.storage import migrate
+
+if TYPE_CHECKING:
+    from chatkey_server.services import Services
+
+State = Literal["ok", "away", "missing", "unknown", "leaving"]
+
+FRESH_SECONDS: Final = 1.0
+"""How long an answer is given again: who asks often costs the database no more than who asks once a second."""
+PATIENCE_SECONDS: Final = 2.0
+
+NAMES: Final = ("process", "database", "migrations", "redis")
+
+log = structlog.get_logger("chatkey.health")
+
+
+class Readiness:
+    """Asks the database once for all who ask at the same time."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._stored: Mapping[str, State] = {}
+        self._fresh_until = 0.0
+        self._asking = asyncio.Lock()
+
+    async def states(self) -> dict[str, State]:
+        """Return how each of them is; all is well when all are `ok`. Redis is left out where there is none."""
+        hub = self._services.hub
+        redis: dict[str, State] = {} if hub.is_alone else {"redis": "ok" if hub.is_connected else "away"}
+        return {"process": self._process(), **await self._of_the_database(), **redis}
+
+    def _process(self) -> State:
+        return "leaving" if self._services.sockets.is_leaving else "ok"
+
+    async def _of_the_database(self) -> Mapping[str, State]:
+        async with self._asking:
+            now = asyncio.get_running_loop().time()
+            if now >= self._fresh_until:
+                self._stored = await _look()
+                self._fresh_until = asyncio.get_running_loop().time() + FRESH_SECONDS
+        return self._stored
+
+
+async def _look() -> dict[str, State]:
+    try:
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            pending = await migrate.pending()
+    except (Refused, TimeoutError):
+        return {"database": "away", "migrations": "unknown"}
+    except Exception:
+        log.exception("health.failed")
+        return {"database": "away", "migrations": "unknown"}
+    return {"database": "ok", "migrations": "missing" if pending else "ok"}

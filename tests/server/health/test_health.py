@@ -1,0 +1,179 @@
+"""What those ask who run the service: alive, ready by each thing it needs, and numbers without a name in them."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import pytest
+from structlog.testing import capture_logs
+
+from chatkey_protocol.codes import Code
+from chatkey_server import logs
+from chatkey_server.health import readiness
+from chatkey_server.identity.errors import Refused
+from chatkey_server.storage import migrate
+
+Fixture = Any
+
+TOKEN = "a-token-for-prometheus"
+KEYS = ("m" * 32,)
+UID = "v_NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs"
+
+
+async def ready(client: Fixture, query: str = "") -> tuple[int, Any]:
+    answer = await client.get(f"/health/ready{query}")
+    body = answer.json()
+    return answer.status_code, body["data"] or body["error"]["message"]
+
+
+async def test_a_process_that_answers_is_alive_whatever_it_needs(
+    client: Fixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail() -> list[str]:
+        raise AssertionError("asked the database")
+
+    monkeypatch.setattr(migrate, "pending", fail)
+
+    answer = await client.get("/health/live")
+
+    assert (answer.status_code, answer.json()) == (200, {"data": {"process": "ok"}})
+    assert answer.headers["cache-control"] == "no-store"
+
+
+async def test_it_is_ready_with_a_database_and_without_redis_where_there_is_none(client: Fixture) -> None:
+    assert await ready(client) == (200, {"process": "ok", "database": "ok", "migrations": "ok"})
+
+
+async def test_it_names_what_it_lacks(make_client: Fixture, redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def away() -> list[str]:
+        raise Refused(Code.UNAVAILABLE, "The database cannot be reached; try again in a moment.")
+
+    async def behind() -> list[str]:
+        return ["a migration"]
+
+    monkeypatch.setattr(readiness, "FRESH_SECONDS", 0.0)
+    async with make_client(redis_url=redis_url, master_key=KEYS) as client:
+        everything = {"process": "ok", "database": "ok", "migrations": "ok", "redis": "ok"}
+        assert await ready(client) == (200, everything)
+        monkeypatch.setattr(migrate, "pending", away)
+        assert await ready(client) == (503, "Not ready: database away, migrations unknown.")
+        monkeypatch.setattr(migrate, "pending", behind)
+        assert await ready(client) == (503, "Not ready: migrations missing.")
+        client.services.sockets.is_leaving = True
+        assert await ready(client) == (503, "Not ready: process leaving, migrations missing.")
+
+
+async def test_redis_away_is_not_ready_unless_it_is_passed_over(make_client: Fixture) -> None:
+    """Where all have lost Redis, to send people to nobody would be worse than to serve them process by process."""
+    with capture_logs():
+        async with make_client(redis_url="unix:///nowhere/redis.sock", master_key=KEYS) as client:
+            assert await ready(client) == (503, "Not ready: redis away.")
+            status, states = await ready(client, "?exclude=redis")
+            assert (status, states["redis"]) == (200, "away")
+            assert await ready(client, "?exclude=luck") == (
+                400,
+                "exclude is one of process, database, migrations, redis.",
+            )
+
+
+async def test_who_asks_often_costs_the_database_one_question(client: Fixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = 0
+
+    async def noted() -> list[str]:
+        nonlocal asked
+        asked += 1
+        return []
+
+    monkeypatch.setattr(migrate, "pending", noted)
+    monkeypatch.setattr(readiness, "FRESH_SECONDS", 3600.0)
+
+    assert {(await ready(client))[0] for _ in range(20)} == {200}
+    assert asked == 1
+
+
+class TestMetrics:
+    """Who may read the metrics, and what is in them."""
+
+    async def test_without_a_token_there_are_none(self, client: Fixture) -> None:
+        assert (await client.get("/metrics")).status_code == 404
+
+    @pytest.mark.parametrize("shown", ["", f"Basic {TOKEN}", "Bearer another-token", f"Bearer {TOKEN}x"])
+    async def test_they_are_for_whoever_shows_it(self, make_client: Fixture, shown: str) -> None:
+        async with make_client(metrics_token=TOKEN) as client:
+            refused = await client.get("/metrics", headers={"Authorization": shown} if shown else {})
+            read = await client.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
+
+        assert (refused.status_code, refused.json()["error"]["code"]) == (401, Code.SIGN_IN_REQUIRED)
+        assert refused.headers["www-authenticate"] == "Bearer"
+        assert TOKEN not in refused.text
+        assert (read.status_code, read.headers["content-type"].partition(";")[0]) == (200, "text/plain")
+
+    async def test_they_count_what_happens_and_name_nobody(self, make_client: Fixture, open_socket: Fixture) -> None:
+        async with make_client(metrics_token=TOKEN) as client:
+            before = await numbers(client)
+            await client.get(f"/v1/public/provider/none/token?uid={UID}")
+            socket = await open_socket(client, "/v1/socket", subprotocols=["wf.v1"])
+            await socket.next()
+            during = await numbers(client)
+            await socket.ask({"type": "nothing"})
+            after = await numbers(client)
+
+        assert during['chatkey_sockets{peer="customer"}'] - before.get('chatkey_sockets{peer="customer"}', 0) == 1
+        for name in (
+            'chatkey_refusals_total{code="provider_unknown"}',
+            'chatkey_refusals_total{code="frame_invalid"}',
+            'chatkey_connects_total{result="frame_invalid"}',
+            'chatkey_database_wait_seconds_count{kind="read"}',
+        ):
+            assert after[name] > before.get(name, 0), name
+        assert UID not in str(after)
+
+
+async def numbers(client: Fixture) -> dict[str, float]:
+    """Return the samples by name and labels."""
+    answer = await client.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
+    lines = (line.rpartition(" ") for line in answer.text.splitlines() if not line.startswith("#"))
+    return {name: float(value) for name, _, value in lines}
+
+
+class TestRequestId:
+    """Each line of the log says which request it is of, and so does the answer."""
+
+    async def test_an_answer_has_the_id_that_its_lines_in_the_log_have(
+        self, client: Fixture, log_lines: Fixture
+    ) -> None:
+        answers = [await client.get(f"/v1/public/provider/none/token?uid={UID}") for _ in range(2)]
+
+        ids = [answer.headers["x-request-id"] for answer in answers]
+        refusals = [line["request"] for line in log_lines() if line["event"] == "request.refused"]
+        assert refusals == ids
+        assert len(set(ids)) == 2
+
+    async def test_an_id_that_comes_from_outside_is_not_taken_over(self, client: Fixture) -> None:
+        answer = await client.get("/health/live", headers={"X-Request-Id": "forged"})
+
+        assert answer.headers.get_list("x-request-id") != ["forged"]
+
+    async def test_a_socket_has_one_and_keeps_it_whoever_ends_it(
+        self, client: Fixture, open_socket: Fixture, log_lines: Fixture
+    ) -> None:
+        socket = await open_socket(client, "/v1/socket")
+        await socket.next()
+        (peer,) = client.services.sockets._open
+        peer.end(Refused(Code.RESTARTING, "now"))
+        await socket.next()
+
+        (refusal,) = [line for line in log_lines() if line["event"] == "socket.refused"]
+        assert len(refusal["request"]) == 16
+
+
+@pytest.fixture
+def log_lines() -> Iterator[Fixture]:
+    """Return the lines that the log has got since, as it writes them."""
+    stream = io.StringIO()
+    logs.configure("debug", stream=stream)
+    yield lambda: [msgspec.json.decode(line) for line in stream.getvalue().splitlines()]
+    logs.configure("debug", stream=io.StringIO())

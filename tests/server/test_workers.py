@@ -1,0 +1,116 @@
+"""`chatkey serve --workers`, and how a server takes its time to end."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.server.test_serve import Served, serving, until
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import ClientConnection
+
+from chatkey_server.commands.workers import check_workers
+from chatkey_server.settings import Settings, SettingsError
+from chatkey_stack.patience import PATIENCE
+
+Fixture = Any
+
+TOKEN = "a-token-for-prometheus"
+SHARED = Settings(database_url="postgresql://db/chatkey", redis_url="redis://cache", master_key=("m" * 32,))
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"database_url": "sqlite:///here"}, "is not a PostgreSQL database, which several workers need"),
+        ({"redis_url": ""}, "CHATKEY_REDIS_URL is not set, and workers would not hear of each other's messages"),
+        ({"lab": True}, "CHATKEY_LAB '1' gives each process a clock and faults of its own"),
+    ],
+)
+def test_several_workers_are_refused_where_they_could_not_work_together(changes: dict[str, Any], words: str) -> None:
+    check_workers(SHARED)
+
+    with pytest.raises(SettingsError, match=re.escape(words)):
+        check_workers(Settings(**{"database_url": SHARED.database_url, "redis_url": SHARED.redis_url, **changes}))
+
+
+def ready(served: Served) -> tuple[int, str]:
+    status, _, body = served.request("GET", "/health/ready")
+    return status, body
+
+
+def end_of(one: ClientConnection) -> tuple[int, float]:
+    """Wait until a socket is told of a restart and closed; return by which code, and when."""
+    assert json.loads(one.recv(PATIENCE))["code"] == "restarting"
+    with pytest.raises(ConnectionClosed) as closed:
+        one.recv(PATIENCE)
+    assert closed.value.rcvd is not None
+    return closed.value.rcvd.code, time.monotonic()
+
+
+def test_a_server_that_is_to_end_says_so_first_and_then_closes_one_socket_after_the_other(tmp_path: Path) -> None:
+    with serving(tmp_path, CHATKEY_DRAIN="6") as served, ExitStack() as stack, ThreadPoolExecutor() as threads:
+        sockets = [stack.enter_context(served.socket()) for _ in range(5)]
+        for one in sockets:
+            one.recv(PATIENCE)
+        before = ready(served)[0]
+
+        served.process.send_signal(signal.SIGTERM)
+        until(lambda: ready(served)[0] == 503)
+        leaving = ready(served)[1]
+        late = stack.enter_context(served.socket())
+        late.recv(PATIENCE)
+        ends = list(threads.map(end_of, (*sockets, late)))  # side by side: nobody knows which of them is closed first
+
+        assert served.process.wait(PATIENCE) == 0
+        assert before == 200
+        assert "process leaving" in leaving
+        assert {code for code, _ in ends} == {1012}
+        assert max(at for _, at in ends) - min(at for _, at in ends) > 0.5
+
+
+def children(pid: int) -> set[int]:
+    """Return the processes that a process has started."""
+    return {int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()}
+
+
+def sockets_counted(served: Served) -> float:
+    """Return how many sockets the metrics say are open, whichever worker is asked."""
+    _, _, body = served.request("GET", "/metrics", {"Authorization": f"Bearer {TOKEN}"})
+    (line,) = re.findall(r'^chatkey_sockets\{peer="customer"\} (\S+)$', body, re.MULTILINE)
+    return float(line)
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="who a process's children are is read from /proc")
+def test_workers_share_a_port_are_started_again_when_they_die_and_end_together(
+    tmp_path: Path, postgres_url: str, redis_url: str
+) -> None:
+    settings = {"CHATKEY_DATABASE_URL": postgres_url, "CHATKEY_REDIS_URL": redis_url, "CHATKEY_MASTER_KEY": "m" * 40}
+    with (
+        serving(tmp_path, "--workers", "2", **settings, CHATKEY_METRICS_TOKEN=TOKEN) as served,
+        ExitStack() as stack,
+    ):
+        first = children(served.process.pid)
+        sockets = [stack.enter_context(served.socket()) for _ in range(12)]
+        for one in sockets:
+            one.recv(PATIENCE)
+        together = {sockets_counted(served) for _ in range(6)}
+
+        os.kill(min(first), signal.SIGKILL)
+        statuses = {ready(served)[0] for _ in range(20)}  # who comes meanwhile waits for the new one
+        until(lambda: len(children(served.process.pid)) == 2 and children(served.process.pid) != first)
+        statuses |= {ready(served)[0] for _ in range(20)}
+        served.process.terminate()
+
+        assert served.process.wait(PATIENCE) == 0, served.log
+        assert (len(first), together, statuses) == (2, {12.0}, {200})
+        assert [json.loads(line)["event"] for line in served.log.splitlines() if "worker" in line] == ["worker.died"]
