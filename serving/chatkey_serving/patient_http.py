@@ -148,6 +148,8 @@ class PatientHttp(HttpToolsProtocol):
         self._rest()
         self._stop_looking()
         super().handle_websocket_upgrade()
+        # As uvicorn does when a connection is lost, and not here: else each would be a cycle, for Python to look for.
+        self.parser = None  # type: ignore[assignment]
 
     def _is_modern(self) -> bool:
         return self.parser is not None and self.parser.get_http_version() != "1.0"
@@ -163,9 +165,10 @@ class PatientHttp(HttpToolsProtocol):
         self._send_last(426, (b"Content-Type: application/json", b"Upgrade: websocket", version), body)
 
     def _send_last(self, status: int, headers: tuple[bytes, ...], body: bytes) -> None:
-        """Answer beneath the app, and let the connection go."""
+        """Answer beneath the app, HEAD without the body (RFC 9110, 9.3.2), and let the connection go."""
         head = (STATUS_LINE[status].rstrip(), *headers, *LAST_HEADERS, b"Content-Length: %d" % len(body))
-        self.transport.write(b"\r\n".join((*head, b"", body)))
+        is_head = self.parser is not None and self.parser.get_method() == b"HEAD"
+        self.transport.write(b"\r\n".join((*head, b"", b"" if is_head else body)))
         self.transport.close()
 
     def _watch(self) -> None:

@@ -6,14 +6,19 @@ import asyncio
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.protocol import State
+from websockets.server import ServerProtocol
 
 from chatkey_protocol.codes import Code
+from chatkey_serving import handshake
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from uvicorn._types import ASGIReceiveEvent
+    from uvicorn._types import ASGIReceiveEvent, ASGISendEvent, WebSocketAcceptEvent
     from websockets.frames import Frame
+
+    from chatkey_serving.handshake import Handshake
 
 AT_A_TIME: Final = 4096
 """Bytes; most frames are one reading, and of ten thousand at once no more than hundreds are taken apart."""
@@ -51,6 +56,8 @@ class PatientSocket(WebSocketsSansIOProtocol):
     uvicorn pings by itself and bounds a message's size. It keeps whatever fragments a message comes in, answers every
     ping, and waits without end for a peer that does not read. Pings, pongs and fragments count in an allowance of their
     own, made for the time it is. `refused` is told why a peer is cut off, and says with which close code.
+
+    A handshake as browsers send it is answered here; any other is the library's, which uvicorn hands all of them.
     """
 
     def __init__(
@@ -64,6 +71,8 @@ class PatientSocket(WebSocketsSansIOProtocol):
         self._limits = limits
         self._others = make_allowance(self.loop.time())
         self._refused = refused
+        self._is_new = not self.config.ws_per_message_deflate
+        self._usual: Handshake | None = None
         self._is_cut = self._is_lost = False
         self._came_whole = False
         self._unparsed = bytearray()
@@ -74,6 +83,12 @@ class PatientSocket(WebSocketsSansIOProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Read a little at a time: the parser takes all it is given apart before anybody can say stop."""
+        if self._is_new:  # uvicorn hands over the whole request at once, and nothing else
+            self._is_new = False
+            self._usual = handshake.read(data)
+            if self._usual is not None:
+                self._begin(self._usual)
+                return
         self._unparsed += data
         self._read_on()
 
@@ -83,6 +98,51 @@ class PatientSocket(WebSocketsSansIOProtocol):
         if self._unparsed and not self.read_paused:
             self.loop.call_soon(self._read_on)
         return message
+
+    async def send(self, message: ASGISendEvent) -> None:
+        """Send what the app says; to accept a usual handshake takes no library."""
+        usual, self._usual = self._usual, None
+        if usual is None or self.disconnected or message["type"] != "websocket.accept":
+            await super().send(message)
+        elif not self.transport.is_closing():
+            self._accept(usual, message)
+
+    def _begin(self, usual: Handshake) -> None:
+        """Ask the app, as uvicorn does when its library has read a handshake and finds nothing wrong with it."""
+        self.conn = ServerProtocol(state=State.OPEN, max_size=self.config.ws_max_size, logger=self.logger)
+        self.scope = {
+            "type": "websocket",
+            "asgi": {"version": self.config.asgi_version, "spec_version": "2.4"},
+            "http_version": "1.1",
+            "scheme": self.scheme,
+            "server": self.server,
+            "client": self.client,
+            "root_path": self.root_path,
+            "path": self.root_path + usual.path.decode(),
+            "raw_path": self.root_path.encode() + usual.path,
+            "query_string": usual.query,
+            "headers": usual.headers,
+            "subprotocols": usual.subprotocols,
+            "state": self.app_state.copy(),
+            "extensions": {"websocket.http.response": {}},
+        }
+        self.queue.put_nowait({"type": "websocket.connect"})
+        task = self.loop.create_task(self.run_asgi())
+        task.add_done_callback(self.on_task_complete)
+        self.tasks.add(task)
+
+    def _accept(self, usual: Handshake, message: WebSocketAcceptEvent) -> None:
+        self.logger.info('%s - "WebSocket %s" [accepted]', self.scope["client"], self.scope["path"])
+        self.handshake_complete = True
+        headers = [*self.default_headers, *message.get("headers", ())]
+        # It leaves with the first frame, if the app says that at once: one packet, and one write.
+        self.conn.writes.append(usual.answer(message.get("subprotocol"), headers))
+        self.loop.call_soon(self._write)
+        self.start_keepalive()
+
+    def _write(self) -> None:
+        if waiting := self.conn.data_to_send():
+            self.transport.write(b"".join(waiting))
 
     def _read_on(self) -> None:
         while self._unparsed and not self.read_paused and not self._is_cut:
@@ -156,6 +216,7 @@ class PatientSocket(WebSocketsSansIOProtocol):
     def keepalive_timeout(self) -> None:
         """Close, and cut: a peer that answers no ping may take no close frame either."""
         super().keepalive_timeout()
+        self.disconnected |= self.close_sent  # whoever is about to answer meets somebody who left, not a mistake
         self._leave()
 
     def on_task_complete(self, task: asyncio.Task[None]) -> None:

@@ -17,14 +17,22 @@ async def _nothing() -> None:
 
 
 class Server(uvicorn.Server):
-    """Calls `ready` once it listens, and `leaving` when it takes no more connections and has cut none yet."""
+    """Calls `ready` once it listens, `told` when it is to end and serves on until that is done, and then `leaving`.
+
+    By then it takes no more connections, and has cut none yet.
+    """
 
     def __init__(
-        self, config: uvicorn.Config, ready: Callable[[], None], leaving: Callable[[], Awaitable[None]] = _nothing
+        self,
+        config: uvicorn.Config,
+        ready: Callable[[], None],
+        leaving: Callable[[], Awaitable[None]] = _nothing,
+        told: Callable[[], Awaitable[None]] = _nothing,
     ) -> None:
         super().__init__(config)
         self._ready = ready
         self._leaving = leaving
+        self._told = told
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Open what the app needs, listen, and say so."""
@@ -34,6 +42,7 @@ class Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Take no more connections, and let requests under way finish."""
+        await self._told()
         for server in self.servers:
             server.close()
         await self._leaving()
