@@ -115,6 +115,16 @@ async def test_more_than_is_read_is_400_without_a_traceback(
 
 
 @pytest.mark.contract("D-20/limits")
+@pytest.mark.parametrize(("method", "has_body"), [(b"GET", True), (b"HEAD", False)])
+async def test_what_is_no_request_is_400_and_head_gets_no_body(port: int, method: bytes, has_body: bool) -> None:
+    async with dialled(port) as (reader, writer):
+        writer.write(method + b" /\x80 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        head, _, body = (await until_the_end(reader)).partition(b"\r\n\r\n")
+
+    assert head.startswith(b"HTTP/1.1 400 ")
+    assert (b"parameter_invalid" in body) is has_body
+
+
 async def test_a_header_without_an_end_is_cut_off(port: int) -> None:
     async with dialled(port) as (reader, writer):
         writer.write(HEAD + b"X: " + b"x" * 1_000_000)

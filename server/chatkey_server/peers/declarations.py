@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from types import UnionType
 from typing import (
     Annotated,
@@ -19,11 +20,12 @@ from typing import (
 
 import msgspec
 
-from chatkey_protocol.frames import Between, Pattern
+from chatkey_protocol.frames import Between, Length, Pattern
 
 _LIMITS: Final = {
     Pattern: lambda limit: msgspec.Meta(pattern=rf"^(?:{limit.regex})\Z"),
     Between: lambda limit: msgspec.Meta(ge=limit.least, le=limit.most),
+    Length: lambda limit: msgspec.Meta(min_length=limit.least, max_length=limit.most),
 }
 
 
@@ -32,6 +34,7 @@ def kind_of(frame: Any) -> str:
     return str(get_args(get_type_hints(frame)["type"])[0])
 
 
+@cache  # so that a dictionary within two others is one type
 def strict(declared: Any) -> Any:
     """Return the type that msgspec decodes into: the declared one, with the limits on its members as msgspec's own."""
     if is_typeddict(declared):

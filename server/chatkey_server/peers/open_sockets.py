@@ -17,7 +17,7 @@ class Closable(Protocol):
     """An open socket, a person's or an agent's."""
 
     async def refuse(self, refused: Refused) -> None:
-        """Say why, and close."""
+        """Tell the peer why, and close with the close code of that."""
 
 
 class Crowd:
@@ -44,7 +44,7 @@ class Crowd:
         self._counts[name] += 1
 
     def leave(self, name: str) -> None:
-        """Count one socket less."""
+        """Count one socket of `name` less, and forget who has none."""
         self._counts[name] -= 1
         if not self._counts[name]:
             del self._counts[name]
@@ -55,6 +55,8 @@ class Sockets:
 
     def __init__(self, limits: Limits) -> None:
         self._open: set[Closable] = set()
+        self.is_leaving = False
+        """Whether the process has been told to end: who is not here yet had better go elsewhere."""
         self.parties = Crowd("identity", limits.sockets_per_identity)
         self.addresses = Crowd("address", limits.sockets_per_address)
 
@@ -69,6 +71,14 @@ class Sockets:
         """Forget a socket that is gone."""
         self._open.discard(socket)
 
-    async def close_all(self, refused: Refused) -> None:
-        """Close every socket, giving all of them the same reason; a peer that does not read is not waited for."""
-        await asyncio.gather(*(socket.refuse(refused) for socket in tuple(self._open)))
+    async def close_all(self, refused: Refused, *, over: float = 0.0) -> None:
+        """Close every socket, giving all of them the same reason; a peer that does not read is not waited for.
+
+        With `over`, one after the other within so many seconds, so that those who come back do not come together.
+        """
+        closing = []
+        waiting = tuple(self._open) if over else ()
+        for socket in waiting:
+            closing.append(asyncio.create_task(socket.refuse(refused)))
+            await asyncio.sleep(over / len(waiting))
+        await asyncio.gather(*closing, *(socket.refuse(refused) for socket in tuple(self._open)))

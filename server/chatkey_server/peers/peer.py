@@ -6,18 +6,20 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from contextvars import copy_context
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from chatkey_protocol.codes import Code
+from chatkey_server import metrics
 from chatkey_server.identity.errors import Refused
-from chatkey_server.peers.outbox import GONE, Outbox, send
+from chatkey_server.peers.outbox import GONE, Outbox
 from chatkey_server.peers.writer import encode, error
 
 if TYPE_CHECKING:
     import structlog
-    from litestar import WebSocket
 
     from chatkey_server.peers.open_sockets import Sockets
+    from chatkey_server.peers.wire import Wire
 
 PATIENCE_SECONDS: Final = 2.0
 """How long a peer that does not read can hold up its own closing."""
@@ -29,6 +31,8 @@ class Peer(ABC):
     What others cause is sent meanwhile, in the background, through a bounded backlog.
     """
 
+    KIND: ClassVar[str]
+    """Who is at the other end, for the metrics."""
     FAILED: ClassVar[str]
     """The log's event for a mistake of ours."""
     REFUSED: ClassVar[str]
@@ -36,13 +40,12 @@ class Peer(ABC):
     AGAIN: ClassVar[str]
     """What somebody does who wants to go on."""
 
-    def __init__(
-        self, socket: WebSocket[Any, Any, Any], sockets: Sockets, log: structlog.typing.FilteringBoundLogger
-    ) -> None:
-        self._socket = socket
+    def __init__(self, wire: Wire, sockets: Sockets, log: structlog.typing.FilteringBoundLogger) -> None:
+        self._wire = wire
         self._sockets = sockets
         self.log = log
-        self._outbox = Outbox(socket)
+        self._outbox = Outbox(wire)
+        self._context = copy_context()
         self._is_closed = False
         self._closing: asyncio.Task[None] | None = None
 
@@ -53,22 +56,28 @@ class Peer(ABC):
     async def run(self) -> None:
         """Serve the socket until it is gone."""
         self._sockets.add(self)
+        metrics.sockets(self.KIND).inc()
         try:
             await self.serve()
         except Refused as refused:
             await self.refuse(refused)
         except GONE:
             pass  # nobody is there to be told
+        except asyncio.CancelledError:
+            if not self._is_closed:
+                raise
+            # Its end was told, and the server that stops does not wait for what was still under way.
         except Exception:
             self.log.exception(self.FAILED)
             await self.refuse(Refused(Code.INTERNAL, f"Something went wrong here; {self.AGAIN}."))
         finally:
             self.close()
             self._sockets.remove(self)
+            metrics.sockets(self.KIND).dec()
 
     async def text(self) -> str | None:
         """Return the next message; None once nothing more is read."""
-        event = await self._socket.receive()
+        event = await self._wire.receive()
         if event["type"] != "websocket.receive" or self._is_closed:
             return None
         text = event.get("text")
@@ -77,9 +86,9 @@ class Peer(ABC):
         return text
 
     async def send(self, frame: Mapping[str, object]) -> None:
-        """Send an answer."""
+        """Send a frame at once; nothing, when the socket is closed."""
         if not self._is_closed:
-            await send(self._socket, encode(frame))
+            await self._wire.say(encode(frame))
 
     def tell(self, frame: bytes) -> None:
         """Queue a frame that was not asked for; refuses, when too many wait."""
@@ -87,20 +96,22 @@ class Peer(ABC):
             self.end(Refused(Code.UNAVAILABLE, f"This connection reads too slowly; {self.AGAIN}."))
 
     def end(self, refused: Refused) -> None:
-        """Refuse, without waiting for it."""
+        """Begin to refuse and close, once; nobody waits until it is done."""
         if not self._is_closed:
-            self._closing = asyncio.create_task(self.refuse(refused))
+            # Whoever causes it, the log has it under the request that opened this socket.
+            self._closing = asyncio.create_task(self.refuse(refused), context=self._context)
 
     async def refuse(self, refused: Refused) -> None:
         """Say why, and close with the code that belongs to it."""
         if self._is_closed:
             return
         self.close()
+        metrics.refused(refused.code)
         self.log.info(self.REFUSED, code=refused.code, member=refused.member, cause=refused.cause)
         with suppress(*GONE, TimeoutError):
             async with asyncio.timeout(PATIENCE_SECONDS):
-                await send(self._socket, encode(error(refused)))
-                await self._socket.close(refused.meaning.close, refused.code)
+                await self._wire.say(encode(error(refused)))
+                await self._wire.close(refused.meaning.close, refused.code)
 
     def close(self) -> None:
         """Read, answer and queue nothing more."""

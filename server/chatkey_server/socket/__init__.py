@@ -1,5 +1,5 @@
 """The socket profile `wf.v1` on the server (D-10)."""
 
-from chatkey_server.socket.endpoint import close_all, handler
+from chatkey_server.socket.endpoint import SocketEndpoint, close_all
 
-__all__ = ["close_all", "handler"]
+__all__ = ["SocketEndpoint", "close_all"]

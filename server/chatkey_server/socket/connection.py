@@ -53,7 +53,7 @@ class Connection:
 
     @property
     def identity(self) -> SocketIdentity:
-        """Who is connected."""
+        """Who is connected, from the moment that `connect` admitted them."""
         if self._identity is None:
             raise AssertionError("asked who is connected before anyone was")
         return self._identity
@@ -85,16 +85,20 @@ class Connection:
         return frame
 
     def connect(self, frame: frames.Connect, token: UnverifiedToken, provider: ProviderView, now: float) -> Admitted:
-        """Judge token and proof, and return who is connected from now on; the nonce is spent either way."""
+        """Judge token and proof, and return who is connected from now on.
+
+        The nonce is spent once the token is good: a token may be judged again, by newer secrets.
+        """
         self._expect(State.AWAITING_CONNECT, frame)
+        identity = tokens.verified(token, provider.secrets, pid=provider.id, now=now)
         nonce, self._nonce = self._nonce, None
-        admitted = self._handshake.judge(frame, token, provider, nonce=nonce, now=now)
+        admitted = self._handshake.judge(frame, identity, provider, nonce=nonce, now=now)
         self.state = State.READY
         self._hold(admitted.identity)
         return admitted
 
     def ready(self, now: float) -> frames.Ready:
-        """Say who is connected."""
+        """Return the frame that tells the widget who it is, and for how long."""
         identity = self.identity
         return frames.Ready(
             type="ready",
@@ -113,22 +117,19 @@ class Connection:
             raise _changed("pid")
         identity = tokens.verified(token, provider.secrets, pid=held.pid, now=now)
         self._handshake.check_provider(provider)
-        if identity.login != held.login:
-            raise _changed("type")
-        if identity.uid != held.uid:
-            raise _changed("uid")
-        if identity.jkt != held.jkt:
-            raise Refused(
-                Code.TOKEN_KEY_MISMATCH,
-                "The newer token is bound to another key than this connection's.",
-                member="cnf.jkt",
-            )
+        for member, differs in (
+            ("type", identity.login != held.login),
+            ("uid", identity.uid != held.uid),
+            ("cnf.jkt", identity.jkt != held.jkt),
+        ):
+            if differs:
+                raise _changed(member)
         if identity.expires_at > held.expires_at:
             self._hold(identity)
         return frames.Refreshed(type="refreshed", expires_at=int(self.ends_at), server_time=int(now))
 
     def pong(self, now: float) -> frames.Pong:
-        """Answer a `ping`."""
+        """Return the answer to a `ping`."""
         return frames.Pong(type="pong", server_time=int(now))
 
     def tick(self, now: float) -> frames.Reauth | None:

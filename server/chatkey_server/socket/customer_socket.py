@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from itertools import count
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import structlog
 
 from chatkey_protocol.codes import Code
+from chatkey_server import metrics
 from chatkey_server.chat.events import customer_channel, read_event
 from chatkey_server.identity import tokens
 from chatkey_server.identity.errors import Refused
 from chatkey_server.peers.peer import Peer
+from chatkey_server.peers.seen import Seen
 from chatkey_server.peers.writer import encode
 from chatkey_server.socket import dialogue
 from chatkey_server.socket.connection import Connection
 
 if TYPE_CHECKING:
-    from litestar import WebSocket
-
     from chatkey_protocol.frames import Connect, Refresh
     from chatkey_server.clock import Alarm
     from chatkey_server.identity.tokens import SocketIdentity
+    from chatkey_server.peers.wire import Wire
     from chatkey_server.services import Services
 
 _PROCESS: Final = token_hex(8)
@@ -35,12 +37,13 @@ log: structlog.typing.FilteringBoundLogger = structlog.get_logger("chatkey.socke
 class CustomerSocket(Peer):
     """Does what the state machine decides, at the time it says, and looks up what it needs for that."""
 
+    KIND = "customer"
     FAILED = "socket.failed"
     REFUSED = "socket.refused"
     AGAIN = "connect again"
 
-    def __init__(self, socket: WebSocket[Any, Any, Any], services: Services) -> None:
-        super().__init__(socket, services.sockets, log)
+    def __init__(self, wire: Wire, services: Services) -> None:
+        super().__init__(wire, services.sockets, log)
         self._services = services
         self._clock = services.clock
         self._limits = services.settings.limits
@@ -52,6 +55,7 @@ class CustomerSocket(Peer):
         self._alarm: Alarm | None = None
         self._address: str | None = None
         self._channel: str | None = None
+        self._seen = Seen()
 
     async def run(self) -> None:
         """Serve the socket until it is gone, and leave nothing of it."""
@@ -63,7 +67,7 @@ class CustomerSocket(Peer):
     async def serve(self) -> None:
         """Greet, and answer until the widget leaves or something is refused."""
         address = self._take_place()
-        await self.send(self._machine.arrive(self._origins(), self._socket.scope["query_string"]))
+        await self.send(self._machine.arrive(self._origins(), self._wire.scope["query_string"]))
         self._set_alarm()
         while (text := await self.text()) is not None:
             await self._take(text, address)
@@ -71,8 +75,14 @@ class CustomerSocket(Peer):
     def deliver(self, payload: bytes) -> None:
         """Pass on what somebody else caused."""
         event = read_event(payload)
-        if event.source != self._id:
+        if event.source != self._id and (not event.seq or self._seen.note(event.seq)):
             self.tell(bytes(event.frame))
+
+    async def refuse(self, refused: Refused) -> None:
+        """Say why, and close; one that never got in is a connect with this result."""
+        if not self._is_closed and self._channel is None:
+            metrics.connects(refused.code).inc()
+        await super().refuse(refused)
 
     def close(self) -> None:
         """Take nothing more, not even what is being judged."""
@@ -80,13 +90,13 @@ class CustomerSocket(Peer):
         self._machine.close()
 
     def _take_place(self) -> str:
-        address = self._services.rates.client_of(self._socket.scope)
+        address = self._services.rates.client_of(self._wire.scope)
         self._sockets.addresses.join(address)
         self._address = address
         return address
 
     def _origins(self) -> list[str]:
-        return [value.decode("latin-1") for name, value in self._socket.scope["headers"] if name == b"origin"]
+        return [value.decode("latin-1") for name, value in self._wire.scope["headers"] if name == b"origin"]
 
     async def _take(self, text: str, address: str) -> None:
         now = self._clock()
@@ -100,18 +110,22 @@ class CustomerSocket(Peer):
             await self.send(self._machine.pong(now))
         else:
             chat, identity = self._services.chat, self._machine.identity
-            await self.send(await dialogue.answer(chat, identity, frame, self._id, address))
+            answer = await dialogue.answer(chat, identity, frame, self._id, address)
+            for seq in dialogue.told_by(answer):
+                self._seen.note(seq)
+            await self.send(answer)
 
     async def _refresh(self, frame: Refresh, now: float) -> None:
-        provider = await self._services.providers.get(self._machine.identity.pid)
-        await self.send(self._machine.refresh(frame, provider, now))
+        refresh = partial(self._machine.refresh, frame, now=now)
+        await self.send(await self._services.providers.judge(self._machine.identity.pid, refresh))
         self._set_alarm()
 
     async def _connect(self, frame: Connect, now: float) -> None:
         token = tokens.unverified(frame["token"], most=self._limits.token_bytes)
-        provider = await self._services.providers.get(token.pid)
-        admitted = self._machine.connect(frame, token, provider, now)
+        connect = partial(self._machine.connect, frame, token, now=now)
+        admitted = await self._services.providers.judge(token.pid, connect)
         self._join(admitted.identity)
+        metrics.connects("ready").inc()
         self.log.info("socket.ready", skew=round(admitted.skew, 1))
         await self.send(self._machine.ready(now))
         self._set_alarm()

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, assert_never
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, TypeAlias, assert_never
 
-from chatkey_protocol.frames import ENTRIES, Ack, AskCall, ChatFrame, History, SearchResult, SendMessage
+from chatkey_protocol.frames import (
+    ENTRIES,
+    Ack,
+    AskCall,
+    CallEvent,
+    ChatFrame,
+    Error,
+    History,
+    SearchResult,
+    SendMessage,
+)
+from chatkey_server import metrics
 from chatkey_server.identity.errors import Refused
 from chatkey_server.peers.writer import error
 
@@ -13,20 +24,27 @@ if TYPE_CHECKING:
     from chatkey_server.chat.service import Chat
     from chatkey_server.identity.tokens import SocketIdentity
 
+ChatAnswer: TypeAlias = Ack | History | SearchResult | CallEvent | Error
 
-async def answer(
-    chat: Chat, identity: SocketIdentity, frame: ChatFrame, source: str, address: str
-) -> Mapping[str, object]:
+
+async def answer(chat: Chat, identity: SocketIdentity, frame: ChatFrame, source: str, address: str) -> ChatAnswer:
     """Return the answer to one frame; what the chat refuses is an `error` with the frame's id, and the socket stays."""
     try:
         return await _answer(chat, identity, frame, source, address)
     except Refused as refused:
+        metrics.refused(refused.code)
         return error(refused, frame["id"])
 
 
-async def _answer(
-    chat: Chat, identity: SocketIdentity, frame: ChatFrame, source: str, address: str
-) -> Mapping[str, object]:
+def told_by(answer: ChatAnswer) -> Iterable[int]:
+    """Yield the numbers of the messages that an answer brings, and need not be told again."""
+    if answer["type"] == "ack":
+        yield answer["seq"]
+    elif answer["type"] == "history":
+        yield from (entry["seq"] for entry in answer["messages"])
+
+
+async def _answer(chat: Chat, identity: SocketIdentity, frame: ChatFrame, source: str, address: str) -> ChatAnswer:
     if frame["type"] == "message":
         name = _shown_name(frame)
         entry = await chat.post(identity, frame["id"], frame["body"], name=name, source=source, address=address)

@@ -8,9 +8,9 @@ from typing import Final, NamedTuple
 
 from chatkey_protocol.codes import Code
 from chatkey_protocol.frames import Connect
-from chatkey_server.identity import origins, proofs, tokens
+from chatkey_server.identity import origins, proofs
 from chatkey_server.identity.errors import Refused
-from chatkey_server.identity.tokens import SocketIdentity, UnverifiedToken
+from chatkey_server.identity.tokens import SocketIdentity
 from chatkey_server.storage.providers import ProviderView
 
 _JWT_START: Final = b"eyJ"
@@ -46,13 +46,12 @@ class Handshake:
         return cls(uri, _page_origin(origin_headers[0]) if origin_headers else None)
 
     def judge(
-        self, frame: Connect, token: UnverifiedToken, provider: ProviderView, *, nonce: str | None, now: float
+        self, frame: Connect, identity: SocketIdentity, provider: ProviderView, *, nonce: str | None, now: float
     ) -> Admitted:
         """Return who is connected. Refuses at the first check that fails, each with its own code.
 
-        `token` is the frame's, taken apart, and `provider` the one it names.
+        `identity` is whom the frame's token speaks for, and `provider` the one it names.
         """
-        identity = tokens.verified(token, provider.secrets, pid=provider.id, now=now)
         proof = proofs.verify(
             frame["proof"], token=frame["token"], jkt=identity.jkt, nonce=nonce, htu=self.uri, now=now
         )

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import Any, cast
 
-from litestar import WebSocket
+import pytest
 
 from chatkey_server.peers.outbox import MAX_BACKLOG, Outbox
+from chatkey_server.peers.wire import Wire
 
 
 class SlowSocket:
@@ -23,7 +24,7 @@ class SlowSocket:
 
 
 def outbox_of(socket: SlowSocket) -> Outbox:
-    return Outbox(cast("WebSocket[Any, Any, Any]", socket))
+    return Outbox(Wire(cast("Any", {}), cast("Any", None), cast("Any", socket.send)))
 
 
 async def turns(count: int = 3) -> None:
@@ -44,15 +45,31 @@ async def test_frames_are_sent_in_order() -> None:
     assert socket.sent == ["0", "1", "2", "3", "4", "later"]
 
 
-async def test_a_peer_that_does_not_read_fills_it_and_no_more() -> None:
+async def test_a_peer_that_does_not_read_fills_it_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     outbox = outbox_of(SlowSocket())
     outbox.put(b"on its way")
     await turns()
+    assert outbox.put(b"waits")
 
+    monkeypatch.setattr("chatkey_server.peers.outbox.SLOW_SECONDS", -1)  # as if a second had passed
     taken = [outbox.put(b"x") for _ in range(MAX_BACKLOG + 10)]
 
-    assert taken == [True] * MAX_BACKLOG + [False] * 10
+    assert taken == [True] * (MAX_BACKLOG - 1) + [False] * 11
     outbox.close()
+
+
+async def test_a_peer_that_reads_is_sent_a_burst_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What Redis held back for a while comes at once, before anybody had a turn to send it."""
+    monkeypatch.setattr("chatkey_server.peers.outbox.MOST", 5000)
+    socket = SlowSocket()
+    outbox = outbox_of(socket)
+
+    taken = [outbox.put(b"x") for _ in range(5010)]
+    socket.may_send.set()
+    await turns()
+
+    assert taken == [True] * 5000 + [False] * 10
+    assert len(socket.sent) == 5000
 
 
 async def test_once_closed_nothing_more_is_sent() -> None:

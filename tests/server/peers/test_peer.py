@@ -9,7 +9,6 @@ from typing import Any, cast
 import msgspec
 import pytest
 import structlog
-from litestar import WebSocket
 from structlog.testing import capture_logs
 
 from chatkey_protocol.codes import Close, Code
@@ -18,10 +17,11 @@ from chatkey_server.peers import peer as peers
 from chatkey_server.peers.open_sockets import Sockets
 from chatkey_server.peers.outbox import MAX_BACKLOG
 from chatkey_server.peers.peer import Peer
+from chatkey_server.peers.wire import Wire
 from chatkey_server.settings import Limits
 
 
-class Wire:
+class Other:
     """A socket whose other end reads while it may, and says what a test has put there."""
 
     def __init__(self) -> None:
@@ -35,24 +35,26 @@ class Wire:
     async def receive(self) -> dict[str, Any]:
         return await self.said.get()
 
-    async def send(self, event: dict[str, str]) -> None:
+    async def send(self, event: dict[str, Any]) -> None:
+        if event["type"] == "websocket.close":
+            self.closed_with.append((event["code"], event["reason"]))
+            self.closed.set()
+            return
         await self.reads.wait()
         self.sent.append(msgspec.json.decode(event["text"]))
-
-    async def close(self, code: int, reason: str) -> None:
-        self.closed_with.append((code, reason))
-        self.closed.set()
 
 
 class Page(Peer):
     """A peer that does what a test says."""
 
+    KIND = "page"
     FAILED = "page.failed"
     REFUSED = "page.refused"
     AGAIN = "reload the page"
 
-    def __init__(self, wire: Wire, sockets: Sockets, serve: Callable[[Page], Awaitable[None]]) -> None:
-        super().__init__(cast("WebSocket[Any, Any, Any]", wire), sockets, structlog.get_logger())
+    def __init__(self, wire: Other, sockets: Sockets, serve: Callable[[Page], Awaitable[None]]) -> None:
+        by_asgi = Wire(cast("Any", {}), cast("Any", wire.receive), cast("Any", wire.send))
+        super().__init__(by_asgi, sockets, structlog.get_logger())
         self._serve = serve
 
     async def serve(self) -> None:
@@ -60,8 +62,8 @@ class Page(Peer):
 
 
 @pytest.fixture
-def wire() -> Wire:
-    return Wire()
+def wire() -> Other:
+    return Other()
 
 
 @pytest.fixture
@@ -73,7 +75,7 @@ MakePage = Callable[[Callable[[Page], Awaitable[None]]], Page]
 
 
 @pytest.fixture
-def make_page(wire: Wire, sockets: Sockets) -> MakePage:
+def make_page(wire: Other, sockets: Sockets) -> MakePage:
     return lambda serve: Page(wire, sockets, serve)
 
 
@@ -88,7 +90,7 @@ async def test_it_is_counted_while_it_is_served(make_page: MakePage, sockets: So
     assert (counted, len(sockets)) == ([1], 0)
 
 
-async def test_what_is_refused_is_told_and_closes_it(make_page: MakePage, wire: Wire) -> None:
+async def test_what_is_refused_is_told_and_closes_it(make_page: MakePage, wire: Other) -> None:
     async def serve(_: Page) -> None:
         raise Refused(Code.FRAME_INVALID, "No.", member="id")
 
@@ -102,7 +104,7 @@ async def test_what_is_refused_is_told_and_closes_it(make_page: MakePage, wire: 
     ]
 
 
-async def test_a_mistake_of_ours_is_logged_and_told_with_what_to_do(make_page: MakePage, wire: Wire) -> None:
+async def test_a_mistake_of_ours_is_logged_and_told_with_what_to_do(make_page: MakePage, wire: Other) -> None:
     async def serve(_: Page) -> None:
         raise ZeroDivisionError
 
@@ -114,7 +116,7 @@ async def test_a_mistake_of_ours_is_logged_and_told_with_what_to_do(make_page: M
     assert events[0]["event"] == "page.failed"
 
 
-async def test_who_has_left_is_told_nothing(make_page: MakePage, wire: Wire) -> None:
+async def test_who_has_left_is_told_nothing(make_page: MakePage, wire: Other) -> None:
     async def serve(_: Page) -> None:
         raise OSError("the connection was reset")
 
@@ -124,7 +126,7 @@ async def test_who_has_left_is_told_nothing(make_page: MakePage, wire: Wire) -> 
     assert (wire.sent, wire.closed_with, events) == ([], [], [])
 
 
-async def test_once_refused_it_reads_answers_and_refuses_no_more(make_page: MakePage, wire: Wire) -> None:
+async def test_once_refused_it_reads_answers_and_refuses_no_more(make_page: MakePage, wire: Other) -> None:
     page = make_page(lambda _: asyncio.sleep(0))
     wire.said.put_nowait({"type": "websocket.receive", "text": "{}"})
     await page.refuse(Refused(Code.UNAVAILABLE, "Not now."))
@@ -140,7 +142,30 @@ async def test_once_refused_it_reads_answers_and_refuses_no_more(make_page: Make
     assert len(wire.closed_with) == 1
 
 
-async def test_one_that_reads_too_slowly_is_told_what_to_do(make_page: MakePage, wire: Wire) -> None:
+@pytest.mark.parametrize("is_closed", [True, False])
+async def test_once_closed_it_may_be_cancelled_without_an_accident(make_page: MakePage, is_closed: bool) -> None:
+    """So ends a server that stops while the database does not answer."""
+    began = asyncio.Event()
+
+    async def serve(page: Page) -> None:
+        began.set()
+        await asyncio.Event().wait()
+
+    page = make_page(serve)
+    running = asyncio.create_task(page.run())
+    await began.wait()
+    if is_closed:
+        await page.refuse(Refused(Code.RESTARTING, "The server stops."))
+    running.cancel()
+    await asyncio.wait([running])
+
+    assert running.cancelled() is not is_closed
+
+
+async def test_one_that_reads_too_slowly_is_told_what_to_do(
+    make_page: MakePage, wire: Other, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("chatkey_server.peers.outbox.SLOW_SECONDS", -1)  # as if a second had passed
     page = make_page(lambda _: asyncio.sleep(0))
     wire.reads.clear()
 
@@ -154,7 +179,7 @@ async def test_one_that_reads_too_slowly_is_told_what_to_do(make_page: MakePage,
 
 
 async def test_one_that_does_not_read_holds_its_closing_up_for_a_moment_only(
-    make_page: MakePage, wire: Wire, monkeypatch: pytest.MonkeyPatch
+    make_page: MakePage, wire: Other, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(peers, "PATIENCE_SECONDS", 0.01)
     wire.reads.clear()

@@ -328,7 +328,7 @@ class TestRefresh:
     def test_the_same_person_with_another_key_is_refused(self, peer: Make, browser: Make, other_browser: Make) -> None:
         peer.join(browser.custom_token("ann"))
 
-        with refusal(Code.TOKEN_KEY_MISMATCH, Close.FORBIDDEN, "cnf.jkt"):
+        with refusal(Code.IDENTITY_CHANGED, Close.IDENTITY_CHANGED, "cnf.jkt"):
             peer.refresh(other_browser.custom_token("ann"))
 
     def test_a_provider_switched_off_meanwhile_ends_the_connection(

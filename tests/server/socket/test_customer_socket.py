@@ -384,6 +384,7 @@ class TestEnding:
         ] * 2
 
     async def test_nothing_is_left_of_those_who_left(self, shop: Fixture, join: Fixture, browser: Fixture) -> None:
+        before = {*shop.services.hub._listeners}
         sockets = [await join(browser.custom_token(f"u{n}")) for n in range(5)]
         assert len(shop.services.sockets) == 5
 
@@ -392,7 +393,7 @@ class TestEnding:
 
         assert len(shop.services.sockets) == 0
         assert (len(shop.services.sockets.parties), len(shop.services.sockets.addresses)) == (0, 0)
-        assert shop.services.hub._listeners == {}
+        assert {*shop.services.hub._listeners} == before
         assert not shop.services.clock.alarms
 
     async def test_one_socket_too_many_of_an_address_is_refused_and_leaves_the_others_counted(
@@ -430,16 +431,43 @@ class TestLog:
         assert token.split(".")[1] not in json.dumps(events, default=str)
 
 
-class TestSlowReader:
-    async def test_a_peer_that_does_not_read_is_closed_rather_than_buffered_for(
+class TestRetold:
+    @pytest.mark.contract("D-15/deaf")
+    async def test_what_is_told_again_reaches_a_socket_once(
         self, shop: Fixture, join: Fixture, browser: Fixture
     ) -> None:
+        """A message that is sent again, one that was in the history, and one's own."""
+        writer, reader = await join(browser.custom_token()), await join(browser.custom_token())
+        first, second, third = ({"type": "message", "id": name, "body": name} for name in ("one", "two", "three"))
+
+        for frame in (first, second, first):
+            await writer.ask(frame)
+        heard = [(await reader.next())["id"] for _ in range(2)]
+        late = await join(browser.custom_token())
+        page = await late.ask({"type": "history", "id": "h"})
+        await late.ask(third)
+        for frame in (first, second):
+            await writer.send(frame)
+        await late.ask({"type": "message", "id": "four", "body": "four"})
+        heard += [(await reader.next())["id"] for _ in range(2)]
+
+        assert heard == ["one", "two", "three", "four"]
+        assert [entry["id"] for entry in page["messages"]] == ["one", "two"]
+        assert await late.ask({"type": "ping"}) == {"type": "pong", "server_time": int(shop.services.clock())}
+
+
+class TestSlowReader:
+    async def test_a_peer_that_does_not_read_is_closed_rather_than_buffered_for(
+        self, shop: Fixture, join: Fixture, browser: Fixture, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("chatkey_server.peers.outbox.SLOW_SECONDS", -1)  # as if a second had passed
         socket = await join(browser.custom_token())
         heard = shop.services.hub._listeners["customer:prov:custom:ann"]
 
         for deliver in tuple(heard):
             for number in range(MAX_BACKLOG + 1):
-                deliver(b'{"frame":{"type":"message","seq":%d}}' % number)
+                told = {"type": "message", "id": f"a-{number}", "seq": number, "sender": "agent", "name": "Bo"}
+                deliver(json.dumps({"frame": {**told, "body": "Still there?", "sent_at": 1}}).encode())
 
         passed_on = 0
         while (frame := await socket.next())["type"] == "message":

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 import uvicorn
+from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.server import ServerState
 
 from chatkey_protocol.codes import Close, Code
@@ -116,6 +117,29 @@ async def test_a_peer_that_takes_nothing_of_what_it_is_sent_is_cut_off() -> None
     await asyncio.wait_for(pipe.aborted.wait(), PATIENCE)
 
     assert protocol.disconnected
+
+
+async def test_whoever_answers_a_peer_that_was_silent_too_long_meets_somebody_who_left() -> None:
+    """The connection was closed with 1011 while the answer was under way."""
+    asked, met = asyncio.Event(), asyncio.Event()
+
+    async def slow(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await send({"type": "websocket.accept"})
+        await asked.wait()
+        with pytest.raises(ClientDisconnected):
+            await send({"type": "websocket.send", "text": "the answer"})
+        met.set()
+
+    pipe = Pipe()
+    protocol = await opened(slow, limits(), pipe)
+
+    protocol.keepalive_timeout()
+    asked.set()
+    await asyncio.wait_for(met.wait(), PATIENCE)
+
+    assert b"keepalive ping timeout" in pipe.written
+    protocol.connection_lost(None)
 
 
 async def test_a_peer_that_reads_in_time_stays() -> None:
