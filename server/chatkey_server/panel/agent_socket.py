@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import structlog
 
 from chatkey_protocol.codes import Code
+from chatkey_server import metrics
 from chatkey_server.chat import desk
-from chatkey_server.chat.events import AGENTS, read_event
+from chatkey_server.chat.events import AGENTS, ALL_PAGES, agents_channel, read_event
 from chatkey_server.identity.errors import Refused
 from chatkey_server.panel import panel_frames, sessions
 from chatkey_server.peers.peer import Peer
+from chatkey_server.peers.wire import Wire
 from chatkey_server.peers.writer import error
 from chatkey_server.storage import agent_sessions
 from chatkey_server.storage.engine import snapshot
@@ -30,13 +33,15 @@ log: structlog.typing.FilteringBoundLogger = structlog.get_logger("chatkey.panel
 class AgentSocket(Peer):
     """Serves one page of the panel until it goes, or the session it was opened with ends or changes."""
 
+    KIND = "agent"
     FAILED = "panel.failed"
     REFUSED = "panel.refused"
     AGAIN = "reload the page"
     agent: SignedIn
 
     def __init__(self, socket: WebSocket[Any, Any, Any], services: Services, watch: Watch) -> None:
-        super().__init__(socket, services.sockets, log)
+        super().__init__(Wire(socket.scope, socket.receive, socket.send), services.sockets, log)
+        self._socket = socket
         self._services = services
         self._chat = services.chat
         self._watch = watch
@@ -45,16 +50,26 @@ class AgentSocket(Peer):
         """Answer the page, and tell it what happens, until it goes or something is refused."""
         self.agent = await self._signed_in()
         async with self._watch.over(self):
-            with self._services.hub.listen(AGENTS, self.deliver):
+            with self._listening():
                 await self.send({"type": "ready", "agent": self.agent.name})
                 while (text := await self.text()) is not None:
                     await self._answer(text)
 
     def deliver(self, payload: bytes) -> None:
         """Pass on what happened in some conversation of the agent's businesses."""
-        event = read_event(payload)
-        if self.agent.answers_for(event.provider):
-            self.tell(bytes(event.frame))
+        self.tell(bytes(read_event(payload).frame))
+
+    @contextmanager
+    def _listening(self) -> Iterator[None]:
+        """Listen to what is of the agent's businesses, and to what is for every page."""
+        with ExitStack() as listening:
+            for channel in (ALL_PAGES, *self._channels()):
+                listening.enter_context(self._services.hub.listen(channel, self.deliver))
+            yield
+
+    def _channels(self) -> list[str]:
+        providers = self.agent.providers
+        return [AGENTS] if providers is None else [agents_channel(provider) for provider in providers]
 
     async def _signed_in(self) -> SignedIn:
         sessions.check_origin(self._socket, self._services.settings)
@@ -70,6 +85,7 @@ class AgentSocket(Peer):
         except Refused as refused:
             if refused.code is Code.SIGN_IN_REQUIRED:
                 raise
+            metrics.refused(refused.code)
             answer = error(refused, panel_frames.id_of(frame))
         if answer is not None:
             await self.send(answer)
@@ -77,7 +93,7 @@ class AgentSocket(Peer):
     async def _do(self, frame: panel_frames.PanelFrame) -> Mapping[str, object] | None:
         if frame["type"] == "answer":
             entry = await self._chat.answer(frame["conversation"], frame["id"], frame["body"], agent=self.agent)
-            return {"type": "ack", "id": frame["id"], "seq": entry["seq"]}
+            return {"type": "ack", "id": frame["id"], "seq": entry["seq"], "sent_at": entry["sent_at"]}
         if frame["type"] == "call":
             handle = self._chat.take_call if frame["action"] == "accept" else self._chat.end_call
             await handle(frame["conversation"], agent=self.agent)

@@ -56,7 +56,7 @@ def _pages(services: Services) -> list[ControllerRouterHandler]:
     async def sign_in(request: PanelRequest) -> Response[Any]:
         try:
             check_origin(request, settings)
-            services.rates.agent_sign_ins.check(request.scope)
+            await services.rates.agent_sign_ins.count(request.scope)
             username, password = await _credentials(request, most=settings.limits.body_bytes)
         except Refused as refused:
             return sign_in_page(refused.message, status_code=refused.meaning.status)
@@ -113,7 +113,11 @@ def _static() -> list[ControllerRouterHandler]:
     def script() -> Response[bytes]:
         return pages.static("panel.js", "text/javascript")
 
-    return [stylesheet, script]
+    @get("/addresses.js", sync_to_thread=False)
+    def addresses() -> Response[bytes]:
+        return pages.static("addresses.js", "text/javascript")
+
+    return [stylesheet, script, addresses]
 
 
 def _socket(services: Services) -> ControllerRouterHandler:

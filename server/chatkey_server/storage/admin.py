@@ -72,12 +72,17 @@ async def add_provider(
     name: str | None = None,
     secret_key: str | None = None,
     domains: Iterable[str] = (),
+    ui_locale: str = "",
 ) -> NewProvider:
-    """Make a provider, with an id and a secret of our own unless they are given."""
+    """Make a provider, with an id and a secret of our own unless they are given.
+
+    Its widget speaks each visitor's language, unless there is a `ui_locale`.
+    """
     made = NewProvider(f"prov_{secrets.token_hex(8)}" if id is None else id, signing_secret(secret_key))
     if not PROVIDER_ID.fullmatch(made.id) or made.id == SERVICE:
         raise invalid("id", f"must be 1 to 64 of A-Z a-z 0-9 _ -, not begin with _ or -, and not be {SERVICE!r}")
     check_text("name", made.id if name is None else name, 255)
+    CHECKS["ui_locale"]("ui_locale", ui_locale)
     async with transaction():
         added = (
             await Provider.insert(
@@ -85,6 +90,7 @@ async def add_provider(
                     id=made.id,
                     name=made.id if name is None else name,
                     sealed_secret_key=vault.seal(made.secret_key),
+                    ui_locale=ui_locale,
                     created_at=int(now),
                     updated_at=int(now),
                 )

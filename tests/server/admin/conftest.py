@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from chatkey_server import logs
-from chatkey_server.storage import accounts, admin, passwords
+from chatkey_server.storage import accounts, admin
 from chatkey_server.storage.providers import SERVICE, Application
 from chatkey_server.storage.tables import Administrator
 
@@ -22,13 +22,6 @@ CLIENT_SECRET = "the-client-secret-of-google"
 SERVICE_SECRET = "the-service-secret-of-google"
 
 Fixture = Any
-
-
-@pytest.fixture(autouse=True)
-def cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hash in a millisecond."""
-    monkeypatch.setattr(passwords, "N", 2**4)
-    monkeypatch.setattr(passwords, "P", 1)
 
 
 class Panel:

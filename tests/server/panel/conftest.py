@@ -18,18 +18,12 @@ PASSWORD = "correct horse battery"
 Fixture = Any
 
 
-@pytest.fixture(scope="session")
-def password_hash() -> str:
-    """Made once: a hash takes a tenth of a second, which is its purpose."""
-    return hash_password(PASSWORD)
-
-
 @pytest.fixture
-def make_agent(password_hash: str) -> Callable[..., Awaitable[None]]:
+def make_agent() -> Callable[..., Awaitable[None]]:
     """Store an agent of the started app who answers for these providers, which are made, or for all."""
 
     async def make(name: str, providers: tuple[str, ...] | None = None) -> None:
-        agent = Agent(username=name, password_hash=password_hash, all_providers=providers is None)
+        agent = Agent(username=name, password_hash=hash_password(PASSWORD), all_providers=providers is None)
         await Agent.insert(agent)
         for provider in providers or ():
             row = Provider(id=provider, name=provider, sealed_secret_key="", created_at=0, updated_at=0)

@@ -180,14 +180,18 @@ class TestPages:
 
         assert page.headers["content-security-policy"].endswith("frame-ancestors https://demo.test")
 
-    @pytest.mark.parametrize(("name", "media_type"), [("panel.css", "text/css"), ("panel.js", "text/javascript")])
+    @pytest.mark.parametrize(
+        ("name", "media_type"),
+        [("panel.css", "text/css"), ("panel.js", "text/javascript"), ("addresses.js", "text/javascript")],
+    )
     async def test_their_files_are_there(self, client: Fixture, name: str, media_type: str) -> None:
         answer = await client.get(f"/agent/{name}")
 
         assert (answer.status_code, answer.headers["content-type"].partition(";")[0]) == (200, media_type)
 
-    async def test_the_script_puts_text_into_the_page_as_text_only(self, client: Fixture) -> None:
-        script = (await client.get("/agent/panel.js")).text
+    @pytest.mark.parametrize("name", ["panel.js", "addresses.js"])
+    async def test_the_script_puts_text_into_the_page_as_text_only(self, client: Fixture, name: str) -> None:
+        script = (await client.get(f"/agent/{name}")).text
 
         assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(", script)
 

@@ -214,7 +214,8 @@ class TestAnotherProcess:
 
             await agents.sign_out(second, cookie)
 
-            assert await rest_of(page) == LOGGED_OUT
+            told = [frame for frame in await rest_of(page) if frame[0] != "missed"]  # once the other is heard
+            assert told == LOGGED_OUT
 
     @pytest.mark.usefixtures("often")
     @pytest.mark.parametrize(

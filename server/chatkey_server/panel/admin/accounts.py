@@ -41,7 +41,7 @@ class Administrators(BaseUser, tablename="administrator"):
 
         Raises `RateLimited`.
         """
-        count_sign_in.get()()
+        await count_sign_in.get()()
         found = await accounts.check(Administrator, str(username), str(password))
         if found is None:
             log.info("admin.refused")
@@ -81,7 +81,7 @@ class Sessions(SessionsBase, tablename="admin_session"):
 
     @classmethod
     async def remove_session(cls, token: str) -> None:
-        """End a session."""
+        """End the session of this token, of which only the hash is stored."""
         await super().remove_session(_hash(token))
 
 

@@ -33,7 +33,7 @@ def editing(services: Services) -> Callable[[Request], Awaitable[Response]]:
             return refusal(Refused(Code.PARAMETER_INVALID, f"A value is not one of its kind: {error}."))
         except Refused as refused:
             return refusal(refused)
-        services.providers.forget(provider_id)
+        services.provider_changed(provider_id)
         row = request.path_params.get("row", "new")
         log.info("admin.changed", admin=request.user.display_name, what=name, row=row, by=request.method)
         return JSONResponse({}, HTTPStatus.CREATED if request.method == "POST" else HTTPStatus.OK)

@@ -37,15 +37,15 @@ class Editor:
     """
 
     async def add(self, given: Given) -> str | None:  # noqa: ARG002 - for those who override it
-        """Make a row."""
+        """Make a row of what a form sent; refuses here."""
         raise _elsewhere(ONLY_SHOWN)
 
     async def change(self, row_id: str, given: Given) -> str | None:  # noqa: ARG002
-        """Change a row."""
+        """Change what was sent of a row, by its id; refuses here."""
         raise _elsewhere(ONLY_SHOWN)
 
     async def remove(self, row_id: str) -> str | None:  # noqa: ARG002
-        """Remove a row."""
+        """Remove a row, by its id; refuses here."""
         raise _elsewhere(ONLY_SHOWN)
 
 
@@ -75,7 +75,7 @@ class ProviderEditor(Editor):
 
 
 class Domain(msgspec.Struct, frozen=True):
-    """A row of the domains."""
+    """A registered domain, and the provider whose it is."""
 
     provider: str
     domain: str

@@ -39,8 +39,11 @@ class RotateSecret(BaseModel):
 
 
 def forms(services: Services) -> list[FormConfig]:
-    """Return the forms."""
+    """Return the forms of the panel, each of which changes what `services` hold."""
+    return [_new_provider(services), _rotate_secret(services)]
 
+
+def _new_provider(services: Services) -> FormConfig:
     async def new_provider(request: Request, data: NewProvider) -> str:
         try:
             made = await admin.add_provider(
@@ -52,10 +55,20 @@ def forms(services: Services) -> list[FormConfig]:
             )
         except Refused as refused:
             raise ValueError(refused.message) from refused
-        services.providers.forget(made.id)
+        services.provider_changed(made.id)
         _note(request, "provider.added", made.id)
         return f"Provider id:\n{made.id}\n\nsecret_key:\n{made.secret_key}\n\n{KEEP_IT}"
 
+    return FormConfig(
+        "New Provider",
+        NewProvider,
+        new_provider,
+        description="Adds a business that embeds the widget. Its secret_key is shown on the next page, once.",
+        form_group=MEMBER_LOGIN,
+    )
+
+
+def _rotate_secret(services: Services) -> FormConfig:
     async def rotate_secret(request: Request, data: RotateSecret) -> str:
         now, provider_id = services.clock(), data.provider.strip()
         try:
@@ -64,28 +77,19 @@ def forms(services: Services) -> list[FormConfig]:
             )
         except Refused as refused:
             raise ValueError(refused.message) from refused
-        services.providers.forget(provider_id)
+        services.provider_changed(provider_id)
         _note(request, "secret.rotated", provider_id)
         until = f"counts until {moment(int(now) + data.overlap * HOUR)}" if data.overlap else "has stopped to count"
         return f"New secret_key:\n{secret_key}\n\n{KEEP_IT}\nThe old one {until}."
 
-    return [
-        FormConfig(
-            "New Provider",
-            NewProvider,
-            new_provider,
-            description="Adds a business that embeds the widget. Its secret_key is shown on the next page, once.",
-            form_group=MEMBER_LOGIN,
-        ),
-        FormConfig(
-            "Rotate Secret",
-            RotateSecret,
-            rotate_secret,
-            description="Gives a provider a new secret_key, shown on the next page, once. "
-            "Tokens made with the old one count for the hours you say.",
-            form_group=MEMBER_LOGIN,
-        ),
-    ]
+    return FormConfig(
+        "Rotate Secret",
+        RotateSecret,
+        rotate_secret,
+        description="Gives a provider a new secret_key, shown on the next page, once. "
+        "Tokens made with the old one count for the hours you say.",
+        form_group=MEMBER_LOGIN,
+    )
 
 
 def _note(request: Request, what: str, provider_id: str) -> None:

@@ -106,7 +106,7 @@ class Guard:
             if status != HTTPStatus.INTERNAL_SERVER_ERROR:
                 await send(message)
 
-        counting = count_sign_in.set(partial(self._sign_ins.check, scope))
+        counting = count_sign_in.set(partial(self._sign_ins.count, scope))
         try:
             with available():
                 await self._app(scope, receive, send_guarded)

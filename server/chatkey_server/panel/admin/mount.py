@@ -19,7 +19,7 @@ PATH: Final = "/admin"
 
 
 def handler(services: Services) -> ASGIRouteHandler:
-    """Mount the panel."""
+    """Return the route of the admin panel, which is built at the first request to it."""
     panel = Guard(OnDemand(services), services)
 
     @asgi(PATH, is_mount=True, copy_scope=True)
@@ -41,7 +41,7 @@ class OnDemand:
         self._app: ASGIApp | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on."""
+        """Build the panel if this is the first request, and have it answer."""
         async with self._making:
             if self._app is None:
                 self._app = await asyncio.to_thread(_build, self._services)

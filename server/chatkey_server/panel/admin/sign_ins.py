@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 
-count_sign_in: ContextVar[Callable[[], None]] = ContextVar("count_sign_in")
+count_sign_in: ContextVar[Callable[[], Awaitable[None]]] = ContextVar("count_sign_in")
 """Counts a try of whoever sent the request at hand. Raises `RateLimited` when it is one too many."""

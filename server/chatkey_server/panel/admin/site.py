@@ -9,7 +9,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlsplit
 
-from piccolo_admin.endpoints import TableConfig, create_admin, handle_auth_exception
+from piccolo_admin.endpoints import AdminRouter, TableConfig, create_admin, handle_auth_exception
 from piccolo_admin.translations.data import ENGLISH
 from piccolo_api.change_password.endpoints import change_password
 from piccolo_api.crud.endpoints import OrderBy
@@ -66,33 +66,7 @@ def build(services: Services) -> ASGIApp:
     """Build the panel. Needs the database open."""
     _bind(Administrators, Sessions, Providers, Domains, SocialLogins, ServiceKeys, Members)
     host = urlsplit(services.settings.base_url).hostname or ""
-    panel = create_admin(
-        tables=_tables(),
-        forms=forms(services),
-        auth_table=Administrators,
-        session_table=Sessions,
-        session_expiry=IDLE,
-        increase_expiry=IDLE / 2,
-        max_session_expiry=LONGEST,
-        read_only=True,  # what is written goes through the routes below
-        rate_limit_provider=InMemoryLimitProvider(timespan=60, limit=UNLIMITED),
-        production=True,
-        site_name=TITLE,
-        default_language_code="en",
-        translations=[ENGLISH],
-        auto_include_related=False,
-        allowed_hosts=[host],
-    )
-    panel.template = panel.template.replace("</head>", HEAD).replace("<title>Piccolo Admin", f"<title>{TITLE}")
-    middleware = [
-        Middleware(cast("Any", CSRFMiddleware), allowed_hosts=[host]),
-        Middleware(
-            AuthenticationMiddleware,
-            backend=SessionsAuthBackend(Administrators, Sessions, increase_expiry=IDLE / 2),
-            on_error=cast("Any", handle_auth_exception),
-        ),
-    ]
-    guarded = partial(Route, middleware=middleware)
+    guarded = partial(Route, middleware=_guards(host))
     edit = editing(services)
     return cast(
         "ASGIApp",
@@ -104,11 +78,46 @@ def build(services: Services) -> ASGIApp:
                 Route("/admin.css", _stylesheet),
                 Mount("/api/docs", _nothing),  # it loads its scripts from elsewhere
                 Mount("/public/docs", _nothing),
-                Mount("/", panel),
+                Mount("/", _piccolo(services, host)),
             ],
             exception_handlers={HTTPException: cast("Any", _refused)},
         ),
     )
+
+
+def _piccolo(services: Services, host: str) -> AdminRouter:
+    """Piccolo's own panel, which only shows: what is written goes through our routes."""
+    panel: AdminRouter = create_admin(
+        tables=_tables(),
+        forms=forms(services),
+        auth_table=Administrators,
+        session_table=Sessions,
+        session_expiry=IDLE,
+        increase_expiry=IDLE / 2,
+        max_session_expiry=LONGEST,
+        read_only=True,
+        rate_limit_provider=InMemoryLimitProvider(timespan=60, limit=UNLIMITED),
+        production=True,
+        site_name=TITLE,
+        default_language_code="en",
+        translations=[ENGLISH],
+        auto_include_related=False,
+        allowed_hosts=[host],
+    )
+    panel.template = panel.template.replace("</head>", HEAD).replace("<title>Piccolo Admin", f"<title>{TITLE}")
+    return panel
+
+
+def _guards(host: str) -> list[Middleware]:
+    """What stands before the routes that write, as Piccolo has it before its own."""
+    return [
+        Middleware(cast("Any", CSRFMiddleware), allowed_hosts=[host]),
+        Middleware(
+            AuthenticationMiddleware,
+            backend=SessionsAuthBackend(Administrators, Sessions, increase_expiry=IDLE / 2),
+            on_error=cast("Any", handle_auth_exception),
+        ),
+    ]
 
 
 def _bind(*tables: type[Table]) -> None:

@@ -1,8 +1,11 @@
 // The agent panel: shows what its socket says, and says what the agent does. Text goes into the page as text only.
 
+import { pieces } from "./addresses.js";
+
+/** @import { Piece } from "./addresses.js" */
 /**
  * @typedef {{ id: string, seq: number, sender: "customer" | "agent", name: string | null, body: string, sent_at: number }} Entry
- * @typedef {{ last_at: number, id: string }} Place
+ * @typedef {{ last_at: number, id: string }} Place `last_at` in milliseconds
  * @typedef {{ call_id: string, state: "ringing" | "active" }} Call
  * @typedef {Place & { uid: string, provider: string, login: "visitor" | "custom" | "social", auth_provider: string | null,
  *   name: string | null, email: string | null, last: Entry | null, call: Call | null }} Item
@@ -20,20 +23,28 @@ const $ = (id) => /** @type {HTMLElement & { value: string }} */ (document.getEl
 const conversations = new Map();
 /** @type {Map<string, Answer>} */
 const pending = new Map();
+/** @type {Map<string, string>} */
+const drafts = new Map(); // what is being written in conversations that are not open
 const SEEN = "chatkey_agent_seen";
 const REFRESH_MS = 2_000;
 const TYPING_MS = 250;
+const GAP_MS = 1_000; // what comes out of order comes sooner than that
+const AGAIN_MS = 3_000;
+const LONGEST_WAIT_MS = 2_000; // agents are few, and each of them is waited for
 
+let agentName = "";
 let socket = /** @type {WebSocket | null} */ (null);
 let attempts = 0;
 let current = /** @type {string | null} */ (null);
 let opened = /** @type {Item | null} */ (null);
 let messages = /** @type {Map<number, Entry>} */ (new Map());
+let drawn = /** @type {Map<string, HTMLElement>} */ (new Map()); // messages, each by what is to be read
 
 let asked = /** @type {Asked | null} */ (null);
 let askedAt = 0;
 let refreshing = /** @type {number | undefined} */ (undefined);
 let typing = /** @type {number | undefined} */ (undefined);
+let filling = /** @type {number | undefined} */ (undefined);
 let newest = /** @type {Place | null} */ (null);
 let isMore = false;
 
@@ -77,8 +88,10 @@ function connect() {
     asked = null;
     clearTimeout(refreshing);
     refreshing = undefined;
+    clearTimeout(filling);
+    filling = undefined;
     showConnection("lost", "Connection lost, trying again…");
-    const wait = Math.min(30_000, 500 * 2 ** attempts++) * (0.5 + Math.random() / 2);
+    const wait = Math.min(LONGEST_WAIT_MS, 500 * 2 ** attempts++) * (0.5 + Math.random() / 2);
     setTimeout(connect, wait);
   });
 }
@@ -89,13 +102,15 @@ function send(frame) {
 }
 
 const handlers = {
-  ready() {
+  /** @param {{ agent: string }} frame */
+  ready({ agent }) {
+    agentName = agent;
     attempts = 0;
     showConnection("live", "Live");
-    askForList({ keeps: true });
-    if (current) send({ type: "thread", conversation: current });
+    lookAgain();
     for (const frame of pending.values()) send(frame);
   },
+  missed: lookAgain,
   /** @param {{ id: string, items: Item[], more: boolean, providers: Provider[] }} frame */
   conversations({ id, items, more, providers }) {
     if (!asked || id !== asked.id) return; // something else was asked for meanwhile
@@ -113,23 +128,28 @@ const handlers = {
   /** @param {{ conversation: string, messages: Entry[], more: boolean, before: number | null }} frame */
   thread({ conversation, messages: entries, more, before }) {
     if (conversation !== current) return;
+    const isNews = entries.some(({ seq }) => !messages.has(seq));
     for (const entry of entries) messages.set(entry.seq, entry);
-    $("older").hidden = !more;
+    if (!entries.length || entries[0].seq === Math.min(...messages.keys())) $("older").hidden = !more;
     showMessages({ keepPlace: before !== null });
     showList();
+    const above = gap();
+    if (isNews && above !== undefined) send({ type: "thread", conversation, before: above });
   },
-  /** @param {{ conversation: string, message: Entry }} frame */
-  message({ conversation, message }) {
+  /** @param {{ conversation: string, message: Entry, last_at?: number }} frame */
+  message({ conversation, message, last_at = message.sent_at * 1000 }) {
     pending.delete(message.id);
     for (const item of known(conversation)) {
+      if ((item.last?.seq ?? 0) > message.seq) continue; // it is told again, or was overtaken
       item.last = message;
-      item.last_at = message.sent_at;
+      item.last_at = Math.max(item.last_at, last_at);
       if (message.sender === "customer" && message.name && item.login === "custom") item.name = message.name;
     }
     if (conversation === current) {
       messages.set(message.seq, message);
       showMessages();
       showPerson();
+      if (gap() !== undefined) fillSoon();
     }
     happened(conversation);
   },
@@ -139,18 +159,61 @@ const handlers = {
     showPerson();
     happened(conversation, state === "ringing"); // who calls comes to the top
   },
-  ack() {},
-  /** @param {{ id?: string, message: string }} frame */
-  error({ id, message }) {
+  /** @param {{ id: string, seq: number, sent_at: number }} frame */
+  ack({ id, seq, sent_at }) {
+    const answered = pending.get(id);
+    if (!answered) return;
+    const { conversation, body } = answered;
+    handlers.message({ conversation, message: { id, seq, sender: "agent", name: agentName, body, sent_at } });
+  },
+  /** @param {{ id?: string, code: string, message: string, retryable: boolean, retry_after?: number }} frame */
+  error({ id, code, message, retryable, retry_after = 0 }) {
     if (id && id === asked?.id) {
       asked = null;
       return refreshSoon();
     }
-    if (id) pending.delete(id);
+    const answered = id ? pending.get(id) : undefined;
+    if (answered && retryable) {
+      setTimeout(() => pending.has(answered.id) && send(answered), retry_after * 1000 + AGAIN_MS);
+      return;
+    }
+    if (answered) giveBack(answered);
     showProblem(message);
     showMessages();
+    if (code === "call_unknown") refreshSoon(); // its end was not heard
   },
 };
+
+// what comes between: messages have numbers without a gap
+
+function lookAgain() {
+  askForList({ keeps: true });
+  if (current) send({ type: "thread", conversation: current });
+}
+
+/** The number above the newest gap in what is shown; undefined where there is none. */
+function gap() {
+  const newestFirst = [...messages.keys()].sort((a, b) => b - a);
+  return newestFirst.find((seq, place) => place + 1 < newestFirst.length && newestFirst[place + 1] !== seq - 1);
+}
+
+function fillSoon() {
+  filling ??= setTimeout(() => {
+    filling = undefined;
+    const before = gap();
+    if (current && before !== undefined) send({ type: "thread", conversation: current, before });
+  }, GAP_MS);
+}
+
+/**
+ * What was refused for good goes back to where it was written, unless something else is written there.
+ * @param {Answer} answered
+ */
+function giveBack({ id, conversation, body }) {
+  pending.delete(id);
+  if (conversation === current) $("body").value ||= body;
+  else drafts.set(conversation, drafts.get(conversation) || body);
+}
 
 /** @param {{ type: string }} frame */
 function handle(frame) {
@@ -326,8 +389,8 @@ function listItem(item, all) {
   button.setAttribute("aria-current", String(item.id === current));
   const avatar = element("span", "avatar", [...titleOf(item)][0].toUpperCase());
   avatar.ariaHidden = "true";
-  const time = element("time", "", when(item.last_at));
-  time.dateTime = new Date(item.last_at * 1000).toISOString();
+  const time = element("time", "", when(item.last_at / 1000));
+  time.dateTime = new Date(item.last_at).toISOString();
   const second = element("span", "second");
   second.append(preview(item));
   if (isUnread(item, all)) {
@@ -399,10 +462,44 @@ function showPerson() {
 function messageItem(entry, isPending) {
   const item = element("li", `message ${entry.sender}${isPending ? " pending" : ""}`);
   const who = entry.sender === "agent" ? entry.name : (entry.name ?? "Visitor");
-  const bubble = element("div", "bubble", entry.body);
+  const bubble = element("div", "bubble");
   bubble.dir = "auto";
+  bubble.append(...pieces(entry.body).map(part));
   item.append(bubble, element("div", "meta", isPending ? "Sending…" : `${who} · ${when(entry.sent_at ?? 0)}`));
   return item;
+}
+
+/**
+ * A part of a message. An address is read from left to right, whatever stands around it.
+ * @param {Piece} piece
+ */
+function part({ text, isAddress }) {
+  if (!isAddress) return text;
+  const link = element("a", "", text);
+  return Object.assign(link, { href: text, target: "_blank", rel: "noopener noreferrer", dir: "ltr" });
+}
+
+/**
+ * A message stays the same element while it is there: what was read out is not read out again, and a link in it keeps
+ * the focus.
+ * @param {string} key @param {() => HTMLElement} draw
+ */
+function once(key, draw) {
+  const made = drawn.get(key) ?? draw();
+  drawn.set(key, made);
+  return made;
+}
+
+/**
+ * Have these elements in a list, in this order, and no others.
+ * @param {HTMLElement} list @param {HTMLElement[]} wanted
+ */
+function arrange(list, wanted) {
+  const kept = new Set(/** @type {Element[]} */ (wanted));
+  for (const child of [...list.children]) if (!kept.has(child)) child.remove();
+  wanted.forEach((each, place) => {
+    if (list.children[place] !== each) list.insertBefore(each, list.children[place] ?? null);
+  });
 }
 
 /** @param {{ keepPlace?: boolean }} [how] */
@@ -411,10 +508,10 @@ function showMessages({ keepPlace = false } = {}) {
   const fromEnd = scroller.scrollHeight - scroller.scrollTop;
   const entries = [...messages.values()].sort((a, b) => a.seq - b.seq);
   const waiting = [...pending.values()].filter(({ conversation }) => conversation === current);
-  $("messages").replaceChildren(
-    ...entries.map((entry) => messageItem(entry, false)),
-    ...waiting.map(({ body }) => messageItem({ sender: "agent", body }, true)),
-  );
+  arrange($("messages"), [
+    ...entries.map((entry) => once(`${entry.seq} ${when(entry.sent_at)}`, () => messageItem(entry, false))),
+    ...waiting.map(({ id, body }) => once(id, () => messageItem({ sender: "agent", body }, true))),
+  ]);
   scroller.scrollTop = keepPlace ? scroller.scrollHeight - fromEnd : scroller.scrollHeight;
   const newest = entries.at(-1);
   if (current && newest && document.visibilityState === "visible") markSeen(current, newest.seq);
@@ -422,9 +519,12 @@ function showMessages({ keepPlace = false } = {}) {
 
 /** @param {string} id */
 function open(id) {
+  if (current) drafts.set(current, $("body").value);
+  $("body").value = drafts.get(id) ?? "";
   current = id;
   opened = conversations.get(id) ?? null;
   messages = new Map();
+  drawn = new Map();
   $("placeholder").hidden = true;
   $("conversation").hidden = false;
   $("columns").classList.add("open");
@@ -439,6 +539,7 @@ function open(id) {
 
 function close() {
   const left = current;
+  if (left) drafts.set(left, $("body").value);
   current = null;
   opened = null;
   $("columns").classList.remove("open");

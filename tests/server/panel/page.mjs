@@ -1,0 +1,220 @@
+// The agent panel's page without a browser: its template's elements, and every frame and every clock is the test's.
+
+import { readFileSync } from "node:fs";
+import vm from "node:vm";
+
+const read = (name) => readFileSync(`${process.env.PANEL}/${name}`, "utf8");
+const TEMPLATE = read("pages/panel.html");
+const ADDRESSES = read("static/addresses.js").replaceAll(/^export /gm, "");
+const SCRIPT = ADDRESSES + read("static/panel.js").replace(/^import .*$/m, "");
+
+export class Page {
+  sockets = [];
+  reloads = 0;
+  #now = 1_800_000_000_000;
+  #timers = new Map();
+  #ids = 0;
+  #elements = new Map();
+
+  constructor() {
+    for (const [tag, id] of TEMPLATE.matchAll(/<[^>]* id="([\w-]+)"[^>]*>/g)) {
+      this.#elements.set(id, Object.assign(new Element(this), { hidden: tag.endsWith(" hidden>") }));
+    }
+    const chips = [...TEMPLATE.matchAll(/data-filter="(\w+)"/g)].map(([, filter]) => new Element(this, { filter }));
+    this.chips = new Map(chips.map((chip) => [chip.dataset.filter, chip]));
+    this.document = Object.assign(new EventTarget(), {
+      visibilityState: "visible",
+      activeElement: null,
+      getElementById: (id) => this.$(id),
+      createElement: () => new Element(this),
+      querySelector: (selector) => this.#rows.get(selector.match(/"(.*)"/)[1]) ?? null,
+      querySelectorAll: () => chips,
+    });
+    this.#run();
+  }
+
+  #run() {
+    const page = this;
+    const window = vm.createContext({
+      document: this.document,
+      location: { href: "https://chat.example/agent", reload: () => this.reloads++ },
+      localStorage: { getItem: () => null, setItem: () => {} },
+      crypto: { randomUUID: () => `id-${++this.#ids}` },
+      setTimeout: (callback, milliseconds = 0) => this.#wait(callback, milliseconds),
+      clearTimeout: (timer) => this.#timers.delete(timer),
+      CSS: { escape: String },
+      Option: class {},
+      URL,
+      WebSocket: class extends Socket {
+        constructor(url) {
+          super();
+          page.sockets.push(Object.assign(this, { url: String(url) }));
+        }
+      },
+    });
+    vm.runInContext("Date", window).now = () => this.#now;
+    vm.runInContext(SCRIPT, window);
+  }
+
+  /** An element by its id, which the template must have. */
+  $(id) {
+    if (!this.#elements.has(id)) throw new Error(`the template has no element ${id}`);
+    return this.#elements.get(id);
+  }
+
+  // the server's end
+
+  get socket() {
+    return this.sockets.at(-1);
+  }
+
+  /** Accept the socket, and greet the agent. */
+  open() {
+    this.socket.readyState = Socket.OPEN;
+    this.hear({ type: "ready", agent: "Eve" });
+    return this;
+  }
+
+  hear(frame) {
+    this.socket.dispatchEvent(Object.assign(new Event("message"), { data: JSON.stringify(frame) }));
+  }
+
+  lose(code = 1006) {
+    this.socket.readyState = Socket.CLOSED;
+    this.socket.dispatchEvent(Object.assign(new Event("close"), { code }));
+  }
+
+  /** The frames of one kind that came over the socket, oldest first. */
+  sent(type) {
+    return this.socket.sent.filter((frame) => frame.type === type);
+  }
+
+  /** Answer what was last asked of the list. */
+  list(items, { more = false } = {}) {
+    this.hear({ type: "conversations", id: this.sent("list").at(-1).id, items, more, providers: [] });
+  }
+
+  /** Let time pass, and do in order what was to be done in it. */
+  pass(milliseconds) {
+    const until = this.#now + milliseconds;
+    for (let next = this.#next(until); next; next = this.#next(until)) {
+      const [timer, { due, callback }] = next;
+      this.#timers.delete(timer);
+      this.#now = due;
+      callback();
+    }
+    this.#now = until;
+  }
+
+  #wait(callback, milliseconds) {
+    const timer = ++this.#ids;
+    this.#timers.set(timer, { due: this.#now + milliseconds, callback });
+    return timer;
+  }
+
+  #next(until) {
+    const due = [...this.#timers].filter(([, timer]) => timer.due <= until);
+    return due.sort(([, one], [, other]) => one.due - other.due)[0];
+  }
+
+  // the agent's end
+
+  get #rows() {
+    const buttons = this.$("conversations").children.map((row) => row.children[0]);
+    return new Map(buttons.map((button) => [button.dataset.conversation, button]));
+  }
+
+  /** The conversations of the list, from top to bottom. */
+  get listed() {
+    return [...this.#rows.keys()];
+  }
+
+  /** Choose a conversation of the list. */
+  choose(id) {
+    this.#rows.get(id).click();
+  }
+
+  /** What stands in the open conversation; what is on its way ends in an ellipsis. */
+  get said() {
+    return this.$("messages").children.map(({ className, children: [bubble] }) =>
+      className.includes("pending") ? `${bubble.textContent}…` : bubble.textContent,
+    );
+  }
+
+  /** Write an answer and send it. */
+  write(text) {
+    this.$("body").value = text;
+    this.$("composer").dispatchEvent(new Event("submit"));
+  }
+}
+
+class Socket extends EventTarget {
+  static OPEN = 1;
+  static CLOSED = 3;
+  readyState = 0;
+  sent = [];
+
+  send(text) {
+    this.sent.push(JSON.parse(text));
+  }
+}
+
+class Element extends EventTarget {
+  attributes = new Map();
+  classList = { add: () => {}, remove: () => {} };
+  className = "";
+  hidden = false;
+  value = "";
+  children = [];
+  #page;
+
+  constructor(page, dataset = {}) {
+    super();
+    this.#page = page;
+    this.dataset = dataset;
+  }
+
+  get textContent() {
+    return this.children.map((child) => child.textContent ?? child).join("");
+  }
+
+  set textContent(text) {
+    this.children = [text];
+  }
+
+  setAttribute(name, value) {
+    this.attributes.set(name, value);
+  }
+
+  getAttribute(name) {
+    return this.attributes.get(name) ?? null;
+  }
+
+  append(...nodes) {
+    for (const node of nodes) this.insertBefore(node, null);
+  }
+
+  insertBefore(node, next) {
+    node.remove?.();
+    if (node instanceof Element) node.parent = this;
+    this.children.splice(next ? this.children.indexOf(next) : this.children.length, 0, node);
+  }
+
+  replaceChildren(...nodes) {
+    this.children = [];
+    this.append(...nodes);
+  }
+
+  remove() {
+    const siblings = this.parent?.children ?? [];
+    if (siblings.includes(this)) siblings.splice(siblings.indexOf(this), 1);
+  }
+
+  focus() {
+    this.#page.document.activeElement = this;
+  }
+
+  click() {
+    this.dispatchEvent(new Event("click"));
+  }
+}
