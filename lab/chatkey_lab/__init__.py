@@ -1,1 +1,1 @@
-"""Who may use a lab, the test controls of a server: the same rules for the service, the fake provider and the shops."""
+"""Labs, the test controls of servers: who may use them, and what can be made to go wrong, the same everywhere."""

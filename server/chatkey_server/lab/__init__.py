@@ -5,12 +5,13 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import Final
 
+import structlog
 from litestar import Litestar, Router
 
+from chatkey_lab.faults import Armed, Faults
 from chatkey_lab.guard import FORM, LabGuard
 from chatkey_server import logs
-from chatkey_server.lab import controls, records
-from chatkey_server.lab.faults import Faults
+from chatkey_server.lab import agent, controls, records
 from chatkey_server.lab.feed import Feed
 from chatkey_server.lab.middleware import FaultyApp
 from chatkey_server.services import Services
@@ -18,17 +19,23 @@ from chatkey_server.services import Services
 LAB_SIGN_IN: Final = "/agent/lab"
 """Where the agent panel opens without a password, which is the lab's as well."""
 
+log = structlog.stdlib.get_logger()
+
 
 class Lab:
     """The lab of one app: its routes under /lab, its ear on the log, and its hand on everything that passes."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
-        self._faults = Faults()
+        self._faults = Faults(_log)
         self._feed = Feed(services.clock)
         self.router = Router(
             "/lab",
-            route_handlers=[*controls.handlers(services, self._faults, self._feed), *records.handlers(services)],
+            route_handlers=[
+                *controls.handlers(services, self._faults, self._feed),
+                *records.handlers(services),
+                *agent.handlers(services),
+            ],
         )
 
     @asynccontextmanager
@@ -43,3 +50,7 @@ class Lab:
         guard = partial(LabGuard, token=settings.lab_token, origins=[settings.base_url])
         faulty = FaultyApp(app.asgi_handler, self._faults)
         app.asgi_handler = guard(guard(faulty, under=LAB_SIGN_IN, takes=FORM))
+
+
+def _log(hit: Armed) -> None:
+    log.info("lab.fault", where=hit.rule.where, action=hit.rule.action, hits=hit.hits)

@@ -1,27 +1,54 @@
 """The lab's controls of the running server: its clock, its fault rules, its event feed, and a reset of them all."""
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Final
 
 import msgspec
 from litestar import delete, get, post
 from litestar.handlers import HTTPRouteHandler
 from litestar.params import FromPath, FromQuery, JSONBody
 
+from chatkey_lab.faults import Armed, Faults, Rule
 from chatkey_protocol.codes import Code
 from chatkey_server.identity.errors import Refused
 from chatkey_server.lab.envelope import Data
-from chatkey_server.lab.faults import Armed, Faults, Rule
 from chatkey_server.lab.feed import Event, Feed
 from chatkey_server.services import Services
 
 DECADE = 10 * 365 * 86_400
 
 
+PROFILE: Final = "lab.v1"
+"""What this lab speaks (docs/lab.md)."""
+
+CAPABILITIES: Final = (
+    "clock",
+    "faults",
+    "own-keys",
+    "agent",
+    "member-records",
+    "businesses",
+    "change",
+    "rate-limits",
+    "search",
+    "calls",
+    "admin",
+)
+"""What a test can do here, beside the social logins, which are settings."""
+
+
+class About(msgspec.Struct, frozen=True):
+    """What this lab speaks, and what a test can do by it."""
+
+    profile: str
+    capabilities: list[str]
+
+
 class Advance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """By how many seconds the clock is to move forward."""
+    """By how many seconds the clock is to move; without `alarms`, what has become due waits for the next move."""
 
     advance: Annotated[float, msgspec.Meta(ge=0, le=DECADE)]
+    alarms: bool = True
 
 
 class Time(msgspec.Struct, frozen=True):
@@ -38,8 +65,17 @@ class Events(msgspec.Struct, frozen=True):
 
 
 def handlers(services: Services, faults: Faults, feed: Feed) -> Sequence[HTTPRouteHandler]:
-    """Return the handlers of /lab/clock, /lab/events, /lab/faults and /lab/reset."""
-    return [*_clock(services), *_faults(faults), _events(feed), _reset(services, faults, feed)]
+    """Return the handlers of /lab, /lab/clock, /lab/events, /lab/faults and /lab/reset."""
+    return [_about(services), *_clock(services), *_faults(faults), _events(feed), _reset(services, faults, feed)]
+
+
+def _about(services: Services) -> HTTPRouteHandler:
+    @get("/")
+    async def about() -> Data[About]:
+        socials = (f"social:{name}" for name in services.settings.offered_socials)
+        return Data(About(PROFILE, [*CAPABILITIES, *socials]))
+
+    return about
 
 
 def _clock(services: Services) -> Sequence[HTTPRouteHandler]:
@@ -49,7 +85,7 @@ def _clock(services: Services) -> Sequence[HTTPRouteHandler]:
 
     @post("/clock", status_code=200)
     async def advance_clock(data: JSONBody[Advance]) -> Data[Time]:
-        return Data(Time(services.clock.advance(data.advance)))
+        return Data(Time(services.clock.advance(data.advance, alarms=data.alarms)))
 
     return [show_clock, advance_clock]
 
@@ -95,7 +131,7 @@ def _reset(services: Services, faults: Faults, feed: Feed) -> HTTPRouteHandler:
     async def reset() -> Data[Time]:
         faults.armed.clear()
         feed.clear()
-        services.providers.forget()
+        services.provider_changed()
         services.rates.reset()
         return Data(Time(services.clock.reset()))
 

@@ -8,6 +8,6 @@ T = TypeVar("T")
 
 
 class Data(msgspec.Struct, Generic[T], frozen=True):
-    """A success."""
+    """What a successful answer of the lab is: its data, under `data`."""
 
     data: T

@@ -15,7 +15,7 @@ from chatkey_serving.transport import abort
 if TYPE_CHECKING:
     from litestar.types import ASGIApp, Message, Receive, ReceiveMessage, Scope, Send
 
-    from chatkey_server.lab.faults import Faults, Rule
+    from chatkey_lab.faults import Faults, Rule
 
 log = structlog.stdlib.get_logger()
 

@@ -118,7 +118,7 @@ def _providers(services: Services) -> Sequence[HTTPRouteHandler]:
         async with transaction():
             made = await admin.add_provider(services.vault, now=now, id=data.id, secret_key=data.secret_key)
             await _change(services, made.id, data)
-        services.providers.forget(made.id)
+        services.provider_changed(made.id)
         return Data(Created(made.id, made.secret_key))
 
     @patch("/providers/{provider_id:str}")

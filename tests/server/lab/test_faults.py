@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from chatkey_server.identity.errors import Refused
-from chatkey_server.lab.faults import Faults, Rule
+from chatkey_lab.faults import Faults, Rule
 from chatkey_server.lab.middleware import FaultyApp
 
 if TYPE_CHECKING:
@@ -88,6 +87,12 @@ async def test_a_rule_that_can_never_happen_is_refused(lab: ServerClient, rule: 
     answer = await lab.post("/lab/faults", json=rule)
 
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, "parameter_invalid")
+
+
+async def test_why_a_frame_has_no_status_is_told(lab: ServerClient) -> None:
+    answer = await lab.post("/lab/faults", json={"where": "ready", "action": "status"})
+
+    assert "a frame has no status" in answer.json()["error"]["message"]
 
 
 class Peer:
@@ -202,7 +207,5 @@ def test_of_two_rules_the_first_that_is_not_spent_is_hit() -> None:
 
 
 def test_a_frame_has_no_status() -> None:
-    with pytest.raises(Refused) as refused:
-        Faults().arm(Rule(where="ready", action="status"))
-
-    assert (refused.value.code, refused.value.member) == ("parameter_invalid", "action")
+    with pytest.raises(ValueError, match="a frame has no status; use close, delay or drop"):
+        Rule(where="ready", action="status")

@@ -1,4 +1,4 @@
-"""Fault rules of the lab: what goes wrong on purpose, where, how often."""
+"""Fault rules: what goes wrong on purpose between two ends that speak the contract, where, how often (docs/lab.md)."""
 
 from __future__ import annotations
 
@@ -7,18 +7,14 @@ from itertools import count
 from typing import Annotated, Final, Literal
 
 import msgspec
-import structlog
-
-from chatkey_protocol.codes import Close, Code
-from chatkey_server.identity.errors import Refused
-
-log = structlog.stdlib.get_logger()
 
 LONGEST_DELAY: Final = 60
+TRY_LATER: Final = 1013
+"""The close code of a service that cannot answer now (RFC 6455 7.4, IANA's registry)."""
 
 
 class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is to go wrong.
+    """What is to go wrong. Raises `ValueError` for what can never happen.
 
     `where` is the beginning of a path (`/v1/public/provider/shop/token`; `/v1/socket` is the handshake), or the kind
     of a socket frame, sent by either end (`ready`, `refresh`). `times` None means until it is removed.
@@ -28,8 +24,12 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     action: Literal["status", "delay", "drop", "close"]
     status: Annotated[int, msgspec.Meta(ge=400, le=599)] = 503
     seconds: Annotated[float, msgspec.Meta(ge=0, le=LONGEST_DELAY)] = 1.0
-    code: Annotated[int, msgspec.Meta(ge=1000, le=4999)] = int(Close.TRY_LATER)
+    code: Annotated[int, msgspec.Meta(ge=1000, le=4999)] = TRY_LATER
     times: Annotated[int, msgspec.Meta(ge=1)] | None = 1
+
+    def __post_init__(self) -> None:
+        if self.action == "status" and not self.is_about_path:
+            raise ValueError("a frame has no status; use close, delay or drop as its action")
 
     @property
     def is_about_path(self) -> bool:
@@ -58,16 +58,15 @@ _read_frame: Final = msgspec.json.Decoder(_Frame)
 
 
 class Faults:
-    """The rules that are set. The first that fits and is not spent is hit."""
+    """The rules that are set. The first that fits and is not spent is hit, and `on_hit` is told."""
 
-    def __init__(self) -> None:
+    def __init__(self, on_hit: Callable[[Armed], None] = lambda _: None) -> None:
         self._ids = count(1)
+        self._on_hit = on_hit
         self.armed: dict[int, Armed] = {}
 
     def arm(self, rule: Rule) -> Armed:
-        """Set a rule. Raises `Refused(parameter_invalid)` for one that can never happen."""
-        if rule.action == "status" and not rule.is_about_path:
-            raise Refused(Code.PARAMETER_INVALID, "A frame has no status; use close, delay or drop.", member="action")
+        """Set a rule."""
         armed = Armed(next(self._ids), rule)
         self.armed[armed.id] = armed
         return armed
@@ -76,20 +75,20 @@ class Faults:
         """Return what is to go wrong with a request to this path."""
         return self._hit(lambda rule: rule.is_about_path and path.startswith(rule.where))
 
-    def hit_frame(self, text: str | bytes | None) -> Rule | None:
+    def hit_frame(self, content: str | bytes | None) -> Rule | None:
         """Return what is to go wrong with this frame."""
-        if not text or all(armed.rule.is_about_path for armed in self.armed.values()):
+        if not content or all(armed.rule.is_about_path for armed in self.armed.values()):
             return None
         try:
-            kind = _read_frame.decode(text).type
+            kind = _read_frame.decode(content).type
         except (msgspec.DecodeError, UnicodeError, RecursionError):
-            return None
+            return None  # no frame of ours has no kind, and only a kind can be meant
         return self._hit(lambda rule: rule.where == kind)
 
     def _hit(self, fits: Callable[[Rule], bool]) -> Rule | None:
         for armed in self.armed.values():
             if fits(armed.rule) and not armed.is_spent:
                 armed.hits += 1
-                log.info("lab.fault", where=armed.rule.where, action=armed.rule.action, hits=armed.hits)
+                self._on_hit(armed)
                 return armed.rule
         return None

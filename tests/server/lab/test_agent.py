@@ -1,0 +1,68 @@
+"""The lab's agent: what a test does in a conversation without a panel."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from chatkey_server.identity.tokens import Profile, SocketIdentity
+from chatkey_server.storage.tables import AgentSession
+
+if TYPE_CHECKING:
+    from tests.server.in_process import ServerClient
+
+ADA = SocketIdentity("mine", "ada", "custom", "jkt", 2_000_000_000, Profile(name="Ada"))
+
+
+@pytest.fixture
+async def begun(lab: ServerClient) -> ServerClient:
+    """A lab whose service has a conversation of Ada's."""
+    await lab.post("/lab/providers", json={"id": "mine"})
+    await lab.services.chat.post(ADA, "m-1", "Good morning", name=None, source="a socket")
+    return lab
+
+
+async def do(lab: ServerClient, what: str, **more: str) -> Any:
+    """Have the agent do something in Ada's conversation."""
+    return await lab.post("/lab/agent", json={"do": what, "id": "mine", "uid": "ada", **more})
+
+
+def said(answer: Any) -> list[tuple[str, str]]:
+    """Return who wrote what, as it was told."""
+    return [(message["sender"], message["body"]) for message in answer.json()["data"]["messages"]]
+
+
+async def test_it_reads_and_answers_and_nobody_stays_signed_in(begun: ServerClient) -> None:
+    before = said(await do(begun, "read"))
+
+    after = said(await do(begun, "answer", body="Good morning, Ada!"))
+
+    assert before == [("customer", "Good morning")]
+    assert after == [*before, ("agent", "Good morning, Ada!")]
+    assert not await AgentSession.exists()
+
+
+async def test_it_ends_the_call_that_is_on(begun: ServerClient) -> None:
+    await begun.services.chat.call(ADA, name=None, source="a socket")
+
+    ended, again = await do(begun, "end"), await do(begun, "end")
+
+    assert ended.status_code == 200
+    assert (again.status_code, again.json()["error"]["code"]) == (404, "call_unknown")
+
+
+@pytest.mark.parametrize(
+    ("given", "status", "code"),
+    [
+        ({"uid": "eve"}, 404, "not_found"),
+        ({"id": "other"}, 404, "not_found"),
+        ({"do": "shout"}, 400, "parameter_invalid"),
+        ({"do": "answer"}, 400, "parameter_invalid"),
+    ],
+    ids=["nobody", "another-business", "no-such-deed", "an-empty-answer"],
+)
+async def test_what_cannot_be_done_says_why(begun: ServerClient, given: dict[str, str], status: int, code: str) -> None:
+    answer = await begun.post("/lab/agent", json={"do": "read", "id": "mine", "uid": "ada", **given})
+
+    assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)
