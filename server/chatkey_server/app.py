@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 
 from litestar import Litestar
 
-from chatkey_server import assets, panel, socket
-from chatkey_server.chat.hub import Hub
+from chatkey_server import assets, health, panel
+from chatkey_server.chat.catch_up import CatchUp
+from chatkey_server.chat.events import PROVIDERS
+from chatkey_server.chat.hub import MISSED, Hub
+from chatkey_server.chat.links import link_of, tally_of
 from chatkey_server.chat.service import Chat
 from chatkey_server.clock import Clock
 from chatkey_server.lab import Lab
@@ -19,9 +22,10 @@ from chatkey_server.peers.open_sockets import Sockets
 from chatkey_server.public import oauth_callback, oauth_start, routes
 from chatkey_server.public.answers import DefaultHeaders
 from chatkey_server.public.documentation import openapi
-from chatkey_server.public.errors import EXCEPTION_HANDLERS
+from chatkey_server.public.errors import EXCEPTION_HANDLERS, upgrade_required
 from chatkey_server.public.paths import OneSpelling
 from chatkey_server.services import Services
+from chatkey_server.socket import SocketEndpoint
 from chatkey_server.storage import engine, migrate
 from chatkey_server.storage.providers import Providers
 from chatkey_server.storage.vault import Vault
@@ -41,11 +45,16 @@ def create_app(settings: Settings, *, clock: Clock | None = None) -> Litestar:
         assets.router(settings),
         oauth_start.router(services),
         oauth_callback.router(services),
-        socket.handler(services),
+        upgrade_required,
         panel.router(services),
         admin.handler(services),
+        health.router(services),
     ]
-    lifespan = [_database(settings)]
+    lifespan = [
+        _database(settings),
+        lambda _: services.rates.counting.running(),
+        lambda _: services.catch_up.running(),
+    ]
     if lab:
         mounted.append(lab.router)
         lifespan.append(lab.lifespan)
@@ -62,7 +71,7 @@ def create_app(settings: Settings, *, clock: Clock | None = None) -> Litestar:
         pdb_on_exception=False,
     )
     app.state.services = services
-    app.asgi_handler = OneSpelling(app.asgi_handler)
+    app.asgi_handler = OneSpelling(SocketEndpoint(services, app.asgi_handler))
     if lab:
         lab.stand_before(app)
     app.asgi_handler = DefaultHeaders(app.asgi_handler)
@@ -72,14 +81,18 @@ def create_app(settings: Settings, *, clock: Clock | None = None) -> Litestar:
 def build_services(settings: Settings, clock: Clock) -> Services:
     """Make what the parts share."""
     vault = Vault.of(settings)
-    hub = Hub(settings.redis_url)
-    rates = Rates(settings.limits, clock)
+    hub = Hub(link_of(settings.redis_url, vault.hub_keys))
+    rates = Rates(settings.limits, clock, tally_of(settings.redis_url, vault.hub_keys))
+    providers = Providers(now=clock, vault=vault, socket_uri=settings.socket_uri, offered=settings.offered_socials)
+    hub.add(PROVIDERS, lambda changed: providers.forget(changed.decode() or None))
+    hub.add(MISSED, lambda _: providers.forget())
     return Services(
         settings=settings,
         clock=clock,
         vault=vault,
-        providers=Providers(now=clock, vault=vault, socket_uri=settings.socket_uri, offered=settings.offered_socials),
+        providers=providers,
         hub=hub,
+        catch_up=CatchUp(hub, now=clock),
         chat=Chat(hub, settings.limits, rates, now=clock),
         sockets=Sockets(settings.limits),
         rates=rates,

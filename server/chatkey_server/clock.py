@@ -60,10 +60,14 @@ class Clock:
     def __call__(self) -> float:
         return self._source() + self.offset
 
-    def advance(self, seconds: float) -> float:
-        """Move time forward, set off what has become due, and return the new time. Callable from any thread."""
+    def advance(self, seconds: float, *, alarms: bool = True) -> float:
+        """Move time forward, set off what has become due, and return the new time. Callable from any thread.
+
+        Without `alarms`, what has become due waits until the clock is moved again, if only by 0.
+        """
         self.offset += seconds
-        self._moved()
+        if alarms:
+            self._moved()
         return self()
 
     def reset(self) -> float:

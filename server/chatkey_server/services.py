@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from chatkey_server.chat.catch_up import CatchUp
+from chatkey_server.chat.events import PROVIDERS
 from chatkey_server.chat.hub import Hub
 from chatkey_server.chat.service import Chat
 from chatkey_server.clock import Clock
@@ -23,6 +25,11 @@ class Services:
     vault: Vault
     providers: Providers
     hub: Hub
+    catch_up: CatchUp
     chat: Chat
     sockets: Sockets
     rates: Rates
+
+    def provider_changed(self, provider_id: str | None = None) -> None:
+        """Have every process look a provider up anew, or all of them."""
+        self.hub.publish(PROVIDERS, (provider_id or "").encode())

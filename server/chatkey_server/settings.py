@@ -26,6 +26,9 @@ OTHERS = ("CHATKEY_BROWSER", "CHATKEY_PATIENCE", "CHATKEY_E2E_", "CHATKEY_DEMO_"
 
 MASTER_KEY_CHARS = 32
 
+TOGETHER = " Of all processes together, where there is Redis."
+"""Of a limit that protects the service as a whole; every other one is counted by each process."""
+
 HOST = re.compile(r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\]")
 
 
@@ -100,6 +103,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     lab_token: str = ""
     preview_providers: tuple[str, ...] = ()
     log_level: str = "info"
+    metrics_token: str = ""
+    drain: int = 0
     limits: Limits = Limits()
     socials: dict[str, SocialAddress] = {}
 
@@ -300,7 +305,12 @@ def _general() -> Iterator[Setting]:
     yield Setting(
         "CHATKEY_DATABASE_URL", _database, "The database, unless it is the embedded SQLite file.", secret=True
     )
-    yield Setting("CHATKEY_REDIS_URL", _redis, "Redis, for fan-out between several processes or hosts.", secret=True)
+    yield Setting(
+        "CHATKEY_REDIS_URL",
+        _redis,
+        "Redis, for fan-out between several processes or hosts, and for limits that they count together.",
+        secret=True,
+    )
     yield Setting(
         "CHATKEY_MASTER_KEY",
         _master_keys,
@@ -324,6 +334,18 @@ def _general() -> Iterator[Setting]:
         "CHATKEY_PREVIEW_PROVIDERS",
         _announced,
         f"Announced social providers to offer already, with commas between them: {', '.join(ANNOUNCED_SOCIALS)}.",
+    )
+    yield Setting(
+        "CHATKEY_METRICS_TOKEN",
+        check_token,
+        "What Prometheus shows as a bearer to read `/metrics`; without it there are none.",
+        secret=True,
+    )
+    yield Setting(
+        "CHATKEY_DRAIN",
+        partial(_whole, least=0, most=3600),
+        "Seconds that an end takes: in the first half `/health/ready` says 503 and all is served as before, in the "
+        "second nobody is let in and sockets are closed one after the other.",
     )
     yield Setting("CHATKEY_LOG_LEVEL", _log_level, "How much is logged: debug, info, warning or error.")
 
@@ -354,7 +376,9 @@ def _limits() -> Iterator[Setting]:
         "and its answer may wait for a peer that takes nothing of it.",
     )
     yield Setting("CHATKEY_LIMIT_TOKEN_RATE", rate, "Token requests a minute from one client address; 0 is no limit.")
-    yield Setting("CHATKEY_LIMIT_OAUTH_RATE", rate, "OAuth requests a minute from one client address; 0 is no limit.")
+    yield Setting(
+        "CHATKEY_LIMIT_OAUTH_RATE", rate, f"OAuth requests a minute from one client address; 0 is no limit.{TOGETHER}"
+    )
     yield Setting("CHATKEY_LIMIT_FRAME_BYTES", partial(_whole, least=16_384, most=1_048_576), "Bytes of one frame.")
     yield Setting("CHATKEY_LIMIT_MESSAGE_CHARS", size, "Characters of one message.")
     yield Setting("CHATKEY_LIMIT_NAME_CHARS", partial(_whole, least=1, most=255), "Characters of a member's name.")
@@ -408,7 +432,7 @@ def _quotas() -> Iterator[Setting]:
             yield Setting(
                 f"CHATKEY_LIMIT_{name}_PER_{of}",
                 amount,
-                f"{what} a day {whose}, an hour's worth of them at once; 0 is no limit.",
+                f"{what} a day {whose}, an hour's worth of them at once; 0 is no limit.{TOGETHER}",
             )
 
 

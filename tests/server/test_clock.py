@@ -44,6 +44,19 @@ async def test_an_alarm_goes_off_when_the_clock_is_moved_past_its_time_and_not_b
     await asyncio.wait_for(due.wait(), PATIENCE)
 
 
+async def test_without_alarms_what_is_due_waits_for_the_next_move() -> None:
+    clock = Clock(lambda: 1000.0)
+    due = alarm_of(clock, 1060.0)
+
+    moved = clock.advance(60, alarms=False)
+    await turns()
+    was_due = due.is_set()
+    clock.advance(0)
+
+    assert (moved, was_due) == (1060.0, False)
+    await asyncio.wait_for(due.wait(), PATIENCE)
+
+
 async def test_it_goes_off_by_itself_when_time_passes() -> None:
     clock = Clock()
 

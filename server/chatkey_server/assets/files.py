@@ -100,7 +100,6 @@ def _sdk(built: Path, manifest: Manifest, settings: Settings) -> bytes:
         "pyodide": f"{settings.assets}/{manifest.pyodide}/",
         "snapshot": f"{settings.assets}/{manifest.snapshot}",
         "sources": f"{settings.assets}/{manifest.sources}",
-        "memory": manifest.memory,
         "lock": manifest.lock,
     }
     return (built / SDK).read_bytes().replace(SERVED.encode(), msgspec.json.encode(served))

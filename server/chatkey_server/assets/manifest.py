@@ -20,7 +20,6 @@ class Manifest(msgspec.Struct, frozen=True):
     pyodide: str
     snapshot: str
     sources: str
-    memory: int
     lock: dict[str, str]
     sizes: dict[str, int]
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from secrets import token_hex
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 from litestar.enums import ScopeType
+
+from chatkey_server.logs import REQUEST
 
 if TYPE_CHECKING:
     from litestar.types import ASGIApp, Message, Receive, Scope, Send
@@ -16,6 +19,7 @@ Header = tuple[bytes, bytes]
 JSON: Final[Header] = (b"content-type", b"application/json")
 NO_STORE: Final[Header] = (b"cache-control", b"no-store")
 ANY_ORIGIN: Final[Header] = (b"access-control-allow-origin", b"*")
+REQUEST_ID: Final = b"x-request-id"
 DEFAULTS: Final[tuple[Header, ...]] = ((b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer"))
 
 
@@ -30,7 +34,7 @@ class Answer:
         self.status = status
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - ASGI
-        """Send the answer."""
+        """Send status, headers and body; to HEAD, without the body."""
         headers = [*self.headers]
         if self.status not in {204, 304}:
             headers.append((b"content-length", b"%d" % len(self.body)))
@@ -40,22 +44,28 @@ class Answer:
 
 
 class DefaultHeaders:
-    """An ASGI application that gives every HTTP response the headers it should have, unless it has its own."""
+    """An ASGI application that gives every HTTP response the headers it should have, unless it has its own.
+
+    Each request, and each socket, gets an id of ours, which its lines in the log have, and its response as well.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on; sockets are left alone."""
+        request = token_hex(8)
+        REQUEST.set(request)
         if scope["type"] != ScopeType.HTTP:
             await self._app(scope, receive, send)
             return
+        named = (REQUEST_ID, request.encode())
 
         async def send_with_defaults(message: Message) -> None:
             if message["type"] == "http.response.start":
                 present = {name for name, _ in message["headers"]}
                 missing = [header for header in DEFAULTS if header[0] not in present]
-                message["headers"] = [*message["headers"], *missing]
+                message["headers"] = [*message["headers"], *missing, named]
             await send(message)
 
         await self._app(scope, receive, send_with_defaults)

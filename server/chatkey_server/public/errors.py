@@ -6,16 +6,18 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
 import structlog
-from litestar import Response
+from litestar import Response, asgi
 from litestar.exceptions import HTTPException
 
 from chatkey_protocol.codes import Code
+from chatkey_protocol.names import SOCKET_PATH
+from chatkey_server import metrics
 from chatkey_server.identity.errors import RateLimited, Refused
-from chatkey_server.public.answers import error_body
+from chatkey_server.public.answers import JSON, NO_STORE, Answer, error_body
 
 if TYPE_CHECKING:
     from litestar import Request
-    from litestar.types import ExceptionHandlersMap
+    from litestar.types import ExceptionHandlersMap, Receive, Scope, Send
 
     AnyRequest = Request[Any, Any, Any]
 
@@ -31,6 +33,9 @@ CODES: Final = {
 }
 """What the framework raises on its own, by status. Its own words may quote the request, tokens included."""
 
+_SOCKETS_ONLY: Final = "This is the address of a WebSocket; it takes no other request."
+_UPGRADE: Final = (b"upgrade", b"websocket")
+
 _CUT_OFF: Final = "client disconnected prematurely"
 """How Litestar says, with a 500, that a peer left in the middle of a body."""
 
@@ -38,6 +43,7 @@ _CUT_OFF: Final = "client disconnected prematurely"
 def on_refused(request: AnyRequest, refused: Refused) -> Response[bytes]:
     """Answer with the refusal's status, code and message."""
     status = refused.meaning.status
+    metrics.refused(refused.code)
     about = {"code": refused.code, "member": refused.member, "cause": refused.cause, "path": request.scope["path"]}
     if status == HTTPStatus.UNAUTHORIZED:
         log.info("token.refused", **about)
@@ -62,10 +68,16 @@ def on_http_exception(request: AnyRequest, failure: HTTPException) -> Response[b
     headers = dict(failure.headers or {})
     if headers.get("allow") == "websocket":  # how Litestar writes that a path takes no method at all
         status = HTTPStatus.UPGRADE_REQUIRED
-        message = "This is the address of a WebSocket; it takes no other request."
-        return _response(request, status, Code.METHOD_NOT_ALLOWED, message, {"Upgrade": "websocket"})
+        return _response(request, status, Code.METHOD_NOT_ALLOWED, _SOCKETS_ONLY, {"Upgrade": "websocket"})
     code, message = CODES.get(HTTPStatus(status), (Code.PARAMETER_INVALID, _at_fault(failure)))
     return _response(request, status, code, message, headers)
+
+
+@asgi(SOCKET_PATH, copy_scope=False)
+async def upgrade_required(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer what is no socket at the address of the widgets' sockets, which are served before the router."""
+    body = error_body(Code.METHOD_NOT_ALLOWED, _SOCKETS_ONLY)
+    await Answer(body, (JSON, NO_STORE, _UPGRADE), HTTPStatus.UPGRADE_REQUIRED)(scope, receive, send)
 
 
 def on_exception(request: AnyRequest, failure: Exception) -> Response[bytes]:

@@ -43,9 +43,13 @@ def handler(services: Services) -> HTTPRouteHandler:
         auth, jkt = query[AUTH.name], query[JKT.name]
         JKT.check(jkt)
         now = services.clock()
-        identity = read_identity_token(auth, provider.secrets, pid=provider.id, now=now, most=limits.token_bytes)
-        _check_standing(identity, provider, jkt)
-        return answer(mint_member(provider.secrets, identity=identity, jkt=jkt, now=now))
+
+        def exchanged(provider: ProviderView) -> str:
+            identity = read_identity_token(auth, provider.secrets, pid=provider.id, now=now, most=limits.token_bytes)
+            _check_standing(identity, provider, jkt)
+            return mint_member(provider.secrets, identity=identity, jkt=jkt, now=now)
+
+        return answer(await services.providers.judge(provider.id, exchanged))
 
     return member_token
 

@@ -10,6 +10,7 @@ from litestar.types import ASGIApp
 
 from chatkey_protocol.codes import Code
 from chatkey_protocol.names import OAUTH_CALLBACK_PATH
+from chatkey_server import metrics
 from chatkey_server.identity import oauth_state, origins, tokens
 from chatkey_server.identity.errors import Refused
 from chatkey_server.identity.social_uid import SocialUid
@@ -58,7 +59,7 @@ def router(services: Services) -> Router:
         name: str = request.path_params["social"]
         words = popup_words.preferred(request.headers.get("accept-language", ""))
         try:
-            services.rates.oauth.check(request.scope)
+            await services.rates.oauth.count(request.scope)
             social = providers.find(name, services.settings)
             given = await _parameters(request, social, services.settings.limits.query_bytes)
             text = _brought_back(given, "state", social)
@@ -74,6 +75,7 @@ def router(services: Services) -> Router:
             uid = SocialUid(social.name, person.sub)
             member = await _admit(services, provider, uid, person)
         except Refused as refusal:
+            metrics.refused(refusal.code)
             log.info("oauth.refused", at="callback", social=name, code=refusal.code, cause=refusal.cause)
             return popup_page.refused(refusal, opener, words)
         log.info("oauth.callback", provider=provider.id, social=social.name)

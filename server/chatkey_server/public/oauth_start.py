@@ -12,6 +12,7 @@ from litestar.types import ASGIApp, Scope
 
 from chatkey_protocol.codes import Code
 from chatkey_protocol.names import OAUTH_START_PATH
+from chatkey_server import metrics
 from chatkey_server.identity import oauth_state, origins
 from chatkey_server.identity.errors import Refused
 from chatkey_server.public import popup_page, popup_words
@@ -49,13 +50,14 @@ def router(services: Services) -> Router:
         opener: Opener | None = None
         social: str = scope["path_params"]["social"]
         try:
-            services.rates.oauth.check(scope)
+            await services.rates.oauth.count(scope)
             query = QUERY.read(scope, most=services.settings.limits.query_bytes)
             origin = _given_origin(query)
             provider = await provider_of(services, scope)
             opener = Opener(_registered(origin, provider), provider.id, social, _well_formed_nonce(query))
             return await _redirect(services, provider, opener, query, remember=scope.get("method") != "HEAD")
         except Refused as refusal:
+            metrics.refused(refusal.code)
             log.info("oauth.refused", at="start", social=social, code=refusal.code, member=refusal.member)
             words = popup_words.preferred(Headers.from_scope(scope).get("accept-language", ""))
             return popup_page.refused(refusal, opener, words)

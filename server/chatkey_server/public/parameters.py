@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl
 
 from chatkey_protocol.codes import Code
+from chatkey_protocol.tokens import THUMBPRINT
 from chatkey_server.identity.errors import Refused
 
 if TYPE_CHECKING:
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 
 FORM: Final = "application/x-www-form-urlencoded"
 MAX_PARAMETERS: Final = 32
-THUMBPRINT: Final = "[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]"
-"""A SHA-256 in canonical base64url (RFC 7638): the last character has only four bits to say."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 READ: Final = (HttpMethod.GET, HttpMethod.HEAD)
 
-_PUBLIC: Final = re.compile(rb"/v1(/[A-Za-z0-9_-]+)+")
 _SEGMENTS: Final = rb"(?:/(?!\.{1,2}(?:/|\Z))[A-Za-z0-9._~-]+)+"
 _ADMIN: Final = re.compile(_SEGMENTS + rb"/?")
 _OTHER: Final = re.compile(rb"/|" + _SEGMENTS)
@@ -54,8 +53,6 @@ class OneSpelling:
 
 
 def _is_canonical(path: bytes) -> bool:
-    if path.startswith(b"/v1/"):
-        return _PUBLIC.fullmatch(path) is not None
     return (_ADMIN if path.startswith(b"/admin/") else _OTHER).fullmatch(path) is not None
 
 

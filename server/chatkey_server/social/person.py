@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
+from chatkey_server.identity.display import NO_TEXT, one_line
 from chatkey_server.identity.origins import is_loopback_host
 
 MAX_SUBJECT: Final = 200
@@ -14,7 +15,6 @@ MAX_EMAIL: Final = 254
 MAX_AVATAR: Final = 1024
 
 _EMAIL: Final = re.compile(r"[^@\s]+@[^@\s]+")
-_UNWRITABLE: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
 
 
 class Unusable(Exception):
@@ -54,14 +54,14 @@ def numeric_subject(value: object) -> str:
 def display_name(*candidates: object) -> str | None:
     """Return the first candidate that shows something, as one line of at most 255 characters."""
     for candidate in candidates:
-        if isinstance(candidate, str) and (line := _UNWRITABLE.sub(" ", candidate).strip()):
+        if isinstance(candidate, str) and (line := one_line(candidate)):
             return line[:MAX_NAME].rstrip()
     return None
 
 
 def email(value: object) -> str | None:
     """Return an e-mail address that has the shape of one, else None."""
-    if not isinstance(value, str) or len(value) > MAX_EMAIL or _UNWRITABLE.search(value):
+    if not isinstance(value, str) or len(value) > MAX_EMAIL or NO_TEXT.search(value):
         return None
     return value if _EMAIL.fullmatch(value) else None
 

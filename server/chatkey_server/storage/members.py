@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
+from piccolo.columns import Column
 from piccolo.querystring import QueryString
 
 from chatkey_protocol.codes import Code
@@ -15,6 +16,8 @@ from chatkey_server.storage.text import fit, fold
 
 SHOWN_CHARS: Final = 255
 AVATAR_CHARS: Final = 2048
+TOLD: Final = (ChatCustomer.auth_provider, ChatCustomer.name, ChatCustomer.email, ChatCustomer.avatar)
+"""What a login may tell of a member."""
 
 
 async def upsert(
@@ -33,10 +36,7 @@ async def upsert(
     A later login updates what it knows; what it does not tell (None) stays. Raises `Refused(parameter_invalid)` for a
     `uid` that cannot be stored, since one that was cut could be somebody else's.
     """
-    if not uid or len(uid) > MAX_UID_CHARS or uid != fit(uid, MAX_UID_CHARS):
-        raise Refused(
-            Code.PARAMETER_INVALID, f"uid must be 1 to {MAX_UID_CHARS} characters of plain text.", member="uid"
-        )
+    _check_uid(uid)
     seconds = int(now)
     record = ChatCustomer(
         provider=provider,
@@ -49,16 +49,11 @@ async def upsert(
         created_at=seconds,
         updated_at=seconds,
     )
-    told = (ChatCustomer.auth_provider, ChatCustomer.name, ChatCustomer.email, ChatCustomer.avatar)
-    kept = [
-        (column, QueryString(f"COALESCE(EXCLUDED.{column._meta.name}, chat_customer.{column._meta.name})"))  # noqa: SLF001
-        for column in told
-    ]
     async with transaction():
         await ChatCustomer.insert(record).on_conflict(
             target=UNIQUE[ChatCustomer][0],
             action="DO UPDATE",
-            values=[*kept, ChatCustomer.updated_at],
+            values=[*map(_told_or_kept, TOLD), ChatCustomer.updated_at],
         )
         stored = await ChatCustomer.objects().get(
             (ChatCustomer.provider == provider) & (ChatCustomer.login == login) & (ChatCustomer.uid == uid)
@@ -66,6 +61,18 @@ async def upsert(
         assert stored is not None  # noqa: S101 - written in this very transaction
         await _make_findable(stored)
     return stored
+
+
+def _check_uid(uid: str) -> None:
+    if not uid or len(uid) > MAX_UID_CHARS or uid != fit(uid, MAX_UID_CHARS):
+        raise Refused(
+            Code.PARAMETER_INVALID, f"uid must be 1 to {MAX_UID_CHARS} characters of plain text.", member="uid"
+        )
+
+
+def _told_or_kept(column: Column) -> tuple[Column, QueryString]:
+    name = column._meta.name  # noqa: SLF001 - Piccolo keeps a column's name there
+    return column, QueryString(f"COALESCE(EXCLUDED.{name}, chat_customer.{name})")
 
 
 async def _make_findable(member: ChatCustomer) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from base64 import urlsafe_b64encode
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import Context
 from hashlib import sha256
 from typing import Final, Literal, TypeVar, cast
@@ -22,6 +22,7 @@ from chatkey_server.storage.engine import snapshot
 from chatkey_server.storage.vault import Vault
 
 CACHE_SECONDS: Final = 60
+REREAD_SECONDS: Final = 1
 CACHE_SIZE: Final = 10_000
 """How many views, and how many ids that do not exist, are kept; beyond it the oldest make room."""
 
@@ -108,8 +109,25 @@ class Providers:
             raise Refused(Code.PROVIDER_UNKNOWN, "There is no provider with this id.", member="id")
         return view
 
+    async def judge(self, provider_id: str, judge: Callable[[ProviderView], T]) -> T:
+        """Return what `judge` makes of a provider; a signature that it refuses is judged by the newest secrets.
+
+        So a token made right after a rotation is taken, whoever rotated and wherever. What was read within the last
+        `REREAD_SECONDS` counts as new: bad tokens cost no more than a query a second.
+        """
+        view = await self.get(provider_id)
+        try:
+            return judge(view)
+        except Refused as refused:
+            if refused.code is not Code.TOKEN_SIGNATURE or not self._is_older(provider_id, REREAD_SECONDS):
+                raise
+            newer = await asyncio.shield(self._flight(provider_id))
+            if newer is None or newer.secrets == view.secrets:
+                raise
+        return judge(newer)
+
     def forget(self, provider_id: str | None = None) -> None:
-        """Drop one cached view, or all: for the lab."""
+        """Drop one cached view, or all: it was changed."""
         for kept in (self._views, self._missing, self._flights):
             if provider_id is None:
                 kept.clear()
@@ -118,6 +136,10 @@ class Providers:
 
     def _is_fresh(self, since: float) -> bool:
         return 0 <= self._now() - since < CACHE_SECONDS
+
+    def _is_older(self, provider_id: str, seconds: float) -> bool:
+        kept = self._views.get(provider_id)
+        return kept is None or not 0 <= self._now() - kept[0] < seconds
 
     def _may_exist(self, provider_id: str) -> bool:
         if not PROVIDER_ID.fullmatch(provider_id):

@@ -19,7 +19,7 @@ KEY_FILE = "master.key"
 
 
 class Vault:
-    """Seals secrets for the database and signs states, with keys derived (HKDF) from the master keys.
+    """Seals secrets for the database, and has the keys for states and for the hub, derived (HKDF) from the master keys.
 
     The first master key is current; what was sealed or signed with the others can still be read.
     """
@@ -27,6 +27,7 @@ class Vault:
     def __init__(self, master_keys: Sequence[str]) -> None:
         self._fernet = MultiFernet([Fernet(urlsafe_b64encode(_derive(key, "seal"))) for key in master_keys])
         self._state_keys = tuple(_derive(key, "state") for key in master_keys)
+        self._hub_keys = tuple(_derive(key, "hub") for key in master_keys)
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
@@ -55,6 +56,11 @@ class Vault:
     def state_keys(self) -> tuple[bytes, ...]:
         """The keys that sign OAuth states, the current one first."""
         return self._state_keys
+
+    @property
+    def hub_keys(self) -> tuple[bytes, ...]:
+        """The keys that seal what processes tell each other, the current one first."""
+        return self._hub_keys
 
 
 _NO_KEY_FITS = (

@@ -44,7 +44,6 @@ def built(tmp_path: Path) -> Path:
         "pyodide": "pyodide-1",
         "snapshot": "widget-1.snapshot",
         "sources": "widget-1.zip",
-        "memory": 64,
         "lock": {"version": "1"},
         "sizes": {name: len(content) for name, content in FILES.items()},
     }

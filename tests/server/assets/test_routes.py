@@ -41,7 +41,6 @@ def test_sdk_js_is_served_with_the_addresses_written_in(client: Client) -> None:
         "pyodide": "http://localhost:8800/assets/pyodide-1/",
         "snapshot": "http://localhost:8800/assets/widget-1.snapshot",
         "sources": "http://localhost:8800/assets/widget-1.zip",
-        "memory": 64,
         "lock": {"version": "1"},
     }
 

@@ -27,7 +27,7 @@ async def test_it_returns_socket_address_channels_appearance_and_social_provider
             "socket_uri": "ws://localhost:8800/v1/socket",
             "livechat": {"enabled": True, "title": "Chat with us", "greeting": "Hello! How can we help?"},
             "service": {"enabled": True, "title": "Call us", "greeting": "We answer calls during office hours."},
-            "ui": {"colour": "#4f46e5", "position": "right", "locale": "en"},
+            "ui": {"colour": "#4f46e5", "position": "right", "locale": ""},
             "auth": {"oauth_providers": ["google", "github"]},
         }
     }

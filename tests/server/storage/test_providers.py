@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 import pytest
@@ -52,7 +52,7 @@ async def test_the_configuration_has_the_blocks_of_the_contract(
             "socket_uri": SOCKET_URI,
             "livechat": {"enabled": True, "title": "Chat with us", "greeting": "Hello! How can we help?"},
             "service": {"enabled": True, "title": "Call us", "greeting": "We answer calls during office hours."},
-            "ui": {"colour": "#4f46e5", "position": "right", "locale": "en"},
+            "ui": {"colour": "#4f46e5", "position": "right", "locale": ""},
             "auth": {"oauth_providers": []},
         }
     }
@@ -249,3 +249,60 @@ async def test_secrets_do_not_show(database: engine.Database, vault: Vault, cloc
     for shown in (repr(view), str(view), repr(view.socials), console.export_text()):
         assert secret not in shown
         assert "client-secret" not in shown
+
+
+def judged_by(secret: bytes) -> Callable[[ProviderView], str]:
+    """Judge a token that was signed with this secret."""
+
+    def judge(view: ProviderView) -> str:
+        if view.secrets.current != secret:
+            raise Refused(Code.TOKEN_SIGNATURE, "It does not verify.", member="signature")
+        return "taken"
+
+    return judge
+
+
+@pytest.mark.contract("D-05/rotation-at-once")
+async def test_a_signature_is_judged_by_the_newest_secrets_before_it_is_refused(
+    database: engine.Database, vault: Vault, clock: Clock, cache: Providers, queries: list[str]
+) -> None:
+    await admin.add_provider(vault, id="p", now=clock())
+    await cache.get("p")
+    secret = (await admin.rotate_secret(vault, "p", overlap_seconds=3600, now=clock())).encode()
+    clock.advance(1)
+
+    assert await cache.judge("p", judged_by(secret)) == "taken"
+    assert await cache.judge("p", judged_by(secret)) == "taken"
+
+    assert queries == ["p", "p"]
+
+
+async def test_bad_signatures_cost_one_query_a_second(
+    database: engine.Database, vault: Vault, clock: Clock, cache: Providers, queries: list[str]
+) -> None:
+    await admin.add_provider(vault, id="p", now=clock())
+    for _ in range(3):
+        for _ in range(5):
+            with pytest.raises(Refused) as refusal:
+                await cache.judge("p", judged_by(b"forged"))
+            assert refusal.value.code is Code.TOKEN_SIGNATURE
+        clock.advance(1)
+
+    assert queries == ["p"] * 3
+
+
+async def test_any_other_refusal_is_no_reason_to_look_again(
+    database: engine.Database, vault: Vault, clock: Clock, cache: Providers, queries: list[str]
+) -> None:
+    await admin.add_provider(vault, id="p", now=clock())
+    await cache.get("p")
+    clock.advance(10)
+
+    def judge(_: ProviderView) -> None:
+        raise Refused(Code.TOKEN_EXPIRED, "It has expired.")
+
+    with pytest.raises(Refused) as refusal:
+        await cache.judge("p", judge)
+
+    assert refusal.value.code is Code.TOKEN_EXPIRED
+    assert queries == ["p"]
