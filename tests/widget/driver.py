@@ -11,6 +11,8 @@ from random import Random
 from typing import TypeVar
 from urllib.parse import parse_qs, urlsplit
 
+from tests import profile
+
 from chatkey_protocol.codes import Close
 from chatkey_protocol.frames import Kind
 from chatkey_widget import effects, events
@@ -95,6 +97,7 @@ class Driver:
     done: list[effects.Effect] = field(default_factory=list)
     timers: dict[Timer, float] = field(default_factory=dict)
     stored: str | None = None
+    sign_in: str | None = None
     socket: int | None = None
     chance: FixedChance = field(default_factory=FixedChance)
     page_time: ServerTime = field(default_factory=ServerTime)
@@ -117,7 +120,10 @@ class Driver:
             for effect in self.machine.handle(queue.pop(0), self.now):
                 self.done.append(effect)
                 assert len(self.done) < MOST_EFFECTS, "the widget does not come to rest"
-                queue.extend(self._answers(effect))
+                answers = self._answers(effect)
+                for frame in (answer.frame for answer in answers if isinstance(answer, events.FrameReceived)):
+                    profile.said_by_the_server(frame)
+                queue.extend(answers)
 
     def frame(self, **frame: object) -> None:
         """Let the service send a frame on the open socket."""
@@ -229,7 +235,7 @@ class Driver:
     def _answers(self, effect: effects.Effect) -> list[events.Event]:
         match effect:
             case effects.PrepareKey():
-                return [events.KeyReady(KEY, self.stored, self.degraded)]
+                return [events.KeyReady(KEY, self.stored, self.degraded, sign_in=self.sign_in)]
             case effects.LoadConfiguration():
                 return [events.ConfigurationLoaded(self._configuration())]
             case effects.LoadVisitorToken(ref, uid) if self.answers_tokens:
@@ -259,10 +265,14 @@ class Driver:
                 self.stored = None
             case effects.AnnounceLogout():
                 self.stored = None
+            case effects.KeepSignIn(sign_in):
+                self.sign_in = sign_in
             case effects.SetTimer(name, seconds):
                 self.timers[name] = self.now + seconds
             case effects.CancelTimer(name):
                 self.timers.pop(name, None)
+            case effects.Send(_, frame):
+                profile.said_by_the_widget(frame)
             case _:
                 pass
 

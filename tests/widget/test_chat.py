@@ -165,6 +165,88 @@ def test_the_history_is_shown_in_the_servers_order(anyone: Driver) -> None:
     assert anyone.view.more
 
 
+def load(widget: Driver, *seqs: int, more: bool = False, before: int | None = None) -> None:
+    """Answer the newest question for the history, which must be for this page, with these messages."""
+    ask = widget.frames(Kind.HISTORY)[-1]
+    assert ask.get("before") == before
+    widget.frame(type="history", id=ask["id"], messages=[entry(seq, f"number {seq}") for seq in seqs], more=more)
+
+
+def seqs(widget: Driver) -> list[int | None]:
+    return [line.seq for line in widget.view.lines]
+
+
+@pytest.mark.contract("D-15/deaf")
+def test_what_was_not_told_is_noticed_and_asked_for(anyone: Driver) -> None:
+    """A number is missing: after a moment in which it may still come, the history is asked for it."""
+    load(anyone, 1, 2)
+    asked = len(anyone.frames(Kind.HISTORY))
+
+    anyone.frame(type="message", **entry(5, "five", "agent"))
+    at_once = len(anyone.frames(Kind.HISTORY))
+    anyone.advance(1)
+    load(anyone, 1, 2, 3, 4, before=5)
+    anyone.advance(10)
+
+    assert (at_once, len(anyone.frames(Kind.HISTORY))) == (asked, asked + 1)
+    assert seqs(anyone) == [1, 2, 3, 4, 5]
+
+
+@pytest.mark.contract("D-15/deaf")
+def test_a_gap_below_ones_own_message_is_noticed(visitor: Driver) -> None:
+    """What an agent said meanwhile has the number before it."""
+    load(visitor, 1)
+    visitor.feed(events.MessageWritten("three"))
+    visitor.frame(type="ack", id=visitor.frames(Kind.MESSAGE)[0]["id"], seq=3, sent_at=200)
+
+    visitor.advance(1)
+    load(visitor, 1, 2, before=3)
+
+    assert seqs(visitor) == [1, 2, 3]
+
+
+@pytest.mark.contract("D-15/deaf")
+def test_what_only_comes_out_of_order_is_not_asked_for(visitor: Driver) -> None:
+    load(visitor, 1)
+    asked = len(visitor.frames(Kind.HISTORY))
+
+    visitor.frame(type="message", **entry(3, "three", "agent"))
+    visitor.frame(type="message", **entry(2, "two", "agent"))
+    visitor.advance(10)
+
+    assert len(visitor.frames(Kind.HISTORY)) == asked
+    assert seqs(visitor) == [1, 2, 3]
+
+
+@pytest.mark.contract("D-15/deaf")
+def test_a_gap_of_many_pages_is_filled_page_by_page(visitor: Driver) -> None:
+    """After a night without a connection the newest page does not reach down to what is known."""
+    load(visitor, 1, 2)
+    visitor.close(1006)
+    visitor.advance(2)
+
+    load(visitor, 8, 9, more=True)
+    load(visitor, 6, 7, more=True, before=8)
+    load(visitor, 4, 5, more=True, before=6)
+    load(visitor, 2, 3, more=True, before=4)
+
+    assert seqs(visitor) == list(range(1, 10))
+    assert not visitor.view.more
+    assert visitor.frames(Kind.HISTORY)[-1]["before"] == 4
+
+
+def test_a_gap_that_the_server_cannot_fill_is_asked_for_once(visitor: Driver) -> None:
+    load(visitor, 1, 2)
+    visitor.frame(type="message", **entry(9, "nine", "agent"))
+    visitor.advance(1)
+    asked = len(visitor.frames(Kind.HISTORY))
+
+    load(visitor, 1, 2, before=9)
+    visitor.advance(10)
+
+    assert len(visitor.frames(Kind.HISTORY)) == asked
+
+
 def test_older_messages_are_asked_for_before_the_oldest(visitor: Driver) -> None:
     """Paging backwards until there is no more."""
     ask = visitor.frames(Kind.HISTORY)[-1]
@@ -233,6 +315,35 @@ def test_a_call_rings_is_answered_and_ends(anyone: Driver) -> None:
 
     assert [*states, anyone.view.call] == ["calling", "ringing", "active", "ended", "none"]
     assert [frame["action"] for frame in anyone.frames(Kind.CALL)] == ["start", "end"]
+
+
+def test_a_call_is_timed_from_its_answer(anyone: Driver) -> None:
+    """Each second is on the screen while the call is on, and nothing counts before or after."""
+    seconds = []
+    for state in ("ringing", "active", "active"):
+        anyone.frame(type="call", call_id="c1", state=state)
+        seconds.append(anyone.view.call_seconds)
+        anyone.advance(1.5)
+        seconds.append(anyone.view.call_seconds)
+    anyone.advance(60)
+    seconds.append(anyone.view.call_seconds)
+
+    anyone.frame(type="call", call_id="c1", state="ended")
+    anyone.advance(1)
+
+    assert seconds == [None, None, 0, 1, 1, 3, 63]
+    assert anyone.view.call_seconds is None
+    assert "second" not in anyone.timers
+
+
+def test_a_clock_that_is_set_back_during_a_call_shows_no_negative_time(visitor: Driver) -> None:
+    """It begins again."""
+    visitor.frame(type="call", call_id="c1", state="active")
+
+    visitor.now -= 60
+    visitor.feed(events.PanelToggled(open=True))
+
+    assert visitor.view.call_seconds == 0
 
 
 def test_a_call_that_is_refused_is_over(visitor: Driver) -> None:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import ast
 import string
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import get_args
 
 import pytest
-from tests.widget.driver import PID, Driver, MakeWidget
+from tests.widget.driver import PID, SETTINGS, Driver, MakeWidget
 
 import chatkey_widget
 from chatkey_protocol.codes import Close, Code
-from chatkey_widget import texts
+from chatkey_protocol.names import STANDARD_CALL_TITLE, STANDARD_GREETING, STANDARD_TITLE
+from chatkey_widget import events, texts
 from chatkey_widget.context import Settings
 from chatkey_widget.errors import MEANINGS
 from chatkey_widget.texts.words import Calls, Links, Notice, Notices, States
@@ -67,6 +68,35 @@ def test_a_notice_is_in_the_readers_language() -> None:
 def test_without_any_wish_the_businesss_language_is_spoken(make_widget: MakeWidget) -> None:
     """The configuration's `ui.locale` is taken over when it comes."""
     assert make_widget().start().view.locale == "en"
+
+
+@pytest.mark.contract("D-12/language")
+@pytest.mark.parametrize("language", texts.LANGUAGES)
+def test_what_the_business_did_not_write_is_said_in_the_readers_language(language: str) -> None:
+    """Title, greeting and the call's title of a fresh business; empty titles too, but no greeting is none."""
+    words = texts.LANGUAGES[language]
+    widget = Driver(replace(SETTINGS, languages=(language,)))
+    standard = {"title": STANDARD_TITLE, "greeting": STANDARD_GREETING}
+
+    widget.feed(events.ConfigurationLoaded({"livechat": standard, "service": {"title": STANDARD_CALL_TITLE}}))
+    shown = widget.view.appearance
+    widget.feed(events.ConfigurationLoaded({"livechat": {"title": "", "greeting": ""}, "service": {"title": ""}}))
+    empty = widget.view.appearance
+
+    assert (shown.title, shown.greeting, shown.call_title) == (words.title, words.greeting, words.call)
+    assert (empty.title, empty.greeting, empty.call_title) == (words.title, "", words.call)
+
+
+@pytest.mark.contract("D-12/language")
+def test_what_the_business_wrote_is_shown_as_it_is() -> None:
+    """In whatever language it wrote."""
+    widget = Driver(replace(SETTINGS, languages=("de",)))
+    written = {"livechat": {"title": "Ahoy", "greeting": "What is it?"}, "service": {"title": "Shout"}}
+
+    widget.feed(events.ConfigurationLoaded(written))
+
+    shown = widget.view.appearance
+    assert (shown.title, shown.greeting, shown.call_title) == ("Ahoy", "What is it?", "Shout")
 
 
 @pytest.mark.parametrize("language", texts.LANGUAGES)

@@ -378,3 +378,32 @@ def test_the_refusal_of_an_older_token_says_nothing_about_the_newer(make_widget:
     assert widget.identity == ADA
     assert widget.all(effects.CallGetToken) == []
     assert widget.errors() == []
+
+
+# what a cache in the page answers
+
+
+@pytest.mark.parametrize(("code", "close"), [("token_expired", Close.TOKEN_EXPIRED), ("token_signature", Close.TOKEN)])
+def test_a_token_of_the_services_own_is_no_fault_of_get_token(make_widget: MakeWidget, code: str, close: Close) -> None:
+    """F206: a service worker that answers from its cache is the likely cause, and the page's author is told so."""
+    widget = make_widget(verdict=lambda _: (code, close)).start()
+
+    widget.advance(60)
+
+    told = widget.emitted("error")
+    assert [error["code"] for error in told] == [code]
+    assert "service worker" in str(told[0]["remediation"])
+
+
+def test_a_social_sign_in_that_has_ended_is_told_as_such(grace: Driver) -> None:
+    """There is nothing in the page's code to mend."""
+    grace.answers_tokens = False
+    grace.close(1006)
+    grace.advance(31)
+    ref = grace.last(effects.ExchangeIdentityToken).ref
+
+    grace.feed(events.TokenFailed(ref, 401, "token_expired", "The token expired."))
+
+    told = grace.emitted("error")[-1]
+    assert (told["code"], told["phase"]) == ("token_expired", "socket")
+    assert "sign in again" in str(told["remediation"])

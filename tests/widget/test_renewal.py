@@ -10,6 +10,7 @@ from tests.widget.driver import ADA, VISITOR
 from chatkey_protocol.codes import Close
 from chatkey_protocol.frames import Kind
 from chatkey_widget import effects, events
+from chatkey_widget.errors import Fault
 
 if TYPE_CHECKING:
     from tests.widget.driver import Driver, MakeWidget
@@ -133,6 +134,27 @@ def test_a_member_refused_for_ever_costs_two_calls(make_widget: MakeWidget, code
     assert widget.errors() == [code, code]
     assert widget.identity == VISITOR
     assert widget.stored is None
+
+
+@pytest.mark.contract("D-12/no-hammering")
+def test_tokens_that_are_called_ended_long_before_their_end_cost_two_calls(member: Driver) -> None:
+    """F205: 4419 for a token that lasts another hour is a refusal, however long it stood: asked once more."""
+    for _ in range(4):
+        member.advance(120)
+        member.close(Close.TOKEN_EXPIRED)
+
+    assert member.calls() == [("load", 1), ("rejected", 1)]
+    assert member.errors() == [Fault.TOKEN_EXPIRED] * 2
+    assert member.identity == VISITOR
+
+
+def test_a_token_that_lasted_until_its_renewal_makes_good_an_earlier_refusal(member: Driver) -> None:
+    """F112, F113: a secret that is rotated every few hours makes nobody a visitor."""
+    for _ in range(3):
+        member.close(Close.TOKEN)
+        member.advance(3600)
+
+    assert member.identity == ADA
 
 
 @pytest.mark.contract("D-12/no-hammering")

@@ -89,7 +89,7 @@ async def test_a_visitor_is_connected_through_the_ports(world: World) -> None:
     await world.until(lambda: "ready" in world.names())
 
     assert world.asked[0] == f"https://chat.test/v1/public/provider/{PID}"
-    assert f"https://chat.test/v1/public/provider/{PID}/token?uid={KEY.uid}" in world.asked
+    assert f"https://chat.test/v1/public/provider/{PID}/token?uid={KEY.uid}&t={int(NOW)}000" in world.asked
     connect = world.sent[0]
     assert connect["type"] == "connect"
     assert str(connect["proof"]).count(".") == 2
@@ -405,7 +405,9 @@ async def test_an_identity_token_is_exchanged_for_one_of_this_key(world: World) 
     machine.drive(world)
     await machine.until(lambda: machine.told)
 
-    assert world.asked == [f"https://chat.test/v1/public/provider/{PID}/member/token?auth=a.b.c&jkt={KEY.jkt}"]
+    assert world.asked == [
+        f"https://chat.test/v1/public/provider/{PID}/member/token?auth=a.b.c&jkt={KEY.jkt}&t={int(NOW)}000"
+    ]
     answered = machine.told[0]
     assert isinstance(answered, events.TokenLoaded)
     assert (answered.ref, answered.socket_uri) == (7, URI)

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from tests import profile
 from tests.widget.driver import KEY, NOW, PID, Driver, FixedChance, claims_of, jwt
 
 from chatkey_stack.patience import PATIENCE
@@ -52,6 +53,7 @@ class World:
     held: list[str] = field(default_factory=list)
     patience: float | None = None
     popup_opens: bool = True
+    signing_in: str | None = None
     listener: WireListener | None = None
     removed: int = 0
     news: asyncio.Event = field(default_factory=asyncio.Event)
@@ -102,6 +104,12 @@ class World:
         if self.stored == token:
             self.stored = None
 
+    def sign_in(self) -> str | None:
+        return self.signing_in
+
+    def keep_sign_in(self, sign_in: str | None) -> None:
+        self.signing_in = sign_in
+
     def announce_logout(self) -> None:
         self.stored = None
         self.asked.append("announce")
@@ -141,6 +149,7 @@ class World:
 
     def send(self, text: str) -> None:
         frame = json.loads(text)
+        profile.said_by_the_widget(frame)
         self.sent.append(frame)
         if frame["type"] == "connect":
             claims = claims_of(frame["token"])

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Final, Literal, assert_never
 
 from chatkey_protocol.frames import CallAction, Kind
@@ -20,6 +21,9 @@ AGAIN_SECONDS: Final = 5.0
 
 LONGEST_SECONDS: Final = 3600.0
 """However long the server says to wait, it is asked again after this time."""
+
+GAP_SECONDS: Final = 1.0
+"""What only comes out of order comes within this time; what is then missing is asked for."""
 
 CALL_ENDED_SECONDS: Final = 5.0
 """How long the end of a call stays on the screen."""
@@ -42,9 +46,27 @@ class Conversation:
     query: str = ""
     found: tuple[Line, ...] | None = None
     call: CallShown = "none"
+    answered_at: float = 0.0
     history_id: str = ""
     search_id: str = ""
     call_id: str = ""
+
+    @property
+    def is_under_way(self) -> bool:
+        """Whether something was written that the server does not have yet, as far as is known."""
+        return any(line.state == "sending" for line in self.lines.values())
+
+    def call_seconds(self, now: float) -> int | None:
+        """Return how long the call is on, None unless it is."""
+        return max(0, int(now - self.answered_at)) if self.call == "active" else None
+
+    def numbers(self) -> list[int]:
+        """Return the numbers of the messages that are there, the newest first."""
+        return sorted((line.seq for line in self.lines.values() if line.seq is not None), reverse=True)
+
+    def gap(self) -> int | None:
+        """Return the number above the newest gap, None where there is none: messages are numbered without one."""
+        return next((above for above, below in pairwise(self.numbers()) if below < above - 1), None)
 
     def in_order(self) -> tuple[Line, ...]:
         """Return the messages as the server numbered them, those under way last."""
@@ -59,21 +81,23 @@ class Chat:
         self._link = link
         self._conversations: dict[tuple[str, str], Conversation] = {}
         self._conversation = Conversation()
+        self._unclaimed: Conversation | None = self._conversation
+        """What was written before anybody was there to write it: whoever comes first."""
 
     def enter(self, principal: Principal) -> None:
         """Turn to this identity's conversation; those of other members are forgotten when a member comes."""
         if not isinstance(principal, Visitor):
             self.forget_members(but=principal)
-        self._conversation = self._conversations.setdefault(_name(principal), Conversation())
+        begun, self._unclaimed = self._unclaimed or Conversation(), None
+        self._conversation = self._conversations.setdefault(_name(principal), begun)
 
     def forget_members(self, *, but: Principal | None = None) -> None:
-        """Forget what members wrote and read in this page, except this one."""
-        kept = None if but is None else _name(but)
-        self._conversations = {
-            name: conversation
-            for name, conversation in self._conversations.items()
-            if name == kept or name[0] == Visitor.__name__
-        }
+        """Forget what members wrote and read in this page, except this one; tell the person of what was on its way."""
+        kept = {Visitor.__name__} if but is None else {Visitor.__name__, _name(but)}
+        gone = [name for name in self._conversations if not kept & {name, name[0]}]
+        if any(self._conversations.pop(name).is_under_way for name in gone):
+            message = "The member is gone, and with them a message that the service has not acknowledged."
+            self._ctx.report(WidgetError(Fault.MESSAGE_DROPPED, message))
 
     def connected(self) -> None:
         """Take the conversation up again on a new connection."""
@@ -97,11 +121,17 @@ class Chat:
         if self._online:
             self._post(line)
 
+    def fill_gap(self) -> None:
+        """Ask for the messages that were not told, if any are missing."""
+        gap = self._conversation.gap()
+        if self._online and gap is not None:
+            self._ask_history(before=gap)
+
     def older(self) -> None:
         """Ask for the messages before the oldest one shown."""
-        numbers = [line.seq for line in self._conversation.lines.values() if line.seq is not None]
+        numbers = self._conversation.numbers()
         if self._online and self._conversation.more and numbers:
-            self._ask_history(before=min(numbers))
+            self._ask_history(before=numbers[-1])
 
     def search(self, query: str) -> None:
         """Search one's own conversation; an empty query ends the search."""
@@ -125,6 +155,11 @@ class Chat:
         """Take the ended call off the screen."""
         if self._conversation.call == "ended":
             self._conversation.call = "none"
+
+    def call_goes_on(self) -> None:
+        """Count the seconds of the call that is on, on the page's clock."""
+        if self._conversation.call == "active":
+            self._ctx.set_timer("second", 1.0)
 
     def read(self) -> None:
         """The person has seen what is there."""
@@ -160,6 +195,7 @@ class Chat:
             query=conversation.query,
             found=conversation.found,
             call=conversation.call,
+            call_seconds=conversation.call_seconds(self._ctx.now),
         )
 
     @property
@@ -187,11 +223,15 @@ class Chat:
         conversation = self._conversation
         if frame.get("id") != conversation.history_id:
             return  # something else was asked for meanwhile
-        for line in map(_line, objects(frame, "messages")):
-            conversation.lines[line.id] = line
-        conversation.more = frame.get("more") is True
+        page = [_line(entry) for entry in objects(frame, "messages")]
+        is_news = not {line.seq for line in page} <= {*conversation.numbers()}
+        conversation.lines |= {line.id: line for line in page}
+        if not page or page[0].seq == conversation.numbers()[-1]:  # else there are older ones already
+            conversation.more = frame.get("more") is True
         conversation.loaded = True
         self._ctx.emit("message:history", count=len(conversation.lines))
+        if is_news:
+            self.fill_gap()
 
     def _received(self, frame: Mapping[str, object], *, panel_open: bool) -> None:
         line = _line(frame)
@@ -200,6 +240,7 @@ class Chat:
         self._ctx.emit("message:received", id=line.id, sender=line.sender)
         if line.sender == "agent" and not known and not panel_open:
             self._conversation.unread += 1
+        self._look_for_gap()
 
     def _acknowledged(self, frame: Mapping[str, object]) -> None:
         line = self._conversation.lines.get(text(frame, "id"))
@@ -209,12 +250,21 @@ class Chat:
             line, seq=int(number(frame, "seq")), sent_at=number(frame, "sent_at"), state="sent"
         )
         self._ctx.emit("message:acknowledged", id=line.id)
+        self._look_for_gap()
+
+    def _look_for_gap(self) -> None:
+        if "gap" not in self._ctx.timers and self._conversation.gap() is not None:
+            self._ctx.set_timer("gap", GAP_SECONDS)
 
     def _call_changed(self, frame: Mapping[str, object]) -> None:
         state = _CALLS.get(text(frame, "state"))
         if state is None:
             raise UnreadableFrame("state")
+        is_answered = state == "active" and self._conversation.call != state
         self._conversation.call = state
+        if is_answered:
+            self._conversation.answered_at = self._ctx.now
+            self.call_goes_on()
         self._ctx.emit("call:changed", state=state)
         if state == "ended":
             self._ctx.set_timer("call", CALL_ENDED_SECONDS)

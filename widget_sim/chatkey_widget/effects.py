@@ -86,6 +86,13 @@ class AnnounceLogout:
 
 
 @dataclass(frozen=True, slots=True)
+class KeepSignIn:
+    """Keep what the next page of this tab needs to know of the social login under way; None: there is none."""
+
+    sign_in: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class OpenSocket:
     """Open the WebSocket."""
 
@@ -181,6 +188,7 @@ Effect = (
     | StoreToken
     | DropToken
     | AnnounceLogout
+    | KeepSignIn
     | WireEffect
     | SetTimer
     | CancelTimer

@@ -17,6 +17,7 @@ class Fault(StrEnum):
 
     INSECURE_CONTEXT = "insecure_context"
     CONFIG_INVALID = "config_invalid"
+    CSP_BLOCKED = "csp_blocked"
     KEY_UNAVAILABLE = "key_unavailable"
     CONFIGURATION_UNREACHABLE = "configuration_unreachable"
     TOKEN_UNREACHABLE = "token_unreachable"
@@ -33,6 +34,7 @@ class Fault(StrEnum):
     SOCKET_REFUSED = "socket_refused"
     FRAME_UNREADABLE = "frame_unreadable"
     MESSAGE_REFUSED = "message_refused"
+    MESSAGE_DROPPED = "message_dropped"
     POPUP_BLOCKED = "popup_blocked"
     POPUP_UNSUPPORTED = "popup_unsupported"
     POPUP_CLOSED = "popup_closed"
@@ -62,6 +64,7 @@ MEANINGS: Final[dict[str, Meaning]] = {
     Fault.CONFIG_INVALID: Meaning(
         "start", "Set ServiceConfig to {providerId: '…', getToken: async ({jkt}) => …}; getToken may be left out."
     ),
+    Fault.CSP_BLOCKED: Meaning("start", "Add to the directive what the message names.", said="not_available_here"),
     Fault.KEY_UNAVAILABLE: Meaning(
         "key",
         "The page has no crypto.subtle. Check what overrides it, or try a current browser.",
@@ -107,6 +110,12 @@ MEANINGS: Final[dict[str, Meaning]] = {
         "socket", "Report this: server and widget disagree on the protocol.", retryable=True
     ),
     Fault.MESSAGE_REFUSED: Meaning("chat", "Shorten or change the message.", said="message_refused"),
+    Fault.MESSAGE_DROPPED: Meaning(
+        "chat",
+        "Nothing to do: a member's message never goes out as somebody else's, so what was on its way when the member "
+        "left is dropped.",
+        said="message_dropped",
+    ),
     Fault.POPUP_BLOCKED: Meaning(
         "oauth",
         "Let the person press the button in the notice, or allow pop-ups for the page; see what replaces window.open.",

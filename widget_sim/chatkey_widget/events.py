@@ -24,12 +24,16 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class KeyReady:
-    """The connection key is there. `degraded` says why it is in memory only; `lost` why an old one was replaced."""
+    """The connection key is there. `degraded` says why it is in memory only; `lost` why an old one was replaced.
+
+    `sign_in` is what the last page of this tab kept of a social login that was under way.
+    """
 
     key: PublicKey
     cached_token: str | None = field(default=None, repr=False)
     degraded: str | None = None
     lost: str | None = None
+    sign_in: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +65,14 @@ class ConfigurationFailed:
     code: str | None = None
     message: str = ""
     retry_after: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyBlocked:
+    """The page's Content-Security-Policy kept a request to this address from being made, by this directive."""
+
+    address: str
+    directive: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,6 +291,7 @@ StartEvent = Started | KeyReady | KeyFailed
 ServiceEvent = (
     ConfigurationLoaded
     | ConfigurationFailed
+    | PolicyBlocked
     | TokenLoaded
     | TokenFailed
     | SocketOpened

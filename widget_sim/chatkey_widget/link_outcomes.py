@@ -4,10 +4,17 @@ from dataclasses import dataclass
 from typing import Final
 
 from chatkey_protocol.codes import Code
-from chatkey_widget.principal import Principal
+from chatkey_widget.errors import Phase, WidgetError
+from chatkey_widget.principal import Custom, Principal, Social, Visitor
 
 TERMINAL: Final = frozenset({Code.PROVIDER_UNKNOWN, Code.PROVIDER_OFF, Code.ORIGIN_NOT_ALLOWED, Code.INSECURE_ORIGIN})
 """Refusals that no other token and no other identity would change."""
+
+_OURS: Final = (
+    "Nothing in getToken: the service made this token. If it is an old one, something answers in the service's place, "
+    "such as a service worker or a proxy that keeps what says no-store."
+)
+_SIGN_IN_ENDED: Final = "Nothing to do: a social sign-in lasts for a day at most, and the person may sign in again."
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +41,14 @@ class Refused:
         """Whether the token merely ended."""
         return self.code == Code.TOKEN_EXPIRED
 
+    def error(
+        self, principal: Principal | None, *, phase: Phase | None = None, retryable: bool | None = None
+    ) -> WidgetError:
+        """Return what the page is told: the page's author can mend a token of their own backend only."""
+        message = self.message or "The server refused the token."
+        remediation = None if isinstance(principal, Custom) else _remediation(self, principal)
+        return WidgetError(self.code, message, phase=phase, remediation=remediation, retryable=retryable)
+
 
 @dataclass(frozen=True, slots=True)
 class Reauth:
@@ -41,3 +56,9 @@ class Reauth:
 
 
 Outcome = Established | Refused | Reauth
+
+
+def _remediation(refused: Refused, principal: Social | Visitor | None) -> str | None:
+    if not refused.code.startswith("token_"):
+        return None
+    return _SIGN_IN_ENDED if refused.expired and isinstance(principal, Social) else _OURS

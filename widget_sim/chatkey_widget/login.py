@@ -108,7 +108,7 @@ class Login:
             self.cancel()
 
     def settled(self) -> None:
-        """The member has been connected for a while: earlier useless tokens are forgotten."""
+        """A token lasted until its renewal was due: earlier useless ones are forgotten."""
         self._useless = 0
 
     def ended(self) -> None:

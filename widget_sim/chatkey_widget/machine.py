@@ -16,7 +16,7 @@ from chatkey_widget.errors import WidgetError
 from chatkey_widget.server_time import ServerTime
 from chatkey_widget.timers import Timer
 
-_KEPT_FOR_THE_KEY: Final = (events.RefreshAsked, events.LogoutAsked, events.MessageWritten)
+_KEPT_FOR_THE_KEY: Final = (events.RefreshAsked, events.LogoutAsked, events.PopupMessage)
 """What is asked before there is a key is done as soon as there is one."""
 
 
@@ -105,6 +105,7 @@ class Machine:
         parts = self._parts
         match name:
             case "renew":
+                parts.login.settled()
                 parts.login.ask("renew", parts.cache.token)
             case "getToken":
                 parts.login.again(parts.cache.token)
@@ -112,13 +113,14 @@ class Machine:
                 self._ctx.do(LoadConfiguration())
             case "call":
                 parts.chat.call_over()
+            case "second":
+                parts.chat.call_goes_on()
+            case "gap":
+                parts.chat.fill_gap()
             case "again":
                 if parts.link.is_ready:
                     parts.chat.again()
-            case "stable":
-                parts.login.settled()
-                parts.link.timer(name)
-            case "connect" | "heartbeat" | "probe" | "reconnect" | "refresh":
+            case "connect" | "heartbeat" | "probe" | "reconnect" | "refresh" | "stable":
                 self._on_service.follow(parts.link.timer(name))
                 self._on_screen.look()
             case _:

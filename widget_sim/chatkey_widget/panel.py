@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
+from chatkey_protocol.names import STANDARD_CALL_TITLE, STANDARD_GREETING, STANDARD_TITLE
 from chatkey_widget import texts
 from chatkey_widget.chat import Chat
 from chatkey_widget.context import Context
@@ -12,7 +13,8 @@ from chatkey_widget.link_stages import Ready, Stage, Stopped, Waiting
 from chatkey_widget.principal import Visitor, person
 from chatkey_widget.service_link import ServiceLink
 from chatkey_widget.social import SocialFlow
-from chatkey_widget.view import Appearance, Link, Page, View
+from chatkey_widget.texts import Texts
+from chatkey_widget.view import Appearance, Link, Page, Person, View
 
 _LINKS: Final[Mapping[type[Stage], Link]] = {
     Ready: "online",
@@ -40,20 +42,21 @@ class Panel:
             self.page = "chat"
         known = appearance or Appearance()
         locale = self._locale(known)
+        words = texts.speaking(locale)
         view = chat.show(
             replace(
                 self._shown,
                 visible=appearance is not None or self._ctx.notice is not None,
                 open=self.open,
                 page=self.page,
-                appearance=known,
+                appearance=_in_words(known, words),
                 locale=locale,
                 link=_LINKS.get(type(link.stage), "connecting"),
-                person=person(link.principal),
+                person=_shown_person(link),
                 signing_in=flow.social,
                 sign_in_elsewhere=not flow.possible,
                 blocked=flow.blocked_social if self._ctx.notice == "popup_blocked" else None,
-                notice=self._ctx.notice and texts.speaking(locale).notices[self._ctx.notice],
+                notice=self._ctx.notice and words.notices[self._ctx.notice],
             )
         )
         if view != self._shown:
@@ -64,3 +67,19 @@ class Panel:
         """The page's choice comes first, then the business's, then the browser's (D-12)."""
         settings = self._ctx.settings
         return texts.choose((settings.locale, appearance.locale, *settings.languages))
+
+
+def _shown_person(link: ServiceLink) -> Person:
+    """A member has no name here before the server agreed that it is theirs."""
+    someone = person(link.principal)
+    return someone if link.is_accepted else Person(member=someone.member)
+
+
+def _in_words(appearance: Appearance, words: Texts) -> Appearance:
+    """Say in the reader's language what the business did not write itself (D-12)."""
+    return replace(
+        appearance,
+        title=words.title if appearance.title in {"", STANDARD_TITLE} else appearance.title,
+        greeting=words.greeting if appearance.greeting == STANDARD_GREETING else appearance.greeting,
+        call_title=words.call if appearance.call_title in {"", STANDARD_CALL_TITLE} else appearance.call_title,
+    )

@@ -76,6 +76,14 @@ class Store(Protocol):
         """Delete the cached token, whatever this tab knew of it, and tell the other tabs."""
         ...
 
+    def sign_in(self) -> str | None:
+        """Return what an earlier page of this tab kept of a social login under way."""
+        ...
+
+    def keep_sign_in(self, sign_in: str | None) -> None:
+        """Keep it for the next page of this tab, as far as the browser lets us, or forget it."""
+        ...
+
 
 class Http(Protocol):
     """GET requests without credentials."""

@@ -1,10 +1,15 @@
 """Who the widget is, or wants to be: the visitor of its key, a custom-login member, or a social member."""
 
+import re
 from dataclasses import dataclass, field
+from typing import Final
 
 from chatkey_protocol.frames import Identity
 from chatkey_widget.tokens import Claims
 from chatkey_widget.view import Person
+
+_NO_TEXT: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
+"""What no line of text has: controls, line ends, and halves of characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,4 +64,14 @@ def person(principal: Principal | None) -> Person:
     if principal is None or isinstance(principal, Visitor):
         return Person()
     claims = principal.claims
-    return Person(True, claims.name or claims.uid, claims.email, claims.avatar)
+    return Person(True, _one_line(claims.name or "") or claims.uid, claims.email, _picture(claims.avatar))
+
+
+def _one_line(name: str) -> str:
+    """Return a name as the server reads it, too (D-11): what is no text becomes a space."""
+    return _NO_TEXT.sub(" ", name).strip()
+
+
+def _picture(address: str | None) -> str | None:
+    """Return an avatar's address if a page may load it as a picture; any other is no avatar."""
+    return address if address is not None and address.startswith(("https://", "http://")) else None

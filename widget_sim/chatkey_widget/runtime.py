@@ -86,6 +86,8 @@ class Runtime:
                 ports.store.drop(token)
             case effects.AnnounceLogout():
                 ports.store.announce_logout()
+            case effects.KeepSignIn(sign_in):
+                ports.store.keep_sign_in(sign_in)
             case effects.SetTimer(name, seconds):
                 self._set_timer(name, seconds)
             case effects.CancelTimer(name):
@@ -129,7 +131,8 @@ class Runtime:
         if prepared.degraded is not None:
             self._ports.store.keep_in_memory()
         cached = self._ports.store.read()
-        self.feed(events.KeyReady(prepared.key, cached, prepared.degraded, prepared.lost))
+        sign_in = self._ports.store.sign_in()
+        self.feed(events.KeyReady(prepared.key, cached, prepared.degraded, prepared.lost, sign_in))
 
     async def _load_configuration(self) -> None:
         try:
@@ -145,8 +148,10 @@ class Runtime:
             self.feed(events.ConfigurationLoaded(data))
 
     async def _load_token(self, ref: int, path: str, query: Mapping[str, str]) -> None:
+        # A cache in the page, such as a service worker's, knows no `no-store`; but it knows no such address either.
+        at = str(round(self._ports.now() * 1000))
         try:
-            answer = await self._get(path, query)
+            answer = await self._get(path, {**query, "t": at})
         except Unreachable as error:
             self.feed(events.TokenFailed(ref, 0, message=str(error)))
             return

@@ -27,7 +27,7 @@ from chatkey_widget.link_stages import (
     Stopped,
     Waiting,
 )
-from chatkey_widget.principal import Custom, Principal, Social, Visitor, identity
+from chatkey_widget.principal import Custom, Principal, Social, Visitor, identity, same_person
 from chatkey_widget.timers import LinkTimer
 
 REFRESH_SECONDS: Final = 50.0
@@ -65,6 +65,7 @@ class ServiceLink:
         self.socket_uri: str | None = None
         self.claims: Mapping[str, object] | None = None
         self.last_proof: proof.Proof | None = None
+        self._accepted_as: Principal | None = None
         self._attempts = Attempts(ctx.chance)
 
     @property
@@ -77,10 +78,17 @@ class ServiceLink:
         """Whether the principal is connected."""
         return isinstance(self.stage, Ready)
 
+    @property
+    def is_accepted(self) -> bool:
+        """Whether the server has agreed to who it is; a connection that is lost meanwhile changes nothing."""
+        return same_person(self._accepted_as, self.principal)
+
     # what the machine asks
 
     def begin(self, principal: Principal) -> None:
         """Leave whoever is connected, and connect this principal instead: a new connection (D-10)."""
+        if not same_person(self._accepted_as, principal):
+            self._accepted_as = None
         self.halt()
         self._attempts.connected()
         self._connect(principal)
@@ -313,6 +321,7 @@ class ServiceLink:
         if frame.get("identity") != identity(at.principal):
             raise UnreadableFrame("identity")
         self.stage = ready = at.accepted(self._ctx.now)
+        self._accepted_as = at.principal
         self._ctx.cancel_timer("connect")
         self._ctx.set_timer("heartbeat", at.ping)
         self._ctx.set_timer("stable", STABLE_SECONDS)
@@ -418,4 +427,4 @@ class ServiceLink:
         self._ctx.set_timer("reconnect", delay)
         self._ctx.emit("socket:waiting", seconds=round(delay, 3), attempt=self._attempts.failures)
         if self._attempts.is_worth_telling(lost):
-            self._ctx.report(WidgetError(why.code, why.message, retryable=True))
+            self._ctx.report(why.error(lost.principal, retryable=True))

@@ -6,7 +6,7 @@ from urllib.parse import quote, urlencode
 
 from chatkey_protocol.names import OAUTH_MESSAGE, OAUTH_START_PATH
 from chatkey_widget.context import Context
-from chatkey_widget.effects import ClosePopup, OpenPopup
+from chatkey_widget.effects import ClosePopup, KeepSignIn, OpenPopup
 from chatkey_widget.errors import Fault, WidgetError
 from chatkey_widget.events import PopupMessage
 from chatkey_widget.login import read_member
@@ -26,8 +26,15 @@ class SocialFlow:
         self.possible = ctx.settings.popups
         self._ref = 0
         self._nonce = ""
+        self._left: tuple[str, str] | None = None
+        """Provider and nonce of a sign-in that an earlier page of this tab began, whose window may still be open."""
         self._reached = False
         self._started_at = 0.0
+
+    def resume(self, kept: str | None) -> None:
+        """Await what an earlier page of this tab began."""
+        social, _, nonce = (kept or "").partition(" ")
+        self._left = (social, nonce) if nonce else None
 
     def start(self, social: str) -> None:
         """Open the popup; the browser allows it because this happens within the click."""
@@ -39,11 +46,15 @@ class SocialFlow:
         self._nonce = self._ctx.chance.token()
         self._reached = False
         self._started_at = self._ctx.now
+        self._ctx.do(KeepSignIn(f"{social} {self._nonce}"))
         self._ctx.emit("oauth:started", social=social)
         self._ctx.do(OpenPopup(self._ref, self._url(social)))
 
     def cancel(self) -> None:
-        """Forget the sign-in under way; what it still says is ignored."""
+        """Forget the sign-in under way, here or of an earlier page; what it still says is ignored."""
+        if self.social is not None or self._left is not None:
+            self._left = None
+            self._ctx.do(KeepSignIn(None))
         if self.social is not None:
             self.social = None
             self._ctx.do(ClosePopup(self._ref))
@@ -81,7 +92,11 @@ class SocialFlow:
     def message(self, event: PopupMessage) -> Social | None:
         """Judge a message; returns the member it makes, or None. Whatever is not the popup's own is ignored (D-09)."""
         data = event.data
-        if not (self._is_ours(event) and isinstance(data, Mapping) and self._matches(data)):
+        if not isinstance(data, Mapping):
+            return None
+        if self._is_of_earlier_page(event, data):
+            self.social, self._nonce = self._left or ("", "")
+        elif not (self._is_ours(event) and self._matches(data)):
             return None
         try:
             return self._result(data)
@@ -95,13 +110,18 @@ class SocialFlow:
     def _is_ours(self, event: PopupMessage) -> bool:
         return self.social is not None and event.from_popup and event.origin == self._ctx.settings.service_origin
 
+    def _is_of_earlier_page(self, event: PopupMessage, data: Mapping[object, object]) -> bool:
+        """The window is not ours any more, so only origin and nonce can say whose it is (D-09)."""
+        if self.social is not None or self._left is None or event.origin != self._ctx.settings.service_origin:
+            return False
+        return self._has(data, *self._left)
+
     def _matches(self, data: Mapping[object, object]) -> bool:
-        expected = {
-            "type": OAUTH_MESSAGE,
-            "providerId": self._ctx.settings.provider_id,
-            "social": self.social,
-            "nonce": self._nonce,
-        }
+        return self._has(data, self.social, self._nonce)
+
+    def _has(self, data: Mapping[object, object], social: str | None, nonce: str) -> bool:
+        provider_id = self._ctx.settings.provider_id
+        expected = {"type": OAUTH_MESSAGE, "providerId": provider_id, "social": social, "nonce": nonce}
         return all(data.get(member) == value for member, value in expected.items())
 
     def _result(self, data: Mapping[object, object]) -> Social:

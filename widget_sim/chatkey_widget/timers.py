@@ -4,5 +4,5 @@ from typing import Literal
 
 LinkTimer = Literal["connect", "heartbeat", "probe", "reconnect", "refresh", "stable"]
 LoginTimer = Literal["getToken", "renew"]
-ChatTimer = Literal["again", "call"]
+ChatTimer = Literal["again", "call", "gap", "second"]
 Timer = LinkTimer | LoginTimer | ChatTimer | Literal["configuration"]

@@ -12,7 +12,7 @@ CallShown = CallState | Literal["none", "calling"]
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Who the widget is. A visitor has no name."""
+    """Who the widget is. A visitor has no name, and a member has none before the server agreed."""
 
     member: bool = False
     name: str | None = None
@@ -66,6 +66,8 @@ class View:
     query: str = ""
     found: tuple[Line, ...] | None = None
     call: CallShown = "none"
+    call_seconds: int | None = None
+    """How long the call is on; None unless it is."""
     signing_in: str | None = None
     notice: str | None = None
     sign_in_elsewhere: bool = False

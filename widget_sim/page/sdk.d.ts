@@ -239,6 +239,7 @@ declare namespace chatkey {
     | "internal"
     | "key_unavailable"
     | "media_type_unsupported"
+    | "message_dropped"
     | "message_refused"
     | "method_not_allowed"
     | "not_found"

@@ -4,13 +4,14 @@
 (() => {
   "use strict";
 
-  // Written in by the server: version; baseUrl; the addresses pyodide, snapshot and sources; memory, the interpreter's
-  // size in bytes; lock, which Pyodide this is.
+  // Written in by the server: version; baseUrl; the addresses pyodide, snapshot and sources; lock, which Pyodide this is.
   const served = /** @type {sdk.Served} */ (/** @type {unknown} */ (/* served */ null));
 
   const ENTRY = "chatkey_widget.browser.main";
   const LOADED = Symbol.for("chatkey.sdk");
   const WASM = `${served.pyodide}pyodide.asm.wasm`;
+  const WASM_HEAD = [0, 97, 115, 109, 1, 0, 0, 0]; // of any module; alone, it is the smallest there is
+  const HEAD = 1024; // bytes, more than Pyodide puts before the memory
   const STALLED = 2_000; // milliseconds
   const SLOW = 30_000;
 
@@ -52,6 +53,10 @@
 
   /** @type {Map<string, Set<Function>>} */
   const listeners = new Map();
+  /** @type {sdk.Host["messages"]} */
+  const messages = []; // of sign-in windows, until Python hears of them itself
+  /** @type {sdk.Host["blocked"]} */
+  const blocked = []; // by the page's policy, until Python hears of it itself
   let widget = newWidget(); // the one of this page, from initService() to shutdown()
 
   /** @returns {sdk.Widget} */
@@ -198,7 +203,8 @@
     try {
       slow = setTimeout(() => starting === widget && report(slowStart()), SLOW);
       /** @type {sdk.Host} */
-      const host = { baseUrl: served.baseUrl, config: starting.config, prefetched: prefetch(starting.config) };
+      const host = { baseUrl: served.baseUrl, config: starting.config, blocked, messages, prefetched: {} };
+      host.prefetched = prefetch(starting.config);
       host.emit = (name, detail) => starting === widget && emit(name, detail);
       const python = await interpreter();
       await activation();
@@ -286,7 +292,7 @@
   function refuseUnusablePage() {
     if (!window.isSecureContext) throw insecureContext();
     try {
-      new WebAssembly.Module(Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0)); // the smallest there is
+      new WebAssembly.Module(Uint8Array.of(...WASM_HEAD));
     } catch (cause) {
       throw cspBlocked("WebAssembly (wasm)", "script-src", "'wasm-unsafe-eval'", cause);
     }
@@ -324,21 +330,22 @@
   }
 
   /**
-   * Let the runtime get ready while the snapshot is on its way, and copy it in when both are there.
+   * Let the runtime get ready while the snapshot is on its way, and copy it in when both are there. Pyodide, which would
+   * first have all of the memory and then copy it, gets the head alone.
    * @param {sdk.Files} loading
    */
   async function fromSnapshot(loading) {
     const { loadPyodide } = await loading.loader;
-    const memory = new Uint8Array(served.memory);
+    const head = new Uint8Array(HEAD);
     const createPyodideModule = async (/** @type {sdk.ModuleSettings} */ settings) => {
       const { default: createModule } = await loading.runtime;
-      const creating = createModule(withoutWaiting(settings));
+      const creating = createModule(withOneFunctionEach(withoutWaiting(settings)));
       loading.arrived.then(() => inspectUnlessDone(creating));
       const module = await creating;
-      memory.set(await loading.snapshot);
+      restore(module, await loading.snapshot, head);
       return module;
     };
-    const python = await loadPyodide({ ...options(), _loadSnapshot: memory, createPyodideModule });
+    const python = await loadPyodide({ ...options(), _loadSnapshot: head, createPyodideModule });
     boot.from = "snapshot";
     return python;
   }
@@ -363,6 +370,62 @@
     const later = { addRunDependency: { value() {} }, removeRunDependency: { value() {} } };
     const install = (/** @type {sdk.Module} */ module) => installLibrary(Object.create(module, later));
     return { ...settings, preRun: [install, ...others] };
+  }
+
+  /**
+   * The snapshot names functions by their places in the table, where Pyodide looks for each exported function. WebKit has
+   * two objects for one function there: Pyodide would not find it, and move everything that comes behind.
+   * @param {sdk.ModuleSettings} settings
+   */
+  function withOneFunctionEach(settings) {
+    if (hasOneFunctionEach()) return settings;
+    /** @type {sdk.ModuleSettings["instantiateWasm"]} */
+    const instantiateWasm = (imports, receive) =>
+      settings.instantiateWasm(imports, (instance, module) => receive({ exports: fromTable(instance.exports) }, module));
+    return { ...settings, instantiateWasm };
+  }
+
+  /** Ask a module of one function `f` and one table `t` with it. */
+  function hasOneFunctionEach() {
+    const type = [1, 4, 1, 96, 0, 0];
+    const declared = [3, 2, 1, 0, 4, 4, 1, 112, 0, 1];
+    const exported = [7, 9, 2, 1, 102, 0, 0, 1, 116, 1, 0];
+    const defined = [9, 7, 1, 0, 65, 0, 11, 1, 0, 10, 4, 1, 2, 0, 11];
+    const module = new WebAssembly.Module(Uint8Array.of(...WASM_HEAD, ...type, ...declared, ...exported, ...defined));
+    const { f, t } = new WebAssembly.Instance(module).exports;
+    return /** @type {WebAssembly.Table} */ (t).get(0) === f;
+  }
+
+  /**
+   * The same exports, functions that stand in the table by the table's own objects. A function is called by its number.
+   * @param {WebAssembly.Exports} exports
+   */
+  function fromTable(exports) {
+    const table = /** @type {WebAssembly.Table} */ (exports.__indirect_function_table);
+    const placed = new Map();
+    for (let place = 0; place < table.length; place += 1) placed.set(table.get(place)?.name, table.get(place));
+    const one = (/** @type {WebAssembly.ExportValue} */ value) =>
+      (typeof value === "function" && placed.get(value.name)) || value;
+    return Object.fromEntries(Object.entries(exports).map(([name, value]) => [name, one(value)]));
+  }
+
+  /**
+   * Copy the snapshot's parts to their places; pyodide/snapshot.mjs says how it is made. CPython calls some functions by a
+   * helper that Pyodide leaves out where it harms (iOS): its address stays as this browser has it.
+   * @param {sdk.Module} module @param {Uint8Array} snapshot @param {Uint8Array} head
+   */
+  function restore(module, snapshot, head) {
+    const { HEAPU8, HEAP32, __PyRuntime: runtime, __PyEM_EMSCRIPTEN_TRAMPOLINE_OFFSET: offset } = module;
+    const trampoline = (runtime + HEAP32[offset / 4]) / 4;
+    const kept = HEAP32[trampoline];
+    const [count, headLength] = new Uint32Array(snapshot.buffer, 0, 2);
+    const places = new Uint32Array(snapshot.buffer, 8, 2 * count);
+    let read = 8 + places.byteLength;
+    const next = (/** @type {number} */ length) => snapshot.subarray(read, (read += length));
+    head.set(next(headLength));
+    new Uint32Array(head.buffer)[1] = HEAD; // where the memory begins: behind its end, as there is nothing left to copy
+    for (let i = 0; i < places.length; i += 2) HEAPU8.set(next(places[i + 1]), places[i]);
+    HEAP32[trampoline] = kept;
   }
 
   /**
@@ -413,9 +476,16 @@
   /** @param {SecurityPolicyViolationEvent} event */
   function onViolation({ blockedURI, disposition, effectiveDirective }) {
     const ours = [served.pyodide, served.snapshot, served.sources].some((url) => blockedURI.startsWith(url));
-    if (ours && disposition === "enforce") {
+    if (disposition !== "enforce") return;
+    if (!widget.python) blocked.push([blockedURI, effectiveDirective]);
+    if (ours) {
       files?.blocked.reject(cspBlocked(blockedURI, effectiveDirective, new URL(served.pyodide).origin));
     }
+  }
+
+  /** A sign-in window may outlive the page that opened it, and tell the next one before Python runs. */
+  function onMessage(/** @type {MessageEvent} */ event) {
+    if (!widget.python && event.data?.type === "wf:oauth") messages.push(event);
   }
 
   // --- What can go wrong here, in words for the page's author ---
@@ -492,6 +562,7 @@
   window.initService = initService;
   handle.push(...early);
   document.addEventListener("securitypolicyviolation", onViolation);
+  window.addEventListener("message", onMessage);
   try {
     refuseUnusablePage();
     files = download();

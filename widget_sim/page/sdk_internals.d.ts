@@ -8,7 +8,6 @@ declare namespace sdk {
     pyodide: string;
     snapshot: string;
     sources: string;
-    memory: number;
     lock: Record<string, string>;
   }
 
@@ -31,6 +30,8 @@ declare namespace sdk {
   interface Host {
     baseUrl: string;
     config: Partial<chatkey.Config> | null;
+    blocked: [address: string, directive: string][];
+    messages: MessageEvent[];
     prefetched: Record<string, Promise<Response>>;
     emit?: (name: keyof chatkey.Events, detail: unknown) => void;
   }
@@ -60,10 +61,18 @@ declare namespace sdk {
   type LoadPyodide = (options: object) => Promise<Pyodide>;
 
   /** The WebAssembly module that Pyodide runs in, and what it is made with. */
-  type Module = object;
+  interface Module {
+    HEAPU8: Uint8Array;
+    HEAP32: Int32Array;
+    __PyRuntime: number;
+    __PyEM_EMSCRIPTEN_TRAMPOLINE_OFFSET: number;
+  }
+
+  type Receive = (instance: { exports: WebAssembly.Exports }, module: WebAssembly.Module) => void;
 
   interface ModuleSettings {
     preRun: ((module: Module) => void)[];
+    instantiateWasm(imports: WebAssembly.Imports, receive: Receive): object;
   }
 
   type CreateModule = (settings: ModuleSettings) => Promise<Module>;

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from playwright.sync_api import Locator, Page, expect
 
+from chatkey_e2e.needs import HANDLE, note
 from chatkey_e2e.pages.consent import ConsentPage
 from chatkey_protocol.storage_keys import DATABASE, RECORD, STORE
 
@@ -37,6 +38,10 @@ READ_KEY = """async ([database, store, record]) => {
     publicJwk: await crypto.subtle.exportKey("jwk", pair.publicKey),
   };
 }"""
+
+CONNECTED_UNTIL = """() => Math.max(0, ...(window.Service?.debug().events ?? [])
+  .filter((event) => ["socket:ready", "token:refreshed"].includes(event.name))
+  .map((event) => event.detail.expires_at))"""
 
 CLEAR_KEY = """(database) => new Promise((resolve, reject) => {
   const request = indexedDB.deleteDatabase(database);
@@ -99,6 +104,7 @@ class WidgetPage:
 
     def wait_ready(self) -> None:
         """Wait until the widget has connected for the first time."""
+        note(HANDLE)
         self.page.wait_for_function("() => window.Service?.identity")
 
     def wait_for(self, identity: Identity) -> None:
@@ -130,18 +136,35 @@ class WidgetPage:
         yield
         self.wait_for_event(name, count=told + 1)
 
+    @contextmanager
+    def expect_fresh_token(self) -> Iterator[None]:
+        """Wait, when the block ends, until the same identity is connected with a token that ends later.
+
+        A widget that finds itself hours later opens a new socket; then there is no `token:refreshed`.
+        """
+        before = self.page.evaluate(CONNECTED_UNTIL)
+        identity = self.identity["identity"]
+        yield
+        self.page.wait_for_function(
+            f"([before, identity]) => Service.identity?.identity === identity && ({CONNECTED_UNTIL})() > before",
+            arg=[before, identity],
+            polling=DEBUG_POLL_MS,
+        )
+
     def events(self, name: str) -> list[dict[str, Any]]:
         """Return the details of all events of one name, oldest first."""
         return [event["detail"] for event in self.debug()["events"] if event["name"] == name]
 
     def debug(self) -> dict[str, Any]:
         """Return the handle's debug bundle."""
+        note(HANDLE)
         bundle: dict[str, Any] = self.page.evaluate("() => Service.debug()")
         return bundle
 
     @property
     def identity(self) -> dict[str, Any]:
         """Who the widget is: identity, uid, name, avatar."""
+        note(HANDLE)
         identity: dict[str, Any] = self.page.evaluate("() => Service.identity")
         return identity
 
@@ -198,6 +221,7 @@ class WidgetPage:
 
     def search(self, query: str) -> list[str]:
         """Search the conversation, return the texts that were found, and go back to it."""
+        note("search")
         panel = self.open()
         panel.get_by_role("button", name="Search", exact=True).click()
         panel.get_by_role("searchbox").fill(query)
@@ -261,6 +285,7 @@ class WidgetPage:
 
     def call(self) -> None:
         """Call the business, and wait until it rings."""
+        note("calls")
         self.open().get_by_role("button", name="Call", exact=False).first.click()
         self.wait_for_call("ringing")
 

@@ -1,8 +1,11 @@
 """Making elements. Data enters the page as text and attributes only, never as markup."""
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 import js
+
+from chatkey_protocol.logos import LOGOS, Shape
 
 SVG: Final = "http://www.w3.org/2000/svg"
 
@@ -24,10 +27,18 @@ ICONS: Final = {
 def element(tag: str, *children: Any, text: str | None = None, **attributes: str | None) -> Any:
     """Make an element. Attribute names take `_` for `-`; a trailing `_` is dropped; None leaves an attribute out."""
     made = js.document.createElement(tag)
-    for name, value in attributes.items():
-        set_attribute(made, name.rstrip("_").replace("_", "-"), value)
     if text is not None:
         made.textContent = text
+    return _furnished(made, children, attributes)
+
+
+def _vector(tag: str, *children: Any, **attributes: str | None) -> Any:
+    return _furnished(js.document.createElementNS(SVG, tag), children, attributes)
+
+
+def _furnished(made: Any, children: tuple[Any, ...], attributes: Mapping[str, str | None]) -> Any:
+    for name, value in attributes.items():
+        set_attribute(made, name.rstrip("_").replace("_", "-"), value)
     made.append(*children)
     return made
 
@@ -42,13 +53,23 @@ def set_attribute(target: Any, name: str, value: str | None) -> None:
 
 def icon(name: str) -> Any:
     """Draw an icon; the button it sits in carries the name."""
-    drawing = js.document.createElementNS(SVG, "svg")
-    for attribute, value in (("viewBox", "0 0 24 24"), ("aria-hidden", "true"), ("class", "icon"), ("data-icon", name)):
-        drawing.setAttribute(attribute, value)
-    path = js.document.createElementNS(SVG, "path")
-    path.setAttribute("d", ICONS[name])
-    drawing.append(path)
-    return drawing
+    return _svg(_vector("path", d=ICONS[name]), class_="icon", data_icon=name)
+
+
+def logo(social: str) -> Any:
+    """Draw a social provider's sign; the button it sits in carries the name."""
+    shapes = LOGOS.get(social)
+    return icon("person") if shapes is None else _svg(*map(_shape, shapes), class_="logo")
+
+
+def _svg(*children: Any, **attributes: str) -> Any:
+    return _vector("svg", *children, viewBox="0 0 24 24", aria_hidden="true", **attributes)
+
+
+def _shape(shape: Shape) -> Any:
+    if shape.width is None:
+        return _vector("path", d=shape.path, fill=shape.colour, fill_rule="evenodd")
+    return _vector("path", d=shape.path, fill="none", stroke=shape.colour, stroke_width=str(shape.width))
 
 
 def icon_button(name: str, label: str, **attributes: str | None) -> Any:

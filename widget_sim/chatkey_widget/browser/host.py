@@ -47,6 +47,16 @@ class BrowserHost:
         return bool(there) and member(self._config, "getToken") is not jsnull
 
     @property
+    def blocked(self) -> list[tuple[str, str]]:
+        """What the page's policy blocked before Python ran: addresses, and the directives that did."""
+        return [(address, directive) for address, directive in self._host.blocked]
+
+    @property
+    def messages(self) -> list[Any]:
+        """What sign-in windows said before Python ran, as an earlier page's may."""
+        return list(self._host.messages)
+
+    @property
     def locale(self) -> str:
         """The language tag of the configuration, or an empty text."""
         value = member(self._config, "locale")

@@ -1,6 +1,7 @@
 """GET requests by the browser's `fetch`: no cookies, no referrer."""
 
-from typing import Any
+import asyncio
+from typing import Any, Final
 
 import js
 from pyodide.ffi import JsException
@@ -8,6 +9,9 @@ from pyodide.ffi import JsException
 from chatkey_widget.browser.js_values import member, to_object
 from chatkey_widget.json_text import read_json
 from chatkey_widget.ports import Answer, Unreachable
+
+TOLD_SECONDS: Final = 0.05
+"""When the page's policy blocked a request, the browser says so a moment after the request has failed."""
 
 
 class BrowserHttp:
@@ -23,6 +27,7 @@ class BrowserHttp:
             response = await (self._take_prefetched(url) or _fetch(url, controller.signal))
             text = await response.text()
         except (JsException, OSError) as error:
+            await asyncio.sleep(TOLD_SECONDS)
             address = url.partition("?")[0]
             raise Unreachable(f"{address} could not be reached ({error}).") from None
         finally:

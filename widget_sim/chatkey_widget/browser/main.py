@@ -7,6 +7,8 @@ The bridge is one call, `start(host)`, made once per widget (again after `shutdo
 - `emit(name, detail)`: called for every event. `sdk.js` tells the listeners of `on()`, keeps the detail of
   `identity:changed` as the handle's `identity`, resolves `ready` and fires `service:ready` when the name is `ready`,
   and fires `service:error` when it is `error`, whose detail is `{code, phase, message, remediation, retryable}`
+- `blocked`: array of `[address, directive]`, for what the page's Content-Security-Policy blocked until now
+- `messages`: array of the message events of sign-in windows that came until now
 - `prefetched`: object of URL to `Promise<Response>`, for what `sdk.js` asked for while Python was loading; each is
   taken once, and it may be empty
 
@@ -78,6 +80,10 @@ def start(host: Any) -> Any:
     )
     runtime = Runtime(Machine(settings, SystemChance(), PAGE_TIME), settings, ports)
     _listen(listeners, feed, store, popups)
+    for address, directive in page.blocked:
+        feed(events.PolicyBlocked(address, directive))
+    for event in page.messages:
+        feed(events.PopupMessage(event.origin, False, from_plain(event.data)))
     feed(events.Started(secure=js.isSecureContext, fault=page.fault))
     return _controls(runtime)
 
@@ -132,6 +138,11 @@ def _listen(
         if member(event.data, "type") == OAUTH_MESSAGE:
             feed(events.PopupMessage(event.origin, popups.is_source(event), from_plain(event.data)))
 
+    def violated(event: Any) -> None:
+        if event.disposition == "enforce":
+            feed(events.PolicyBlocked(event.blockedURI, event.effectiveDirective))
+
+    listeners.add(js.document, "securitypolicyviolation", violated)
     listeners.add(js.window, "storage", stored)
     listeners.add(js.window, "pageshow", shown)
     listeners.add(js.window, "message", message)

@@ -3,15 +3,15 @@
 from collections.abc import Callable
 from typing import Any
 
-import js
-
 from chatkey_widget import events
-from chatkey_widget.browser.dom import element, icon_button, replace, set_attribute
+from chatkey_widget.browser.dom import element, icon_button, logo, replace, set_attribute
 from chatkey_widget.browser.js_values import Listeners
+from chatkey_widget.browser.messages import Messages, avatar
 from chatkey_widget.browser.words import Words
 from chatkey_widget.chat import MESSAGE_CHARS
+from chatkey_widget.groups import Placed, placed
 from chatkey_widget.texts import Texts, social_name
-from chatkey_widget.view import Line, View
+from chatkey_widget.view import View
 
 Feed = Callable[[events.Event], None]
 
@@ -21,11 +21,14 @@ class ChatPage:
 
     def __init__(self, feed: Feed, listeners: Listeners, words: Words) -> None:
         self._feed = feed
-        self._greeting = element("p", class_="greeting", dir="auto")
-        self._words, texts = words, words.texts
+        self._greeting_text = element("p", dir="auto")
+        self._greeting = element("div", avatar(""), self._greeting_text, class_="greeting")
+        texts = words.texts
         self._older = element("button", type="button", class_="link older", text=texts.older, hidden="")
-        self._list = element("ol")
-        log = element("div", self._list, role="log", aria_label=texts.conversation, aria_live="polite", tabindex="0")
+        self._messages = Messages(element("ol"), words)
+        log = element(
+            "div", self._messages.element, role="log", aria_label=texts.conversation, aria_live="polite", tabindex="0"
+        )
         self._input = element(
             "textarea",
             rows="1",
@@ -37,7 +40,6 @@ class ChatPage:
         self._send = icon_button("send", texts.send, class_="send")
         self._form = element("form", self._input, self._send, class_="composer")
         self._scroller = element("div", self._greeting, self._older, log, class_="scroller")
-        self._drawn: dict[str, tuple[Line, Any]] = {}
         self.element = element("div", self._scroller, self._form, class_="page")
         listeners.add(self._form, "submit", self._submitted)
         listeners.add(self._send, "click", self._submitted)
@@ -47,13 +49,13 @@ class ChatPage:
 
     def show(self, view: View, old: View) -> None:
         """Draw what is new."""
-        self._greeting.textContent = view.appearance.greeting
+        self._greeting_text.textContent = view.appearance.greeting
         set_attribute(self._greeting, "hidden", None if view.appearance.greeting and not view.more else "")
         set_attribute(self._older, "hidden", None if view.more else "")
         set_attribute(self._form, "hidden", None if view.appearance.can_chat else "")
         if view.lines != old.lines:
-            self._draw_lines(view.lines)
-        if view.lines[-1:] != old.lines[-1:] or (view.open and not old.open):
+            self._messages.show(placed(view.lines))
+        if view.lines[-1:] != old.lines[-1:] or (view.open and not old.open) or _bars(view) != _bars(old):
             self._scroller.scrollTop = self._scroller.scrollHeight
 
     @property
@@ -68,20 +70,6 @@ class ChatPage:
     def focus(self) -> None:
         """Go to the composer."""
         self._input.focus()
-
-    def _draw_lines(self, lines: tuple[Line, ...]) -> None:
-        drawn: dict[str, tuple[Line, Any]] = {}
-        for line in lines:
-            known = self._drawn.get(line.id)
-            drawn[line.id] = known if known is not None and known[0] == line else (line, message(line, self._words))
-        items = [item for _, item in drawn.values()]
-        for at, item in enumerate(items):
-            there = self._list.children.item(at)
-            if not there or not item.isSameNode(there):
-                self._list.insertBefore(item, there or None)
-        while self._list.children.length > len(items):
-            self._list.lastElementChild.remove()
-        self._drawn = drawn
 
     def _submitted(self, event: Any) -> None:
         event.preventDefault()
@@ -114,9 +102,9 @@ class SearchPage:
         )
         self._form = element("form", self._back, self._input, class_="search", role="search")
         self._count = element("p", role="status", class_="count")
-        self._list = element("ol", aria_label=texts.search)
+        self._messages = Messages(element("ol", aria_label=texts.search), words)
         self.element = element(
-            "div", self._form, element("div", self._count, self._list, class_="scroller"), class_="page"
+            "div", self._form, element("div", self._count, self._messages.element, class_="scroller"), class_="page"
         )
         listeners.add(self._back, "click", lambda _event: feed(events.PageChosen("chat")))
         listeners.add(self._form, "submit", self._submitted)
@@ -133,7 +121,7 @@ class SearchPage:
         else:
             self._count.textContent = self._words.texts.nothing_found
         if view.found != old.found:
-            replace(self._list, *(message(line, self._words) for line in view.found or ()))
+            self._messages.show(map(Placed, view.found or ()))
 
     def focus(self) -> None:
         """Go to the search field."""
@@ -180,21 +168,13 @@ class SignInPage:
             self._feed(events.SocialClicked(button.dataset.social))
 
 
-def message(line: Line, words: Words) -> Any:
-    """Make one message."""
-    texts = words.texts
-    who = texts.you if line.sender == "customer" else line.name or texts.agent
-    state = texts.states[line.state]
-    time = js.Date.new(int(line.sent_at * 1000))
-    clock = element("time", datetime=time.toISOString(), text=words.clock(time))
-    meta = element("span", clock, class_="meta")
-    if state:
-        meta.append(f" · {state}")
-    sender = element("span", text=who, class_="sender")
-    body = element("p", text=line.body, dir="auto")
-    return element("li", sender, body, meta, class_=line.sender, data_state=line.state)
+def _bars(view: View) -> tuple[bool, bool]:
+    """What stands above the conversation, and takes room from it when it comes."""
+    return view.notice is not None, view.call != "none"
 
 
 def _social_button(social: str, texts: Texts) -> Any:
     label = texts.continue_with.format(social=social_name(social))
-    return element("button", text=label, type="button", class_="social", data_social=social)
+    return element(
+        "button", logo(social), element("span", text=label), type="button", class_="social", data_social=social
+    )

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from chatkey_widget import events
-from chatkey_widget.browser.dom import element, icon_button, replace, set_attribute
+from chatkey_widget.browser.dom import element, icon, icon_button, replace, set_attribute
 from chatkey_widget.browser.js_values import Listeners
 from chatkey_widget.browser.pages import ChatPage, SearchPage, SignInPage
 from chatkey_widget.browser.words import Words
@@ -19,8 +19,9 @@ class Panel:
 
     def __init__(self, feed: Feed, words: Words) -> None:
         self._feed = feed
-        self._texts = texts = words.texts
-        self.listeners = Listeners()
+        self._words, self._texts = words, words.texts
+        texts = words.texts
+        self._listeners = Listeners()
         self._title = element("bdi")
         self._status = element("p", role="status", class_="status")
         self._search = icon_button("search", texts.search, class_="quiet")
@@ -35,15 +36,20 @@ class Panel:
         said = element("div", self._notice_text, self._open_sign_in, class_="said")
         self._notice = element("div", said, self._dismiss, class_="notice", role="alert", hidden="")
         self._call_text = element("span", role="status")
+        self._timer = element("span", role="timer", class_="timer", dir="ltr")
         self._hang_up = element("button", type="button", class_="hang-up", text=texts.hang_up)
-        self._call_bar = element("div", self._call_text, self._hang_up, class_="call-bar", hidden="")
-        self.chat = ChatPage(feed, self.listeners, words)
+        said_of_call = element("div", self._call_text, self._timer, class_="said")
+        self._call_bar = element("div", icon("call"), said_of_call, self._hang_up, class_="call-bar", hidden="")
+        self.chat = ChatPage(feed, self._listeners, words)
         self._pages: dict[Page, ChatPage | SearchPage | SignInPage] = {
             "chat": self.chat,
-            "search": SearchPage(feed, self.listeners, words),
-            "sign-in": SignInPage(feed, self.listeners, words.texts),
+            "search": SearchPage(feed, self._listeners, words),
+            "sign-in": SignInPage(feed, self._listeners, words.texts),
         }
         self._view = View()
+        self._call_shown = self._view.call
+        self._pictured: tuple[str | None, str] = (None, "")
+        self._picture_listeners = Listeners()
         self.element = self._assemble()
         self._listen()
 
@@ -59,6 +65,12 @@ class Panel:
             page.show(view, old)
         if view.open and view.page != old.page:
             self.focus()
+
+    def release(self) -> None:
+        """Leave the page, and let go of its events."""
+        self._listeners.remove_all()
+        self._picture_listeners.remove_all()
+        self.element.remove()
 
     def focus(self) -> None:
         """Put the keyboard where the person will want it."""
@@ -82,7 +94,7 @@ class Panel:
         )
 
     def _listen(self) -> None:
-        on = self.listeners.add
+        on = self._listeners.add
         on(self._close, "click", lambda _event: self._feed(events.PanelToggled(open=False)))
         on(self._search, "click", lambda _event: self._turn_to("search"))
         on(self._sign, "click", lambda _event: self._sign_in_or_out())
@@ -108,36 +120,60 @@ class Panel:
     def _draw_header(self, view: View) -> None:
         appearance = view.appearance
         busy = view.call in {"calling", "ringing", "active"}
-        self._title.textContent = appearance.title or self._texts.title
+        self._title.textContent = appearance.title
         self._status.textContent = self._texts.links[view.link]
         self._status.dataset.link = view.link
         self._search.setAttribute("aria-pressed", str(view.page == "search").lower())
         set_attribute(self._call, "hidden", None if appearance.can_call else "")
-        call_title = appearance.call_title or self._texts.call
-        self._call.setAttribute("aria-label", call_title)
-        self._call.title = call_title
+        self._call.setAttribute("aria-label", appearance.call_title)
+        self._call.title = appearance.call_title
         self._call.disabled = busy or view.link != "online"
 
     def _draw_identity(self, view: View) -> None:
         person = view.person
         name = person.name or ""
-        self._who.textContent = self._texts.member.format(name=name) if person.member else self._texts.visitor
+        self._who.textContent = self._identity(view)
         self._sign.textContent = self._texts.sign_out if person.member else self._texts.sign_in
         offered = person.member or bool(view.appearance.socials)
         set_attribute(self._sign, "hidden", None if offered else "")
-        picture = person.avatar if person.avatar and person.avatar.startswith("https://") else None
-        if picture is not None:
-            replace(self._avatar, element("img", src=picture, alt="", referrerpolicy="no-referrer"))
-        else:
-            self._avatar.textContent = initials(name) if person.member else ""
-        set_attribute(self._avatar, "hidden", None if person.member else "")
+        set_attribute(self._avatar, "hidden", None if name else "")
+        if (person.avatar, name) != self._pictured:
+            self._pictured = person.avatar, name
+            self._draw_avatar(person.avatar, name)
+
+    def _identity(self, view: View) -> str:
+        """Say who is chatting, as far as that is settled."""
+        if view.person.name is not None:
+            return self._texts.member.format(name=view.person.name)
+        if view.link == "stopped":
+            return ""
+        return self._texts.signing_in if view.person.member else self._texts.visitor
+
+    def _draw_avatar(self, address: str | None, name: str) -> None:
+        """Show the picture once it is there; until then, and where it never comes, the initials."""
+        self._picture_listeners.remove_all()
+        self._avatar.textContent = initials(name)
+        if address is not None and address.startswith("https://"):
+            picture = element("img", src=address, alt="", referrerpolicy="no-referrer", hidden="")
+            self._picture_listeners.add(picture, "load", lambda _event: self._show_picture(picture))
+            self._avatar.append(picture)
+
+    def _show_picture(self, picture: Any) -> None:
+        set_attribute(picture, "hidden", None)
+        replace(self._avatar, picture)
 
     def _draw_bars(self, view: View) -> None:
         self._notice_text.textContent = view.notice or ""
         set_attribute(self._notice, "hidden", "" if view.notice is None else None)
         self._open_sign_in.textContent = self._texts.open_sign_in if view.blocked is not None else ""
         set_attribute(self._open_sign_in, "hidden", "" if view.blocked is None else None)
-        self._call_text.textContent = self._texts.calls[view.call]
-        self._call_bar.dataset.state = view.call
+        self._draw_call(view)
+
+    def _draw_call(self, view: View) -> None:
+        """Say how it stands. What is said is set only when it changes: a status is read out whenever it is set."""
+        if self._call_shown != view.call:
+            self._call_shown = self._call_bar.dataset.state = view.call
+            self._call_text.textContent = self._texts.calls[view.call]
+        self._timer.textContent = "" if view.call_seconds is None else self._words.duration(view.call_seconds)
         set_attribute(self._call_bar, "hidden", "" if view.call == "none" else None)
         set_attribute(self._hang_up, "hidden", "" if view.call == "ended" else None)

@@ -92,8 +92,7 @@ class BrowserScreen:
 
     def _remove_panel(self) -> None:
         if self._panel is not None:
-            self._panel.listeners.remove_all()
-            self._panel.element.remove()
+            self._panel.release()
             self._panel = None
 
     def _dress(self, appearance: Appearance) -> None:

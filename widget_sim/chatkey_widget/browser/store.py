@@ -5,7 +5,7 @@ from typing import Any
 import js
 from pyodide.ffi import JsException
 
-from chatkey_protocol.storage_keys import LOGOUT_CHANNEL_PREFIX, MEMBER_TOKEN_PREFIX
+from chatkey_protocol.storage_keys import LOGOUT_CHANNEL_PREFIX, MEMBER_TOKEN_PREFIX, SIGN_IN_PREFIX
 from chatkey_widget.browser.js_values import thrown_name
 
 
@@ -14,6 +14,7 @@ class BrowserStore:
 
     def __init__(self, provider_id: str) -> None:
         self.key = MEMBER_TOKEN_PREFIX + provider_id
+        self._sign_in_key = SIGN_IN_PREFIX + provider_id
         self.channel = _channel(LOGOUT_CHANNEL_PREFIX + provider_id)
         self._memory: str | None = None
         self._only_memory = False
@@ -61,6 +62,24 @@ class BrowserStore:
         self._delete()
         if self.channel is not None:
             self.channel.postMessage("logout")
+
+    def sign_in(self) -> str | None:
+        """Return what an earlier page of this tab kept of a social login under way."""
+        try:
+            value = js.sessionStorage.getItem(self._sign_in_key)
+        except (AttributeError, JsException):
+            return None
+        return value if isinstance(value, str) else None
+
+    def keep_sign_in(self, sign_in: str | None) -> None:
+        """Keep it for the next page of this tab, or forget it; where nothing can be stored, a reload ends the login."""
+        try:
+            if sign_in is None:
+                js.sessionStorage.removeItem(self._sign_in_key)
+            else:
+                js.sessionStorage.setItem(self._sign_in_key, sign_in)
+        except (AttributeError, JsException):
+            return
 
     def _delete(self) -> None:
         self._memory = None

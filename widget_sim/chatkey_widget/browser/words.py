@@ -14,12 +14,24 @@ class Words:
         self.locale = locale
         self.texts = speaking(locale)
         self._numbers = js.Intl.NumberFormat.new(locale)
+        self._pairs = js.Intl.NumberFormat.new(locale, js.JSON.parse('{"minimumIntegerDigits": 2}'))
         self._times = js.Intl.DateTimeFormat.new(locale, js.JSON.parse('{"timeStyle": "short"}'))
+        self._days = js.Intl.DateTimeFormat.new(locale, js.JSON.parse('{"day": "numeric", "month": "short"}'))
 
     def number(self, value: int) -> str:
         """Write a number."""
         return str(self._numbers.format(value))
 
-    def clock(self, time: Any) -> str:
-        """Write the time of day of a JS date."""
-        return str(self._times.format(time))
+    def when(self, time: Any) -> str:
+        """Write the time of day of a JS date, with the day unless it is today."""
+        clock = str(self._times.format(time))
+        today = time.toDateString() == js.Date.new().toDateString()
+        return clock if today else f"{self._days.format(time)}, {clock}"
+
+    def duration(self, seconds: int) -> str:
+        """Write minutes and seconds, and hours where there are any: `4:05`, `1:04:05`."""
+        minutes, rest = divmod(seconds, 60)
+        hours, rest_of_minutes = divmod(minutes, 60)
+        if not hours:
+            return f"{self.number(minutes)}:{self._pairs.format(rest)}"
+        return f"{self.number(hours)}:{self._pairs.format(rest_of_minutes)}:{self._pairs.format(rest)}"

@@ -57,13 +57,15 @@ class OnScreen:
 
     def _try_again(self) -> None:
         """Somebody wants to chat: what was refused a while ago may be accepted now, as after a reload."""
-        principal = self._link.principal
-        if principal is None or not isinstance(self._link.stage, Stopped):
+        if self._ctx.key is None or not isinstance(self._link.stage, Stopped):
             return
         if self._configuration.appearance is None:
             self._ctx.do(LoadConfiguration())
         self._link.forgive()
-        self._who.become(principal)
+        if self._link.principal is None:
+            self._who.begin()
+        else:
+            self._who.become(self._link.principal)
 
     def _turn_to(self, page: Page) -> None:
         self._panel.page = page

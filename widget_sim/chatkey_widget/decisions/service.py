@@ -11,6 +11,7 @@ from chatkey_widget.decisions.who import Who
 from chatkey_widget.errors import Fault, Phase, WidgetError
 from chatkey_widget.frame_members import UnreadableFrame, kind_of
 from chatkey_widget.link_outcomes import TERMINAL, Established, Outcome, Reauth, Refused
+from chatkey_widget.link_stages import Stopped
 from chatkey_widget.principal import Custom, Principal, Social, Visitor, identity
 
 
@@ -30,6 +31,8 @@ class OnService:
                 self._configured(data)
             case events.ConfigurationFailed():
                 self._not_configured(event)
+            case events.PolicyBlocked(address, directive):
+                self._policy_blocked(address, directive)
             case _ if not self._link.awaits(event.ref):
                 pass
             case events.TokenLoaded():
@@ -72,8 +75,25 @@ class OnService:
     def _not_configured(self, event: events.ConfigurationFailed) -> None:
         if event.code is not None and event.code in TERMINAL:
             self._who.stop(WidgetError(event.code, event.message))
-        else:
+        elif not isinstance(self._link.stage, Stopped):  # else it is asked for when somebody opens the panel
             self._configuration.failed(event)
+
+    def _policy_blocked(self, address: str, directive: str) -> None:
+        """Give up until somebody opens the panel: a page's policy stays as it is while the page lives."""
+        if directive != "connect-src" or not self._is_ours(address):
+            return
+        if self._link.is_ready or isinstance(self._link.stage, Stopped):
+            return
+        self._ctx.cancel_timer("configuration")
+        message = f"The page's Content-Security-Policy blocks {address}."
+        remedy = f"Add {'/'.join(address.split('/')[:3])} to its {directive}."
+        self._who.stop(WidgetError(Fault.CSP_BLOCKED, message, phase="socket", remediation=remedy))
+
+    def _is_ours(self, address: str) -> bool:
+        """Tell whether it is one of the service's; some browsers tell the origin only."""
+        base = self._ctx.settings.base_url
+        ours = (base, base.replace("http", "ws", 1), self._link.socket_uri or base)
+        return any(f"{address}/".startswith(f"{known}/") for known in ours)
 
     def _token_loaded(self, event: events.TokenLoaded) -> None:
         self._learn_time_from(event.token)
@@ -153,8 +173,8 @@ class OnService:
             self._who.stop(WidgetError(refused.code, refused.message, phase="socket"))
             return
         match self._link.principal:
-            case Custom():
-                self._custom_refused(refused)
+            case Custom() as member:
+                self._custom_refused(member, refused)
             case Social():
                 self._tell_refusal(refused, "socket" if refused.expired else "oauth")
                 self._who.leave_member(refused.code)
@@ -164,20 +184,22 @@ class OnService:
             case _:
                 assert_never(self._link.principal)
 
-    def _custom_refused(self, refused: Refused) -> None:
+    def _custom_refused(self, member: Custom, refused: Refused) -> None:
         """Ask for another token once, then be a visitor: a backend that is wrong is not hammered (D-12).
+
+        A token that merely ended is no fault of the backend's; one that is called so long before its end is.
 
         The old one stays in the cache meanwhile: if it went, the other tabs would take it for a logout.
         """
         self._ctx.cancel_timer("renew")
-        if refused.expired:
+        ended = refused.expired and not self._cache.lasts(member)
+        if ended:
             self._login.ended()
         another = self._login.useless() and not self._login.failing
-        if not refused.expired:
+        if not ended:
             self._tell_refusal(refused)
-        if not (another and self._login.ask("renew" if refused.expired else "rejected", self._cache.token)):
+        if not (another and self._login.ask("renew" if ended else "rejected", self._cache.token)):
             self._who.leave_member(refused.code)
 
     def _tell_refusal(self, refused: Refused, phase: Phase = "socket") -> None:
-        message = refused.message or "The server refused the token."
-        self._ctx.report(WidgetError(refused.code, message, phase=phase))
+        self._ctx.report(refused.error(self._link.principal, phase=phase))

@@ -1,4 +1,4 @@
-"""The beginning: a page that can have a widget, a key, and whoever was logged in when the last page was left."""
+"""The beginning: a page that can have a widget, and a key."""
 
 from typing import assert_never
 
@@ -7,13 +7,15 @@ from chatkey_widget.decisions.who import Who
 from chatkey_widget.effects import LoadConfiguration, PrepareKey
 from chatkey_widget.errors import Fault, WidgetError
 from chatkey_widget.events import KeyFailed, KeyReady, Started, StartEvent
+from chatkey_widget.link_stages import Stopped
 
 
 class OnStart:
     """Decides whether there is a widget, and as whom it begins."""
 
     def __init__(self, parts: Parts, who: Who) -> None:
-        self._ctx, self._cache, self._login = parts.ctx, parts.cache, parts.login
+        self._ctx, self._cache = parts.ctx, parts.cache
+        self._link, self._flow = parts.link, parts.flow
         self._who = who
 
     def handle(self, event: StartEvent) -> None:
@@ -50,26 +52,6 @@ class OnStart:
             self._ctx.emit("storage:degraded", what="key", reason=event.degraded)
         self._ctx.emit("key:ready", jkt=event.key.jkt, uid=event.key.uid)
         self._cache.token = event.cached_token
-        self._judge_cached()
-
-    def _judge_cached(self) -> None:
-        """Reuse a good cached token; drop a useless one before anything connects (contract 2.8, D-06)."""
-        cached = self._cache.token
-        member = None if cached is None else self._cache.member(cached)
-        if member is None:
-            self._cache.drop("unusable")
-            self._begin_as_visitor()
-        elif self._cache.lasts(member):
-            self._ctx.emit("token:reused", uid=member.uid, expires_at=member.claims.expires_at)
-            self._who.become(member)
-        elif self._ctx.time.offset is None:
-            # The page's clock may be wrong: the first answer of the service tells the time.
-            self._cache.held = member
-            self._who.become(self._who.visitor)
-        else:
-            self._cache.drop("expired")
-            self._begin_as_visitor()
-
-    def _begin_as_visitor(self) -> None:
-        self._who.become(self._who.visitor)
-        self._login.ask("load", self._cache.token)
+        self._flow.resume(event.sign_in)
+        if not isinstance(self._link.stage, Stopped):  # the service may have refused everybody by now
+            self._who.begin()

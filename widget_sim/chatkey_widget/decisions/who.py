@@ -30,6 +30,25 @@ class Who:
         principal = self._link.principal
         return None if isinstance(principal, Visitor) else principal
 
+    def begin(self) -> None:
+        """Be who was logged in when the last page was left, or the visitor.
+
+        A good cached token is used again; a useless one is dropped before anything connects (contract 2.8, D-06).
+        """
+        cached = self._cache.token
+        member = None if cached is None else self._cache.member(cached)
+        if member is None:
+            self._begin_as_visitor("unusable")
+        elif self._cache.lasts(member):
+            self._ctx.emit("token:reused", uid=member.uid, expires_at=member.claims.expires_at)
+            self.become(member)
+        elif self._ctx.time.offset is None:
+            # The page's clock may be wrong: the first answer of the service tells the time.
+            self._cache.held = member
+            self.become(self.visitor)
+        else:
+            self._begin_as_visitor("expired")
+
     def become(self, principal: Principal) -> None:
         """Be this person from now on: another's history leaves the screen before anything else (D-10)."""
         self._chat.enter(principal)
@@ -94,3 +113,8 @@ class Who:
             self._told = now
             someone = person(principal)
             self._ctx.emit("identity:changed", identity=now[0], uid=now[1], name=someone.name, avatar=someone.avatar)
+
+    def _begin_as_visitor(self, reason: str) -> None:
+        self._cache.drop(reason)
+        self.become(self.visitor)
+        self._login.ask("load", self._cache.token)

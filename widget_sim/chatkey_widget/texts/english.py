@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from chatkey_protocol.names import STANDARD_CALL_TITLE, STANDARD_GREETING, STANDARD_TITLE
 from chatkey_widget.texts.words import Texts
 
 ENGLISH: Final = Texts(
@@ -19,12 +20,14 @@ ENGLISH: Final = Texts(
     nothing_found="Nothing found.",
     back="Back to the conversation",
     older="Show older messages",
-    call="Call us",
+    call=STANDARD_CALL_TITLE,
     hang_up="Hang up",
     dismiss="Dismiss",
-    title="Chat with us",
+    title=STANDARD_TITLE,
+    greeting=STANDARD_GREETING,
     visitor="You are chatting as a visitor",
     member="Signed in as {name}",
+    signing_in="Signing in…",
     sign_in="Sign in",
     sign_out="Sign out",
     sign_in_intro="Sign in to keep your conversations with you on every device. Chatting as a visitor works, too.",
@@ -56,6 +59,7 @@ ENGLISH: Final = Texts(
         "not_available_here": "Chat is not available here.",
         "switched_off": "Chat is switched off at the moment.",
         "message_refused": "Your message was not accepted.",
+        "message_dropped": "You are not signed in any more. A message you wrote may not have arrived.",
         "too_fast": "That was a bit fast. Please wait.",
         "too_many_windows": "The chat is open in too many windows. Please close one.",
         "popup_blocked": (

@@ -23,8 +23,10 @@ GERMAN: Final = Texts(
     hang_up="Auflegen",
     dismiss="Ausblenden",
     title="Schreiben Sie uns",
+    greeting="Hallo! Wie können wir helfen?",
     visitor="Sie chatten als Gast",
     member="Angemeldet als {name}",
+    signing_in="Anmeldung läuft …",
     sign_in="Anmelden",
     sign_out="Abmelden",
     sign_in_intro=(
@@ -58,6 +60,9 @@ GERMAN: Final = Texts(
         "not_available_here": "Der Chat ist hier nicht verfügbar.",
         "switched_off": "Der Chat ist zurzeit ausgeschaltet.",
         "message_refused": "Ihre Nachricht wurde nicht angenommen.",
+        "message_dropped": (
+            "Sie sind nicht mehr angemeldet. Eine Nachricht von Ihnen ist vielleicht nicht angekommen."
+        ),
         "too_fast": "Das war etwas schnell. Bitte warten Sie kurz.",
         "too_many_windows": "Der Chat ist in zu vielen Fenstern geöffnet. Bitte schließen Sie eines.",
         "popup_blocked": (

@@ -12,6 +12,7 @@ Notice = Literal[
     "not_available_here",
     "switched_off",
     "message_refused",
+    "message_dropped",
     "too_fast",
     "too_many_windows",
     "popup_blocked",
@@ -36,6 +37,7 @@ class Notices(TypedDict):
     not_available_here: str
     switched_off: str
     message_refused: str
+    message_dropped: str
     too_fast: str
     too_many_windows: str
     popup_blocked: str
@@ -96,8 +98,10 @@ class Texts:
     hang_up: str
     dismiss: str
     title: str
+    greeting: str
     visitor: str
     member: str
+    signing_in: str
     sign_in: str
     sign_out: str
     sign_in_intro: str

@@ -1,0 +1,58 @@
+"""Messages in groups of one author: the first has the name, the last the time."""
+
+from __future__ import annotations
+
+import pytest
+
+from chatkey_protocol.frames import Sender
+from chatkey_widget.groups import TOGETHER_SECONDS, Placed, placed
+from chatkey_widget.view import Line
+
+
+def line(at: float, sender: Sender = "agent", name: str | None = "Maya") -> Line:
+    return Line(f"m{at}", sender, "Hello", at, name=name)
+
+
+def shape(*lines: Line) -> str:
+    """Write one word for each group: its messages' marks, `(` where one begins and `)` where it ends."""
+    return "".join("(" * each.is_first + "." + ")" * each.is_last for each in placed(lines))
+
+
+def test_no_message_has_no_group() -> None:
+    assert list(placed(())) == []
+
+
+def test_a_message_alone_is_first_and_last() -> None:
+    only = line(0)
+
+    assert list(placed((only,))) == [Placed(only, is_first=True, is_last=True)]
+
+
+def test_what_one_author_writes_within_minutes_belongs_together() -> None:
+    assert shape(line(0), line(60), line(120)) == "(...)"
+
+
+def test_each_author_has_a_group() -> None:
+    """Also when the same one comes back at once."""
+    assert shape(line(0), line(1), line(2, "customer", None), line(3)) == "(..)(.)(.)"
+
+
+def test_two_agents_are_two_authors() -> None:
+    assert shape(line(0), line(1, name="Tomás"), line(2, name=None)) == "(.)(.)(.)"
+
+
+def test_ones_own_messages_belong_together_under_any_name() -> None:
+    """One that is under way has no name yet, and the stored ones have that of a token."""
+    assert shape(line(0, "customer", "Ada"), line(1, "customer", None), line(2, "customer", "Ada King")) == "(...)"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "groups"), [(TOGETHER_SECONDS, "(..)"), (TOGETHER_SECONDS + 1, "(.)(.)"), (-TOGETHER_SECONDS, "(..)")]
+)
+def test_a_pause_begins_a_new_group(seconds: float, groups: str) -> None:
+    """Counted from the message before; one that is under way may be earlier by the page's clock."""
+    assert shape(line(0), line(seconds)) == groups
+
+
+def test_a_group_may_last_longer_than_the_pause_that_ends_one() -> None:
+    assert shape(*(line(each * 200) for each in range(5))) == "(.....)"

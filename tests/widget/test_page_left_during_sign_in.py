@@ -1,0 +1,99 @@
+"""The page that opened a sign-in window is loaded again, or left for another one, before the window is done."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.widget.driver import PID, SETTINGS, VISITOR, Driver, click, post
+
+from chatkey_widget import events
+
+if TYPE_CHECKING:
+    from tests.widget.driver import MakeWidget
+
+GOOGLE = ("member", "google:42")
+
+
+@pytest.fixture
+def left(visitor: Driver) -> tuple[Driver, dict[str, object]]:
+    """The widget of the next page in the same tab, and what the window is going to say."""
+    message = click(visitor)
+    return Driver(SETTINGS, sign_in=visitor.sign_in).start(), message
+
+
+def test_the_next_page_of_the_tab_takes_the_sign_in(left: tuple[Driver, dict[str, object]]) -> None:
+    """F209: who approved is the member; the window is known by its origin and its nonce."""
+    widget, message = left
+
+    post(widget, message, from_popup=False)
+
+    assert widget.identity == GOOGLE
+    assert widget.sign_in is None
+
+
+def test_what_the_window_said_before_the_key_was_there_counts(left: tuple[Driver, dict[str, object]]) -> None:
+    """F209: a page takes a while to load."""
+    _, message = left
+    widget = Driver(SETTINGS, sign_in=f"google {message['nonce']}")
+
+    post(widget, message, from_popup=False)
+    widget.start()
+
+    assert widget.identity == GOOGLE
+
+
+def test_a_refusal_is_told_to_the_next_page(left: tuple[Driver, dict[str, object]]) -> None:
+    """F209: and the sign-in is over with it."""
+    widget, message = left
+    declined = {**message, "token": None, "error": {"code": "oauth_denied", "message": "Declined."}}
+
+    post(widget, declined, from_popup=False)
+    post(widget, message, from_popup=False)
+
+    assert widget.errors() == ["oauth_denied"]
+    assert widget.identity == VISITOR
+
+
+@pytest.mark.parametrize("changes", [{"nonce": "another"}, {"social": "github"}, {"providerId": f"{PID}x"}])
+def test_another_sign_in_is_nobodys(left: tuple[Driver, dict[str, object]], changes: dict[str, object]) -> None:
+    """F175: only the one that this tab began."""
+    widget, message = left
+
+    post(widget, {**message, **changes}, from_popup=False)
+
+    assert widget.identity == VISITOR
+    assert widget.errors() == []
+
+
+def test_another_origin_says_nothing(left: tuple[Driver, dict[str, object]]) -> None:
+    """F168: though it knows the nonce."""
+    widget, message = left
+
+    post(widget, message, origin="https://evil.test", from_popup=False)
+
+    assert widget.identity == VISITOR
+
+
+@pytest.mark.parametrize(
+    "ending", [events.LogoutAsked(), events.LogoutAsked(heard=True), events.SocialClicked("github")]
+)
+def test_a_logout_or_another_sign_in_ends_it(left: tuple[Driver, dict[str, object]], ending: events.Event) -> None:
+    """F192: what was begun before is not wanted any more."""
+    widget, message = left
+
+    widget.feed(ending)
+    post(widget, message, from_popup=False)
+
+    assert widget.identity == VISITOR
+    assert widget.sign_in != f"google {message['nonce']}"
+
+
+@pytest.mark.parametrize("kept", ["", "google", " ", "google "])
+def test_garbage_in_its_place_is_no_sign_in(make_widget: MakeWidget, kept: str) -> None:
+    """The page's scripts can write there, too."""
+    widget = make_widget(sign_in=kept).start()
+
+    post(widget, {"type": "wf:oauth", "providerId": PID, "social": "google", "nonce": ""}, from_popup=False)
+
+    assert widget.errors() == []

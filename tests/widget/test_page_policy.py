@@ -1,0 +1,94 @@
+"""A page whose Content-Security-Policy does not allow the service."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from chatkey_widget import effects, events
+
+if TYPE_CHECKING:
+    from tests.widget.driver import Driver, MakeWidget
+
+
+@pytest.mark.parametrize(
+    ("address", "source"),
+    [
+        ("https://chat.test/v1/public/provider/prov_1/token?uid=v_1", "https://chat.test"),
+        ("https://chat.test", "https://chat.test"),
+        ("wss://chat.test/v1/socket", "wss://chat.test"),
+        ("wss://sockets.test/v1/socket", "wss://sockets.test"),
+    ],
+)
+def test_a_policy_that_blocks_the_service_is_told_once_and_nothing_is_tried_again(
+    make_widget: MakeWidget, address: str, source: str
+) -> None:
+    """F208: it stays as it is while the page lives; what fails for it is not told as unreachable."""
+    widget = make_widget(answers_tokens=False, answers_frames=False).start()
+    configured = {"socket_uri": "wss://sockets.test/v1/socket"}
+    widget.feed(events.ConfigurationLoaded(configured), events.PolicyBlocked(address, "connect-src"))
+    widget.feed(events.PolicyBlocked(address, "connect-src"), events.ConfigurationFailed(0, message="No answer."))
+    before = len(widget.done)
+
+    widget.advance(3600)
+
+    told = widget.emitted("error")
+    assert [(error["code"], error["remediation"]) for error in told] == [
+        ("csp_blocked", f"Add {source} to its connect-src.")
+    ]
+    assert widget.done[before:] == []
+    assert widget.view.notice == "Chat is not available here."
+
+
+def test_a_retry_that_was_planned_before_is_not_made(make_widget: MakeWidget) -> None:
+    """F208: some browsers tell of their policy a moment after the request failed."""
+    widget = make_widget(answers_tokens=False).start()
+    widget.feed(events.ConfigurationFailed(0, message="No answer."))
+    asked = len(widget.all(effects.LoadConfiguration))
+
+    widget.feed(events.PolicyBlocked("https://chat.test/v1/public/provider/prov_1", "connect-src"))
+    widget.advance(3600)
+
+    assert len(widget.all(effects.LoadConfiguration)) == asked
+
+
+@pytest.mark.contract("D-12/always-chat")
+def test_opening_the_panel_tries_again_what_the_policy_blocked(make_widget: MakeWidget) -> None:
+    """F208: once for each time; should the page be mended meanwhile, the visitor chats."""
+    widget = make_widget(answers_tokens=False).start()
+    widget.feed(events.PolicyBlocked("https://chat.test/v1/public/provider/prov_1/token?uid=v_1", "connect-src"))
+    widget.answers_tokens = True
+
+    widget.feed(events.PanelToggled(open=True))
+
+    assert widget.view.link == "online"
+    assert widget.view.notice is None
+
+
+@pytest.mark.parametrize("address", ["https://chat.test.evil/v1", "https://shop.test/api", "wss", "inline", ""])
+def test_what_the_policy_blocks_of_the_pages_own_is_the_pages(make_widget: MakeWidget, address: str) -> None:
+    """A page breaks its own rules every day."""
+    widget = make_widget(answers_tokens=False).start()
+
+    widget.feed(events.PolicyBlocked(address, "connect-src"))
+
+    assert widget.errors() == []
+    assert widget.view.link == "connecting"
+
+
+def test_a_picture_that_the_policy_blocks_keeps_nobody_from_chatting(make_widget: MakeWidget) -> None:
+    """Only requests matter, not what is shown."""
+    widget = make_widget(answers_tokens=False).start()
+
+    widget.feed(events.PolicyBlocked("https://chat.test/avatar.png", "img-src"))
+
+    assert widget.errors() == []
+
+
+def test_a_connected_widget_minds_no_policy(visitor: Driver) -> None:
+    """What blocks one address of the service's did not block this connection."""
+    visitor.feed(events.PolicyBlocked("https://chat.test/v1/else", "connect-src"))
+
+    assert visitor.errors() == []
+    assert visitor.view.link == "online"

@@ -1,0 +1,84 @@
+"""A business that is switched off, as long as nobody can be anybody: the service refuses before the key is there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.widget.driver import ADA, KEY, NOW, SETTINGS, VISITOR, Driver
+
+from chatkey_protocol.frames import Kind
+from chatkey_widget import effects, events
+
+if TYPE_CHECKING:
+    from chatkey_widget.effects import CallGetToken
+
+WITH_LOGIN = replace(SETTINGS, custom_login=True)
+OFF = events.ConfigurationFailed(403, "provider_off", "Switched off.")
+
+
+@pytest.fixture(params=["cached", "asked"])
+def member_of_a_business_that_is_off(request: pytest.FixtureRequest) -> Driver:
+    """Who was a member at the last page, or is one by `getToken`, on a page whose business is switched off."""
+
+    def page(call: CallGetToken) -> events.Event:
+        return events.GetTokenReturned(call.ref, widget.custom())
+
+    widget = Driver(WITH_LOGIN, page=page)
+    widget.stored = widget.custom() if request.param == "cached" else None
+    widget.machine.handle(events.Started(secure=True), NOW)
+    widget.feed(OFF, events.KeyReady(KEY, widget.stored))
+    return widget
+
+
+def test_nobody_is_connected_when_the_key_comes(member_of_a_business_that_is_off: Driver) -> None:
+    """F207: the panel says so, shows nobody as signed in, and nothing is asked for."""
+    widget = member_of_a_business_that_is_off
+    widget.advance(3600)
+
+    assert widget.view.link == "stopped"
+    assert widget.view.notice == "Chat is switched off at the moment."
+    assert widget.view.person.name is None
+    assert widget.errors() == ["provider_off"]
+    assert widget.all(effects.LoadVisitorToken) + widget.all(effects.OpenSocket) == []
+    assert widget.calls() == []
+
+
+@pytest.mark.contract("D-12/always-chat")
+def test_opening_the_panel_begins_as_a_reload_would(member_of_a_business_that_is_off: Driver) -> None:
+    """Once the business is switched on again, whoever opens the panel is the member, and the notice is gone."""
+    widget = member_of_a_business_that_is_off
+
+    widget.feed(events.PanelToggled(open=True))
+
+    assert widget.identity == ADA
+    assert widget.view.link == "online"
+    assert widget.view.notice is None
+
+
+def test_a_business_that_is_still_off_is_told_again(member_of_a_business_that_is_off: Driver) -> None:
+    """Opening the panel asks once; the answer ends it as before."""
+    widget = member_of_a_business_that_is_off
+    widget.answers_frames = False
+
+    for effect in widget.machine.handle(events.PanelToggled(open=True), widget.now):
+        widget.done.append(effect)
+    widget.feed(OFF)
+
+    assert len(widget.all(effects.LoadConfiguration)) == 1
+    assert widget.view.link == "stopped"
+    assert widget.view.notice == "Chat is switched off at the moment."
+
+
+def test_what_was_written_meanwhile_goes_out_then() -> None:
+    """Whoever writes while nobody is anybody loses nothing, as far as the page lives."""
+    widget = Driver(SETTINGS)
+    widget.machine.handle(events.Started(secure=True), NOW)
+    widget.feed(OFF, events.KeyReady(KEY, None), events.MessageWritten("Are you there?"))
+    assert [(line.body, line.state) for line in widget.view.lines] == [("Are you there?", "sending")]
+
+    widget.feed(events.PanelToggled(open=True))
+
+    assert widget.identity == VISITOR
+    assert [frame["body"] for frame in widget.frames(Kind.MESSAGE)] == ["Are you there?"]

@@ -1,0 +1,168 @@
+"""Who the screen and the page are told somebody is: not before the server agreed, and in words a page can carry."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.widget.driver import ADA, VISITOR, click, post
+
+from chatkey_protocol.codes import Close
+from chatkey_protocol.frames import Kind
+from chatkey_widget import events
+from chatkey_widget.errors import Fault
+from chatkey_widget.view import Person
+
+if TYPE_CHECKING:
+    from tests.widget.driver import Driver, MakeWidget
+
+
+@pytest.fixture
+def unjudged(make_widget: MakeWidget) -> Driver:
+    """A widget whose member's token is at the server, which has not answered."""
+    widget = make_widget(custom_login=True, answers_frames=False)
+    widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom())
+    return widget.start()
+
+
+def test_a_member_has_no_name_on_the_screen_before_the_server_agreed(unjudged: Driver) -> None:
+    """F202: the panel says that signing in is under way, and names nobody."""
+    assert unjudged.view.person == Person(member=True)
+
+
+def test_a_member_keeps_the_name_while_the_connection_is_lost(member: Driver) -> None:
+    """What the server agreed to, a broken line does not undo."""
+    member.answers_frames = False
+
+    member.close(1006)
+
+    assert member.view.link == "offline"
+    assert member.view.person.name == "Ada Lovelace"
+
+
+def test_the_next_member_has_no_name_before_the_server_agreed(member: Driver) -> None:
+    """It was somebody else to whom it agreed before."""
+    member.answers_frames = False
+    member.page = lambda call: events.GetTokenReturned(call.ref, member.custom(uid="grace", name="Grace Hopper"))
+
+    member.feed(events.RefreshAsked())
+
+    assert member.view.person == Person(member=True)
+
+
+def test_a_member_who_was_here_before_has_no_name_before_the_server_agrees_again(member: Driver) -> None:
+    """It is another token, after a logout."""
+    member.answers_frames = False
+
+    member.feed(events.LogoutAsked(), events.RefreshAsked())
+
+    assert member.view.person == Person(member=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("Ada\0Lovelace", "Ada Lovelace"),
+        ("Ada\r\nLovelace\t", "Ada Lovelace"),
+        ("Ada\u2028Lovelace", "Ada Lovelace"),
+        ("Ada \ud83d", "Ada"),
+        ("\x7f\x9f", "ada"),
+        ("أدا 🌿", "أدا 🌿"),
+    ],
+)
+def test_a_name_is_one_line_of_text_wherever_it_is_told(make_widget: MakeWidget, name: str, shown: str) -> None:
+    """F203: on the screen, to the page and in the header of a message alike, for the server reads it so."""
+    widget = make_widget(custom_login=True)
+    widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom(name=name))
+    widget.start()
+
+    widget.feed(events.MessageWritten("Hello"))
+
+    assert widget.view.person.name == shown
+    assert widget.emitted("identity:changed")[-1]["name"] == shown
+    assert widget.frames(Kind.MESSAGE)[-1]["headers"] == {"name": shown}
+
+
+@pytest.mark.parametrize(
+    ("avatar", "told"),
+    [
+        ("https://shop.test/ada.png", "https://shop.test/ada.png"),
+        ("http://localhost:9711/ada.png", "http://localhost:9711/ada.png"),
+        ("javascript:alert(document.domain)", None),
+        ("data:text/html,<script>alert(1)</script>", None),
+        ("//shop.test/ada.png", None),
+    ],
+)
+def test_only_the_address_of_a_picture_is_an_avatar(make_widget: MakeWidget, avatar: str, told: str | None) -> None:
+    """F204: a page may put it into a link without a second look."""
+    widget = make_widget(custom_login=True)
+    widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom(avatar=avatar))
+
+    widget.start()
+
+    assert widget.emitted("identity:changed")[-1]["avatar"] == told
+    assert widget.view.person.avatar == told
+
+
+# what is dropped with a member
+
+
+def test_a_message_that_is_dropped_with_its_member_is_told(unjudged: Driver) -> None:
+    """F201: written while the token was being judged, which was then refused twice: the visitor's conversation
+    does not have it, and the person is told."""
+    widget = unjudged
+    widget.feed(events.MessageWritten("Is the oak table in stock?"))
+    widget.verdict = lambda claims: ("token_claims", Close.TOKEN) if claims["type"] == "user" else None
+    widget.answers_frames = True
+    widget.advance(60)
+
+    assert widget.identity == VISITOR
+    assert widget.view.lines == ()
+    assert widget.errors()[-1] == Fault.MESSAGE_DROPPED
+    assert widget.view.notice == "You are not signed in any more. A message you wrote may not have arrived."
+
+
+def test_a_logout_with_a_message_on_its_way_is_told(member: Driver) -> None:
+    """The message may have come through or not; the member's conversation is gone."""
+    member.feed(events.MessageWritten("Is the oak table in stock?"), events.LogoutAsked())
+
+    assert member.errors() == [Fault.MESSAGE_DROPPED]
+
+
+def test_a_logout_with_every_message_delivered_is_silent(member: Driver) -> None:
+    """There is nothing to tell."""
+    member.feed(events.MessageWritten("Is the oak table in stock?"))
+    member.frame(type="ack", id=member.frames(Kind.MESSAGE)[-1]["id"], seq=1, sent_at=200)
+
+    member.feed(events.LogoutAsked())
+
+    assert member.errors() == []
+    assert member.view.notice is None
+
+
+def test_a_message_that_a_visitor_wrote_stays_theirs(make_widget: MakeWidget) -> None:
+    """Signing in and out again drops nothing of the visitor's."""
+    widget = make_widget().start()
+    widget.feed(events.MessageWritten("Is the oak table in stock?"))
+
+    post(widget, click(widget))
+    widget.feed(events.LogoutAsked())
+
+    assert widget.errors() == []
+    assert [line.body for line in widget.view.lines] == ["Is the oak table in stock?"]
+
+
+def test_a_member_who_comes_back_finds_the_message(member: Driver) -> None:
+    """While `getToken` fails, what the member wrote waits, and nothing is said of it."""
+    member.page = lambda call: events.GetTokenFailed(call.ref, "offline")
+    member.answers_frames = False
+    member.feed(events.MessageWritten("Is the oak table in stock?"))
+    member.advance(3600)
+    assert Fault.MESSAGE_DROPPED not in member.errors()
+
+    member.page = lambda call: events.GetTokenReturned(call.ref, member.custom())
+    member.answers_frames = True
+    member.advance(120)
+
+    assert member.identity == ADA
+    assert [line.body for line in member.view.lines] == ["Is the oak table in stock?"]
