@@ -11,10 +11,24 @@ export const SERVED = {
   pyodide: "https://cdn.example/pyodide-1/",
   snapshot: "https://cdn.example/widget-1.snapshot",
   sources: "https://cdn.example/widget-1.zip",
-  memory: 64,
   lock: { version: "1" },
 };
 export const CONFIG = { providerId: "shop" };
+
+/** A snapshot: two parts, at 8 and at 40, of four bytes each, behind a head of eight. */
+const FILE = Uint8Array.from([
+  ...new Uint8Array(Uint32Array.of(2, 8, 8, 4, 40, 4).buffer),
+  ...[1, 2, 3, 4, 5, 6, 7, 8],
+  ...[21, 22, 23, 24],
+  ...[31, 32, 33, 34],
+]);
+
+/** The WebAssembly's module, and where CPython's helper for calls is in it. */
+function newModule() {
+  const { buffer } = new Int32Array(16);
+  const places = { __PyRuntime: 32, __PyEM_EMSCRIPTEN_TRAMPOLINE_OFFSET: 4 };
+  return { HEAPU8: new Uint8Array(buffer), HEAP32: new Int32Array(buffer), ...places };
+}
 
 /** What has been started by the time no promise is waiting any more. */
 export const settled = () => new Promise((resolve) => setTimeout(resolve, 2));
@@ -31,9 +45,13 @@ export class Page {
   timers = []; // what waits for time to pass
   seeded = 0;
   missing = new Set(); // addresses that cannot be loaded
+  pyodide = newModule();
+  heard = new EventTarget(); // what the window hears of
+  exports = null; // of the WebAssembly, as Pyodide gets them
+  instantiateWasm = (imports, receive) => receive({ exports: {} });
   destroyed = []; // which of the Python widget's functions were let go
 
-  constructor({ secure = true, wasm = true, prerendering = false, window = {} } = {}) {
+  constructor({ secure = true, wasm = true, twoFunctions = false, prerendering = false, window = {} } = {}) {
     this.document = Object.assign(new EventTarget(), {
       prerendering,
       body: {},
@@ -52,13 +70,18 @@ export class Page {
       console: { warn: say, error: say },
       performance,
       reportError: (error) => this.reported.push(error),
+      addEventListener: (type, listener) => this.heard.addEventListener(type, listener),
       fetch: (url, options) => this.fetch(url, options),
       importFile: (url) => this.importFile(url),
       setTimeout: (callback, milliseconds) => this.timers.push({ callback, milliseconds }),
       clearTimeout: (id) => delete this.timers[id - 1],
       CustomEvent,
       URL,
-      WebAssembly: { Module: wasm ? WebAssembly.Module : refuseToCompile, compileStreaming: async (response) => response },
+      WebAssembly: {
+        Module: wasm ? WebAssembly.Module : refuseToCompile,
+        Instance: twoFunctions ? InstanceOfWebKit : WebAssembly.Instance,
+        compileStreaming: async (response) => response,
+      },
       ...window,
     });
     this.window.window = vm.runInContext("globalThis", this.window);
@@ -89,26 +112,28 @@ export class Page {
   async fetch(url) {
     this.requests.push(url);
     if (this.missing.has(url)) return { ok: false, status: 404 };
-    return { ok: true, arrayBuffer: async () => Uint8Array.of(1, 2, 3).buffer };
+    return { ok: true, arrayBuffer: async () => FILE.slice().buffer };
   }
 
   async importFile(url) {
     this.requests.push(url);
     if (this.missing.has(url)) throw new Error(`${url} is not there.`);
-    return { loadPyodide: (options) => this.loadPyodide(options), default: () => this.instantiate() };
+    return { loadPyodide: (options) => this.loadPyodide(options), default: (settings) => this.instantiate(settings) };
   }
 
   /** Without its WebAssembly, Pyodide never comes back. */
-  async instantiate() {
-    return this.missing.has(`${SERVED.pyodide}pyodide.asm.wasm`) ? new Promise(() => {}) : {};
+  async instantiate({ instantiateWasm }) {
+    if (this.missing.has(`${SERVED.pyodide}pyodide.asm.wasm`)) return new Promise(() => {});
+    instantiateWasm({}, ({ exports }) => Object.assign(this, { exports }));
+    return this.pyodide;
   }
 
   async loadPyodide({ indexURL, jsglobals, _loadSnapshot, createPyodideModule }) {
     this.globals = jsglobals; // what Python finds in `js`
-    if (createPyodideModule) await createPyodideModule({ preRun: [() => {}] });
+    if (createPyodideModule) await createPyodideModule({ preRun: [() => {}], instantiateWasm: this.instantiateWasm });
     else await this.importFile(`${indexURL}pyodide.asm.mjs`);
     this.started.push(_loadSnapshot ? "snapshot" : "sources");
-    this.memory = _loadSnapshot;
+    this.head = _loadSnapshot;
     return { pyimport: (name) => this.module(name), unpackArchive: () => {} };
   }
 
@@ -127,6 +152,11 @@ export class Page {
     const debug = Object.assign(() => ({ jkt: "thumbprint" }), { destroy: () => this.destroyed.push("debug") });
     return { ...Object.fromEntries(names.map((name) => [name, method(name)])), debug };
   }
+}
+
+/** Where an exported function and the same one in a table are two objects. */
+class InstanceOfWebKit {
+  exports = { f: () => {}, t: { get: () => () => {} } };
 }
 
 function refuseToCompile() {

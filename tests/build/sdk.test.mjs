@@ -69,9 +69,73 @@ test("Python starts from the snapshot, with random seeded anew", async () => {
   await settled();
 
   assert.deepEqual(page.started, ["snapshot"]);
-  assert.equal(page.memory.length, SERVED.memory);
-  assert.deepEqual([...page.memory.slice(0, 4)], [1, 2, 3, 0]);
+  const memory = [...page.pyodide.HEAPU8];
+  assert.deepEqual(memory, [...Array(8).fill(0), 21, 22, 23, 24, ...Array(28).fill(0), 31, 32, 33, 34, ...Array(20).fill(0)]);
   assert.equal(page.seeded, 1);
+});
+
+test("Pyodide gets the snapshot's head, behind which there is nothing that it could copy", async () => {
+  const page = new Page();
+  page.load();
+
+  page.window.initService(CONFIG);
+  await settled();
+
+  assert.deepEqual([...page.head.slice(0, 4)], [1, 2, 3, 4]);
+  assert.equal(new Uint32Array(page.head.buffer)[1], page.head.length);
+});
+
+test("where a function in WebAssembly's table is another object, Pyodide gets the table's", async () => {
+  const page = new Page({ twoFunctions: true });
+  const named = (name) => Object.defineProperty(() => {}, "name", { value: name });
+  const placed = [null, named("7"), named("8")];
+  const table = { length: 3, get: (place) => placed[place] };
+  const [exported, alone, memory] = [named("8"), named("9"), { buffer: 1 }];
+  const exports = { __indirect_function_table: table, exported, alone, memory };
+  page.instantiateWasm = (imports, receive) => receive({ exports });
+  page.load();
+
+  page.window.initService(CONFIG);
+  await settled();
+
+  assert.deepEqual({ ...page.exports }, { __indirect_function_table: table, exported: placed[2], alone, memory });
+  assert.deepEqual(page.started, ["snapshot"]);
+});
+
+test("where they are one object, Pyodide gets the exports as they are", async () => {
+  const page = new Page();
+  const exports = {};
+  page.instantiateWasm = (imports, receive) => receive({ exports });
+  page.load();
+
+  page.window.initService(CONFIG);
+  await settled();
+
+  assert.equal(page.exports, exports);
+});
+
+test("the address of CPython's helper for calls stays what Pyodide found good for this browser", async () => {
+  const page = new Page();
+  page.pyodide.HEAP32[1] = 8;
+  page.pyodide.HEAP32[(32 + 8) / 4] = 1234;
+  page.load();
+
+  page.window.initService(CONFIG);
+  await settled();
+
+  assert.equal(page.pyodide.HEAP32[(32 + 8) / 4], 1234);
+});
+
+test("what a sign-in window says before Python runs is handed to the widget, and nothing else", async () => {
+  const page = new Page({ window: { ServiceConfig: CONFIG } });
+  page.load();
+  const said = (data) => Object.assign(new Event("message"), { data });
+  const ours = said({ type: "wf:oauth", nonce: "n" });
+
+  for (const event of [said("hello"), said(null), ours]) page.heard.dispatchEvent(event);
+  await settled();
+
+  assert.deepEqual([...page.hosts[0].messages], [ours]);
 });
 
 test("the configuration is asked for while Python loads, at the base address and with the id escaped", async () => {

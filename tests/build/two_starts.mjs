@@ -5,10 +5,29 @@ import { pathToFileURL } from "node:url";
 
 const [pyodide, snapshot] = process.argv.slice(2);
 const { loadPyodide } = await import(pathToFileURL(`${pyodide}/pyodide.mjs`));
-const memory = new Uint8Array(readFileSync(snapshot));
+const { default: createModule } = await import(pathToFileURL(`${pyodide}/pyodide.asm.mjs`));
+const file = readFileSync(snapshot);
+
+/** Put the parts where they belong, and the head where Pyodide looks for it, as sdk.js does. */
+function restore({ HEAPU8 }, head) {
+  const words = new Uint32Array(Uint8Array.from(file).buffer);
+  let read = 4 * (2 + 2 * words[0]);
+  file.copy(head, 0, read, (read += words[1]));
+  new Uint32Array(head.buffer)[1] = head.length;
+  for (let part = 1; part <= words[0]; part += 1) {
+    const [address, length] = words.subarray(2 * part);
+    HEAPU8.set(file.subarray(read, (read += length)), address);
+  }
+}
 
 async function start() {
-  const python = await loadPyodide({ indexURL: `${pyodide}/`, _loadSnapshot: memory });
+  const head = new Uint8Array(1024);
+  const createPyodideModule = async (settings) => {
+    const module = await createModule(settings);
+    restore(module, head);
+    return module;
+  };
+  const python = await loadPyodide({ indexURL: `${pyodide}/`, _loadSnapshot: head, createPyodideModule });
   const frozen = python.runPython("import random; random.random()");
   python.pyimport("random").seed(); // as sdk.js does
   return {

@@ -25,8 +25,7 @@ class Built:
 
     `source` is the hash of everything the build depends on, `widget` of what the snapshot depends on. `pyodide`,
     `snapshot` and `sources` are a folder and two files below `assets/built`, with a hash of their content in the name.
-    `memory` is the size of the snapshot, `lock` says which Pyodide this is, for Pyodide itself, and
-    `sizes` are those of every file; all in bytes.
+    `lock` says which Pyodide this is, for Pyodide itself, and `sizes` are those of every file, in bytes.
     """
 
     source: str
@@ -34,7 +33,6 @@ class Built:
     pyodide: str
     snapshot: str
     sources: str
-    memory: int
     lock: dict[str, str]
     sizes: dict[str, int]
 
@@ -64,7 +62,6 @@ def build(root: Path) -> Built:
         pyodide=pyodide,
         snapshot=snapshot,
         sources=archive,
-        memory=(folder / snapshot).stat().st_size,
         lock=json.loads((folder / pyodide / "pyodide-lock.json").read_text("utf-8"))["info"],
         sizes={name: (folder / name).stat().st_size for name in _names(folder)},
     )

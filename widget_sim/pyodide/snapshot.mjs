@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
 const ENTRY = "chatkey_widget.browser.main";
+const BLOCK = 4096;
 
 const [folder, sources, output] = process.argv.splice(1).slice(1);
 
@@ -16,13 +17,55 @@ crypto.randomFillSync = (view) => view.fill(0);
 process.env.TZ = "UTC";
 const env = { PYTHONHASHSEED: "0", LANG: "C.UTF-8" };
 
+const pristine = memoryOfFreshModule();
 const { loadPyodide } = await import(pathToFileURL(join(folder, "pyodide.mjs")));
 const pyodide = await loadPyodide({ indexURL: folder, env, _makeSnapshot: true });
 pyodide.unpackArchive(new Uint8Array(readFileSync(sources)), "zip");
 pyodide.pyimport(ENTRY).destroy();
 pyodide.runPython("import gc; gc.collect()");
 clearFreeMemory(pyodide._module);
-writeFileSync(output, pyodide.makeMemorySnapshot());
+writeFileSync(output, packed(pyodide.makeMemorySnapshot(), await pristine, pyodide._module.___heap_base));
+
+/** What every browser has by itself: the memory as WebAssembly's module brings it, before anything ran. */
+function memoryOfFreshModule() {
+  const { instantiate } = WebAssembly;
+  return new Promise((resolve) => {
+    WebAssembly.instantiate = async (...given) => {
+      const made = await instantiate(...given);
+      const memory = made.instance?.exports.memory;
+      if (memory) resolve(new Uint8Array(memory.buffer).slice());
+      return made;
+    };
+  });
+}
+
+/**
+ * The snapshot without what it has in common with a fresh module: of the memory below the heap the blocks that differ, and
+ * the heap to its last byte. The order: how many parts, bytes of Pyodide's head; address and length of each; head; parts.
+ */
+function packed(snapshot, pristine, heapBase) {
+  const head = new Uint32Array(snapshot.buffer, 0, 2)[1];
+  const memory = snapshot.subarray(head);
+  const heap = heapBase - (heapBase % BLOCK);
+  const end = memory.findLastIndex((byte) => byte !== 0) + 1;
+  const parts = [...changed(memory.subarray(0, heap), pristine), [heap, Math.ceil((end - heap) / BLOCK) * BLOCK]];
+  const index = Uint32Array.of(parts.length, head, ...parts.flat());
+  const contents = parts.map(([address, length]) => memory.subarray(address, address + length));
+  return Buffer.concat([new Uint8Array(index.buffer), snapshot.subarray(0, head), ...contents]);
+}
+
+/** Address and length of each run of blocks that differ. */
+function changed(memory, pristine) {
+  const runs = [];
+  for (let address = 0; address < memory.length; address += BLOCK) {
+    const [now, before] = [memory, pristine].map((each) => each.subarray(address, address + BLOCK));
+    if (Buffer.compare(now, before) === 0) continue;
+    const last = runs.at(-1);
+    if (last && last[0] + last[1] === address) last[1] += BLOCK;
+    else runs.push([address, BLOCK]);
+  }
+  return runs;
+}
 
 /** Overwrite what freed objects left behind, which is a fifth of what would be sent: take all free blocks, and return them. */
 function clearFreeMemory({ HEAPU8, _malloc, _free }) {
