@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from chatkey_oauth.engine.clients import Client
     from chatkey_oauth.run_ca import Certified
     from chatkey_oauth.settings import Settings
@@ -174,7 +176,7 @@ def authority(tls: str, host: str, *, given: str) -> AbstractContextManager[Cert
     return certified(host, "" if tls == "-" else tls)
 
 
-def ready_made() -> tuple[Client, ...]:
+def ready_made() -> Sequence[Client]:
     """The applications that are there without a clients file; their keys are in every provider's module."""
     from chatkey_oauth.ready_made import READY_MADE
 

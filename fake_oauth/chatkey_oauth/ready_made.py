@@ -5,8 +5,10 @@ They are as public as this file: whoever starts the fake may use them, and their
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import cached_property
 from hashlib import sha256
-from typing import Final
+from typing import Final, overload
 
 from chatkey_oauth.engine.clients import Client
 from chatkey_oauth.providers import NAMES, load
@@ -23,7 +25,27 @@ def ready_made(provider: str) -> Client:
     )
 
 
-READY_MADE: Final = tuple(map(ready_made, NAMES))
+class ReadyMade(Sequence[Client]):
+    """The applications of all providers, whose modules are imported when somebody looks: the start need not wait."""
+
+    @cached_property
+    def _all(self) -> tuple[Client, ...]:
+        return tuple(map(ready_made, NAMES))
+
+    @overload
+    def __getitem__(self, index: int) -> Client: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Client]: ...
+
+    def __getitem__(self, index: int | slice) -> Client | Sequence[Client]:
+        return self._all[index]
+
+    def __len__(self) -> int:
+        return len(NAMES)
+
+
+READY_MADE: Final = ReadyMade()
 
 
 def shown_secret(client: Client) -> str:

@@ -16,7 +16,7 @@ from chatkey_oauth.engine.people import EVERYBODY, SEEDED
 from chatkey_oauth.providers import NAMES, check_client
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 
 LIFETIMES: Final = ("code", "access", "refresh", "id")
@@ -52,7 +52,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     lab: bool = False
     lab_token: str = ""
     auto_approve: str = ""
-    clients: tuple[Client, ...] = ()
+    clients: Sequence[Client] = ()
     any_client: bool = False
     claims: dict[str, dict[str, Any]] = {}
     lifetimes: dict[str, int] = {}

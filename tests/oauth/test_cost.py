@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     Visit = Callable[[str], Visitor]
     Work = Callable[[int], object]
 
+pytestmark = pytest.mark.long
+
 SIZE = BODY_BYTES // 4
 TIMES = 8
 """How much more the larger of two requests is, and what it may cost more: between a line (8) and a parabola (64)."""

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from chatkey_oauth.engine.clients import Client
+
 if TYPE_CHECKING:
     from tests.oauth.visitor import Visitor
 
@@ -291,3 +293,68 @@ def test_an_answer_of_the_api_tells_the_rate_limit_of_its_route(discord: Visitor
     assert float(headers["x-ratelimit-reset"]) == clock() + float(headers["x-ratelimit-reset-after"])
     assert len(headers["x-ratelimit-bucket"]) == 32
     assert "x-ratelimit-bucket" not in refused
+
+
+@pytest.mark.parametrize("path", ["/api/users/@me", "/api/oauth2/@me", "/api/users/@me/guilds"])
+@pytest.mark.parametrize("good", [True, False])
+def test_json_is_named_without_a_charset(discord: Visitor, path: str, *, good: bool) -> None:
+    token = discord.login(scope="identify guilds")["access_token"] if good else "nonsense"
+
+    answer = discord.profile(token, path)
+
+    assert (answer.status, dict(answer.headers)["content-type"]) == (200 if good else 401, "application/json")
+
+
+def test_token_answers_are_named_without_a_charset(discord: Visitor) -> None:
+    refused = discord.redeem("nonsense")
+
+    assert (refused.status, dict(refused.headers)["content-type"]) == (400, "application/json")
+
+
+def test_nobody_is_in_a_server(discord: Visitor, content: Content) -> None:
+    allowed, not_asked = (discord.login(scope=scope)["access_token"] for scope in ("identify guilds", "identify"))
+
+    assert content(discord.profile(allowed, "/api/users/@me/guilds")) == []
+    assert discord.profile(not_asked, "/api/users/@me/guilds").status == 401
+
+
+# Tokens of applications themselves
+
+MACHINE = {"grant_type": "client_credentials", "client_id": "ours", "client_secret": "ours-secret"}
+
+
+def test_an_application_gets_a_token_of_its_owners(discord: Visitor, content: Content) -> None:
+    token = content(discord.post("/api/v10/oauth2/token", MACHINE | {"scope": "identify connections openid"}))
+
+    user = content(discord.profile(token.pop("access_token")))
+
+    assert token == {"token_type": "Bearer", "expires_in": 604800, "scope": "identify connections openid"}
+    assert user == content(discord.profile(discord.login("rhea", scope="identify")["access_token"]))
+
+
+def test_an_application_whose_owner_is_gone_gets_a_token_that_opens_nothing(discord: Visitor, content: Content) -> None:
+    for person in discord.fake.world.people.all():
+        discord.fake.world.people.remove(person.id)
+
+    token = content(discord.post("/api/oauth2/token", MACHINE | {"scope": "identify"}))
+
+    assert discord.profile(token["access_token"]).status == 401
+
+
+@pytest.mark.parametrize(
+    ("changes", "status", "error"),
+    [
+        ({}, 400, "invalid_scope"),
+        ({"scope": "identify nonsense"}, 400, "invalid_scope"),
+        ({"scope": "identify", "client_secret": "wrong"}, 401, "invalid_client"),
+        ({"scope": "identify", "client_id": "spa", "client_secret": ""}, 401, "invalid_client"),
+    ],
+)
+def test_an_application_is_refused_a_token(
+    discord: Visitor, content: Content, changes: dict[str, str], status: int, error: str
+) -> None:
+    discord.fake.world.clients.add(Client(provider="discord", client_id="spa", redirect_uris=("https://a.example/",)))
+
+    answer = discord.post("/api/oauth2/token", MACHINE | changes)
+
+    assert (answer.status, content(answer)["error"]) == (status, error)

@@ -372,6 +372,7 @@ def test_the_device_flow_is_not_switched_on(github: Visitor, content: Content) -
         {
             "error": "device_flow_disabled",
             "error_description": "Device Flow must be explicitly enabled for this App",
+            "error_uri": "https://docs.github.com",
         },
     )
 

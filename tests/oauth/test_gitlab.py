@@ -357,7 +357,74 @@ def test_token_info_tells_whose_token_it_is_and_how_long_it_lives(
         "expires_in": 7190,
         "application": {"uid": "ours"},
         "created_at": issued_at,
+        "scopes": ["openid", "read_user"],
+        "expires_in_seconds": 7190,
     }
+
+
+@pytest.mark.parametrize("spoil", ["unknown", "expired", "revoked"])
+def test_token_info_does_not_say_what_is_wrong_with_a_token(
+    gitlab: Visitor, content: Content, clock: Clock, spoil: str
+) -> None:
+    token = gitlab.login()["access_token"]
+    if spoil == "expired":
+        clock.advance(7200)
+    if spoil == "revoked":
+        gitlab.post("/oauth/revoke", {"client_id": "ours", "client_secret": "ours-secret", "token": token})
+
+    answer = gitlab.profile("nonsense" if spoil == "unknown" else token, "/oauth/token/info")
+
+    said = {"error": "invalid_token", "error_description": "The access token is invalid", "state": "unauthorized"}
+    assert (answer.status, content(answer)) == (401, said)
+    assert 'error="invalid_token"' in dict(answer.headers)["www-authenticate"]
+
+
+# Tokens of applications themselves
+
+
+MACHINE = {"grant_type": "client_credentials", "client_id": "ours", "client_secret": "ours-secret"}
+
+
+def test_an_application_gets_a_token_that_is_nobodys(gitlab: Visitor, content: Content, clock: Clock) -> None:
+    token = content(gitlab.post("/oauth/token", MACHINE | {"scope": "api openid"}))
+
+    info = content(gitlab.profile(token["access_token"], "/oauth/token/info"))
+
+    assert {name: value for name, value in token.items() if name != "access_token"} == {
+        "token_type": "Bearer",
+        "expires_in": 7200,
+        "scope": "api openid",
+        "created_at": clock(),
+    }
+    assert (info["resource_owner_id"], info["scope"], info["application"]) == (None, ["api", "openid"], {"uid": "ours"})
+    for path in ("/api/v4/user", "/oauth/userinfo"):
+        answer = gitlab.profile(token["access_token"], path)
+        assert (answer.status, content(answer)) == (401, {"message": "401 Unauthorized"})
+
+
+def test_an_application_that_names_no_scope_gets_the_usual_one(gitlab: Visitor, content: Content) -> None:
+    assert content(gitlab.post("/oauth/token", MACHINE))["scope"] == "read_user"
+
+
+@pytest.mark.parametrize(
+    ("changes", "status", "error"),
+    [
+        ({"scope": "api nonsense"}, 400, "invalid_scope"),
+        ({"client_secret": "wrong"}, 401, "invalid_client"),
+        ({"client_secret": ""}, 401, "invalid_client"),
+        ({"client_id": "nobody"}, 401, "invalid_client"),
+        ({"client_id": "spa", "client_secret": ""}, 401, "invalid_client"),
+    ],
+)
+def test_an_application_is_refused_a_token_in_doorkeepers_words(
+    gitlab: Visitor, content: Content, changes: dict[str, str], status: int, error: str
+) -> None:
+    gitlab.fake.world.clients.add(Client(provider="gitlab", client_id="spa", redirect_uris=("https://a.example/",)))
+
+    answer = gitlab.post("/oauth/token", MACHINE | changes)
+
+    assert (answer.status, content(answer)["error"]) == (status, error)
+    assert f'error="{error}"' in dict(answer.headers)["www-authenticate"]
 
 
 def test_the_address_comes_only_with_its_scope(gitlab: Visitor, content: Content) -> None:
@@ -382,3 +449,12 @@ def test_an_instance_below_a_path_keeps_it(make_fake: Callable[..., App], conten
 
     assert document["issuer"] == "https://host.example/tools/gitlab"
     assert document["token_endpoint"] == "https://host.example/tools/gitlab/oauth/token"
+
+
+def test_version_three_of_the_api_is_gone(gitlab: Visitor, content: Content) -> None:
+    token = gitlab.login()["access_token"]
+
+    gone, there = (gitlab.profile(token, f"/api/{version}/user") for version in ("v3", "v4"))
+
+    assert (gone.status, there.status) == (410, 200)
+    assert content(gone) == {"error": "API V3 is no longer supported. Use API V4 instead."}

@@ -228,6 +228,13 @@ def test_the_people_api_wants_to_know_the_fields(google: Visitor, content: Conte
     assert error["message"].startswith("personFields mask is required.")
 
 
+def test_the_people_api_tells_no_token_from_a_bad_one(google: Visitor, content: Content) -> None:
+    none, bad = google.get("/v1/people/me"), google.profile("nonsense", "/v1/people/me")
+
+    assert content(none)["error"]["message"].startswith("Request is missing required authentication credential.")
+    assert content(bad)["error"]["message"].startswith("Request had invalid authentication credentials.")
+
+
 def test_the_people_api_refuses_a_bad_token_as_the_older_userinfo_does(google: Visitor, content: Content) -> None:
     people, older = (google.profile("nonsense", path) for path in ("/v1/people/me", "/userinfo/v2/me"))
 
@@ -252,7 +259,11 @@ def test_userinfo_refuses_an_expired_token(
         if path == "/v1/userinfo"
         else {
             "code": 401,
-            "message": "Request is missing required authentication credential. Expected OAuth 2 access token.",
+            "message": (
+                "Request had invalid authentication credentials. Expected OAuth 2 access token, login cookie or other "
+                "valid authentication credential. "
+                "See https://developers.google.com/identity/sign-in/web/devconsole-project."
+            ),
             "status": "UNAUTHENTICATED",
         }
     )
@@ -375,21 +386,24 @@ def test_the_token_endpoint_has_several_spellings(google: Visitor, content: Cont
         ({"code": "4/0Aunknown"}, 400, "invalid_grant", "Bad Request"),
         ({"redirect_uri": "https://chat.example/x"}, 400, "redirect_uri_mismatch", "Bad Request"),
         ({"code_verifier": "w" * 43}, 400, "invalid_grant", "Invalid code verifier."),
-        ({"grant_type": "urn:ietf:params:oauth:grant-type:jwt-bearer"}, 400, "unsupported_grant_type", None),
+        ({"grant_type": "password"}, 400, "unsupported_grant_type", "Invalid grant_type: password"),
+        ({"grant_type": None}, 400, "unsupported_grant_type", "Invalid grant_type: "),
         ({"client_secret": "wrong"}, 401, "invalid_client", None),
     ],
 )
 def test_a_refused_token_request_has_googles_words(  # noqa: PLR0917 - pytest names them
     google: Visitor,
     content: Content,
-    changes: dict[str, str],
+    changes: dict[str, str | None],
     status: int,
     error: str,
     description: str | None,
 ) -> None:
     code = google.callback(code_challenge="x" * 43, code_challenge_method="S256")["code"]
 
-    answer = google.redeem(**{"code": code} | changes)
+    asked: dict[str, Any] = {"code": code} | changes
+
+    answer = google.redeem(**asked)
 
     assert (answer.status, content(answer)["error"]) == (status, error)
     assert description in {None, content(answer)["error_description"]}
@@ -425,6 +439,26 @@ def test_token_info_says_what_an_access_token_is_worth_in_texts(
         "expires_in": "3590",
         "access_type": "offline",
     }
+
+
+@pytest.mark.parametrize("path", ["/oauth2/v1/tokeninfo", "/oauth2/v2/tokeninfo"])
+def test_older_token_info_has_other_names_and_no_texts(google: Visitor, content: Content, path: str) -> None:
+    token = google.login(access_type="offline")
+
+    info, unknown = content(google.get(path, {"access_token": token["access_token"]})), google.get(path)
+
+    assert info == {
+        "issued_to": "ours",
+        "audience": "ours",
+        "user_id": google.subject(token["access_token"]),
+        "scope": token["scope"],
+        "expires_in": 3599,
+        "email": "rhea@example.com",
+        "verified_email": True,
+        "access_type": "offline",
+    }
+    assert content(google.get(path, {"id_token": token["id_token"]}))["audience"] == "ours"
+    assert (unknown.status, content(unknown)["error"]) == (400, "invalid_token")
 
 
 def test_token_info_reads_an_id_token(google: Visitor, content: Content) -> None:

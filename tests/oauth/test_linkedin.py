@@ -113,6 +113,18 @@ def test_the_api_refuses_with_a_number(linkedin: Visitor, content: Content, cloc
     assert content(late)["code"] == "EXPIRED_ACCESS_TOKEN"
 
 
+def test_the_older_profile_is_opened_by_no_token(linkedin: Visitor, content: Content) -> None:
+    denied, unknown = (linkedin.profile(token, "/v2/me") for token in (linkedin.login()["access_token"], "nonsense"))
+
+    assert (denied.status, unknown.status) == (403, 401)
+    assert content(denied) == {
+        "status": 403,
+        "serviceErrorCode": 100,
+        "code": "ACCESS_DENIED",
+        "message": "Not enough permissions to access: me.GET.NO_VERSION",
+    }
+
+
 def test_a_token_without_openid_opens_no_profile(linkedin: Visitor, content: Content) -> None:
     answer = linkedin.profile(linkedin.login(scope="profile")["access_token"])
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from base64 import urlsafe_b64decode
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +11,7 @@ import jwt
 import pytest
 from tests.oauth.visitor import Visitor
 
+from chatkey_oauth.engine.clients import Client
 from chatkey_oauth.providers.microsoft import CONSUMERS
 
 if TYPE_CHECKING:
@@ -45,6 +48,19 @@ def test_the_issuer_is_the_tenants_or_leaves_a_place_for_it(
     assert document["issuer"] == f"{BASE}/{issuer}/v2.0"
     assert document["token_endpoint"] == f"{BASE}/{asked}/oauth2/v2.0/token"
     assert content(microsoft.get(document["jwks_uri"].removeprefix(BASE)))["keys"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "tenant"), [(f"https://login.microsoftonline.com/{TENANT}/o", TENANT), ("", "common")]
+)
+def test_the_cloud_tells_its_names_and_where_a_tenant_is_described(
+    microsoft: Visitor, content: Content, asked: str, tenant: str
+) -> None:
+    told = content(microsoft.get("/common/discovery/instance", {"authorization_endpoint": asked, "api-version": "1.1"}))
+
+    assert told["tenant_discovery_endpoint"] == f"{BASE}/{tenant}/v2.0/.well-known/openid-configuration"
+    assert told["metadata"][0]["preferred_cache"] == "login.windows.net"
+    assert "login.microsoftonline.com" in told["metadata"][0]["aliases"]
 
 
 def test_personal_and_work_accounts_are_of_different_tenants(microsoft: Visitor) -> None:
@@ -107,6 +123,34 @@ def test_a_refusal_has_its_number_in_the_words_and_in_a_member(
     assert ((answer.status, body["error"]), body["error_codes"]) == (refusal, [number])
     assert body["error_description"].startswith(f"AADSTS{number}: ")
     assert body["trace_id"] in body["error_description"]
+    assert body["error_uri"] == f"https://login.microsoftonline.com/error?code={number}"
+
+
+def test_who_it_is_is_told_to_those_who_ask_and_not_of_applications(microsoft: Visitor, content: Content) -> None:
+    asked, unasked = (
+        content(microsoft.redeem(microsoft.callback("omar")["code"], client_info=info)) for info in ("1", None)
+    )
+    machine = content(microsoft.post(OF_A_TENANT, MACHINE | {"client_info": "1"}))
+
+    claims = claims_of(asked["id_token"])
+    told = json.loads(urlsafe_b64decode(asked["client_info"] + "=="))
+    assert told == {"uid": claims["oid"], "utid": claims["tid"]}
+    assert not [answer for answer in (unasked, machine) if "client_info" in answer]
+
+
+@pytest.mark.parametrize("basic", ["", "Basic bm9ib2R5OnNlY3JldA=="])
+def test_an_unknown_application_and_its_tenant_are_named(microsoft: Visitor, content: Content, basic: str) -> None:
+    unknown = {} if basic else {"client_id": "nobody"}
+
+    said = content(microsoft.redeem("nonsense", basic=basic, **unknown))["error_description"]
+
+    assert "identifier 'nobody' was not found in the directory 'common'." in said
+
+
+def test_the_application_of_a_wrong_secret_is_named(microsoft: Visitor, content: Content) -> None:
+    said = content(microsoft.redeem("nonsense", client_secret="wrong"))["error_description"]
+
+    assert "for a secret added to app 'ours'." in said
 
 
 def test_a_code_that_was_used_is_told_from_one_that_is_none(microsoft: Visitor, content: Content) -> None:
@@ -132,6 +176,78 @@ def test_graph_refuses_in_an_object(microsoft: Visitor, content: Content) -> Non
 
     assert (refused.status, content(refused)["error"]["code"]) == (403, "Authorization_RequestDenied")
     assert content(microsoft.get("/v1.0/me"))["error"]["message"] == "Access token is empty."
+
+
+# Tokens of applications themselves
+
+OF_A_TENANT = f"/{TENANT}/oauth2/v2.0/token"
+MACHINE = {
+    "grant_type": "client_credentials",
+    "client_id": "ours",
+    "client_secret": "ours-secret",
+    "scope": "https://graph.microsoft.com/.default",
+}
+
+
+@pytest.mark.parametrize("basic", ["", "Basic b3VyczpvdXJzLXNlY3JldA=="])
+def test_an_application_gets_a_token_of_its_own_without_scope_and_refresh_token(
+    microsoft: Visitor, content: Content, basic: str
+) -> None:
+    form = {name: value for name, value in MACHINE.items() if not basic or not name.startswith("client_")}
+
+    answer = microsoft.post(OF_A_TENANT, form, **({"authorization": basic} if basic else {}))
+
+    token = content(answer)
+    assert (answer.status, token.pop("access_token")[:3]) == (200, "EwB")
+    assert token == {"token_type": "Bearer", "expires_in": 3599, "ext_expires_in": 3599}
+
+
+def test_a_token_of_an_applications_own_is_nobodys_to_graph(microsoft: Visitor, content: Content) -> None:
+    token = content(microsoft.post(OF_A_TENANT, MACHINE))["access_token"]
+
+    refused = microsoft.profile(token, "/v1.0/me")
+
+    assert (refused.status, content(refused)["error"]["code"]) == (400, "BadRequest")
+    assert content(refused)["error"]["message"] == "/me request is only valid with delegated authentication flow."
+
+
+@pytest.mark.parametrize(
+    ("changes", "refusal", "said"),
+    [
+        ({"scope": "User.Read"}, (400, "invalid_scope", 1002012), "value for scope User.Read is not valid."),
+        ({"scope": "openid api://a/.default"}, (400, "invalid_scope", 1002012), "/.default suffixed to the resource"),
+        ({"scope": "api://a/.default api://b/.default"}, (400, "invalid_scope", 70011), "b/.default is not valid."),
+        ({"scope": ""}, (400, "invalid_request", 900144), "parameter: 'scope'."),
+        ({"scope": "a\udcff"}, (400, "invalid_scope", 1002012), "scope a\N{REPLACEMENT CHARACTER} is"),
+        ({"client_secret": "wrong"}, (401, "invalid_client", 7000215), "Invalid client secret provided."),
+        ({"client_secret": ""}, (401, "invalid_client", 7000216), "for the 'client_credentials' grant type."),
+        ({"client_id": "spa", "client_secret": ""}, (401, "invalid_client", 7000216), "'client_secret' or 'request'"),
+        ({"client_id": "nobody"}, (400, "unauthorized_client", 700016), f"in the directory '{TENANT}'."),
+    ],
+)
+def test_an_application_is_refused_a_token_with_a_number(
+    microsoft: Visitor,
+    content: Content,
+    changes: dict[str, str],
+    refusal: tuple[int, str, int],
+    said: str,
+) -> None:
+    public = Client(provider="microsoft", client_id="spa", redirect_uris=("https://a.example/",))
+    microsoft.fake.world.clients.add(public)
+
+    answer = microsoft.post(OF_A_TENANT, MACHINE | changes)
+
+    body = content(answer)
+    assert (answer.status, body["error"], *body["error_codes"]) == refusal
+    assert said in body["error_description"]
+
+
+def test_a_code_without_the_secret_is_told_from_one_with_a_wrong_secret(microsoft: Visitor, content: Content) -> None:
+    code = microsoft.callback()["code"]
+
+    missing, wrong = (content(microsoft.redeem(code, client_secret=secret)) for secret in (None, "wrong"))
+
+    assert (missing["error_codes"], wrong["error_codes"]) == ([7000218], [7000215])
 
 
 @pytest.mark.parametrize("name", ["oidc", "microsoft"])

@@ -155,6 +155,12 @@ def test_a_machine_gets_a_token_of_its_own(oidc: Visitor, content: Content) -> N
     assert oidc.profile(token["access_token"]).status == 401
 
 
+def test_a_machine_asks_for_no_scope_that_is_none(oidc: Visitor, content: Content) -> None:
+    answer = oidc.post("/token", CREDENTIALS | {"scope": "jobs:run e\udcffmail"})
+
+    assert (answer.status, content(answer)["error"]) == (400, "invalid_scope")
+
+
 def test_a_public_application_is_no_machine(oidc: Visitor, content: Content) -> None:
     oidc.fake.world.clients.add(Client(provider="oidc", client_id="spa", redirect_uris=("https://a.example/",)))
 

@@ -12,6 +12,7 @@ import pytest
 from chatkey_oauth.engine.call import Call
 from chatkey_oauth.engine.people import SEEDED, Person
 from chatkey_oauth.providers import NAMES
+from chatkey_protocol.logos import LOGOS
 
 if TYPE_CHECKING:
     from tests.oauth.visitor import Visitor
@@ -57,6 +58,16 @@ def test_the_page_says_who_asks_for_what_and_where_it_leads(visit: Visit, name: 
     assert "ours will receive" in page.text
     assert "Then you go to chat.example" in page.text
     assert "e-mail" in page.text
+
+
+@EVERY
+def test_the_page_has_the_providers_sign_or_its_initial(visit: Visit, name: str) -> None:
+    page = Read(visit(name).ask())
+    drawn = [attributes.get("d") for tag, attributes in page.tags if tag == "path"]
+    marks = [attributes for _, attributes in page.tags if attributes.get("class") in {"sign", "mark"}]
+
+    assert drawn == [shape.path for shape in LOGOS.get(name, ())]
+    assert [(mark["class"], mark["aria-hidden"]) for mark in marks] == [("sign" if drawn else "mark", "true")]
 
 
 @EVERY

@@ -201,6 +201,23 @@ def test_a_process_serves_https(tmp_path: Path) -> None:
     assert answer.json()["issuer"] == f"{address}/gitlab"
 
 
+def test_a_provider_is_imported_when_it_is_asked_for() -> None:
+    code = (
+        "import sys; from chatkey_oauth.app import create_app; from chatkey_oauth.engine.call import Call\n"
+        "from chatkey_oauth.ready_made import READY_MADE; from chatkey_oauth.settings import Settings\n"
+        "app = create_app(Settings(lab=True, clients=READY_MADE))\n"
+        "loaded = lambda: [name for name in ('google', 'gitlab') if f'chatkey_oauth.providers.{name}' in sys.modules]\n"
+        "print(loaded(), end=' ')\n"
+        "app.answer(Call('GET', '/google/.well-known/openid-configuration'))\n"
+        "print(loaded(), end=' ')\n"
+        "print(app.world.clients.all()[0].provider, loaded())"
+    )
+
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+    assert printed == "[] ['google'] google ['google', 'gitlab']\n"
+
+
 @pytest.mark.contract("D-18/light-start")
 def test_what_the_first_request_does_not_need_is_not_imported() -> None:
     code = (

@@ -18,6 +18,7 @@ from chatkey_oauth.engine.text import clean
 if TYPE_CHECKING:
     from chatkey_oauth.engine.call import Call
     from chatkey_oauth.engine.dialect import Dialect
+    from chatkey_oauth.engine.hooks import Hooks
     from chatkey_oauth.engine.people import Person
 
 COOKIE_PREFIX: Final = "chatkey_fake_"
@@ -61,7 +62,7 @@ def decide(provider: Dialect, call: Call) -> Answer:
 
 def approve(provider: Dialect, call: Call, request: AuthorizationRequest, decision: Decision) -> Answer:
     """Make the code and send the browser back with it."""
-    grant = grant_of(provider, call, request, decision)
+    grant = grant_of(provider, call.hooks, request, decision)
     code = provider.new_code()
     provider.grants.codes.put(code, Code(grant, provider.world.clock() + provider.lives().code))
     params = {"code": code} | provider.approved_params(request, grant, first=grant.first)
@@ -72,11 +73,11 @@ def approve(provider: Dialect, call: Call, request: AuthorizationRequest, decisi
     return send_back(call, Callback(request.redirect_uri, params, request.response_mode, provider.fragment))
 
 
-def grant_of(provider: Dialect, call: Call, request: AuthorizationRequest, decision: Decision) -> Grant:
+def grant_of(provider: Dialect, hooks: Hooks, request: AuthorizationRequest, decision: Decision) -> Grant:
     """Remember the decision, and return what it grants. What was chosen the first time stays."""
     client_id, person = request.client.client_id, decision.person
     first = provider.grants.consented(client_id, person.id) is None
-    scopes = call.hooks.approved(person, provider.granted_scopes(request, person, decision.scopes))
+    scopes = hooks.approved(person, provider.granted_scopes(request, person, decision.scopes))
     consent = provider.grants.consent(client_id, person.id, request.scopes, scopes)
     if first:
         consent.chosen = decision.chose
@@ -91,7 +92,7 @@ def grant_of(provider: Dialect, call: Call, request: AuthorizationRequest, decis
         auth_time=provider.now,
         refreshable=provider.refreshable(request, first=first),
         first=first,
-        flow=call.hooks.flow_id,
+        flow=hooks.flow_id,
     )
 
 

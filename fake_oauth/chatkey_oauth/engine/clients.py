@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
@@ -95,16 +96,18 @@ class Clients:
     While it `takes_any`, whoever is not registered is one that comes back to this machine.
     """
 
-    def __init__(self, clients: Iterable[Client], check: Callable[[Client], None], *, takes_any: bool = False) -> None:
+    def __init__(self, clients: Sequence[Client], check: Callable[[Client], None], *, takes_any: bool = False) -> None:
         self._check = check
+        self._initial = clients
         self._takes_any = takes_any
-        self._initial = tuple(clients)
-        self._clients: dict[tuple[str, str], Client] = {}
-        self.reset()
+
+    @cached_property
+    def _clients(self) -> dict[tuple[str, str], Client]:
+        return {(client.provider, client.client_id): client for client in self._initial}
 
     def reset(self) -> None:
         """Return to the clients registered at start, which whoever read them has checked."""
-        self._clients = {(client.provider, client.client_id): client for client in self._initial}
+        self.__dict__.pop("_clients", None)
 
     def add(self, client: Client) -> None:
         """Register a client, replacing one of the same id. Raises `ClientError`."""

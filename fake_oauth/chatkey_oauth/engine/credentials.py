@@ -30,7 +30,7 @@ def authenticate(provider: Dialect, authorization: str, params: Mapping[str, str
     if not known:
         raise TokenRefused(Reason.CLIENT_UNKNOWN, "client_id")
     for client, secret in known:
-        if provider.proves(client, secret):
+        if not provider.asks_proof(params) or provider.proves(client, secret):
             return client
     detail = "" if by_header or provider.body_auth else "which counts in a Basic header only"
     raise TokenRefused(Reason.CLIENT_SECRET, "client_secret", detail)

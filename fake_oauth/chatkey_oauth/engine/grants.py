@@ -32,7 +32,8 @@ class Consent(msgspec.Struct):
 class Grant(msgspec.Struct):
     """One approval by one person for one client. Revoked, it takes all its tokens with it.
 
-    `first` tells whether it was the first; `flow` is the id of the login it came from, while the lab is on.
+    `first` tells whether it was the first; `flow` is the id of the login it came from, while the lab is on. With
+    `for_itself` the application asked for itself, and nobody was asked (RFC 6749 4.4).
     """
 
     consent: Consent
@@ -47,6 +48,7 @@ class Grant(msgspec.Struct):
     first: bool
     revoked: bool = False
     flow: str | None = None
+    for_itself: bool = False
 
 
 class Code(msgspec.Struct):
@@ -75,6 +77,19 @@ class Issued(msgspec.Struct):
     def is_revoked(self) -> bool:
         """Tell whether the token or the whole approval was taken back."""
         return self.revoked or self.grant.revoked or self.grant.consent.withdrawn
+
+
+class Device(msgspec.Struct):
+    """A device that waits for somebody's approval (RFC 8628), which brings the `grant`. `interval` is in seconds."""
+
+    client_id: str
+    scopes: tuple[str, ...]
+    user_code: str
+    expires_at: float
+    interval: int
+    polled_at: float | None = None
+    grant: Grant | None = None
+    denied: bool = False
 
 
 class Ring(Generic[V]):
@@ -118,6 +133,7 @@ class Grants:
         self.codes: Ring[Code] = Ring()
         self.access: Ring[Issued] = Ring()
         self.refresh: Ring[Issued] = Ring()
+        self.devices: Ring[Device] = Ring()
         self._consents: Ring[Consent] = Ring()
 
     def issue(self, issued: Issued) -> None:
@@ -142,6 +158,11 @@ class Grants:
         self._consents.put(f"{client_id} {person_id}", consent)
         return consent
 
+    def waiting(self, user_code: str) -> Device | None:
+        """The device that shows this code, and that nobody approved or refused so far."""
+        shown = (one for one in self.devices.newest_first() if one.user_code == user_code)
+        return next((one for one in shown if one.grant is None and not one.denied), None)
+
     def withdraw(self, grant: Grant) -> None:
         """Take back all that the person of a grant ever allowed its client: the next login is the first again."""
         grant.consent.withdrawn = True
@@ -154,5 +175,5 @@ class Grants:
 
     def clear(self) -> None:
         """Forget everything."""
-        for ring in (self.codes, self.access, self.refresh, self._consents):
+        for ring in (self.codes, self.access, self.refresh, self.devices, self._consents):
             ring.clear()

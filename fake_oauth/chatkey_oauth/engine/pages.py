@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from chatkey_oauth.engine.http import Answer
 from chatkey_oauth.engine.text import clean, fingerprint
+from chatkey_protocol.logos import LOGOS
 
 if TYPE_CHECKING:
     from chatkey_oauth.engine.call import Call
@@ -21,25 +22,51 @@ if TYPE_CHECKING:
     from chatkey_oauth.engine.people import Person
     from chatkey_oauth.engine.refusals import ShownToPerson
     from chatkey_oauth.engine.requests import AuthorizationRequest
+    from chatkey_protocol.logos import Shape
 
 FOLDER: Final = Path(__file__).parent.parent / "pages"
-SUBMIT: Final = "document.forms[0].submit()"
 HUES: Final = 12
 
 
 def consent_page(provider: Dialect, call: Call, request: AuthorizationRequest, *, selected: Person | None) -> Answer:
-    """Ask who it is and whether the application may know. The one `selected` leads the list, whose first is chosen."""
+    """Ask who it is and whether the application may know."""
+    destination = escape(urlsplit(request.redirect_uri).netloc or request.redirect_uri)
+    return approval_page(
+        provider,
+        request,
+        selected=selected,
+        action=f"{provider.browser_path}/consent?{call.query_string}",
+        lab=call.hooks.form_part(request),
+        leads=f"Then you go to <b>{destination}</b>",
+    )
+
+
+def device_page(provider: Dialect, call: Call, message: str = "") -> Answer:
+    """Ask for the code that a device shows; the message says what is wrong with the last one."""
+    body = template("device.html").substitute(
+        frame(provider),
+        action=escape(clean(f"{provider.browser_path}{call.path}")),
+        message=f'<p class="advice" id="message" role="alert">{escape(message)}</p>' if message else "",
+        described=' aria-describedby="message" aria-invalid="true"' if message else "",
+    )
+    return page(provider, body, 400 if message else 200)
+
+
+def approval_page(
+    provider: Dialect, request: AuthorizationRequest, *, selected: Person | None, action: str, leads: str, lab: str = ""
+) -> Answer:
+    """The form that asks. The one `selected` leads the list, whose first is chosen; `leads` and `lab` are HTML."""
     people = sorted(provider.world.people.all(), key=lambda person: person != selected)
     body = template("consent.html").substitute(
         frame(provider),
         client=escape(clean(request.client.title)),
-        action=escape(clean(f"{provider.browser_path}/consent?{call.query_string}")),
+        action=escape(clean(action)),
         accounts="\n".join(account(person, checked=person is people[0]) for person in people),
         shares="\n".join(share(provider, request, scope) for scope in request.scopes)
         or "<li><span>Public details</span></li>",
         choices=provider.choices(request),
-        lab=call.hooks.form_part(request),
-        destination=escape(urlsplit(request.redirect_uri).netloc or request.redirect_uri),
+        lab=lab,
+        leads=leads,
     )
     return page(provider, body)
 
@@ -99,8 +126,9 @@ def form_post(redirect_uri: str, params: Mapping[str, str]) -> Answer:
     inputs = "".join(
         f'<input type="hidden" name="{escape(name)}" value="{escape(clean(value))}">' for name, value in params.items()
     )
-    body = template("form_post.html").substitute(action=escape(redirect_uri), inputs=inputs, script=SUBMIT)
-    content_policy = f"default-src 'none'; script-src '{digest(SUBMIT)}'; base-uri 'none'; frame-ancestors 'none'"
+    submit = template("form_post.js").template.rstrip()
+    body = template("form_post.html").substitute(action=escape(redirect_uri), inputs=inputs, script=submit)
+    content_policy = f"default-src 'none'; script-src '{digest(submit)}'; base-uri 'none'; frame-ancestors 'none'"
     return html(body, content_policy, referrer="strict-origin")
 
 
@@ -167,7 +195,22 @@ def digest(inline: str) -> str:
 
 def frame(provider: Dialect) -> dict[str, str]:
     """What every page of a provider has."""
-    return {"label": escape(provider.label), "initial": provider.label[0], "style": style(provider.accent)}
+    return {"label": escape(provider.label), "mark": mark(provider), "style": style(provider.accent)}
+
+
+def mark(provider: Dialect) -> str:
+    """A provider's sign; of one that has none, its initial."""
+    shapes = LOGOS.get(provider.name)
+    if shapes is None:
+        return f'<span class="mark" aria-hidden="true">{provider.label[0]}</span>'
+    return f'<svg class="sign" viewBox="0 0 24 24" aria-hidden="true">{"".join(map(drawn, shapes))}</svg>'
+
+
+def drawn(shape: Shape) -> str:
+    """An area, or a line."""
+    if shape.width is None:
+        return f'<path d="{shape.path}" fill="{shape.colour}" fill-rule="evenodd"/>'
+    return f'<path d="{shape.path}" fill="none" stroke="{shape.colour}" stroke-width="{shape.width}"/>'
 
 
 @cache

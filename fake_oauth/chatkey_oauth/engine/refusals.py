@@ -24,6 +24,16 @@ class Reason(StrEnum):
     VERIFIER_WRONG = "verifier_wrong"
     REFRESH_TOKEN = "refresh_token"  # noqa: S105 - see above
     EMAIL_UNVERIFIED = "email_unverified"
+    SECRET_MISSING = "secret_missing"  # noqa: S105 - see above
+    PUBLIC_CLIENT = "public_client"
+    SCOPE = "scope"
+    SCOPES = "scopes"
+    DEVICE_CODE = "device_code"
+    DEVICE_EXPIRED = "device_expired"
+    DEVICE_PENDING = "device_pending"
+    DEVICE_DENIED = "device_denied"
+    DEVICE_FLOW = "device_flow"
+    SLOW_DOWN = "slow_down"
 
 
 CLIENT_REASONS: Final = (Reason.CLIENT_UNKNOWN, Reason.CLIENT_SECRET)
@@ -53,6 +63,7 @@ class Problem(StrEnum):
     EXPIRED = "expired"
     REVOKED = "revoked"
     SCOPE = "scope"
+    NOBODY = "nobody"
 
 
 class Refusal(Exception):
@@ -75,6 +86,14 @@ class TokenRefused(Refusal):
         self.reason = reason
         self.member = member
         self.detail = detail
+
+
+class SlowDown(TokenRefused):
+    """A device asks too often (RFC 8628 3.5), and has to wait so many seconds from now on."""
+
+    def __init__(self, interval: int) -> None:
+        super().__init__(Reason.SLOW_DOWN, "device_code")
+        self.interval = interval
 
 
 class BearerRefused(Refusal):

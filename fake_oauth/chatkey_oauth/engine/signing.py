@@ -104,7 +104,7 @@ class KeyRing:
 
 
 def seal(draft: Draft) -> str:
-    """Sign a JWT and write it in compact form (RFC 7515 3.1)."""
+    """Sign a JWT, and write it in compact form (RFC 7515 3.1)."""
     signed = f"{base64url(msgspec.json.encode(draft.header))}.{base64url(msgspec.json.encode(draft.claims))}"
     return f"{signed}.{base64url(draft.signature(signed.encode()))}"
 

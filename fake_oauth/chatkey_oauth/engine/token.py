@@ -1,21 +1,25 @@
-"""The token endpoint (RFC 6749 4.1.3, 6): codes and refresh tokens against access tokens, and revocation."""
+"""The token endpoint (RFC 6749 4.1.3, 4.4, 6): codes, refresh tokens and a client's word against access tokens."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from chatkey_oauth.engine import id_tokens
 from chatkey_oauth.engine.credentials import authenticate
-from chatkey_oauth.engine.grants import Code, Grant, Issued
+from chatkey_oauth.engine.grants import Code, Consent, Grant, Issued
 from chatkey_oauth.engine.pkce import check_verifier
+from chatkey_oauth.engine.reading import is_visible, split_scopes
 from chatkey_oauth.engine.refusals import Reason, TokenRefused
+from chatkey_oauth.engine.text import clean
 
 if TYPE_CHECKING:
     from chatkey_oauth.engine.call import Call
     from chatkey_oauth.engine.clients import Client
     from chatkey_oauth.engine.dialect import Dialect
     from chatkey_oauth.engine.http import Answer
+
+CLIENT_CREDENTIALS: Final = "client_credentials"
 
 
 def exchange(provider: Dialect, call: Call) -> Answer:
@@ -51,7 +55,33 @@ def granted(provider: Dialect, client: Client, params: Mapping[str, str]) -> Iss
         return by_code(provider, client, params)
     if grant_type == "refresh_token" and provider.refreshes:
         return by_refresh_token(provider, client, params)
+    if grant_type == CLIENT_CREDENTIALS and provider.knows_machines:
+        return by_client(provider, client, params)
     return provider.other_grant(client, params)
+
+
+def by_client(provider: Dialect, client: Client, params: Mapping[str, str]) -> Issued:
+    """A token for the application itself (RFC 6749 4.4), which no public one gets, and never with a refresh token."""
+    if client.is_public:
+        raise TokenRefused(Reason.PUBLIC_CLIENT, "client_secret")
+    asked = split_scopes(params.get("scope", ""))
+    if not all(map(is_visible, asked)):
+        raise TokenRefused(Reason.SCOPE, clean(" ".join(asked)))
+    scopes = provider.machine_scopes(asked)
+    grant = Grant(
+        consent=Consent(frozenset(scopes), frozenset()),
+        client_id=client.client_id,
+        person_id=provider.owner(),
+        scopes=scopes,
+        redirect_uri="",
+        nonce=None,
+        challenge=None,
+        auth_time=provider.now,
+        refreshable=False,
+        first=False,
+        for_itself=True,
+    )
+    return issue(provider, grant, None)
 
 
 def by_code(provider: Dialect, client: Client, params: Mapping[str, str]) -> Issued:

@@ -1,6 +1,13 @@
 """Discord: snowflakes that only fit into strings, one revocation for a whole authorisation.
 
 The headers of the rate limit: docs.discord.com/developers/topics/rate-limits.
+That JSON is `application/json` with no charset behind it, which clients compare as a whole:
+github.com/Rapptz/discord.py `discord/http.py` (`json_or_text`), github.com/reboxer/discord-oauth2
+`lib/eris/rest/RequestHandler.js`.
+The servers behind the scope `guilds`: docs.discord.com/developers/resources/user, "Get Current User Guilds".
+An application's own token, which is its owner's, and every scope there is: docs.discord.com/developers/topics/oauth2,
+"Client Credentials Grant" and "OAuth2 Scopes". How a scope is refused there:
+github.com/discord/discord-api-docs/issues/2310.
 """
 
 from __future__ import annotations
@@ -9,7 +16,9 @@ import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from chatkey_oauth.engine.call import Call
+import msgspec
+
+from chatkey_oauth.engine.call import Call, Handler
 from chatkey_oauth.engine.dialect import say
 from chatkey_oauth.engine.flows import Leg
 from chatkey_oauth.engine.http import Answer, Headers, json_answer, text_answer
@@ -29,6 +38,16 @@ if TYPE_CHECKING:
 BUCKET = 5
 """How many requests of one person a route answers in a second. The fake tells it and does not hold anybody to it."""
 API_VERSION = re.compile(r"^/api/v\d+(?=/)")
+EVERY_SCOPE = frozenset(
+    {
+        *("activities.read", "activities.write", "applications.builds.read", "applications.builds.upload"),
+        *("applications.commands", "applications.commands.permissions.update", "applications.commands.update"),
+        *("applications.entitlements", "applications.store.update", "bot", "connections", "dm_channels.read", "email"),
+        *("gdm.join", "guilds", "guilds.join", "guilds.members.read", "identify", "messages.read", "openid"),
+        *("relationships.read", "role_connections.write", "rpc", "rpc.activities.write", "rpc.notifications.read"),
+        *("rpc.voice.read", "rpc.voice.write", "voice", "webhook.incoming"),
+    }
+)
 BAD_CODE = Words(400, "invalid_grant", 'Invalid "code" in request.')
 
 
@@ -48,10 +67,12 @@ class Imitated(Provider):
         "openid": "Who you are at Discord",
         "guilds": "Which servers you are in",
     }
+    knows_machines = True
     access_life = 604800
     code_life = 100
     words = {
-        **say(Words(401, "invalid_client"), CLIENT_REASONS),
+        **say(Words(401, "invalid_client"), (*CLIENT_REASONS, Reason.PUBLIC_CLIENT)),
+        Reason.SCOPE: Words(400, "invalid_scope", "The requested scope is invalid, unknown, or malformed."),
         **say(BAD_CODE, CODE_REASONS),
         Reason.VERIFIER_MISSING: Words(400, "invalid_request", 'Missing "code_verifier"'),
         Reason.VERIFIER_WRONG: Words(400, "invalid_grant", 'Invalid "code_verifier" in request.'),
@@ -77,6 +98,7 @@ class Imitated(Provider):
             "POST /api/oauth2/token": Route(Leg.TOKEN, self.token),
             "POST /api/oauth2/token/revoke": Route(Leg.REVOKE, self.revoke),
             "GET /api/users/@me": Route(Leg.PROFILE, self.user),
+            "GET /api/users/@me/guilds": Route(Leg.PROFILE, self.guilds),
             "GET /api/oauth2/@me": Route(Leg.PROFILE, self.authorization),
             "GET POST /api/oauth2/userinfo": Route(Leg.PROFILE, self.userinfo),
             "GET /api/oauth2/keys": Route(Leg.KEYS, self.jwks),
@@ -139,6 +161,20 @@ class Imitated(Provider):
             return Route(None, lambda _: text_answer("error code: 1010", 403))
         return super().route(call)
 
+    def answer(self, handler: Handler, call: Call) -> Answer:
+        """Name the type of JSON without a charset."""
+        return bare_json(super().answer(handler, call))
+
+    def machine_scopes(self, asked: tuple[str, ...]) -> tuple[str, ...]:
+        """Those asked for; there must be one at least, and none that Discord does not have."""
+        if not asked or not EVERY_SCOPE.issuperset(asked):
+            raise TokenRefused(Reason.SCOPE, "scope")
+        return asked
+
+    def owner(self) -> str:
+        """The first of the people: every application is theirs."""
+        return next((person.id for person in self.world.people.all()), "")
+
     def token_refusal(self, call: Call, refusal: TokenRefused) -> Answer:
         """Call a bad code an `invalid_request`, while that is switched on."""
         if refusal.reason in CODE_REASONS and self.on("older-errors"):
@@ -184,6 +220,11 @@ class Imitated(Provider):
         if "email" in grant.scopes:
             profile |= {"email": person.email, "verified": bool(person.email) and person.email_verified}
         return profile
+
+    def guilds(self, call: Call) -> Answer:
+        """The servers a person is in, which are none; it needs the scope `guilds`."""
+        self.bearer(call, "guilds")
+        return json_answer([], headers=self.rate_headers(call))
 
     def avatar_hash(self, person: Person) -> str | None:
         """The hash that the CDN's address is made of; `a_` marks the animated ones, which Rhea's is."""
@@ -272,3 +313,10 @@ class Imitated(Provider):
     def derived_subject(self, person: Person, client_id: str) -> str:
         """A snowflake beyond what a double can hold."""
         return self.number(person, 18)
+
+
+def bare_json(answer: Answer) -> Answer:
+    """An answer whose content type, where it is JSON, says no more than that."""
+    bare = ("content-type", "application/json")
+    is_json = ("content-type", "application/json; charset=utf-8")
+    return msgspec.structs.replace(answer, headers=tuple(bare if one == is_json else one for one in answer.headers))

@@ -2,6 +2,11 @@
 
 Reset and check of tokens: docs.github.com/rest/apps/oauth-applications. Tokens that expire:
 docs.github.com/apps/creating-github-apps/authenticating-with-a-github-app/refreshing-user-access-tokens.
+The device flow: docs.github.com/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps, "Device flow". The three
+members of one that is switched off: github.com/octokit/create-octokit-project.js/issues/208; an unknown application:
+github.com/github/app/issues/1320; that asking too early comes before an approval: github.com/cli/cli/issues/9370; the
+words for a code that is none: github.com/cli/cli/issues/9302. That codes live a second less than documented:
+docs.rs/crate/oauth2-github, `docs/Device_Authorization_Grant.md`.
 """
 
 from __future__ import annotations
@@ -18,6 +23,7 @@ import msgspec
 from chatkey_lab.hosts import is_loopback
 from chatkey_oauth.engine.addresses import is_redirect_uri
 from chatkey_oauth.engine.call import Call, Handler
+from chatkey_oauth.engine.device import DEVICE_CODE, LIFE, begin, by_device_code, page
 from chatkey_oauth.engine.dialect import say
 from chatkey_oauth.engine.flows import Leg
 from chatkey_oauth.engine.http import NO_STORE, Answer, encode, json_answer, text_answer
@@ -30,6 +36,7 @@ from chatkey_oauth.engine.refusals import (
     Refusal,
     SentBack,
     ShownToPerson,
+    SlowDown,
     TokenRefused,
     Words,
 )
@@ -54,6 +61,14 @@ NO_USER_AGENT = (
     "Check https://developer.github.com for other possible causes."
 )
 MISMATCH = "The redirect_uri MUST match the registered callback URL for this application."
+DEVICE_ERRORS = f"{DOCS}/developers/apps/authorizing-oauth-apps#error-codes-for-the-device-flow"
+ERROR_LINKS = {
+    **dict.fromkeys(
+        (Reason.DEVICE_CODE, Reason.DEVICE_EXPIRED, Reason.DEVICE_PENDING, Reason.DEVICE_DENIED), DEVICE_ERRORS
+    ),
+    **dict.fromkeys((Reason.DEVICE_FLOW, Reason.SLOW_DOWN), DOCS),
+}
+"""Where errors lead to that do not lead to the page of the token endpoint's."""
 DEVICE_FLOW = "Device Flow must be explicitly enabled for this App"
 EXPIRING = Lives(code=600, access=8 * 60 * 60, refresh=15897600)
 """How long what a GitHub App is given lives, while that is switched on: eight hours, half a year."""
@@ -99,6 +114,12 @@ class Imitated(Provider):
         Reason.REDIRECT_URI: Words(200, "redirect_uri_mismatch", MISMATCH),
         Reason.GRANT_TYPE: Words(200, "unsupported_grant_type", "The grant_type passed is not supported."),
         Reason.REFRESH_TOKEN: Words(200, "bad_refresh_token", "The refresh token passed is incorrect or expired."),
+        Reason.DEVICE_CODE: Words(200, "incorrect_device_code", "The device_code provided is not valid."),
+        Reason.DEVICE_EXPIRED: Words(200, "expired_token", "This 'device_code' has expired."),
+        Reason.DEVICE_PENDING: Words(200, "authorization_pending", "The authorization request is still pending."),
+        Reason.DEVICE_DENIED: Words(200, "access_denied", "The authorization request was denied."),
+        Reason.DEVICE_FLOW: Words(200, "device_flow_disabled", DEVICE_FLOW),
+        Reason.SLOW_DOWN: Words(200, "slow_down", "Too many requests have been made in the same timeframe."),
         Reason.EMAIL_UNVERIFIED: Words(200, "unverified_user_email", "The user must have a verified primary email."),
     }
     open_to_pages = frozenset({Leg.PROFILE, Leg.REVOKE})
@@ -115,6 +136,7 @@ class Imitated(Provider):
             False,
             "Tokens are those of a GitHub App: `ghu_`, eight hours, and a refresh token `ghr_`.",
         ),
+        Switch("device-flow", False, "The application has the device flow, which new ones have not."),
         Switch("suspended", False, "The application is suspended: nobody is asked, its callback is told so."),
     )
 
@@ -124,6 +146,7 @@ class Imitated(Provider):
             "GET /login/oauth/authorize": Route(Leg.AUTHORIZE, self.authorize),
             "GET POST /login/oauth/access_token": Route(Leg.TOKEN, self.token),
             "POST /login/device/code": Route(None, self.device),
+            "GET POST /login/device": Route(None, self.device_page),
             "GET /user": Route(Leg.PROFILE, self.api(self.user)),
             "GET /user/emails": Route(Leg.PROFILE, self.api(self.emails, ACCEPTED)),
             "POST /applications/{client_id}/token": Route(Leg.PROFILE, self.api(self.check_token)),
@@ -227,10 +250,15 @@ class Imitated(Provider):
         return self.on("expiring-tokens")
 
     def other_grant(self, client: Client, params: Mapping[str, str]) -> Issued:
-        """A refresh token, while there are such."""
-        if params.get("grant_type") == "refresh_token" and self.on("expiring-tokens"):
+        """A refresh token or a device code, while there are such."""
+        grant_type = params.get("grant_type")
+        if grant_type == "refresh_token" and self.on("expiring-tokens"):
             return by_refresh_token(self, client, params)
-        return super().other_grant(client, params)
+        if grant_type != DEVICE_CODE:
+            return super().other_grant(client, params)
+        if not self.on("device-flow"):
+            raise TokenRefused(Reason.DEVICE_FLOW)
+        return by_device_code(self, client, params)
 
     def before_issue(self, grant: Grant) -> None:
         """Demand a verified e-mail address, while that is switched on."""
@@ -238,9 +266,32 @@ class Imitated(Provider):
         if self.on("verified-email") and not (person.email and person.email_verified):
             raise TokenRefused(Reason.EMAIL_UNVERIFIED)
 
+    def asks_proof(self, params: Mapping[str, str]) -> bool:
+        """A device has no secret to keep, nor has who refreshes what a device was given."""
+        issued = self.grants.refresh.get(params.get("refresh_token", ""))
+        return params.get("grant_type") != DEVICE_CODE and (issued is None or bool(issued.grant.redirect_uri))
+
     def device(self, call: Call) -> Answer:
-        """What an application is told that did not switch the device flow on."""
-        return self.token_answer(call, {"error": "device_flow_disabled", "error_description": DEVICE_FLOW}, 400)
+        """The endpoint that gives a device its codes, unless the application did not switch that on."""
+        client = self.world.clients.get(self.name, call.form.get("client_id", ""))
+        if client is None:
+            return self.token_answer(call, {"error": "Not Found"}, 404)
+        if not self.on("device-flow"):
+            body = {"error": "device_flow_disabled", "error_description": DEVICE_FLOW, "error_uri": DOCS}
+            return self.token_answer(call, body, 400)
+        device_code, device = begin(self, client, call.form)
+        codes = {
+            "device_code": device_code,
+            "user_code": device.user_code,
+            "verification_uri": f"{self.addresses.browser}/login/device",
+            "expires_in": LIFE - 1,
+            "interval": device.interval,
+        }
+        return self.token_answer(call, codes)
+
+    def device_page(self, call: Call) -> Answer:
+        """The page where a person types the code that a device shows, and approves."""
+        return page(self, call)
 
     def signs(self, scopes: Collection[str]) -> bool:
         """Bring no id_token, whatever is asked for: GitHub has none."""
@@ -262,11 +313,13 @@ class Imitated(Provider):
     def token_refusal(self, call: Call, refusal: TokenRefused) -> Answer:
         """Answer with status 200, and a link to the documentation."""
         words = self.words_for(refusal.reason)
-        body = {
+        body: dict[str, Any] = {
             "error": words.error,
             "error_description": words.description or "",
-            "error_uri": TOKEN_ERRORS + words.error.replace("_", "-"),
+            "error_uri": ERROR_LINKS.get(refusal.reason) or TOKEN_ERRORS + words.error.replace("_", "-"),
         }
+        if isinstance(refusal, SlowDown):
+            body["interval"] = refusal.interval
         return self.token_answer(call, body, words.status)
 
     def token_answer(self, call: Call, body: Mapping[str, Any], status: int = 200) -> Answer:
@@ -276,7 +329,7 @@ class Imitated(Provider):
             return json_answer(body, status, NO_STORE)
         if "xml" in accept:
             # In GitHub's order, which happens to be the alphabet's from its end.
-            members = "".join(f"<{name}>{escape(body[name])}</{name}>" for name in sorted(body, reverse=True))
+            members = "".join(f"<{name}>{escape(str(body[name]))}</{name}>" for name in sorted(body, reverse=True))
             return encoded(f"<OAuth>{members}</OAuth>", "application/xml", status)
         return encoded(encode(body), "application/x-www-form-urlencoded", status)
 

@@ -6,6 +6,11 @@ Who approved before is asked no more where the application is confidential: gitl
 `app/controllers/oauth/authorizations_controller.rb`.
 That a refreshed id_token has no nonce: github.com/doorkeeper-gem/doorkeeper-openid_connect
 `lib/doorkeeper/openid_connect/oauth/token_response.rb`.
+What version 3 of the API says since it is gone: github.com/abrader/abrader-gms/issues/43.
+An application's own token, of no resource owner and with no refresh token: Doorkeeper's
+`lib/doorkeeper/oauth/client_credentials/`, github.com/gitlabhq/gitlabhq
+`spec/requests/oauth/flows/client_credentials_spec.rb`. The older names in the token's info, and its refusal:
+`app/controllers/oauth/token_info_controller.rb` there with its spec, and `doc/api/oauth2.md`.
 """
 
 from __future__ import annotations
@@ -48,8 +53,12 @@ BAD_GRANT = (
     "The provided authorization grant is invalid, expired, revoked, does not match the redirection URI used in the "
     "authorization request, or was issued to another client."
 )
+DEFAULT_SCOPE = "read_user"
+BAD_SCOPE = "The requested scope is invalid, unknown, or malformed."
 USERINFO = "/oauth/userinfo"
+TOKEN_INFO = "/oauth/token/info"  # noqa: S105 - a path, not a secret
 ID_CLAIMS = ("sub", "sub_legacy", "email", "email_verified")
+BAD_TOKEN = "The access token is invalid"  # noqa: S105 - words, not a secret
 DOORKEEPER = {Problem.EXPIRED: "expired", Problem.REVOKED: "was revoked"}
 """What is wrong with an access token, where it is not simply invalid."""
 GROUPS = "https://gitlab.org/claims/groups"
@@ -73,16 +82,18 @@ class Imitated(Provider):
         "api": "Full access to the API",
         "read_api": "Read access to the API",
     }
-    default_scope = "read_user"
+    default_scope = DEFAULT_SCOPE
     strict_scopes = True
     challenge_methods = ("S256", "plain")
     response_modes = ("query", "fragment", "form_post")
     json_bodies = True
+    knows_machines = True
     query_tokens = True
     numeric_subjects = True
     access_life = 7200
     words = {
-        **say(Words(401, "invalid_client", BAD_CLIENT), CLIENT_REASONS),
+        **say(Words(401, "invalid_client", BAD_CLIENT), (*CLIENT_REASONS, Reason.PUBLIC_CLIENT)),
+        Reason.SCOPE: Words(400, "invalid_scope", BAD_SCOPE),
         **say(Words(400, "invalid_grant", BAD_GRANT), CODE_REASONS),
         **say(
             Words(400, "invalid_grant", BAD_GRANT), (Reason.REDIRECT_URI, Reason.REFRESH_TOKEN, Reason.VERIFIER_WRONG)
@@ -119,6 +130,7 @@ class Imitated(Provider):
             "GET /oauth/discovery/keys": Route(Leg.KEYS, self.jwks),
             "GET /oauth/token/info": Route(Leg.PROFILE, self.token_info),
             "GET /api/v4/user": Route(Leg.PROFILE, self.user),
+            "GET /api/v3/user": Route(None, self.gone),
         }
 
     def discovery(self, call: Call) -> Answer:
@@ -180,6 +192,12 @@ class Imitated(Provider):
         """Take back what a code brought that comes twice, while that is switched on."""
         return self.on("reuse-revokes")
 
+    def machine_scopes(self, asked: tuple[str, ...]) -> tuple[str, ...]:
+        """Those asked for, which must be known ones, or else the default."""
+        if not self.scopes.keys() >= set(asked):
+            raise TokenRefused(Reason.SCOPE, "scope")
+        return asked or (DEFAULT_SCOPE,)
+
     def token_body(self, issued: Issued, id_token: str | None) -> dict[str, Any]:
         """Add the time of issue."""
         return super().token_body(issued, id_token) | {"created_at": issued.issued_at}
@@ -190,9 +208,9 @@ class Imitated(Provider):
             refusal = TokenRefused(Reason.PARAMETER_MISSING, refusal.member)
         words = self.words_for(refusal.reason)
         description = (words.description or "").replace("{member}", refusal.member)
-        challenge = f'Bearer realm="Doorkeeper", error="{words.error}", error_description="{description}"'
         body = {"error": words.error, "error_description": description}
-        return json_answer(body, words.status, (("www-authenticate", challenge), *NO_STORE))
+        header = ("www-authenticate", challenge(words.error, description))
+        return json_answer(body, words.status, (header, *NO_STORE))
 
     def revoke(self, call: Call) -> Answer:
         """Take one pair of tokens back; an unknown one is as good as taken back."""
@@ -228,15 +246,18 @@ class Imitated(Provider):
         return issued.expires_at is not None and issued.expires_at <= self.now
 
     def token_info(self, call: Call) -> Answer:
-        """The endpoint that tells whose a token is, for what, and how long."""
-        issued = self.bearer(call)
+        """The endpoint that tells whose a token is, for what, and how long; an older name stands beside two members."""
+        issued = self.any_bearer(call)
+        scopes, left = list(issued.grant.scopes), (issued.expires_at or 0) - self.now
         return json_answer(
             {
-                "resource_owner_id": self.number_of(issued.grant),
-                "scope": list(issued.grant.scopes),
-                "expires_in": (issued.expires_at or 0) - self.now,
+                "resource_owner_id": None if issued.grant.for_itself else self.number_of(issued.grant),
+                "scope": scopes,
+                "expires_in": left,
                 "application": {"uid": issued.grant.client_id},
                 "created_at": issued.issued_at,
+                "scopes": scopes,
+                "expires_in_seconds": left,
             }
         )
 
@@ -280,13 +301,21 @@ class Imitated(Provider):
         return json_answer(self.claims(self.bearer(call, "openid").grant))
 
     def refused(self, call: Call, refusal: Refusal) -> Answer:
-        """With Doorkeeper's header for a bad token at the userinfo endpoint, which is not of the API."""
+        """With Doorkeeper's header for a bad token at the endpoints that are not of the API."""
+        if call.path == TOKEN_INFO and isinstance(refusal, BearerRefused):
+            body = {"error": "invalid_token", "error_description": BAD_TOKEN, "state": "unauthorized"}
+            return json_answer(body, 401, (("www-authenticate", challenge("invalid_token", BAD_TOKEN)), *NO_STORE))
         answer = super().refused(call, refusal)
         if call.path != USERINFO or not isinstance(refusal, BearerRefused) or refusal.problem is Problem.SCOPE:
             return answer
         said = f"The access token {DOORKEEPER.get(refusal.problem, 'is invalid')}"
-        challenge = f'Bearer realm="Doorkeeper", error="invalid_token", error_description="{said}"'
-        return msgspec.structs.replace(answer, headers=(*answer.headers, ("www-authenticate", challenge)))
+        header = ("www-authenticate", challenge("invalid_token", said))
+        return msgspec.structs.replace(answer, headers=(*answer.headers, header))
+
+    def gone(self, call: Call) -> Answer:
+        """What the API says whose version is no more, to clients that still ask for it."""
+        del call
+        return json_answer({"error": "API V3 is no longer supported. Use API V4 instead."}, 410)
 
     def user(self, call: Call) -> Answer:
         """The API's user; `id` is a number, `confirmed_at` says whether the address is confirmed."""
@@ -369,3 +398,8 @@ class Imitated(Provider):
     def derived_subject(self, person: Person, client_id: str) -> str:
         """A number of 5 digits, the same for every client."""
         return self.number(person, 5)
+
+
+def challenge(error: str, description: str) -> str:
+    """Doorkeeper's `WWW-Authenticate`."""
+    return f'Bearer realm="Doorkeeper", error="{error}", error_description="{description}"'

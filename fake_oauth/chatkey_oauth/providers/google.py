@@ -1,7 +1,11 @@
 """Google: OpenID Connect with two spellings of everything, refresh tokens on the first consent only.
 
 The token endpoint takes JSON too, which clients that post an object with axios rely on.
-The shape of `/tokeninfo`: pkg.go.dev/go.chromium.org/luci/common/gcloud/googleoauth, where every member is a text.
+The shape of `/tokeninfo`: pkg.go.dev/go.chromium.org/luci/common/gcloud/googleoauth, where every member is a text; that
+of its versions 1 and 2: googleapis.dev/ruby/google-api-client/latest/Google/Apis/Oauth2V2/Tokeninfo.html.
+That a refused grant type is named: github.com/android/play-billing-samples/issues/471; that a missing one is an empty
+one: github.com/googleapis/google-api-ruby-client/issues/862. The APIs' words for a bad token and for none:
+github.com/mxrch/GHunt/issues/513, github.com/googleapis/google-api-php-client/issues/2479.
 """
 
 from __future__ import annotations
@@ -19,13 +23,16 @@ from chatkey_oauth.engine.reading import split_scopes
 from chatkey_oauth.engine.refusals import (
     CODE_REASONS,
     BearerRefused,
+    Problem,
     Reason,
     Refusal,
     ShownToPerson,
+    TokenRefused,
     Words,
 )
 from chatkey_oauth.engine.routing import Route
 from chatkey_oauth.engine.switches import Switch
+from chatkey_oauth.engine.text import clean
 from chatkey_oauth.providers import google_people
 
 if TYPE_CHECKING:
@@ -41,6 +48,23 @@ SCOPE_NAMES = {url: name for name, url in SCOPE_URLS.items()}
 """Both spellings may be asked for, and open the same."""
 WORDS = {"openid": "Who you are at Google", "profile": "Your name and picture", "email": "Your e-mail address"}
 OPENID_USERINFO = ("/v1/userinfo", "/oauth2/v3/userinfo")
+EXPECTED = (
+    "Expected OAuth 2 access token, login cookie or other valid authentication credential. "
+    "See https://developers.google.com/identity/sign-in/web/devconsole-project."
+)
+NO_TOKEN = f"Request is missing required authentication credential. {EXPECTED}"
+BAD_TOKEN = f"Request had invalid authentication credentials. {EXPECTED}"
+TOKEN_INFO_V2 = {
+    "azp": "issued_to",
+    "aud": "audience",
+    "sub": "user_id",
+    "scope": "scope",
+    "expires_in": "expires_in",
+    "email": "email",
+    "email_verified": "verified_email",
+    "access_type": "access_type",
+}
+"""What `/tokeninfo` was called in its versions before."""
 URL_SAFE = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
 
@@ -79,7 +103,7 @@ class Imitated(Provider):
         Reason.REDIRECT_URI: Words(400, "redirect_uri_mismatch", "Bad Request"),
         Reason.REFRESH_TOKEN: Words(400, "invalid_grant", "Token has been expired or revoked."),
         Reason.PARAMETER_MISSING: Words(400, "invalid_request", "Missing required parameter: {member}"),
-        Reason.GRANT_TYPE: Words(400, "unsupported_grant_type", "Invalid grant_type"),
+        Reason.GRANT_TYPE: Words(400, "unsupported_grant_type", "Invalid grant_type: {member}"),
     }
     open_to_pages = frozenset({Leg.DISCOVERY, Leg.KEYS, Leg.TOKEN, Leg.PROFILE, Leg.REVOKE})
     switches = (
@@ -108,6 +132,8 @@ class Imitated(Provider):
             "GET /v1/people/me": Route(Leg.PROFILE, self.people_me),
             "GET POST /tokeninfo": Route(Leg.PROFILE, self.token_info),
             "GET POST /oauth2/v3/tokeninfo": Route(Leg.PROFILE, self.token_info),
+            "GET POST /oauth2/v2/tokeninfo": Route(Leg.PROFILE, self.token_info_v2),
+            "GET POST /oauth2/v1/tokeninfo": Route(Leg.PROFILE, self.token_info_v2),
             "GET /oauth2/v3/certs": Route(Leg.KEYS, self.jwks),
             "GET /oauth2/v1/certs": Route(Leg.KEYS, self.certificates),
             "POST /revoke": Route(Leg.REVOKE, self.revoke),
@@ -208,6 +234,13 @@ class Imitated(Provider):
         scope = " ".join(dict.fromkeys(SCOPE_URLS.get(scope, scope) for scope in issued.grant.scopes))
         return super().token_body(issued, id_token) | {"scope": scope}
 
+    def token_refusal(self, call: Call, refusal: TokenRefused) -> Answer:
+        """Name the grant type that is refused; a missing one is an empty one."""
+        missing = refusal.reason is Reason.PARAMETER_MISSING and refusal.member == "grant_type"
+        if missing or refusal.reason is Reason.GRANT_TYPE:
+            refusal = TokenRefused(Reason.GRANT_TYPE, clean(self.token_params(call).get("grant_type", "")))
+        return super().token_refusal(call, refusal)
+
     def id_claims(self, issued: Issued) -> dict[str, Any]:
         """The claims of userinfo, and an hour of life."""
         grant = issued.grant
@@ -242,11 +275,21 @@ class Imitated(Provider):
 
     def token_info(self, call: Call) -> Answer:
         """What an access token or an id_token is worth; every member is a text."""
-        params = call.query | call.form
-        known = self.about_id_token(params["id_token"]) if "id_token" in params else self.about_access_token(call)
+        known = self.about_token(call)
+        return json_answer({name: as_text(value) for name, value in known.items()}) if known else invalid_value()
+
+    def token_info_v2(self, call: Call) -> Answer:
+        """The same under the names it had before; numbers and booleans are what they are."""
+        known = self.about_token(call)
         if known is None:
-            return json_answer({"error": "invalid_token", "error_description": "Invalid Value"}, 400)
-        return json_answer({name: as_text(value) for name, value in known.items()})
+            return invalid_value()
+        known["expires_in"] = known["exp"] - self.now
+        return json_answer({older: known[name] for name, older in TOKEN_INFO_V2.items() if name in known})
+
+    def about_token(self, call: Call) -> dict[str, Any] | None:
+        """What the token of a request is worth, of whichever kind it is; None: nothing."""
+        params = call.query | call.form
+        return self.about_id_token(params["id_token"]) if "id_token" in params else self.about_access_token(call)
 
     def about_id_token(self, text: str) -> dict[str, Any] | None:
         """The claims and the header of an id_token that was signed here and still lives."""
@@ -281,7 +324,7 @@ class Imitated(Provider):
         """A bad token in the words of Google's APIs, except at the userinfo endpoint of OpenID Connect."""
         if not isinstance(refusal, BearerRefused) or call.path in OPENID_USERINFO:
             return super().refused(call, refusal)
-        message = "Request is missing required authentication credential. Expected OAuth 2 access token."
+        message = NO_TOKEN if refusal.problem is Problem.MISSING else BAD_TOKEN
         return google_people.refusal(401, message, "UNAUTHENTICATED", self.challenge())
 
     def challenge(self) -> Headers:
@@ -331,6 +374,11 @@ class Imitated(Provider):
     def derived_subject(self, person: Person, client_id: str) -> str:
         """A number of 21 digits, the same for every client."""
         return self.number(person, 21)
+
+
+def invalid_value() -> Answer:
+    """What is said of a token that is worth nothing."""
+    return json_answer({"error": "invalid_token", "error_description": "Invalid Value"}, 400)
 
 
 def as_text(value: Any) -> str:

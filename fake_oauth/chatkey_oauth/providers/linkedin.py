@@ -5,7 +5,8 @@ docs.pingidentity.com/integrations/linkedin/setup (an example of userinfo). The 
 github.com/authlib/authlib/issues/763. The verifier: github.com/nextauthjs/next-auth/issues/8831. The sentence:
 github.com/thephpleague/oauth2-linkedin/issues/27. The refusals of the API:
 learn.microsoft.com/linkedin/shared/api-guide/concepts/error-handling and
-github.com/decioferreira/omniauth-linkedin-oauth2/issues/81.
+github.com/decioferreira/omniauth-linkedin-oauth2/issues/81. The older profile API, which the scopes of OpenID
+Connect do not open: github.com/linkedin-developers/linkedin-api-js-client/issues/35.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ API: Final = {
         *(401, 65601, "REVOKED_ACCESS_TOKEN"),
         "The token used in the request has been revoked by the user",
     ),
-    Problem.SCOPE: (403, 100, "ACCESS_DENIED", "Not enough permissions to access: userinfo.GET.NO_VERSION"),
+    Problem.SCOPE: (403, 100, "ACCESS_DENIED", "Not enough permissions to access: {resource}.GET.NO_VERSION"),
 }
 """How the API refuses: the status, LinkedIn's number, its code, and words."""
 
@@ -100,6 +101,7 @@ class Imitated(Provider):
             "POST /oauth/v2/accessToken": Route(Leg.TOKEN, self.token),
             "GET /oauth/openid/jwks": Route(Leg.KEYS, self.jwks),
             "GET /v2/userinfo": Route(Leg.PROFILE, self.userinfo),
+            "GET /v2/me": Route(Leg.PROFILE, self.older_profile),
         }
 
     @property
@@ -188,11 +190,23 @@ class Imitated(Provider):
         """The claims, for tokens with the scope `openid`."""
         return json_answer(self.claims(self.bearer(call, "openid").grant))
 
+    def older_profile(self, call: Call) -> Answer:
+        """What nobody's token opens: its scopes are those of a product that applications no longer get."""
+        self.bearer(call)
+        return self.api_refusal(BearerRefused(Problem.SCOPE), "me")
+
     def bearer_refusal(self, refusal: BearerRefused) -> Answer:
-        """Refuse as the whole API does, with a number of LinkedIn's own."""
-        status, number, code, message = API[refusal.problem]
+        """Refuse as the whole API does."""
+        return self.api_refusal(refusal, "userinfo")
+
+    def api_refusal(self, refusal: BearerRefused, resource: str) -> Answer:
+        """Refuse a resource of the API, with a number of LinkedIn's own."""
+        status, number, code, message = API.get(refusal.problem, API[Problem.UNKNOWN])
         named = {"code": code} if code else {}
-        return json_answer({"status": status, "serviceErrorCode": number, **named, "message": message}, status)
+        return json_answer(
+            {"status": status, "serviceErrorCode": number, **named, "message": message.replace("{resource}", resource)},
+            status,
+        )
 
     # Formats
 

@@ -2,17 +2,28 @@
 
 Sources, in github.com/MicrosoftDocs/entra-docs below docs/identity-platform: v2-protocols-oidc.md,
 v2-oauth2-auth-code-flow.md (answers and errors of the token endpoint, refresh tokens) and id-token-claims-reference.md
-(no `at_hash` from the token endpoint). The sentences behind the numbers are those that applications quote.
+(no `at_hash` from the token endpoint). The sentences behind the numbers are those that applications quote: of 700016
+github.com/MicrosoftDocs/azure-docs/issues/21690 and github.com/Azure/login/issues/561, of 7000215, and `error_uri`,
+github.com/OfficeDev/microsoft-365-agents-toolkit/issues/8621 and github.com/qkqpttgf/OneManager-cfworkerskv/issues/11.
+An application's own token: v2-oauth2-client-creds-grant-flow.md there. Of 1002012
+github.com/MicrosoftDocs/azure-docs/issues/99862, of 70011 for several resources
+github.com/AzureAD/microsoft-authentication-library-for-js/issues/6069, of 7000216 and 7000218
+github.com/MicrosoftDocs/azure-docs/issues/30777 and github.com/haystackeditor/haystack-editor/issues/41, of Graph for a
+token of nobody's github.com/pnp/pnpcore/pull/905. The names of the cloud, and `client_info`:
+github.com/AzureAD/microsoft-authentication-library-for-python `msal/authority.py`, `msal/application.py`.
 """
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+import msgspec
 
 from chatkey_oauth.engine.call import Call
+from chatkey_oauth.engine.credentials import basic_pairs, body_pairs
 from chatkey_oauth.engine.dialect import say
 from chatkey_oauth.engine.flows import Leg
 from chatkey_oauth.engine.http import NO_STORE, Answer, json_answer
@@ -28,9 +39,12 @@ from chatkey_oauth.engine.refusals import (
     Words,
 )
 from chatkey_oauth.engine.routing import Route
-from chatkey_oauth.engine.text import base64url, fingerprint
+from chatkey_oauth.engine.text import base64url, clean, fingerprint
+from chatkey_oauth.engine.token import CLIENT_CREDENTIALS
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from chatkey_oauth.engine.clients import Client
     from chatkey_oauth.engine.grants import Issued
     from chatkey_oauth.engine.people import Person
@@ -42,6 +56,9 @@ CONSUMERS: Final = "9188040d-6c67-4c5b-b112-36a304b66dad"
 OF_NO_TENANT: Final = ("common", "organizations")
 """Names in the path that leave the tenant open; discovery then names it by a placeholder."""
 
+EVERYTHING: Final = "/.default"
+"""How a scope ends that means all that was granted of a resource."""
+
 GRAPH: Final = {
     Problem.MISSING: (401, "InvalidAuthenticationToken", "Access token is empty."),
     Problem.UNKNOWN: (
@@ -51,8 +68,16 @@ GRAPH: Final = {
     Problem.EXPIRED: (401, "InvalidAuthenticationToken", "Lifetime validation failed, the token is expired."),
     Problem.REVOKED: (401, "InvalidAuthenticationToken", "Access token has been revoked."),
     Problem.SCOPE: (403, "Authorization_RequestDenied", "Insufficient privileges to complete the operation."),
+    Problem.NOBODY: (400, "BadRequest", "/me request is only valid with delegated authentication flow."),
 }
 """How Graph refuses: the status, its code, and words."""
+
+
+UNKNOWN: Final = (
+    "AADSTS700016: Application with identifier '{client}' was not found in the directory '{tenant}'. This can happen "
+    "if the application has not been installed by the administrator of the tenant or consented to by any user in the "
+    "tenant. You may have sent your authentication request to the wrong tenant."
+)
 
 
 class Imitated(Provider):
@@ -76,6 +101,7 @@ class Imitated(Provider):
     response_modes = ("query", "fragment", "form_post")
     error_heading = "Sorry, but we're having trouble signing you in."
     rotates = False
+    knows_machines = True
     access_life = 3599
     hashes_access_token = False
     words = {
@@ -100,13 +126,31 @@ class Imitated(Provider):
             ),
             (Reason.PARAMETER_MISSING, Reason.CONTENT_TYPE),
         ),
-        Reason.CLIENT_UNKNOWN: Words(
-            400, "unauthorized_client", "AADSTS700016: Application was not found in the directory."
+        Reason.SCOPE: Words(
+            *(400, "invalid_scope"),
+            "AADSTS1002012: The provided value for scope {member} is not valid. Client credential flows must have a "
+            "scope value with /.default suffixed to the resource identifier (application ID URI).",
         ),
+        Reason.SCOPES: Words(
+            *(400, "invalid_scope"),
+            "AADSTS70011: The provided request must include a 'scope' input parameter. The provided value for the "
+            "input parameter 'scope' is not valid. The scope {member} is not valid.",
+        ),
+        Reason.SECRET_MISSING: Words(
+            *(401, "invalid_client"),
+            "AADSTS7000218: The request body must contain the following parameter: 'client_assertion' or "
+            "'client_secret'.",
+        ),
+        Reason.PUBLIC_CLIENT: Words(
+            *(401, "invalid_client"),
+            "AADSTS7000216: 'client_assertion', 'client_secret' or 'request' is required for the 'client_credentials' "
+            "grant type.",
+        ),
+        Reason.CLIENT_UNKNOWN: Words(400, "unauthorized_client", UNKNOWN),
         Reason.CLIENT_SECRET: Words(
             *(401, "invalid_client"),
             "AADSTS7000215: Invalid client secret provided. Ensure the secret being sent in the request is the client "
-            "secret value, not the client secret ID.",
+            "secret value, not the client secret ID, for a secret added to app '{client}'.",
         ),
         Reason.CODE_USED: Words(
             *(400, "invalid_grant"),
@@ -138,6 +182,7 @@ class Imitated(Provider):
         """The endpoints of any tenant, and Graph's."""
         return {
             "GET /{tenant}/v2.0/.well-known/openid-configuration": Route(Leg.DISCOVERY, self.discovery),
+            "GET /{tenant}/discovery/instance": Route(Leg.DISCOVERY, self.instance),
             "GET /{tenant}/oauth2/v2.0/authorize": Route(Leg.AUTHORIZE, self.authorize),
             "POST /{tenant}/oauth2/v2.0/token": Route(Leg.TOKEN, self.token),
             "GET /{tenant}/discovery/v2.0/keys": Route(Leg.KEYS, self.jwks),
@@ -148,7 +193,7 @@ class Imitated(Provider):
     def discovery(self, call: Call) -> Answer:
         """The discovery document of a tenant; where that is open, the issuer has a placeholder for it."""
         browser, server, _ = self.addresses
-        asked = call.path.split("/")[1]
+        asked = tenant_of(call)
         tenant = "{tenantid}" if asked in OF_NO_TENANT else CONSUMERS if asked == "consumers" else asked
         return json_answer(
             {
@@ -175,6 +220,27 @@ class Imitated(Provider):
                 "cloud_instance_name": "microsoftonline.com",
                 "cloud_graph_host_name": "graph.windows.net",
                 "msgraph_host": "graph.microsoft.com",
+            }
+        )
+
+    def instance(self, call: Call) -> Answer:
+        """Which names this cloud goes by, and where the tenant of an address is described: MSAL asks that first."""
+        asked = urlsplit(call.query.get("authorization_endpoint", "")).path.split("/")
+        tenant = clean(asked[1]) if len(asked) > 1 and asked[1] else "common"
+        return json_answer(
+            {
+                "tenant_discovery_endpoint": f"{self.addresses.server}/{tenant}/v2.0/.well-known/openid-configuration",
+                "api-version": "1.1",
+                "metadata": [
+                    {
+                        "preferred_network": "login.microsoftonline.com",
+                        "preferred_cache": "login.windows.net",
+                        "aliases": [
+                            *("login.microsoftonline.com", "login.windows.net", "login.microsoft.com"),
+                            "sts.windows.net",
+                        ],
+                    }
+                ],
             }
         )
 
@@ -217,26 +283,57 @@ class Imitated(Provider):
 
     # Tokens
 
+    def machine_scopes(self, asked: tuple[str, ...]) -> tuple[str, ...]:
+        """All that the application may do with one resource, whichever that is: `<resource>/.default`."""
+        if not asked:
+            raise TokenRefused(Reason.PARAMETER_MISSING, "scope")
+        if not all(one.endswith(EVERYTHING) for one in asked):
+            raise TokenRefused(Reason.SCOPE, " ".join(asked))
+        if len(asked) > 1:
+            raise TokenRefused(Reason.SCOPES, " ".join(asked))
+        return asked
+
     def token_body(self, issued: Issued, id_token: str | None) -> dict[str, Any]:
-        """Add the lifetime during an outage."""
+        """Add the lifetime during an outage; an application's own token comes without its scope."""
         body = super().token_body(issued, id_token)
+        if issued.grant.for_itself:
+            del body["scope"]
         return body | {"ext_expires_in": body["expires_in"]}
+
+    def token_answer(self, call: Call, body: Mapping[str, Any], status: int = 200) -> Answer:
+        """Say who it is in a member of its own, where that is asked for, as MSAL does."""
+        issued = self.grants.access.get(body.get("access_token") or "")
+        if call.form.get("client_info") != "1" or issued is None or issued.grant.for_itself:
+            return super().token_answer(call, body, status)
+        person = self.person(issued.grant)
+        info = msgspec.json.encode({"uid": self.object_id(person), "utid": self.tenant(person)})
+        return super().token_answer(call, {**body, "client_info": base64url(info)}, status)
 
     def token_refusal(self, call: Call, refusal: TokenRefused) -> Answer:
         """Answer with the number in a member of its own, and with what support would ask for."""
-        words = self.words_for(refusal.reason)
+        words = self.words_for(self.reason_of(call, refusal))
         description = (words.description or "").replace("{member}", refusal.member)
+        description = description.replace("{tenant}", tenant_of(call)).replace("{client}", client_named(call))
+        number = description.removeprefix("AADSTS").partition(":")[0]
         at = f"{datetime.fromtimestamp(self.now, UTC):%Y-%m-%d %H:%M:%S}Z"
         trace, correlation = self.uuid(self.hexadecimal(32)), self.uuid(self.hexadecimal(32))
         body = {
             "error": words.error,
             "error_description": f"{description} Trace ID: {trace} Correlation ID: {correlation} Timestamp: {at}",
-            "error_codes": [int(number) for number in re.findall(r"AADSTS(\d+)", description)],
+            "error_codes": [int(number)],
             "timestamp": at,
             "trace_id": trace,
             "correlation_id": correlation,
+            "error_uri": f"https://login.microsoftonline.com/error?code={number}",
         }
         return json_answer(body, words.status, NO_STORE)
+
+    def reason_of(self, call: Call, refusal: TokenRefused) -> Reason:
+        """Tell a secret that is not there from a wrong one."""
+        if refusal.reason is not Reason.CLIENT_SECRET or secret_named(call):
+            return refusal.reason
+        machine = call.form.get("grant_type") == CLIENT_CREDENTIALS
+        return Reason.PUBLIC_CLIENT if machine else Reason.SECRET_MISSING
 
     def id_claims(self, issued: Issued) -> dict[str, Any]:
         """The tenant's issuer, the object's id beside the subject, and never whether an address is verified."""
@@ -340,3 +437,25 @@ class Imitated(Provider):
     def derived_subject(self, person: Person, client_id: str) -> str:
         """43 letters of base64url, others for each application."""
         return base64url(sha256(f"microsoft {person.id} {client_id}".encode()).digest())
+
+
+def tenant_of(call: Call) -> str:
+    """The tenant that a request's address names."""
+    return call.path.split("/")[1]
+
+
+def client_named(call: Call) -> str:
+    """The application that a token request names."""
+    return credentials_of(call)[0]
+
+
+def secret_named(call: Call) -> str:
+    """The secret that a token request brings along, or an empty text."""
+    return credentials_of(call)[1]
+
+
+def credentials_of(call: Call) -> tuple[str, str]:
+    """Id and secret of the application that makes a token request, in a Basic header or in its form, as they came."""
+    header = call.headers.get("authorization", "")
+    pairs = basic_pairs(header) if header[:6].lower() == "basic " else body_pairs(call.form)
+    return (clean(pairs[0][0]), pairs[0][1]) if pairs else ("", "")

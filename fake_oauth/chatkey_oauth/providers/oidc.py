@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 from chatkey_oauth.engine.call import Call
 from chatkey_oauth.engine.dialect import say
 from chatkey_oauth.engine.flows import Leg
-from chatkey_oauth.engine.grants import Consent, Grant
 from chatkey_oauth.engine.http import NO_STORE, Answer, json_answer
 from chatkey_oauth.engine.provider import Provider
-from chatkey_oauth.engine.reading import split_scopes
 from chatkey_oauth.engine.refusals import (
     CLIENT_REASONS,
     CODE_REASONS,
@@ -26,21 +24,17 @@ from chatkey_oauth.engine.refusals import (
 )
 from chatkey_oauth.engine.routing import Route
 from chatkey_oauth.engine.text import fingerprint
-from chatkey_oauth.engine.token import issue, own_token
+from chatkey_oauth.engine.token import CLIENT_CREDENTIALS, own_token
 from chatkey_oauth.engine.world import Lives
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from chatkey_oauth.engine.clients import Client
-    from chatkey_oauth.engine.grants import Issued
+    from chatkey_oauth.engine.grants import Grant, Issued
     from chatkey_oauth.engine.people import Person
     from chatkey_oauth.engine.requests import AuthorizationRequest
 
 BAD_GRANT: Final = Words(
     400, "invalid_grant", "The {member} is invalid, expired, used, or was issued to another client."
 )
-MACHINE: Final = "client_credentials"
 OF_THE_PROTOCOL: Final = frozenset(
     {"iss", "sub", "aud", "azp", "exp", "iat", "nonce", "at_hash", "c_hash", "auth_time"}
 )
@@ -70,8 +64,13 @@ class Imitated(Provider):
             Words(400, "invalid_request", "The {member} is missing or malformed."),
             (Reason.PARAMETER_MISSING, Reason.CONTENT_TYPE),
         ),
-        Reason.GRANT_TYPE: Words(400, "unsupported_grant_type", "The grant type is not supported."),
+        Reason.SCOPE: Words(400, "invalid_scope", "The scope is malformed."),
+        **say(
+            Words(400, "unsupported_grant_type", "The grant type is not supported."),
+            (Reason.GRANT_TYPE, Reason.PUBLIC_CLIENT),
+        ),
     }
+    knows_machines = True
     open_to_pages = frozenset({Leg.DISCOVERY, Leg.KEYS, Leg.TOKEN, Leg.PROFILE, Leg.REVOKE})
 
     @property
@@ -108,7 +107,7 @@ class Imitated(Provider):
                 "scopes_supported": list(self.scopes),
                 "response_types_supported": ["code"],
                 "response_modes_supported": list(self.response_modes),
-                "grant_types_supported": ["authorization_code", "refresh_token", MACHINE],
+                "grant_types_supported": ["authorization_code", "refresh_token", CLIENT_CREDENTIALS],
                 "subject_types_supported": ["public"],
                 "id_token_signing_alg_values_supported": ["RS256"],
                 "token_endpoint_auth_methods_supported": ["client_secret_basic", "client_secret_post", "none"],
@@ -145,29 +144,6 @@ class Imitated(Provider):
     def refreshable(self, request: AuthorizationRequest, *, first: bool) -> bool:
         """Only offline access brings a refresh token (OpenID Connect Core 11)."""
         return "offline_access" in request.scopes
-
-    def other_grant(self, client: Client, params: Mapping[str, str]) -> Issued:
-        """A token for the application itself (RFC 6749 4.4), which no public one gets."""
-        if params.get("grant_type") != MACHINE or client.is_public:
-            return super().other_grant(client, params)
-        scopes = split_scopes(params.get("scope", ""))
-        grant = Grant(
-            consent=Consent(frozenset(scopes), frozenset()),
-            client_id=client.client_id,
-            person_id="",
-            scopes=scopes,
-            redirect_uri="",
-            nonce=None,
-            challenge=None,
-            auth_time=self.now,
-            refreshable=False,
-            first=False,
-        )
-        return issue(self, grant, None)
-
-    def brings_id_token(self, issued: Issued) -> bool:
-        """Bring one where there is a person."""
-        return bool(issued.grant.person_id) and super().brings_id_token(issued)
 
     def id_claims(self, issued: Issued) -> dict[str, Any]:
         """The claims of userinfo, for as long as told at the start, or an hour."""

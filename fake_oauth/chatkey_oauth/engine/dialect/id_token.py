@@ -32,7 +32,7 @@ class IdTokenDialect(Common):
 
     def brings_id_token(self, issued: Issued) -> bool:
         """Whether this very answer of the token endpoint brings one."""
-        return self.signs(issued.grant.scopes)
+        return not issued.grant.for_itself and self.signs(issued.grant.scopes)
 
     def is_hybrid(self, request: AuthorizationRequest) -> bool:
         """Whether an id_token comes back beside the code (OpenID Connect Core 3.3)."""

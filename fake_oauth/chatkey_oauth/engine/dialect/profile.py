@@ -24,19 +24,26 @@ class ProfileDialect(Common):
     """Whether subject ids are numbers."""
 
     def bearer(self, call: Call, *needed: str) -> Issued:
-        """The access token of a request, which must carry one of the needed scopes. Raises `BearerRefused`."""
+        """Somebody's access token, which must carry one of the needed scopes. Raises `BearerRefused`."""
+        issued = self.any_bearer(call)
+        if not issued.grant.person_id:
+            raise BearerRefused(Problem.NOBODY)
+        if needed and not set(needed).intersection(issued.grant.scopes):
+            raise advised(BearerRefused(Problem.SCOPE, needed[0]), forgotten_scope(needed, issued.grant.scopes))
+        return issued
+
+    def any_bearer(self, call: Call) -> Issued:
+        """The access token of a request, somebody's or an application's own. Raises `BearerRefused`."""
         text = self.bearer_text(call)
         if not text:
             raise BearerRefused(Problem.MISSING)
         issued = self.grants.access.get(text)
-        if issued is None or self.world.people.get(issued.grant.person_id) is None:
+        if issued is None or (issued.grant.person_id and self.world.people.get(issued.grant.person_id) is None):
             raise BearerRefused(Problem.UNKNOWN)
         if issued.is_revoked:
             raise BearerRefused(Problem.REVOKED)
         if issued.expires_at is not None and issued.expires_at <= self.world.clock():
             raise BearerRefused(Problem.EXPIRED)
-        if needed and not set(needed).intersection(issued.grant.scopes):
-            raise advised(BearerRefused(Problem.SCOPE, needed[0]), forgotten_scope(needed, issued.grant.scopes))
         return issued
 
     def bearer_text(self, call: Call) -> str | None:

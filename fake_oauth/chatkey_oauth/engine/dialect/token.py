@@ -29,6 +29,8 @@ class TokenDialect(Common):
     json_bodies: ClassVar[bool] = False
     """Whether the parameters may come as JSON."""
     grant_type_required: ClassVar[bool] = True
+    knows_machines: ClassVar[bool] = False
+    """Whether an application gets a token of its own by its secret alone (RFC 6749 4.4)."""
     rotates: ClassVar[bool] = True
     """Whether a refresh token serves once and brings the next."""
     code_life: ClassVar[int] = 600
@@ -46,11 +48,24 @@ class TokenDialect(Common):
         """Whether a secret proves a client. May raise `TokenRefused` to say why it does not."""
         return client.any_secret or same(client.client_secret, secret)
 
+    def asks_proof(self, params: Mapping[str, str]) -> bool:
+        """Whether a client has to prove itself for what it asks."""
+        del params
+        return True
+
     def token_params(self, call: Call) -> dict[str, str]:
         """The token request's parameters. Raises `TokenRefused` for a body of the wrong type."""
         if call.is_json and not self.json_bodies:
             raise TokenRefused(Reason.CONTENT_TYPE, "content-type")
         return call.form
+
+    def machine_scopes(self, asked: tuple[str, ...]) -> tuple[str, ...]:
+        """The scopes of an application's own token: those asked for. Raises `TokenRefused`."""
+        return asked
+
+    def owner(self) -> str:
+        """The id of the person whose an application's own token is; empty: nobody's."""
+        return ""
 
     def other_grant(self, client: Client, params: Mapping[str, str]) -> Issued:
         """A grant type of this provider's own. Raises `TokenRefused` for one it does not know."""

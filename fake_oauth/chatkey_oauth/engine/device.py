@@ -1,0 +1,146 @@
+"""The device flow (RFC 8628): a device polls with one code, while a person types the other one and approves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from chatkey_oauth.engine import authorize, pages
+from chatkey_oauth.engine.grants import Device, Grant
+from chatkey_oauth.engine.hooks import UNTOUCHED
+from chatkey_oauth.engine.reading import is_visible, split_scopes
+from chatkey_oauth.engine.refusals import Reason, ShownToPerson, SlowDown, TokenRefused
+from chatkey_oauth.engine.requests import AuthorizationRequest, Decision
+from chatkey_oauth.engine.token import issue
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from chatkey_oauth.engine.call import Call
+    from chatkey_oauth.engine.clients import Client
+    from chatkey_oauth.engine.dialect import Dialect
+    from chatkey_oauth.engine.grants import Issued
+    from chatkey_oauth.engine.http import Answer
+
+DEVICE_CODE: Final = "urn:ietf:params:oauth:grant-type:device_code"
+LIFE: Final = 900
+INTERVAL: Final = 5
+SLOWER: Final = 5
+"""By how many seconds the interval grows each time a device asks too early."""
+
+LEEWAY: Final = 0.5
+"""How many seconds too early are none: a device waits by its own clock, and its requests do not all travel alike."""
+
+BAD_CODE: Final = "There is no device with this code that still waits. Look at the code again, or ask for a new one."
+
+
+def begin(provider: Dialect, client: Client, params: Mapping[str, str]) -> tuple[str, Device]:
+    """A device code, and the device that waits from now on, with the code that it shows."""
+    digits = provider.hexadecimal(8).upper()
+    device = Device(
+        client_id=client.client_id,
+        scopes=tuple(filter(is_visible, split_scopes(params.get("scope", "")))),
+        user_code=f"{digits[:4]}-{digits[4:]}",
+        expires_at=provider.world.clock() + LIFE,
+        interval=INTERVAL,
+    )
+    device_code = provider.hexadecimal(40)
+    provider.grants.devices.put(device_code, device)
+    return device_code, device
+
+
+# The device
+
+
+def by_device_code(provider: Dialect, client: Client, params: Mapping[str, str]) -> Issued:
+    """Answer a poll: once with a token, when somebody approved (RFC 8628 3.5)."""
+    device_code = params.get("device_code", "")
+    device = provider.grants.devices.get(device_code)
+    if device is None or device.client_id != client.client_id:
+        raise TokenRefused(Reason.DEVICE_CODE, "device_code")
+    if device.expires_at <= provider.world.clock():
+        raise TokenRefused(Reason.DEVICE_EXPIRED, "device_code")
+    pace(device, provider.world.clock())
+    if device.denied:
+        raise TokenRefused(Reason.DEVICE_DENIED, "device_code")
+    grant = device.grant or unasked(provider, device)
+    if grant is None:
+        raise TokenRefused(Reason.DEVICE_PENDING, "device_code")
+    provider.before_issue(grant)
+    provider.grants.devices.pop(device_code)
+    return issue(provider, grant, provider.new_refresh_token() if grant.refreshable else None)
+
+
+def pace(device: Device, now: float) -> None:
+    """Refuse a poll that comes before the interval is over, even if there is something to be had."""
+    too_early = device.polled_at is not None and now - device.polled_at < device.interval - LEEWAY
+    device.polled_at = now
+    if too_early:
+        device.interval += SLOWER
+        raise SlowDown(device.interval)
+
+
+def unasked(provider: Dialect, device: Device) -> Grant | None:
+    """The approval by who approves everything, if anybody does."""
+    person = provider.world.approval.person("")
+    request = request_of(provider, device)
+    if person is None or request is None:
+        return None
+    return authorize.grant_of(provider, UNTOUCHED, request, Decision(person, request.scopes, {}))
+
+
+# The person
+
+
+def page(provider: Dialect, call: Call) -> Answer:
+    """The page where the code is typed, and the one where its device is approved."""
+    typed = call.form.get("user_code") or call.query.get("user_code")
+    if not typed:
+        return pages.device_page(provider, call)
+    device = find(provider, typed)
+    request = request_of(provider, device) if device else None
+    if device is None or request is None:
+        return pages.device_page(provider, call, BAD_CODE)
+    if decision := call.form.get("decision"):
+        return decide(provider, call, device, request, approved=decision == "approve")
+    return pages.approval_page(
+        provider,
+        request,
+        selected=authorize.account_of(provider, call),
+        action=f"{provider.browser_path}{call.path}?user_code={device.user_code}",
+        leads="Then you go back to your device",
+    )
+
+
+def find(provider: Dialect, typed: str) -> Device | None:
+    """The device that shows this code, however that was typed, while it waits."""
+    signs = "".join(sign for sign in typed.upper() if sign.isalnum())
+    device = provider.grants.waiting(f"{signs[:4]}-{signs[4:]}")
+    return device if device and device.expires_at > provider.world.clock() else None
+
+
+def decide(provider: Dialect, call: Call, device: Device, request: AuthorizationRequest, *, approved: bool) -> Answer:
+    """Act on the form. The device learns of it with its next poll."""
+    if not approved:
+        device.denied = True
+        return pages.closing_page(provider)
+    person = provider.world.people.get(call.form.get("account", ""))
+    if person is None:
+        raise ShownToPerson(400, "account_unknown", "There is no such account. Choose one of the list.")
+    decision = Decision(person, authorize.shared(provider, request, call), {})
+    device.grant = authorize.grant_of(provider, call.hooks, request, decision)
+    answer = pages.closing_page(provider)
+    return msgspec.structs.replace(
+        answer, headers=(*answer.headers, ("set-cookie", authorize.cookie(provider, person)))
+    )
+
+
+def request_of(provider: Dialect, device: Device) -> AuthorizationRequest | None:
+    """What a device asks, as if it had been asked by a browser; None once its application is gone."""
+    client = provider.world.clients.get(provider.name, device.client_id)
+    if client is None:
+        return None
+    return AuthorizationRequest(
+        client=client, redirect_uri="", response_mode="query", scopes=device.scopes, challenge=None, query={}
+    )
