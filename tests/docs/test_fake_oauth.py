@@ -64,6 +64,15 @@ def test_the_login_without_a_browser_works_as_it_is_printed() -> None:
     assert names["user"]["login"] == "rquill"
 
 
+@pytest.mark.usefixtures("by_http")
+def test_the_settings_of_the_page_name_the_issuer_that_the_fake_says_it_is() -> None:
+    settings = dict(re.findall(r"^export (\w+)=(\S+)$", block("console", "CHATKEY_GITHUB_ISSUER"), re.MULTILINE))
+
+    metadata = httpx.get(f"{settings['CHATKEY_GITHUB_SERVER_URL']}/login/oauth/.well-known/openid-configuration")
+
+    assert metadata.json()["issuer"] == settings["CHATKEY_GITHUB_ISSUER"]
+
+
 def test_the_plugin_of_the_page_has_the_fixtures_of_the_table() -> None:
     (name,) = block("python", "pytest_plugins").split('"')[1:2]
     table = PAGE.partition("| fixture | |")[2].partition("\n\n")[0]

@@ -17,6 +17,9 @@ from joserfc.jwk import KeySet
 
 from chatkey_oauth.client import FakeOAuth
 from chatkey_oauth.pytest_plugin import running
+from chatkey_stack.patience import PATIENCE
+
+pytestmark = pytest.mark.long
 
 pytest_plugins = ["pytester"]
 
@@ -27,8 +30,7 @@ HERE = "http://localhost:8080/login/oauth2/code/fake"
 def recipe(title: str) -> str:
     """The code below a title."""
     section = PAGE.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
-    (found,) = re.findall(r"```\w+\n(.*?)```", section, re.DOTALL)
-    return str(found)
+    return str(re.findall(r"```\w+\n(.*?)```", section, re.DOTALL)[-1])
 
 
 @pytest.fixture(scope="module")
@@ -46,15 +48,16 @@ async def test_authlib_with_fastapi_logs_in(fake: FakeOAuth, monkeypatch: pytest
         warnings.simplefilter("ignore", AuthlibDeprecationWarning)  # it asks for httpx2, and httpx is pinned
         exec(compile(recipe("Authlib with FastAPI"), "recipe", "exec"), names)
         application = httpx.ASGITransport(app=names["app"])
-        async with httpx.AsyncClient(transport=application, base_url="http://localhost:8000") as browser:
+        async with (
+            httpx.AsyncClient(transport=application, base_url="http://localhost:8000") as browser,
+            httpx.AsyncClient(timeout=PATIENCE) as elsewhere,
+        ):
             there = (await browser.get("/login")).headers["location"]
-            async with httpx.AsyncClient() as elsewhere:
-                back = (await elsewhere.get(there)).headers["location"]
+            back = (await elsewhere.get(there)).headers["location"]
             told = (await browser.get(back)).json()
 
     assert told == {"name": "Rhea Quill", "email": "rhea@example.com"}
-    (flow,) = fake.flows()
-    assert flow.steps[-1].verdicts["pkce"].mark == "good"
+    assert fake.flows()[0].steps[-1].verdicts["pkce"].mark == "good"
 
 
 @pytest.fixture
@@ -64,26 +67,33 @@ def spring() -> Callable[[str], str]:
     return lambda ending: next(value for name, value in lines.items() if name.endswith(f".{ending}"))
 
 
+@pytest.fixture
+def client() -> Iterator[httpx.Client]:
+    """Somebody who asks over the network."""
+    with httpx.Client(timeout=PATIENCE) as one:
+        yield one
+
+
 def test_a_client_that_was_told_the_issuer_alone_logs_in_as_spring_does(
-    fake: FakeOAuth, spring: Callable[[str], str]
+    fake: FakeOAuth, spring: Callable[[str], str], client: httpx.Client
 ) -> None:
     issuer = spring("issuer-uri").replace("http://127.0.0.1:9911", fake.url)
     keys = (spring("client-id"), spring("client-secret"))
-    found = httpx.get(f"{issuer}/.well-known/openid-configuration").json()
+    found = client.get(f"{issuer}/.well-known/openid-configuration").json()
     asked = {"client_id": keys[0], "redirect_uri": HERE, "response_type": "code", "state": "s=1", "nonce": "n-1"}
     asked["scope"] = spring("scope").replace(",", " ")
 
-    back = httpx.get(found["authorization_endpoint"], params=asked).headers["location"]
+    back = client.get(found["authorization_endpoint"], params=asked).headers["location"]
     came = {name: value[0] for name, value in parse_qs(urlsplit(back).query).items()}
     form = {"grant_type": "authorization_code", "code": came["code"], "redirect_uri": HERE}
-    token = httpx.post(found["token_endpoint"], data=form, auth=keys).json()
-    published = KeySet.import_key_set(httpx.get(found["jwks_uri"]).json())
+    token = client.post(found["token_endpoint"], data=form, auth=keys).json()
+    published = KeySet.import_key_set(client.get(found["jwks_uri"]).json())
     claims = jwt.decode(token["id_token"], published, algorithms=["RS256"]).claims
 
     assert found["issuer"] == claims["iss"] == came["iss"] == issuer
     assert (came["state"], claims["nonce"], claims["aud"]) == ("s=1", "n-1", keys[0])
     bearer = {"authorization": f"Bearer {token['access_token']}"}
-    assert httpx.get(found["userinfo_endpoint"], headers=bearer).json()["sub"] == claims["sub"]
+    assert client.get(found["userinfo_endpoint"], headers=bearer).json()["sub"] == claims["sub"]
 
 
 def test_the_test_with_pytest_passes(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
