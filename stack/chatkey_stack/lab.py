@@ -1,6 +1,6 @@
 """Typed clients for the labs of the service and the site: what a test may arrange and see. The fake has its own."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -14,6 +14,7 @@ from chatkey_stack.patience import PATIENCE
 from chatkey_stack.tls import trust
 
 KeySource = Literal["service", "own"]
+AgentDeed = Literal["read", "answer", "end"]
 
 
 class Lab:
@@ -28,6 +29,8 @@ class Lab:
             timeout=2 * PATIENCE,  # what is asked for may have to be waited for, on the other side
             trust_env=False,
         )
+        self.on_ask: Callable[[str, str], object] | None = None
+        """Told of each request before it is sent: its method, and its path below `/lab`."""
 
     def close(self) -> None:
         """Close the connections."""
@@ -43,6 +46,8 @@ class Lab:
 
     def ask(self, method: str, path: str, body: object = None, **query: str | float) -> Any:
         """Send one request and return its `data`. Raises `LabError` for any answer but 2xx."""
+        if self.on_ask is not None:
+            self.on_ask(method, path)
         answer = (
             self._http.request(method, path, json=body, params=query)
             if body is not None
@@ -59,6 +64,8 @@ class Provider:
 
     id: str
     secret_key: str = field(repr=False)
+    origin: str = ""
+    """Where its pages have to be, if not at the site's own address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +84,12 @@ class SocialKeys:
 
 class ServiceLab(Lab):
     """The chat service's lab."""
+
+    _has_armed = False
+
+    def hold(self, seconds: float) -> None:
+        """Move the clock, and leave what has become due to the next move, so that pages can be moved in between."""
+        self.ask("POST", "/clock", {"advance": seconds, "alarms": False})
 
     def now(self) -> float:
         """Return the service's time, seconds since the epoch."""
@@ -117,22 +130,47 @@ class ServiceLab(Lab):
         """Return the member records of a provider."""
         return list(self.ask("GET", "/members", provider=provider_id))
 
+    def agent(self, provider_id: str, uid: str, do: AgentDeed, **more: object) -> dict[str, Any]:
+        """Have an agent read the conversation of somebody, answer in it or end its call, and return it."""
+        return dict(self.ask("POST", "/agent", {"id": provider_id, "uid": uid, "do": do, **more}))
+
     def events(self, *, after: int = 0, kind: str = "", wait: float = 0) -> list[dict[str, Any]]:
         """Return logged events after number `after`; with `wait`, stay up to so many seconds until there is one."""
         return list(self.ask("GET", "/events", after=after, kind=kind, wait=wait)["events"])
 
     def arm(self, **rule: object) -> None:
         """Arm one fault rule."""
+        self._has_armed = True
         self.ask("POST", "/faults", rule)
+
+    def armed(self) -> list[dict[str, Any]]:
+        """Return what was armed from here and is armed still, each with its `rule` and its `hits`."""
+        return list(self.ask("GET", "/faults")) if self._has_armed else []
+
+    def disarm(self) -> None:
+        """Disarm all that was armed from here."""
+        if self._has_armed:
+            self.ask("DELETE", "/faults")
+        self._has_armed = False
 
 
 class SiteLab(Lab):
     """The integrator's site's control API."""
 
     def open_shop(
-        self, slug: str, provider: Provider, *, get_token: bool, title: str = "Alder & Loam", spy: str | None = None
+        self,
+        slug: str,
+        provider: Provider,
+        *,
+        get_token: bool,
+        title: str = "Alder & Loam",
+        spy: str | None = None,
+        tail: str = "",
     ) -> None:
-        """Open a shop that embeds the widget of `provider`; the page at the origin `spy` may watch it."""
+        """Open a shop that embeds the widget of `provider`; the page at the origin `spy` may watch it.
+
+        The ids of those who sign in end in `tail`.
+        """
         self.ask(
             "POST",
             "/shops",
@@ -143,8 +181,13 @@ class SiteLab(Lab):
                 "get_token": get_token,
                 "title": title,
                 "spy": spy,
+                "tail": tail,
             },
         )
+
+    def add_page(self, slug: str, name: str, html: str) -> str:
+        """Put a page beside a shop's, where its cookie counts and its origin is registered, and return its path."""
+        return str(self.ask("POST", f"/shops/{slug}/pages", {"name": name, "html": html})["path"])
 
     def close_shop(self, slug: str) -> None:
         """Close a shop."""

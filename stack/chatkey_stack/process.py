@@ -1,10 +1,12 @@
 """A child process that serves: started, waited for, watched, and ended with its exit awaited."""
 
+import signal
 import subprocess
 import threading
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -24,7 +26,8 @@ class Process:
     """Runs `command` until the `with` block ends.
 
     The child is ready when it writes the line `ready <url>`. What it writes is kept in `log`, a file, and the last
-    lines in memory. A child that dies or is late raises `ProcessError`.
+    lines in memory. A child that dies or is late raises `ProcessError`. One that is `tied`, by
+    `chatkey_stack.tied`, ends with this program even if that is killed.
     """
 
     def __init__(
@@ -36,8 +39,10 @@ class Process:
         log: Path,
         ready_within: float = PATIENCE,
         ends_within: float = PATIENCE,
+        tied: bool = False,
     ) -> None:
         self.name = name
+        self._input = subprocess.PIPE if tied else subprocess.DEVNULL
         self.log = log
         self._command = list(command)
         self._environ = dict(environ)
@@ -96,7 +101,7 @@ class Process:
         self._child = subprocess.Popen(  # noqa: S603  (the command is ours)
             self._command,
             env=self._environ,
-            stdin=subprocess.DEVNULL,
+            stdin=self._input,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -135,6 +140,8 @@ class Process:
                 stubborn = True
                 child.kill()
                 child.wait()
+        if child.stdin is not None:
+            child.stdin.close()
         if self._reader is not None:
             self._reader.join(self._ends_within)
         if stubborn:
@@ -165,3 +172,17 @@ class Process:
         ending = f" (exit status {status})" if status is not None else ""
         tail = "".join(self.output().splitlines(keepends=True)[-SHOWN_LINES:]).rstrip() or "(nothing)"
         return f"{self.name} {what}{ending}. Its last output, all of it in {self.log}:\n{tail}"
+
+
+@contextmanager
+def ended_in_order() -> Iterator[None]:
+    """Let SIGTERM end this program as Ctrl-C does while the block lasts, unless somebody else attends to it."""
+    in_main = threading.current_thread() is threading.main_thread()
+    if not in_main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)

@@ -4,11 +4,12 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
+from typing import Final
 
 import httpx
 
@@ -24,6 +25,10 @@ from chatkey_stack.tls import Certificates, issue, trust
 
 SERVICE_NAME = "Chat Service"
 """What consent pages call the service's own applications."""
+
+
+UNLIMITED: Final = {"CHATKEY_LIMIT_TOKEN_RATE": "0", "CHATKEY_LIMIT_OAUTH_RATE": "0"}
+"""All tests come from one address; what limits do has tests of its own."""
 
 
 class Flavour(StrEnum):
@@ -58,6 +63,17 @@ class Stack:
     service_lab: ServiceLab
     provider_lab: FakeOAuth
     site_lab: SiteLab
+    have: frozenset[str] | None = None
+    """What a service that is not ours declares to be able to do; None where it is ours, which can do everything."""
+
+    @property
+    def is_ours(self) -> bool:
+        """Tell whether the service is the one of this project, whose pages say what ours say."""
+        return self.have is None
+
+    def has(self, capability: str) -> bool:
+        """Tell whether the service can do this."""
+        return self.have is None or capability in self.have
 
     @property
     def servers(self) -> tuple[Server, Server, Server]:
@@ -84,11 +100,19 @@ class Stack:
             application.social, redirect_uris=redirect_uris, name=name, **application.for_provider()
         )
 
-    def advance(self, seconds: float) -> float:
-        """Move the clocks of all servers and return the service's time."""
+    def advance(self, seconds: float, move_pages: Callable[[], object] | None = None) -> float:
+        """Move the clocks of all servers and return the service's time.
+
+        Pages are moved before the service does what has become due: no page is asked for anything at a time that is
+        over, and what it asks for itself is answered at the new time.
+        """
         self.provider_lab.advance(seconds)
         self.site_lab.advance(seconds)
-        return self.service_lab.advance(seconds)
+        if move_pages is None:
+            return self.service_lab.advance(seconds)
+        self.service_lab.hold(seconds)
+        move_pages()
+        return self.service_lab.advance(0)
 
     def reset(self) -> None:
         """Put the clocks of all servers back to the system's time and disarm every fault."""
@@ -166,9 +190,10 @@ def _start(plan: _Plan, settings: Mapping[str, str], ending: ExitStack) -> Stack
     def process(name: str, *command: str, extra: Mapping[str, str] | None = None) -> Process:
         started = Process(
             name,
-            (sys.executable, "-m", *command),
+            (sys.executable, "-m", "chatkey_stack.tied", *command),
             environ={**environ, "PYTHONUNBUFFERED": "1", TOKEN_VARIABLE: plan.lab_token, **(extra or {})},
             log=plan.folder / f"{name}.log",
+            tied=True,
         )
         ending.callback(started.stop)
         started.start()

@@ -31,7 +31,9 @@ def issue(folder: Path, names: tuple[str, ...] = NAMES) -> Certificates:
     """Make a CA and one leaf for `names`, and write them to `folder`, the key readable by its owner only."""
     authority = trustme.CA()
     leaf = authority.issue_cert(*names)
-    made = Certificates(folder / "chain.pem", folder / "key.pem", folder / "ca.pem", _spki(authority))
+    made = Certificates(
+        folder / "chain.pem", folder / "key.pem", folder / "ca.pem", spki_of(authority.cert_pem.bytes())
+    )
     made.chain.write_bytes(b"".join(pem.bytes() for pem in (*leaf.cert_chain_pems, authority.cert_pem)))
     made.ca.write_bytes(authority.cert_pem.bytes())
     made.key.touch(mode=0o600)
@@ -44,7 +46,8 @@ def trust(ca: Path | None) -> ssl.SSLContext:
     return ssl.create_default_context(cafile=ca)
 
 
-def _spki(authority: trustme.CA) -> str:
-    certificate = x509.load_pem_x509_certificate(authority.cert_pem.bytes())
+def spki_of(pem: bytes) -> str:
+    """Return the base64 SHA-256 of a certificate's public key, of the first one if there are several."""
+    certificate = x509.load_pem_x509_certificate(pem)
     public = certificate.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
     return base64.b64encode(hashlib.sha256(public).digest()).decode()

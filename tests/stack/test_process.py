@@ -1,13 +1,17 @@
 """A child process is ready, dies, is late or will not end: each is told with its own output."""
 
+import fcntl
 import os
+import signal
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from chatkey_stack.process import Process, ProcessError
+from chatkey_stack.process import Process, ProcessError, ended_in_order
 
 MakeProcess = Callable[..., Process]
 
@@ -17,7 +21,7 @@ STUBBORN = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {SERV
 
 @pytest.fixture
 def make_process(tmp_path: Path) -> MakeProcess:
-    def make(code: str, **options: float) -> Process:
+    def make(code: str, **options: Any) -> Process:
         return Process("child", (sys.executable, "-c", code), environ=os.environ, log=tmp_path / "child.log", **options)
 
     return make
@@ -112,3 +116,52 @@ def test_only_the_last_lines_stay_in_memory_and_all_of_them_in_the_log(
 
     assert child.output().startswith("1002\n")
     assert (tmp_path / "child.log").read_text().startswith("0\n1\n")
+
+
+STARTS_A_TIED_CHILD = """
+import os, pathlib, signal, sys
+from chatkey_stack.process import Process, ended_in_order
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs begin without
+command = (sys.executable, "-m", "chatkey_stack.tied", "serves")
+with ended_in_order(), Process("child", command, environ=os.environ, log=pathlib.Path("log"), tied=True):
+    print("started", flush=True)
+    signal.pause()
+"""
+
+
+@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL, signal.SIGINT], ids=lambda end: end.name)
+def test_a_tied_child_ends_with_whoever_started_it_however_he_ends(tmp_path: Path, end: signal.Signals) -> None:
+    (tmp_path / "serves.py").write_text(f"import fcntl; held = open('held', 'w'); fcntl.flock(held, 2); {SERVES}")
+    command = [sys.executable, "-c", STARTS_A_TIED_CHILD]
+    pipe, nothing = subprocess.PIPE, subprocess.DEVNULL
+    with (
+        subprocess.Popen(command, cwd=tmp_path, stdout=pipe, stderr=nothing) as parent,
+        (tmp_path / "held").open("w") as held,
+    ):
+        assert parent.stdout is not None
+        assert parent.stdout.readline() == b"started\n"
+
+        parent.send_signal(end)
+
+        fcntl.flock(held, fcntl.LOCK_EX)  # the child's, as long as it lives
+
+
+def test_a_tied_child_that_is_asked_to_end_ends(tmp_path: Path) -> None:
+    (tmp_path / "serves.py").write_text(SERVES)
+    command = (sys.executable, "-m", "chatkey_stack.tied", "serves")
+    environ = {**os.environ, "PYTHONPATH": str(tmp_path)}
+
+    with Process("child", command, environ=environ, log=tmp_path / "log", tied=True) as child:
+        assert child.output() == "one\nready http://x\n"
+
+    assert not child.running
+
+
+def test_who_attends_to_sigterm_himself_is_left_to_it() -> None:
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        with ended_in_order():
+            assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -11,6 +11,8 @@ from chatkey_stack.patience import PATIENCE
 from chatkey_stack.process import ProcessError
 from chatkey_stack.stack import Flavour, Stack, running
 
+pytestmark = pytest.mark.long
+
 FLAVOURS = {Flavour.PLAIN: "http://localhost:", Flavour.TLS: "https://chat.localhost:"}
 
 

@@ -1,0 +1,86 @@
+"""The command `chatkey stack`."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from chatkey_stack.lab import SocialKeys
+    from chatkey_stack.stack import Server, Stack
+
+LOOK_SECONDS = 1.0
+"""Between two looks whether the servers are still there."""
+
+
+@click.command()
+@click.option(
+    "--folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Where data, logs and certificates are kept.  [default: a temporary one, removed at the end]",
+)
+def stack(*, folder: Path | None) -> None:
+    """Run the service, the fake provider and the site, over TLS on three sites, until told to end.
+
+    Prints one line of JSON once all of them answer: their addresses and labs, the labs' token, and the CA. So tests in
+    any language can use them. Ends, and ends all of them, on Ctrl-C, on SIGTERM, or when its standard input ends.
+    """
+    from chatkey_oauth.client import LabError  # noqa: PLC0415  (`chatkey --help` need not wait for them)
+    from chatkey_protocol.names import SOCIALS  # noqa: PLC0415
+    from chatkey_stack.process import ProcessError, ended_in_order  # noqa: PLC0415
+    from chatkey_stack.stack import UNLIMITED, running  # noqa: PLC0415
+
+    token = secrets.token_urlsafe(24)
+    try:
+        with (
+            suppress(KeyboardInterrupt),  # the way to end it
+            ended_in_order(),
+            running(folder=folder, settings=UNLIMITED, socials=tuple(SOCIALS), lab_token=token) as started,
+        ):
+            click.echo(json.dumps(_described(started, token)))
+            while True:
+                for server in started.servers:
+                    server.process.check()
+                time.sleep(LOOK_SECONDS)
+    except (ProcessError, LabError) as error:
+        raise click.ClickException(str(error)) from error
+
+
+def _described(started: Stack, token: str) -> dict[str, object]:
+    """Return what a test in another language has to know; the shops are open by then."""
+    from chatkey_protocol.names import SOCIALS  # noqa: PLC0415
+    from chatkey_stack.lab import SocialKeys  # noqa: PLC0415
+
+    certificates = started.certificates
+    if certificates is None:
+        raise AssertionError("a stack over TLS has certificates")
+    return {
+        "service": _addresses(started.service),
+        "provider": _addresses(started.provider),
+        "site": _addresses(started.site),
+        "lab_token": token,
+        "ca": {"file": str(certificates.ca), "pem": certificates.ca.read_text(), "spki": certificates.spki},
+        "shops": {
+            "custom": _shop(started, "custom", get_token=True, socials={}),
+            "social": _shop(
+                started, "social", get_token=False, socials={name: SocialKeys("service") for name in SOCIALS}
+            ),
+        },
+    }
+
+
+def _addresses(server: Server) -> dict[str, str]:
+    return {"url": server.browser_url, "lab": f"{server.local_url}/lab"}
+
+
+def _shop(started: Stack, slug: str, *, get_token: bool, socials: dict[str, SocialKeys]) -> dict[str, str]:
+    domain = started.site.browser_url.partition("://")[2]
+    provider = started.service_lab.add_provider(domains=[domain], socials=socials)
+    started.site_lab.open_shop(slug, provider, get_token=get_token)
+    return {"url": f"{started.site.browser_url}/{slug}/", "provider_id": provider.id}
