@@ -1,0 +1,65 @@
+"""The command that runs the front in a process of its own."""
+
+import os
+import socket
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import click
+import uvicorn
+
+from chatkey_lab.guard import TOKEN_VARIABLE
+from chatkey_serving.server import Server
+from chatkey_stack.front.app import Front
+from chatkey_stack.front.upstream import Upstream
+from chatkey_stack.ports import LOOPBACK
+from chatkey_stack.tls import trust
+
+
+@click.command()
+@click.option("--port", type=int, required=True, help="Port for browsers, on 127.0.0.1 only.")
+@click.option("--control-port", type=int, required=True, help="Port for the control API, on 127.0.0.1 only.")
+@click.option("--browser-url", required=True, help="The service's address as browsers see it.")
+@click.option("--service-url", required=True, help="Where the front reaches the service.")
+@click.option("--ca", type=click.Path(path_type=Path), help="A CA, PEM, that the service's certificate is from.")
+@click.option("--assets-url", help="Where the front reaches our files, for a service that has none under /assets/.")
+@click.option(
+    "--assets-ca", type=click.Path(path_type=Path), help="A CA, PEM, that their server's certificate is from."
+)
+@click.option("--tls-cert", help="Certificate chain, PEM.")
+@click.option("--tls-key", help="Private key, PEM.")
+def front(
+    *,
+    port: int,
+    control_port: int,
+    browser_url: str,
+    service_url: str,
+    ca: Path | None,
+    assets_url: str | None,
+    assets_ca: Path | None,
+    tls_cert: str | None,
+    tls_key: str | None,
+) -> None:
+    """Run a front before a service, with its control API on loopback."""
+    host = urlsplit(browser_url).netloc
+    assets = Upstream(assets_url, host, trust(assets_ca)) if assets_url else None
+    app = Front(
+        Upstream(service_url, host, trust(ca)), control_port, assets, lab_token=os.environ.get(TOKEN_VARIABLE, "")
+    )
+    config = uvicorn.Config(
+        app,
+        ssl_certfile=tls_cert,
+        ssl_keyfile=tls_key,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        proxy_headers=False,
+        ws="websockets-sansio",
+        ws_max_size=64 * 1024 * 1024,
+        ws_ping_interval=None,
+        lifespan="on",
+        timeout_graceful_shutdown=1,
+    )
+    listeners = [socket.create_server((LOOPBACK, number)) for number in (port, control_port)]
+    Server(config, lambda: click.echo(f"ready {browser_url}")).run(sockets=listeners)

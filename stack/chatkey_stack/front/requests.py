@@ -1,0 +1,79 @@
+"""Requests through the front: answered as the service answers them, or as a rule says."""
+
+import json
+from collections.abc import AsyncIterator
+from typing import Any, Final
+
+import httpx
+
+from chatkey_lab.faults import Rule
+from chatkey_serving.transport import abort
+from chatkey_stack.front.upstream import Header, Upstream, passed_on
+
+ANY_ORIGIN: Final[Header] = (b"access-control-allow-origin", b"*")
+SECONDS: Final = 120.0
+"""Longer than anybody waits for an answer: who is slow is the service's and its caller's business."""
+
+
+def client(upstream: Upstream) -> httpx.AsyncClient:
+    """Return what asks a service: nothing is followed, decoded, kept or added."""
+    return httpx.AsyncClient(verify=upstream.trusted, trust_env=False, timeout=SECONDS, follow_redirects=False)
+
+
+async def answer(asking: httpx.AsyncClient, upstream: Upstream, scope: Any, receive: Any, send: Any) -> None:
+    """Pass a request on, and its answer back, byte by byte; 502 where there is none."""
+    query = b"?" + scope["query_string"] if scope["query_string"] else b""
+    request = httpx.Request(
+        scope["method"],
+        httpx.URL(upstream.url).copy_with(raw_path=scope["raw_path"] + query),
+        headers=[*passed_on(scope["headers"]), (b"host", upstream.host.encode())],
+        content=_body(receive) if _has_body(scope) else None,
+    )
+    try:
+        answered = await asking.send(request, stream=True)
+    except httpx.HTTPError as error:
+        await tell(send, 502, f"The front reached no service at {upstream.url}: {type(error).__name__}.")
+        return
+    try:
+        headers = passed_on(answered.headers.raw)
+        await send({"type": "http.response.start", "status": answered.status_code, "headers": headers})
+        async for part in answered.aiter_raw():
+            await send({"type": "http.response.body", "body": part, "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+    finally:
+        await answered.aclose()
+
+
+async def spoil(rule: Rule, receive: Any, send: Any) -> None:
+    """Answer a status, or break the connection without a word."""
+    if rule.action == "status":
+        await tell(send, rule.status, f"The front was told to answer {rule.status} here.")
+    else:
+        await cut(receive)
+
+
+async def tell(send: Any, status: int, message: str) -> None:
+    """Answer an error of the front's own, in the service's form, readable by every page."""
+    body = json.dumps({"error": {"code": "front_fault", "message": message}}).encode()
+    headers = [(b"content-type", b"application/json"), (b"cache-control", b"no-store"), ANY_ORIGIN]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def cut(receive: Any) -> None:
+    """Break the connection without a word."""
+    abort(receive)
+    while (await receive())["type"] not in {"http.disconnect", "websocket.disconnect"}:
+        pass
+
+
+def _has_body(scope: Any) -> bool:
+    return any(name in {b"content-length", b"transfer-encoding"} for name, _ in scope["headers"])
+
+
+async def _body(receive: Any) -> AsyncIterator[bytes]:
+    while True:
+        message = await receive()
+        yield message.get("body", b"")
+        if not message.get("more_body", False):
+            return

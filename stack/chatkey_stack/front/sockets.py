@@ -1,0 +1,146 @@
+"""Sockets through the front: two pumps, one for each direction, and the rules for frames between them."""
+
+import asyncio
+from contextlib import suppress
+from typing import Any, Final
+
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
+from websockets.typing import Subprotocol
+
+from chatkey_lab.faults import Faults, Rule
+from chatkey_stack.front.requests import cut
+from chatkey_stack.front.upstream import Upstream, of_a_socket
+
+OPENING: Final = 60
+"""Seconds; who is slow is the service's and the widget's business."""
+NO_STATUS, ABNORMAL, NORMAL = 1005, 1006, 1000
+
+
+async def answer(upstream: Upstream, faults: Faults, scope: Any, receive: Any, send: Any) -> None:
+    """Open a socket at the service, and let both ends talk to each other until one ends it."""
+    await receive()
+    try:
+        connection = await _opened(upstream, scope)
+    except InvalidStatus as refused:
+        headers = [(name.encode(), value.encode()) for name, value in refused.response.headers.raw_items()]
+        await _refuse(send, refused.response.status_code, headers, bytes(refused.response.body or b""))
+        return
+    except (OSError, WebSocketException):
+        await _refuse(send, 502, [], b"")
+        return
+    await send({"type": "websocket.accept", "subprotocol": connection.subprotocol, "headers": []})
+    await _Line(connection, faults, receive, send).carry()
+
+
+async def spoil_handshake(rule: Rule, scope: Any, receive: Any, send: Any) -> None:
+    """Refuse with a status, take and close at once, or break the connection."""
+    if rule.action == "drop":
+        await cut(receive)
+        return
+    await receive()
+    if rule.action == "status":
+        await _refuse(send, rule.status, [], b"")
+        return
+    subprotocol = next(iter(scope["subprotocols"]), None)
+    await send({"type": "websocket.accept", "subprotocol": subprotocol, "headers": []})
+    await send({"type": "websocket.close", "code": rule.code, "reason": "front"})
+
+
+class _EndedHere(Exception):
+    """A rule has closed the socket; neither pump has anything more to carry."""
+
+
+class _Line:
+    """One socket, from end to end."""
+
+    def __init__(self, connection: ClientConnection, faults: Faults, receive: Any, send: Any) -> None:
+        self._service = connection
+        self._faults = faults
+        self._receive = receive
+        self._send = send
+
+    async def carry(self) -> None:
+        """Carry frames both ways; the first end that is told of is passed on to the other side."""
+        pumps = [asyncio.create_task(pump) for pump in (self._to_service(), self._to_browser())]
+        try:
+            done, _ = await asyncio.wait(pumps, return_when=asyncio.FIRST_COMPLETED)
+            with suppress(_EndedHere):
+                for pump in done:
+                    pump.result()
+        finally:
+            for pump in pumps:
+                pump.cancel()
+            await asyncio.gather(*pumps, return_exceptions=True)
+            self._service.transport.abort()
+
+    async def _to_service(self) -> None:
+        while (message := await self._receive())["type"] != "websocket.disconnect":
+            content = message.get("text")
+            if content is None:
+                content = message["bytes"]
+            if not await self._is_swallowed(content):
+                with suppress(ConnectionClosed):  # the other pump tells how it ended
+                    await self._service.send(content)
+        code = message.get("code", ABNORMAL)
+        if code != ABNORMAL:
+            await self._service.close(NORMAL if code == NO_STATUS else code, message.get("reason") or "")
+
+    async def _to_browser(self) -> None:
+        try:
+            while True:
+                content = await self._service.recv()
+                if not await self._is_swallowed(content):
+                    kind = "text" if isinstance(content, str) else "bytes"
+                    await self._send({"type": "websocket.send", kind: content})
+        except ConnectionClosed as closed:
+            await self._end(closed)
+
+    async def _end(self, closed: ConnectionClosed) -> None:
+        if closed.rcvd is None:
+            await cut(self._receive)
+        else:
+            code = NORMAL if closed.rcvd.code == NO_STATUS else closed.rcvd.code
+            await self._send({"type": "websocket.close", "code": code, "reason": closed.rcvd.reason})
+
+    async def _is_swallowed(self, content: str | bytes) -> bool:
+        rule = self._faults.hit_frame(content)
+        if rule is None:
+            return False
+        if rule.action == "delay":
+            await asyncio.sleep(rule.seconds)
+            return False
+        if rule.action == "close":
+            await self._send({"type": "websocket.close", "code": rule.code, "reason": "front"})
+            raise _EndedHere
+        return True
+
+
+async def _opened(upstream: Upstream, scope: Any) -> ClientConnection:
+    host, port = upstream.address
+    scheme = "wss" if upstream.is_tls else "ws"
+    query = f"?{scope['query_string'].decode('ascii')}" if scope["query_string"] else ""
+    return await connect(
+        f"{scheme}://{upstream.host}{scope['raw_path'].decode('ascii')}{query}",
+        host=host,
+        port=port,
+        ssl=upstream.trusted if upstream.is_tls else None,
+        server_hostname=host if upstream.is_tls else None,
+        additional_headers=of_a_socket(scope["headers"]),
+        user_agent_header=None,
+        subprotocols=[Subprotocol(name) for name in scope["subprotocols"]] or None,
+        max_size=None,
+        ping_interval=None,
+        open_timeout=OPENING,
+        proxy=None,
+    )
+
+
+async def _refuse(send: Any, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> None:
+    kept = [
+        (name, value)
+        for name, value in headers
+        if name.lower() not in {b"connection", b"content-length", b"transfer-encoding"}
+    ]
+    await send({"type": "websocket.http.response.start", "status": status, "headers": kept})
+    await send({"type": "websocket.http.response.body", "body": body, "more_body": False})

@@ -1,0 +1,49 @@
+"""Where the front passes things on to, and which headers belong to a connection rather than to what is said on it."""
+
+import ssl
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlsplit
+
+Header = tuple[bytes, bytes]
+
+OF_THE_CONNECTION: Final = frozenset(
+    (b"connection", b"keep-alive", b"proxy-connection", b"te", b"trailer", b"transfer-encoding", b"upgrade")
+)
+"""RFC 9110 7.6.1."""
+OF_THE_HANDSHAKE: Final = b"sec-websocket-"
+
+
+@dataclass(frozen=True, slots=True)
+class Upstream:
+    """One server: how it is reached, the name that it is to be called by, and whom its certificate has to be from."""
+
+    url: str
+    host: str
+    """Host and port as browsers write them, whatever the way there is."""
+    trusted: ssl.SSLContext
+
+    @property
+    def is_tls(self) -> bool:
+        """Tell whether it is reached over TLS."""
+        return self.url.startswith("https:")
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Host and port to connect to."""
+        split = urlsplit(self.url)
+        return split.hostname or "", split.port or (443 if self.is_tls else 80)
+
+
+def passed_on(headers: Iterable[Header]) -> list[Header]:
+    """Return the headers of a message that are not of its connection."""
+    return [
+        (name, value) for name, value in headers if name.lower() not in OF_THE_CONNECTION and name.lower() != b"host"
+    ]
+
+
+def of_a_socket(headers: Iterable[Header]) -> list[tuple[str, str]]:
+    """Return the headers of a handshake that are not its own business."""
+    kept = [header for header in passed_on(headers) if not header[0].lower().startswith(OF_THE_HANDSHAKE)]
+    return [(name.decode("latin-1"), value.decode("latin-1")) for name, value in kept]

@@ -1,0 +1,217 @@
+"""The front: what passes it comes out as it went in, and what a rule says goes wrong."""
+
+import asyncio
+import json
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from http import HTTPStatus
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+import uvicorn
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.asyncio.server import ServerConnection, serve
+from websockets.datastructures import Headers
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.http11 import Request, Response
+
+from chatkey_stack.front.app import Front
+from chatkey_stack.front.upstream import Upstream
+from chatkey_stack.ports import LOOPBACK, free_ports
+from chatkey_stack.tls import trust
+
+HOST = "chat.example:8443"
+
+
+@dataclass
+class Running:
+    """A front before a service that tells what reaches it."""
+
+    url: str
+    control: httpx.AsyncClient
+    seen: list[Request]
+
+    async def arm(self, **rule: object) -> None:
+        """Arm one rule."""
+        assert (await self.control.post("/lab/faults", json=rule)).status_code == 201
+
+    def open(self) -> connect:
+        """Open a socket through the front."""
+        uri = self.url.replace("http", "ws") + "/v1/socket?a=1"
+        return connect(uri, subprotocols=["wf.v1"], origin="https://shop.example", proxy=None)  # type: ignore[arg-type, list-item]
+
+
+async def answered(connection: ServerConnection) -> None:
+    """Say hello, and give back what comes; a frame of the kind `bye` ends it."""
+    await connection.send('{"type":"hello"}')
+    async for content in connection:
+        if content == '{"type":"bye"}':
+            await connection.close(4401, "token_expired")
+        await connection.send(content)
+
+
+@pytest.fixture
+async def running() -> AsyncIterator[Running]:
+    """A front and its service."""
+    seen: list[Request] = []
+
+    def look(connection: ServerConnection, request: Request) -> Response | None:
+        seen.append(request)
+        if request.path.startswith("/v1/refused"):
+            return connection.respond(HTTPStatus.FORBIDDEN, "no\n")
+        if "Upgrade" in request.headers:
+            return None
+        headers = Headers([("Content-Length", "5"), ("Set-Cookie", "a=1"), ("Set-Cookie", "b=2"), ("X-Own", "é")])
+        return Response(207, "Multi-Status", headers, b"hello")
+
+    async with serve(answered, LOOPBACK, 0, process_request=look, subprotocols=["wf.v1"]) as service:  # type: ignore[list-item]
+        port = next(iter(service.sockets)).getsockname()[1]
+        async with (
+            fronted(f"http://{LOOPBACK}:{port}") as (url, control),
+            httpx.AsyncClient(base_url=control, trust_env=False) as asking,
+        ):
+            yield Running(url, asking, seen)
+
+
+@asynccontextmanager
+async def fronted(service: str) -> AsyncIterator[tuple[str, str]]:
+    """Run a front; yield its address and that of its control API."""
+    port, control = free_ports(2)
+    app = Front(Upstream(service, HOST, trust(None)), control)
+    config = uvicorn.Config(app, log_level="warning", ws="websockets-sansio", date_header=False, server_header=False)
+    server = uvicorn.Server(config)
+    listeners = [socket.create_server((LOOPBACK, number)) for number in (port, control)]
+    serving = asyncio.create_task(server.serve(sockets=listeners))
+    try:
+        yield f"http://{LOOPBACK}:{port}", f"http://{LOOPBACK}:{control}"
+    finally:
+        server.should_exit = True
+        await serving
+
+
+async def get(running: Running, path: str) -> httpx.Response:
+    async with httpx.AsyncClient(trust_env=False) as browser:
+        return await browser.get(running.url + path, headers={"Origin": "https://shop.example"})
+
+
+async def closing(connection: ClientConnection) -> tuple[int, str]:
+    """Read a socket to its end, and return code and reason."""
+    with pytest.raises(ConnectionClosed) as closed:
+        await drain(connection)
+    assert closed.value.rcvd
+    return closed.value.rcvd.code, closed.value.rcvd.reason
+
+
+async def drain(connection: ClientConnection) -> None:
+    """Read until there is nothing more; raises unless the service ended it as usual."""
+    async for _content in connection:
+        pass
+
+
+async def test_a_request_and_its_answer_pass_whole(running: Running) -> None:
+    """Path and query as they are written, the name that browsers call the service by, and each header of the answer."""
+    answer = await get(running, "/v1/a%2Fb?uid=%C3%A9&uid=2")
+
+    (request,) = running.seen
+    assert request.path == "/v1/a%2Fb?uid=%C3%A9&uid=2"
+    assert (request.headers["Host"], request.headers["Origin"]) == (HOST, "https://shop.example")
+    assert (answer.status_code, answer.content) == (207, b"hello")
+    assert answer.headers.get_list("set-cookie") == ["a=1", "b=2"]
+
+
+async def test_frames_pass_both_ways_and_the_close_with_its_code(running: Running) -> None:
+    """The service sees origin, subprotocol and query; the browser sees how the service ends it."""
+    async with running.open() as browser:
+        assert browser.subprotocol == "wf.v1"
+        assert await browser.recv() == '{"type":"hello"}'
+        await browser.send(b"\x00\xff")
+        assert await browser.recv() == b"\x00\xff"
+        await browser.send('{"type":"bye"}')
+        assert await closing(browser) == (4401, "token_expired")
+
+    (request,) = running.seen
+    assert urlsplit(request.path).query == "a=1"
+    assert (request.headers["Host"], request.headers["Origin"]) == (HOST, "https://shop.example")
+
+
+async def test_a_handshake_that_is_refused_is_refused_with_that_status(running: Running) -> None:
+    with pytest.raises(InvalidStatus) as refused:
+        await connect(running.url.replace("http", "ws") + "/v1/refused", proxy=None)
+
+    assert refused.value.response.status_code == 403
+
+
+async def test_a_service_that_is_not_there_is_a_bad_gateway() -> None:
+    (nobody,) = free_ports(1)
+    async with fronted(f"http://{LOOPBACK}:{nobody}") as (url, _), httpx.AsyncClient(trust_env=False) as browser:
+        answer = await browser.get(f"{url}/v1/x")
+
+    assert answer.status_code == 502
+    assert answer.json()["error"]["code"] == "front_fault"
+
+
+async def test_a_path_is_answered_with_the_status_of_a_rule_so_many_times(running: Running) -> None:
+    await running.arm(where="/v1/x", action="status", status=503, times=2)
+
+    statuses = [(await get(running, "/v1/x/token")).status_code for _ in range(3)]
+
+    assert statuses == [503, 503, 207]
+    (armed,) = (await running.control.get("/lab/faults")).json()["data"]
+    assert armed["hits"] == 2
+
+
+async def test_a_request_that_is_dropped_has_no_answer(running: Running) -> None:
+    await running.arm(where="/v1/x", action="drop")
+
+    with pytest.raises(httpx.RemoteProtocolError):
+        await get(running, "/v1/x")
+    assert (await get(running, "/v1/x")).status_code == 207
+
+
+@pytest.mark.parametrize("kind", ["hello", "ping"])
+async def test_a_frame_of_either_end_ends_the_socket_with_the_code_of_a_rule(running: Running, kind: str) -> None:
+    await running.arm(where=kind, action="close", code=1012)
+
+    async with running.open() as browser:
+        if kind == "ping":
+            await browser.send(json.dumps({"type": kind}))
+        assert await closing(browser) == (1012, "front")
+
+
+async def test_a_frame_that_is_dropped_is_missing_and_the_next_comes(running: Running) -> None:
+    await running.arm(where="ping", action="drop")
+
+    async with running.open() as browser:
+        for number in (1, 2):
+            await browser.send(json.dumps({"type": "ping", "number": number}))
+        heard = [json.loads(await browser.recv()) for _ in range(2)]
+
+    assert heard == [{"type": "hello"}, {"type": "ping", "number": 2}]
+
+
+@pytest.mark.parametrize(("action", "ending"), [("status", 503), ("close", 1013)])
+async def test_a_handshake_meets_a_rule(running: Running, action: str, ending: int) -> None:
+    await running.arm(where="/v1/socket", action=action)
+
+    if action == "status":
+        with pytest.raises(InvalidStatus) as refused:
+            await running.open()
+        assert refused.value.response.status_code == ending
+    else:
+        async with running.open() as browser:
+            assert (await closing(browser))[0] == ending
+    assert running.seen == []
+
+
+async def test_what_is_disarmed_does_not_happen_and_a_frame_has_no_status(running: Running) -> None:
+    await running.arm(where="/v1/x", action="status")
+    await running.control.delete("/lab/faults")
+
+    refused = await running.control.post("/lab/faults", json={"where": "ping", "action": "status"})
+
+    assert (await get(running, "/v1/x")).status_code == 207
+    assert refused.status_code == 400
+    assert "a frame has no status" in refused.text
