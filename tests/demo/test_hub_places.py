@@ -24,7 +24,7 @@ def consecutive() -> int:
 
 @pytest.fixture
 def listener() -> Iterator[socket.socket]:
-    with socket.create_server((LOOPBACK, 0)) as listener:
+    with socket.create_server((LOOPBACK, consecutive() + 1)) as listener:
         yield listener
 
 

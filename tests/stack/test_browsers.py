@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from chatkey_stack.browsers import Found, Kind, NoBrowserError, Profile, find, kind_of, launch_options
+from chatkey_stack.browsers import REALISTIC, Found, Kind, NoBrowserError, find, kind_of, launch_options
 from chatkey_stack.browsers.search import Machine
 
 PLAYWRIGHTS = Path("/playwright/chrome")
@@ -39,6 +39,7 @@ def bare() -> Machine:
         is_file=lambda path: False,
         run=Commands(succeed=False),
         is_root=False,
+        version=lambda executable: 143,
     )
 
 
@@ -101,8 +102,8 @@ def test_debians_chromium_without_windows_is_started_where_nobody_looks(bare: Ma
     found = find(replace(bare, which=knows(chromium="/bin/chromium", chromium_headless_shell="/bin/shell")))
 
     assert launch_options(found)["executable_path"] == "/bin/shell"
-    assert launch_options(found, headed=True)["executable_path"] == "/bin/chromium"
-    assert launch_options(found, profile=Profile.REALISTIC)["executable_path"] == "/bin/chromium"
+    assert launch_options(found, {"headless": False})["executable_path"] == "/bin/chromium"
+    assert launch_options(found, REALISTIC)["executable_path"] == "/bin/chromium"
     assert str(found) == "/bin/chromium, /bin/shell (installed on this machine)"
 
 
@@ -115,7 +116,7 @@ def test_another_browser_is_not_mixed_with_debians(bare: Machine) -> None:
 def test_the_realistic_profile_takes_playwrights_conveniences_away() -> None:
     found = Found("chromium", None, "")
 
-    realistic = launch_options(found, profile=Profile.REALISTIC)
+    realistic = launch_options(found, REALISTIC)
 
     assert "--disable-popup-blocking" in realistic["ignore_default_args"]
     assert "ignore_default_args" not in launch_options(found)
@@ -138,11 +139,11 @@ def test_a_firefox_shows_no_animations_unless_it_is_a_realistic_one() -> None:
     found = Found("firefox", None, "")
 
     assert launch_options(found)["firefox_user_prefs"] == {"ui.prefersReducedMotion": 1}
-    assert "ui.prefersReducedMotion" not in launch_options(found, profile=Profile.REALISTIC)["firefox_user_prefs"]
+    assert "ui.prefersReducedMotion" not in launch_options(found, REALISTIC)["firefox_user_prefs"]
 
 
 def test_a_realistic_firefox_has_its_popup_blocker_and_slow_timers_back() -> None:
-    prefs = launch_options(Found("firefox", None, ""), profile=Profile.REALISTIC)["firefox_user_prefs"]
+    prefs = launch_options(Found("firefox", None, ""), REALISTIC)["firefox_user_prefs"]
 
     assert prefs["dom.disable_open_during_load"] is True
     assert prefs["dom.min_background_timeout_value"] == 1000
@@ -202,6 +203,39 @@ def test_without_a_firefox_the_message_says_what_to_do_about_it(bare: Machine) -
 
     with pytest.raises(NoBrowserError, match=r"No Firefox .* --install firefox`, .*CHATKEY_BROWSER=/path/to/firefox"):
         find(machine)
+
+
+def test_a_firefox_that_is_too_old_is_told_with_the_line_to_type(bare: Machine) -> None:
+    """Debian's may be: Playwright's own words for it are `network.addDataCollector`."""
+    old = replace(bare, which=knows(firefox_esr="/usr/bin/firefox-esr"), version=lambda executable: 140)
+    said = r"The Firefox at /usr/bin/firefox-esr is version 140; Playwright drives 143 and newer\. Get one: `chatkey br"
+
+    for wanted in ("firefox", "firefox-esr"):
+        with pytest.raises(NoBrowserError, match=said):
+            find(replace(old, environ={"CHATKEY_BROWSER": wanted}))
+
+
+def test_a_newer_firefox_beside_an_old_one_is_taken(bare: Machine) -> None:
+    """One that does not tell its version, too."""
+    versions = {"/usr/bin/firefox-esr": 140, "/usr/bin/firefox": None}
+    both = replace(bare, which=knows(firefox_esr="/usr/bin/firefox-esr", firefox="/usr/bin/firefox"))
+
+    found = find(replace(both, environ={"CHATKEY_BROWSER": "firefox"}, version=versions.__getitem__))
+
+    assert found.executable == "/usr/bin/firefox"
+
+
+def test_the_version_of_a_browser_is_what_it_says(bare: Machine, tmp_path: Path) -> None:
+    """And one that cannot be asked is taken as it is."""
+    silent, old = tmp_path / "silent", tmp_path / "old"
+    silent.write_text("#!/bin/sh\n")
+    old.write_text("#!/bin/sh\necho Mozilla Firefox 140.5.0esr\n")
+    for each in (silent, old):
+        each.chmod(0o755)
+
+    versions = [Machine({}, OWN).version(str(each)) for each in (silent, old, tmp_path / "nowhere")]
+
+    assert versions == [None, 140, None]
 
 
 def test_webkit_is_playwrights_own_or_none(bare: Machine) -> None:

@@ -17,7 +17,8 @@ APT = "/usr/bin/apt-get"
 class Shelf:
     """What can be had: Playwright's own builds or not, and Debian's packages with the command each brings."""
 
-    def __init__(self, *, has_playwrights: bool = False, **packages: str | None) -> None:
+    def __init__(self, *, has_playwrights: bool = False, version: int = 143, **packages: str | None) -> None:
+        self.version = version
         self.ran: list[str] = []
         self._has_playwrights = has_playwrights
         self._packages = {name.replace("_", "-"): command for name, command in packages.items() if command}
@@ -41,7 +42,7 @@ class Shelf:
     def machine(self, wanted: str = "", *, is_root: bool = True) -> Machine:
         """A machine without a browser beside this shelf."""
         environ = {"CHATKEY_BROWSER": wanted}
-        return Machine(environ, OWN, self.which, self.is_file, self.run, is_root)
+        return Machine(environ, OWN, self.which, self.is_file, self.run, is_root, lambda _: self.version)
 
 
 def test_playwrights_own_is_got_before_anything_else() -> None:
@@ -78,6 +79,15 @@ def test_root_on_debian_gets_the_package_of_firefox() -> None:
     shelf = Shelf(firefox_esr="/usr/bin/firefox-esr")
 
     assert install(shelf.machine("firefox")) == Found("firefox", "/usr/bin/firefox-esr", "installed on this machine")
+
+
+def test_a_package_that_is_too_old_is_told_as_such() -> None:
+    shelf = Shelf(version=140, firefox_esr="/usr/bin/firefox-esr")
+
+    with pytest.raises(
+        NoBrowserError, match=r"The Firefox at /usr/bin/firefox-esr is version 140; .* could be installed"
+    ):
+        install(shelf.machine("firefox"))
 
 
 @pytest.mark.parametrize(

@@ -191,3 +191,19 @@ def test_people_have_portraits(client: Client) -> None:
 
     assert answer.headers["content-type"].startswith("image/svg+xml")
     assert ">A</text>" in answer.text
+
+
+def test_a_page_of_a_tests_own_stands_beside_the_shops_until_it_closes(client: Client) -> None:
+    shop = {"slug": "alder", "provider_id": "prov_1", "secret_key": SECRET}
+    client.post("/lab/shops", json=shop)
+
+    made = client.post("/lab/shops/alder/pages", json={"name": "mine", "html": "<h1>Mine</h1>"})
+    shown, other = client.get(made.json()["data"]["path"]), client.get("/alder/theirs")
+    client.delete("/lab/shops/alder")
+
+    assert (shown.status_code, shown.text, shown.headers["content-type"]) == (
+        200,
+        "<h1>Mine</h1>",
+        "text/html; charset=utf-8",
+    )
+    assert (other.status_code, client.get("/alder/mine").status_code) == (404, 404)

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from chatkey_stack.browsers.search import KINDS, NAMES, SHELL, NoBrowserError, find, installed, kind_of
+from chatkey_stack.browsers.search import KINDS, NAMES, SHELL, NoBrowserError, find, installed, kind_of, too_old
 
 if TYPE_CHECKING:
     from chatkey_stack.browsers.search import Found, Kind, Machine
@@ -27,7 +27,7 @@ def install(machine: Machine) -> Found:
         get(machine, kind)
         if found := installed(machine, kind):
             return found
-    raise NoBrowserError(_why_not(machine, kind))
+    raise NoBrowserError(" ".join(filter(None, (too_old(machine, kind), _why_not(machine, kind)))))
 
 
 def _playwrights(machine: Machine, kind: Kind) -> None:

@@ -1,9 +1,10 @@
-"""How a browser is started: in one of two profiles, and trusting one CA."""
+"""How a browser is started: where it is, what nobody here needs of it, and which CA it trusts."""
 
 from __future__ import annotations
 
 import os
-from enum import StrEnum
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -43,50 +44,60 @@ CALM: Final = {"ui.prefersReducedMotion": 1}
 """What a context cannot ask of a Firefox: that pages show no animations."""
 
 
-class Profile(StrEnum):
-    """How a browser is started."""
+REALISTIC: Final[Mapping[str, Any]] = MappingProxyType(
+    {"ignore_default_args": list(TEST_CONVENIENCES), "firefox_user_prefs": AS_PEOPLE_HAVE_IT}
+)
+"""What to ask of a launch for popup blocker, back-forward cache and throttling as people have them."""
 
-    DEFAULT = "default"
-    REALISTIC = "realistic"
-    """Popup blocker, back-forward cache and throttling on, as people have them."""
+OVER_BIDI: Final = "moz-firefox"
+"""The channel of any Firefox that is not Playwright's own build, which has a protocol of its own."""
 
 
 def launch(
     playwright: Playwright,
     found: Found,
     *,
-    profile: Profile = Profile.DEFAULT,
     headed: bool = False,
     trusted_spki: str | None = None,
     args: tuple[str, ...] = (),
 ) -> Browser:
     """Start the browser. `trusted_spki` is the key of the CA that a Chromium is to trust."""
-    options = launch_options(found, profile=profile, headed=headed, trusted_spki=trusted_spki, args=args)
+    options = launch_options(found, {"headless": not headed, "args": args}, trusted_spki=trusted_spki)
     browser_type: BrowserType = getattr(playwright, found.kind)
     return browser_type.launch(**options)
 
 
 def launch_options(
-    found: Found,
-    *,
-    profile: Profile = Profile.DEFAULT,
-    headed: bool = False,
-    trusted_spki: str | None = None,
-    args: tuple[str, ...] = (),
+    found: Found, asked: Mapping[str, Any] = MappingProxyType({}), *, trusted_spki: str | None = None
 ) -> dict[str, Any]:
-    """Return the keyword arguments for Playwright's `launch` and `launch_persistent_context`."""
-    options: dict[str, Any] = {"headless": not headed, "executable_path": found.executable}
-    realistic = profile is Profile.REALISTIC
+    """Return the keyword arguments for `launch` and `launch_persistent_context`, with what was `asked` kept.
+
+    `args` are added to ours. What this function returned may be given to it again, with more that was asked.
+    """
+    options = located(found, asked)
     if found.kind == "chromium":
-        options["args"] = [*arguments(trusted_spki=trusted_spki), *args]
-        if found.shell and not (headed or realistic):
-            options["executable_path"] = found.shell
-        return {**options, "ignore_default_args": list(TEST_CONVENIENCES)} if realistic else options
+        ours = arguments(trusted_spki=trusted_spki)
+        options["args"] = [*ours, *(argument for argument in asked.get("args", ()) if argument not in ours)]
     if found.kind == "firefox":
-        options["firefox_user_prefs"] = AS_PEOPLE_HAVE_IT if realistic else CALM
-    if found.kind == "firefox" and found.executable:  # Playwright's own build is driven by a protocol of its own
-        options["channel"] = "moz-firefox"
+        options.setdefault("firefox_user_prefs", CALM)
     return options
+
+
+def located(found: Found, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what was `asked` of a launch, and where the browser is, unless that was said too."""
+    if asked.get("executable_path") not in {None, found.executable, found.shell}:
+        return dict(asked)
+    options = {**asked, "executable_path": _executable(found, asked)}
+    if found.kind == "firefox" and options["executable_path"]:
+        options["channel"] = OVER_BIDI
+    return options
+
+
+def _executable(found: Found, asked: Mapping[str, Any]) -> str | None:
+    if asked.get("channel") not in {None, OVER_BIDI}:
+        return None  # Playwright knows where that one is
+    somebody_looks = not asked.get("headless", not os.environ.get("PWDEBUG"))
+    return found.executable if somebody_looks or "ignore_default_args" in asked else found.shell or found.executable
 
 
 def arguments(*, trusted_spki: str | None = None) -> list[str]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, get_args
@@ -18,6 +19,9 @@ KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 
 NO_BROWSER: Final = 8
 """Exit status of every command that has no browser to drive."""
+
+OLDEST_FIREFOX: Final = 143
+"""The oldest in which Playwright finds what it asks for over WebDriver BiDi (`network.addDataCollector`)."""
 
 SHELL: Final = "chromium-headless-shell"
 """Debian's package of this name is always of the version of its package `chromium`."""
@@ -85,6 +89,16 @@ def _succeeds(command: list[str], seconds: float) -> bool:
     return done.returncode == 0
 
 
+def _version(executable: str) -> int | None:
+    """Ask a browser for its version; None where it does not say."""
+    try:
+        done = subprocess.run([executable, "--version"], capture_output=True, text=True, timeout=60, check=False)  # noqa: S603  (theirs)
+    except (subprocess.TimeoutExpired, OSError):
+        return None
+    said = re.search(r"(\d+)\.\d", done.stdout)
+    return int(said[1]) if said else None
+
+
 @dataclass(frozen=True, slots=True)
 class Machine:
     """What the search looks at and an installation does, so that a test can be another machine."""
@@ -95,6 +109,7 @@ class Machine:
     is_file: Callable[[str], bool] = os.path.isfile
     run: Callable[[list[str], float], bool] = _succeeds
     is_root: bool = hasattr(os, "geteuid") and os.geteuid() == 0
+    version: Callable[[str], int | None] = _version
 
     @property
     def wanted(self) -> str:
@@ -128,8 +143,13 @@ def find(machine: Machine) -> Found:
         return _named(machine, kind)
     found = installed(machine, kind)
     if found is None:
-        raise NoBrowserError(_missing(kind))
+        raise NoBrowserError(too_old(machine, kind) or _missing(kind))
     return found
+
+
+def too_old(machine: Machine, kind: Kind) -> str:
+    """Say which browser of the system is of this kind but too old to be driven, and what to type; else nothing."""
+    return next((_too_old(path, version) for path, version in _old_ones(machine, kind)), "")
 
 
 def installed(machine: Machine, kind: Kind) -> Found | None:
@@ -145,17 +165,43 @@ def _named(machine: Machine, kind: Kind) -> Found:
     if executable is None:
         raise NoBrowserError(f"CHATKEY_BROWSER is {wanted!r}, which is neither a file nor a command. {_missing(kind)}")
     is_own = executable == str(machine.own[kind])
+    version = None if is_own else _old_version(machine, kind, executable)
+    if version is not None:
+        raise NoBrowserError(_too_old(executable, version))
     return Found(kind, None if is_own else executable, "CHATKEY_BROWSER")
 
 
 def _systems(machine: Machine, kind: Kind) -> Found | None:
-    named = (machine.which(name) for name in SYSTEM_NAMES[kind])
-    placed = (path for path in SYSTEM_PATHS[kind] if machine.is_file(path))
-    executable = next(filter(None, (*named, *placed)), None)
+    drivable = (each for each in _placed(machine, kind) if _old_version(machine, kind, each) is None)
+    executable = next(drivable, None)
     if executable is None:
         return None
     shell = machine.which(SHELL) if Path(executable).name == "chromium" else None
     return Found(kind, executable, "installed on this machine", shell)
+
+
+def _placed(machine: Machine, kind: Kind) -> Iterator[str]:
+    """Yield the system's browsers of a kind, in the order in which they are taken."""
+    yield from filter(None, map(machine.which, SYSTEM_NAMES[kind]))
+    yield from filter(machine.is_file, SYSTEM_PATHS[kind])
+
+
+def _old_ones(machine: Machine, kind: Kind) -> Iterator[tuple[str, int]]:
+    for path in _placed(machine, kind):
+        version = _old_version(machine, kind, path)
+        if version is not None:
+            yield path, version
+
+
+def _old_version(machine: Machine, kind: Kind, executable: str) -> int | None:
+    """Return the version of a browser that is too old to be driven, else None."""
+    version = machine.version(executable) if kind == "firefox" else None
+    return version if version is not None and version < OLDEST_FIREFOX else None
+
+
+def _too_old(executable: str, version: int) -> str:
+    older = f"The Firefox at {executable} is version {version}; Playwright drives {OLDEST_FIREFOX} and newer. "
+    return f"{older}Get one: `chatkey browser --install firefox`{ALSO['firefox']}"
 
 
 def _missing(kind: Kind) -> str:

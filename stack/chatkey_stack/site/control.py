@@ -18,7 +18,15 @@ class NewShop(msgspec.Struct, forbid_unknown_fields=True):
     secret_key: str
     title: str = "Alder & Loam"
     get_token: bool = True
+    tail: str = ""
     spy: str | None = None
+
+
+class NewPage(msgspec.Struct, forbid_unknown_fields=True):
+    """A page of a test's own, beside a shop's."""
+
+    name: str
+    html: str
 
 
 class Advance(msgspec.Struct, forbid_unknown_fields=True):
@@ -38,12 +46,20 @@ def control(shops: Shops) -> Router:
             raise ClientException(str(error)) from error
         return {"data": _shown(shop)}
 
-    @get("/shops/{slug:str}", sync_to_thread=False)
-    def show(slug: FromPath[str]) -> Data:
+    def found(slug: str) -> Shop:
         shop = shops.get(slug)
         if shop is None:
             raise NotFoundException(f"no shop {slug!r}")
-        return {"data": _shown(shop)}
+        return shop
+
+    @get("/shops/{slug:str}", sync_to_thread=False)
+    def show(slug: FromPath[str]) -> Data:
+        return {"data": _shown(found(slug))}
+
+    @post("/shops/{slug:str}/pages", sync_to_thread=False)
+    def add_page(slug: FromPath[str], data: JSONBody[NewPage]) -> Data:
+        found(slug).pages[data.name] = data.html
+        return {"data": {"path": f"/{slug}/{data.name}"}}
 
     @delete("/shops/{slug:str}", sync_to_thread=False)
     def remove(slug: FromPath[str]) -> None:
@@ -59,7 +75,7 @@ def control(shops: Shops) -> Router:
         shops.offset = 0.0
         return {"data": {"now": shops.now()}}
 
-    return Router("/lab", route_handlers=[add, show, remove, clock, reset])
+    return Router("/lab", route_handlers=[add, show, add_page, remove, clock, reset])
 
 
 def _shown(shop: Shop) -> dict[str, object]:

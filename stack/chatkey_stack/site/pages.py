@@ -24,6 +24,7 @@ STATIC = {
     "shop.css": "text/css",
     "shop.js": "text/javascript",
     "spy.js": "text/javascript",
+    "cache-first-worker.js": "text/javascript",
     "worker.js": "text/javascript",
 }
 Http = Request[None, None, State]
@@ -40,20 +41,24 @@ class SignIn(msgspec.Struct):
 def pages(
     shops: Shops, everybody: Mapping[str, Person], site_url: str, service_url: str, sdk_url: str
 ) -> list[HTTPRouteHandler]:
-    """Return the routes of all shops."""
-    static = {name: (HERE / "static" / name).read_bytes() for name in STATIC}
-    secure = site_url.startswith("https:")
+    """Return the routes of all shops, and of what they share."""
+    return [
+        _shop_page(shops, everybody, service_url, sdk_url),
+        _own_page(shops),
+        *_signing(shops, everybody, secure=site_url.startswith("https:")),
+        _token(shops),
+        *_shared(shops, everybody),
+    ]
 
-    def found(slug: str) -> Shop:
-        shop = shops.get(slug)
-        if shop is None:
-            raise NotFoundException(f"There is no shop {slug!r} here.")
-        return shop
 
-    @get("/", media_type=MediaType.HTML, sync_to_thread=False)
-    def front() -> str:
-        return TEMPLATES.get_template("front.html").render(shops=shops.all())
+def _found(shops: Shops, slug: str) -> Shop:
+    shop = shops.get(slug)
+    if shop is None:
+        raise NotFoundException(f"There is no shop {slug!r} here.")
+    return shop
 
+
+def _shop_page(shops: Shops, everybody: Mapping[str, Person], service_url: str, sdk_url: str) -> HTTPRouteHandler:
     @get("/{slug:str}/", media_type=MediaType.HTML, sync_to_thread=False)
     def shop_page(
         request: Http,
@@ -61,7 +66,7 @@ def pages(
         csp: FromQuery[Csp] = "off",
         config: FromQuery[ConfigPlace] = "before",
     ) -> Response[str]:
-        shop = found(slug)
+        shop = _found(shops, slug)
         nonce = secrets.token_urlsafe(16)
         page = TEMPLATES.get_template("shop.html").render(
             shop=shop,
@@ -76,9 +81,24 @@ def pages(
             headers["Content-Security-Policy"] = _policy(csp, nonce, service_url, sdk_url)
         return Response(page, headers=headers)
 
+    return shop_page
+
+
+def _own_page(shops: Shops) -> HTTPRouteHandler:
+    @get("/{slug:str}/{name:str}", media_type=MediaType.HTML, sync_to_thread=False)
+    def own_page(slug: FromPath[str], name: FromPath[str]) -> str:
+        page = _found(shops, slug).pages.get(name)
+        if page is None:
+            raise NotFoundException(f"The shop {slug!r} has no page {name!r}.")
+        return page
+
+    return own_page
+
+
+def _signing(shops: Shops, everybody: Mapping[str, Person], *, secure: bool) -> list[HTTPRouteHandler]:
     @post("/{slug:str}/login", sync_to_thread=False)
     def login(slug: FromPath[str], data: URLEncodedBody[SignIn]) -> Redirect:
-        shop = found(slug)
+        shop = _found(shops, slug)
         person = everybody.get(data.person)
         if person is None:
             raise ClientException(f"There is nobody called {data.person!r} here.")
@@ -94,20 +114,34 @@ def pages(
 
     @post("/{slug:str}/logout", sync_to_thread=False)
     def logout(request: Http, slug: FromPath[str]) -> Redirect:
-        shop = found(slug)
+        shop = _found(shops, slug)
         shop.sign_out(request.cookies.get(shop.cookie))
         gone = Cookie(key=shop.cookie, value="", path=f"/{slug}/", max_age=0, httponly=True, secure=secure)
         return Redirect(f"/{slug}/", status_code=303, cookies=[gone])
 
+    return [login, logout]
+
+
+def _token(shops: Shops) -> HTTPRouteHandler:
     @post("/{slug:str}/chat/token", status_code=200)
     async def token(request: Http, slug: FromPath[str]) -> Response[dict[str, str | None]]:
-        shop = found(slug)
+        shop = _found(shops, slug)
         shop.token_calls += 1
         try:
             answer = shop.backend.answer(await request.json(), shop.who(request.cookies.get(shop.cookie)))
         except (InvalidRequestError, SerializationException) as error:
             raise ClientException(str(error)) from error
         return Response(answer, headers={"Cache-Control": "no-store"})
+
+    return token
+
+
+def _shared(shops: Shops, everybody: Mapping[str, Person]) -> list[HTTPRouteHandler]:
+    static = {name: (HERE / "static" / name).read_bytes() for name in STATIC}
+
+    @get("/", media_type=MediaType.HTML, sync_to_thread=False)
+    def front() -> str:
+        return TEMPLATES.get_template("front.html").render(shops=shops.all())
 
     @get("/people/{name:str}", media_type="image/svg+xml", sync_to_thread=False)
     def portrait(name: FromPath[str]) -> str:
@@ -122,7 +156,7 @@ def pages(
             raise NotFoundException(f"There is no file {name!r} here.")
         return Response(static[name], media_type=STATIC[name], headers={"Service-Worker-Allowed": "/"})
 
-    return [front, shop_page, login, logout, token, portrait, file]
+    return [front, portrait, file]
 
 
 def snippet(provider_id: str, sdk_url: str, *, get_token: bool) -> str:

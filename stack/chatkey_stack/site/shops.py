@@ -3,7 +3,7 @@
 import re
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from chatkey_stack.site.token_backend import Person, TokenBackend
 
@@ -16,7 +16,8 @@ KEPT_SESSIONS = 1000
 class Shop:
     """One integrator: a provider, its secret, and whether his page offers `getToken`.
 
-    `spy` is the origin of a page that frames this one and may watch its widget; only the demo sets it.
+    `spy` is the origin of a page that frames this one and may watch its widget; only the demo sets it. `tail` ends the
+    ids of its people: at a provider that more than one shop uses, each shop has people of its own.
     """
 
     slug: str
@@ -25,7 +26,10 @@ class Shop:
     backend: TokenBackend
     get_token: bool
     spy: str | None = None
+    tail: str = ""
     token_calls: int = 0
+    pages: dict[str, str] = field(default_factory=dict[str, str], repr=False)
+    """Pages of a test's own, by name."""
     _sessions: dict[str, Person] = field(default_factory=dict[str, Person], repr=False)
 
     @property
@@ -38,7 +42,7 @@ class Shop:
         while len(self._sessions) >= KEPT_SESSIONS:
             del self._sessions[next(iter(self._sessions))]
         session = secrets.token_urlsafe(24)
-        self._sessions[session] = person
+        self._sessions[session] = replace(person, id=person.id + self.tail)
         return session
 
     def who(self, session: str | None) -> Person | None:
@@ -64,13 +68,21 @@ class Shops:
         return self._now() + self.offset
 
     def add(
-        self, *, slug: str, title: str, provider_id: str, secret_key: str, get_token: bool, spy: str | None = None
+        self,
+        *,
+        slug: str,
+        title: str,
+        provider_id: str,
+        secret_key: str,
+        get_token: bool,
+        spy: str | None = None,
+        tail: str = "",
     ) -> Shop:
         """Open a shop, or open it anew with nobody signed in. Raises ValueError for a slug that is no path segment."""
         if not SLUG.fullmatch(slug) or slug in RESERVED:
             raise ValueError(f"slug {slug!r} cannot be used: letters a-z, digits and hyphens, not lab, static, people")
         backend = TokenBackend(provider_id, secret_key, now=self.now)
-        self._shops[slug] = Shop(slug, title, provider_id, backend, get_token, spy)
+        self._shops[slug] = Shop(slug, title, provider_id, backend, get_token, spy, tail)
         return self._shops[slug]
 
     def get(self, slug: str) -> Shop | None:
