@@ -10,6 +10,7 @@ from enum import StrEnum
 from urllib.parse import urljoin, urlsplit
 
 from chatkey_e2e.gettoken import reading
+from chatkey_e2e.gettoken.shape import EXAMPLE_TOKEN
 
 Header = tuple[str, str]
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -25,6 +26,10 @@ class Request:
     url: str
     headers: tuple[Header, ...] = ()
     body: bytes = b""
+    jkt: str = ""
+    """The fingerprint in it, wherever it stands; empty where there is none, or no text."""
+    token_at: tuple[str, ...] = EXAMPLE_TOKEN
+    """Where the token stands in the JSON of the answer; without any name the answer is the token."""
 
     def with_url(self, url: str) -> Request:
         """Return the same request to another address."""
@@ -143,12 +148,19 @@ class Exchange:
 
     @property
     def member(self) -> object:
-        """The member `token` of the answer, or `MISSING`; an answer that is no JSON object has none."""
+        """What stands where the token should, or `MISSING`; null on the way to a place of one's own is null there."""
+        path = self.request.token_at
+        if not path:
+            return _bare(self.text.strip())
         try:
-            body = self.json
+            found = self.json
         except reading.Unreadable:
             return MISSING
-        return body.get("token", MISSING) if isinstance(body, dict) else MISSING
+        for name in path:
+            if found is None and path != EXAMPLE_TOKEN and name != path[0]:
+                return None
+            found = found.get(name, MISSING) if isinstance(found, dict) else MISSING
+        return found
 
     @property
     def token(self) -> str | None:
@@ -176,6 +188,16 @@ class Exchange:
         """The claim `cnf.jkt`, or None."""
         cnf = self.claims.get("cnf")
         return cnf.get("jkt") if isinstance(cnf, dict) else None
+
+
+def _bare(text: str) -> object:
+    """Return what an answer says that is the token itself, as text or as a JSON string; nothing, or null, is null."""
+    if text.startswith("<"):
+        return MISSING
+    try:
+        return reading.browser_json(text) if text else None
+    except reading.Unreadable:
+        return text
 
 
 def moment(date: str) -> float | None:

@@ -21,6 +21,8 @@ from chatkey_stack.patience import PATIENCE
 from mutant_backend import PROVIDER, SECRET, Backend, Clock
 from mutant_server import Answer, Request, Server
 
+pytestmark = pytest.mark.long
+
 ACCEPTS, REFUSES = "e2e.socket-accepts", "e2e.socket-refuses-other-key"
 SOCKETS = Selection(only=["e2e.socket-*"])
 
@@ -80,6 +82,19 @@ def test_without_a_secret_and_without_a_service_the_options_are_named(make_run: 
 
     assert {accepts.verdict, refuses.verdict} == {Verdict.SKIP}
     assert accepts.option == "--secret-env NAME, or --service-url URL"
+
+
+def test_where_the_reference_server_is_not_installed_the_extra_is_named(
+    make_run: Any, target: Target, started: list[ReferenceServer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ReferenceServer, "installed", False)
+
+    accepts, refuses = judged(make_run(at(target, None)))
+
+    assert {accepts.verdict, refuses.verdict} == {Verdict.SKIP}
+    assert accepts.message == "the reference server is not installed here"
+    assert accepts.option == "pip install 'chatkey[server]'"
+    assert started == []
 
 
 def test_a_run_that_wants_no_socket_starts_nothing(make_run: Any, target: Target) -> None:

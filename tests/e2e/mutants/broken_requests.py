@@ -324,3 +324,16 @@ class SameSiteNone(Backend):
 
     def set_cookie(self, session: str) -> str:
         return f"sid={session}; Path=/; HttpOnly; Secure; SameSite=None"
+
+
+@broken("no-body-limit")
+class NoBodyLimit(Backend):
+    async def endpoint(self, request: Request) -> Answer:
+        if request.method != "POST" or not self.right_type(request):
+            return self.refusal(400, "POST JSON")
+        body = self.parsed(request)
+        jkt = self.jkt(request, body)
+        if not self.right_jkt(jkt):
+            return self.refusal(400, "jkt is malformed")
+        person = self.person(request, body)
+        return self.answer(request, self.token(person, jkt) if person else None)

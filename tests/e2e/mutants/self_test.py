@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -11,11 +12,13 @@ from typing import Any, Final
 import broken_answers
 import broken_people
 import broken_requests
+import broken_sessions
 import broken_times
 import broken_tokens
 import broken_workers
 import unusual_answers
 import unusual_sessions
+import unusual_shapes
 import unusual_tokens
 from chatkey_e2e.gettoken.judging.check import Check
 from chatkey_e2e.gettoken.model import Outcome, Report, Verdict
@@ -24,7 +27,7 @@ from chatkey_e2e.gettoken.run import opened
 from chatkey_e2e.gettoken.running.runner import report_of
 from chatkey_e2e.gettoken.target import Login, Target
 from chatkey_e2e.gettoken.wire.http import HttpWire
-from mutant_backend import BROKEN, PROVIDER, SECRET, SESSIONS, UNUSUAL, Backend, Clock, jwt_session
+from mutant_backend import BROKEN, PROVIDER, SECRET, SESSIONS, UNUSUAL, Backend, Clock, jwt_session, signed_uid
 from mutant_server import Server
 
 HERE: Final = Path(__file__).parent
@@ -32,11 +35,13 @@ MODULES: Final = (
     broken_answers,
     broken_people,
     broken_requests,
+    broken_sessions,
     broken_times,
     broken_tokens,
     broken_workers,
     unusual_answers,
     unusual_sessions,
+    unusual_shapes,
     unusual_tokens,
 )
 FINDINGS: Final = frozenset({Verdict.FAIL, Verdict.WARN})
@@ -130,6 +135,11 @@ def login(how: str, base: str, special: Mapping[str, Any]) -> Login | None:
         "bearer": Login((("Authorization", f"Bearer {SESSIONS['ada']}"),)),
         "csrf": Login((("Cookie", f"sid={SESSIONS['ada']}; csrftoken=c-5d2e9b71a4"),)),
         "with_hint": Login((("Cookie", f"sid={SESSIONS['ada']}; hint=shoes"),)),
+        "uid": Login((("Cookie", "sid=u-1001"),)),
+        "uid_b": Login((("Cookie", "sid=u-1002"),)),
+        "uid_base64": Login((("Cookie", f"sid={base64.b64encode(b'u-1001').decode()}"),)),
+        "with_uid": Login((("Cookie", f"sid={SESSIONS['ada']}; user_id=u-1001"),)),
+        "signed_uid": Login((("Cookie", f"sid={signed_uid('u-1001')}"),)),
         "jwt": Login((("Cookie", f"sid={jwt_session('ada')}"),)),
         "None": None,
     }[how]

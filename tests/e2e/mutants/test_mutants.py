@@ -15,6 +15,8 @@ from mutant_backend import BROKEN, UNUSUAL
 from mutant_server import Server
 from self_test import Mutant, Oddity
 
+pytestmark = pytest.mark.long
+
 MUTANTS = self_test.mutants()
 ODDITIES = self_test.oddities()
 FOUND_WITH_ONE_LOGIN = {

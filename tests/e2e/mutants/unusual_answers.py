@@ -134,19 +134,6 @@ class HangsUpOnBigBodies(Backend):
         return Answer(raw=b"") if len(request.body) > 20_000 else await super().endpoint(request)
 
 
-@unusual("NoBodyLimit")
-class NoBodyLimit(Backend):
-    async def endpoint(self, request: Request) -> Answer:
-        if request.method != "POST" or not self.right_type(request):
-            return self.refusal(400, "POST JSON")
-        body = self.parsed(request)
-        jkt = self.jkt(request, body)
-        if not self.right_jkt(jkt):
-            return self.refusal(400, "jkt is malformed")
-        person = self.person(request, body)
-        return self.answer(request, self.token(person, jkt) if person else None)
-
-
 # the connection
 
 

@@ -16,6 +16,7 @@ from mutant_backend import (
     b64,
     hs256,
     register,
+    signed_uid,
 )
 from mutant_server import Answer, Request
 
@@ -267,3 +268,18 @@ class CallWithXsrfCookie(OwnLogin):
         if request.headers.get("x-xsrf-token") != "c+79==" and request.cookies:
             return self.refusal(419, "CSRF token mismatch")
         return await super().endpoint(request)
+
+
+@unusual("ReadableUid")
+class ReadableUid(Backend):
+    options = {"login": "with_uid", "login_b": None}
+
+
+@unusual("SignedUid")
+class SignedUid(Backend):
+    options = {"login": "signed_uid", "login_b": None}
+
+    def person(self, request: Request, body: Any) -> Claims | None:
+        uid, _, _ = request.cookies.get("sid", "").partition(".")
+        found = next((claims for claims in PEOPLE.values() if claims["uid"] == uid), None)
+        return dict(found) if found and request.cookies["sid"] == signed_uid(uid) else None

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-import json
 import math
 import secrets
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from statistics import median
 from typing import Final, TypedDict, Unpack
-from urllib.parse import urlencode, urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 from chatkey_e2e.gettoken import reading
 from chatkey_e2e.gettoken.calls.forms import Forms
+from chatkey_e2e.gettoken.calls.lanes import Lanes
 from chatkey_e2e.gettoken.calls.sessions import Session
 from chatkey_e2e.gettoken.evidence.masks import Masks
 from chatkey_e2e.gettoken.evidence.shown import evidence
 from chatkey_e2e.gettoken.exchange import Broken, Exchange, Header, Request, moment, origin
 from chatkey_e2e.gettoken.model import Evidence, Skipped
+from chatkey_e2e.gettoken.shape import FORM, JSON
 from chatkey_e2e.gettoken.target import Target
 from chatkey_e2e.gettoken.wire.http import Wire
 from chatkey_e2e.gettoken.words import duration, plural
 
-JSON: Final = "application/json"
-FORM_TYPE: Final = (("Content-Type", "application/x-www-form-urlencoded"),)
-WITH_BODY: Final = frozenset({"POST", "PUT"})
+FORM_TYPE: Final = (("Content-Type", FORM),)
+WITHOUT_BODY: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 MOST_HOPS: Final = 3
 TOO_MANY: Final = 429
 SERVER_FAILS: Final = 500
@@ -50,17 +52,21 @@ def random_jkt() -> str:
 class Variation(TypedDict, total=False):
     """How a call differs from an honest one.
 
-    The body is `raw`, or `body` as JSON, or an object with `jkt`, by default a new one. `headers` replace those of the
-    same name.
+    The body is `raw`, or as the endpoint's shape has it: with `jkt`, by default a new one, and with `more` members
+    beside it. `query` is added to the address. `headers` replace those of the
+    same name, and `cookies` those of the session, which learns nothing of the answer unless its own change with each.
+    Where its time is `measured`, no other call is under way meanwhile.
     """
 
     jkt: object
-    body: object
+    more: Mapping[str, object]
     raw: bytes
     method: str
     query: Sequence[tuple[str, str]]
     headers: Iterable[Header]
+    cookies: Mapping[str, str]
     content_type: str | None
+    measured: bool
 
 
 class Caller:
@@ -81,6 +87,10 @@ class Caller:
         self.log: list[Exchange] = []
         self.flaky: list[Exchange] = []
         """Calls that failed, and did not when they were repeated."""
+        self.crowded: list[Exchange] = []
+        """The same, where other calls were under way at the time: perhaps only those were too many."""
+        self.lanes = Lanes()
+        self._answered: list[Exchange] = []
         self.waited = 0.0
         self.on_wait: Callable[[float, str], None] = lambda _seconds, _why: None
         """Is told of every declared wait before it begins."""
@@ -129,33 +139,71 @@ class Caller:
 
     def ask(self, label: str, session: Session, **how: Unpack[Variation]) -> Exchange:
         """Call the endpoint as a session."""
-        return self.send(self.request(label, session, **how), session)
+        with session.turn():
+            before = session.changes
+            done = self.send(self.request(label, session, **how), measured=how.get("measured", False))
+            overtaken = session.changes > before  # the answer to another call made the cookies of this one old
+            if session.rotates or "cookies" not in how:
+                self._learn(session, done)
+        return self.ask(label, session, **how) if overtaken else done
 
-    def send(self, request: Request, session: Session | None = None) -> Exchange:
-        """Send a request, follow redirects that keep the method on the same origin, and let the session learn."""
-        done = self._sent(request)
+    def ask_each(self, asks: Iterable[Callable[[], Exchange]]) -> Iterator[Exchange]:
+        """Make calls that do not depend on each other, some at a time; yield them in order, while they are wanted."""
+        if self.lanes.width == 1:
+            yield from (ask() for ask in asks)
+            return
+        pool = ThreadPoolExecutor(self.lanes.width)
+        try:
+            yield from pool.map(lambda ask: ask(), asks)
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+    def spread(self) -> None:
+        """Let calls be under way at the same time, as many as suits an endpoint that answers as this one did so far."""
+        if self.log:
+            self.lanes.widen(median(done.seconds for done in self.log), self.target.timeout)
+            self.wire.spread()
+
+    def send(self, request: Request, *, measured: bool = False) -> Exchange:
+        """Send a request, and follow redirects that keep the method on the same origin."""
+        done = self._sent(request, measured=measured)
         hops: tuple[str, ...] = ()
         while done.status in KEEPS_METHOD and len(hops) < MOST_HOPS and origin(done.location) == origin(request.url):
             hops += (done.location,)
-            done = self._sent(done.request.with_url(done.location))
+            done = self._sent(done.request.with_url(done.location), measured=measured)
         done = replace(done, hops=hops) if hops else done
         self.log.append(done)
-        if session is not None and done.response is not None:
-            session.learn(done.response, done.request.url)
-            self.masks.add(*session.secrets)
         return done
 
-    def _sent(self, request: Request) -> Exchange:
+    def _learn(self, session: Session, done: Exchange) -> None:
+        if done.response is not None:
+            session.learn(done.response, done.request.url)
+            self.masks.add(*session.secrets)
+
+    def _sent(self, request: Request, *, measured: bool) -> Exchange:
         """Send a request, once more if it fails, or after a while if the endpoint asks for patience.
 
         Raises `Skipped` where it goes on refusing for its rate limits, once it has answered before.
         """
-        done = self.wire.send(request)
-        if done.status == TOO_MANY and done.patience <= PATIENCE:
-            self.wait(done.patience, "the endpoint limits calls (429)")
+        with self.lanes.alone() if measured else self.lanes.one() as company:
             done = self.wire.send(request)
-        if fails(done):
-            done = self._again(done)
+            if fails(done) and not company.there:
+                done = self._again(done)
+            self.note_answered(done)
+        if company.there and (fails(done) or done.broken is Broken.TIMEOUT):
+            done = self._without_company(done)
+        if done.status == TOO_MANY:
+            done = self._with_patience(done)
+        return done
+
+    def _with_patience(self, refused: Exchange) -> Exchange:
+        """Repeat a call after the time that the endpoint asks for, and make one at a time from now on."""
+        self.lanes.narrow()
+        done = refused
+        if refused.patience <= PATIENCE:
+            with self.lanes.one():
+                self.wait(refused.patience, "the endpoint limits calls (429)")
+                done = self.wire.send(refused.request)
         if done.status == TOO_MANY and any(exchange.succeeded for exchange in self.log):
             raise Skipped(self.limited_by(done))
         return done
@@ -168,12 +216,26 @@ class Caller:
             self.log.append(failed)
         return done
 
+    def _without_company(self, failed: Exchange) -> Exchange:
+        """Repeat a call by itself that failed among others, and make one at a time from now on if that helps."""
+        with self.lanes.alone():
+            done = self.wire.send(failed.request)
+        if done.broken is not Broken.TIMEOUT and not fails(done):
+            self.lanes.narrow()
+            self.crowded.append(failed)
+            self.log.append(failed)
+        return done
+
+    def note_answered(self, *done: Exchange) -> None:
+        """Count the calls that were not refused for rate limits."""
+        self._answered += [one for one in done if one.status != TOO_MANY]
+
     def limited_by(self, refused: Exchange) -> str:
         """Return what is said where rate limits stand in the way: the same, whichever call was the first to show it."""
         if not self._limit:
             again = f"come again in {duration(refused.patience)}" if refused.patience < math.inf else "no Retry-After"
-            answered = sum(exchange.status != TOO_MANY for exchange in self.log)
-            after = f"429 after {plural(answered, 'call')}"
+            with self.lanes.alone():  # those under way have ended, and count
+                after = f"429 after {plural(len(self._answered), 'call')}"
             self._limit = f"the endpoint limits calls: {after}, {again}; raise its limits for the checker"
         return self._limit
 
@@ -197,18 +259,18 @@ class Caller:
         given: Sequence[Header] = self._plain_headers()
         if method == "POST" and session and ours:
             given = replaced([*given, ("Origin", self.target.page), *headers], self._added(session))
-        done = self.wire.send(Request(label, method, url, (*given, *own), body))
+        with self.lanes.one():
+            done = self.wire.send(Request(label, method, url, (*given, *own), body))
+            self.note_answered(done)
         self.log.append(done)
         if session is not None and ours and done.response is not None:
-            session.learn(done.response, done.request.url)
+            self._learn(session, done)
             session.read(Forms(done.text).metas if "html" in (done.response.get("content-type") or "") else {})
-            self.masks.add(*session.secrets)
         return done
 
     def jkt_of(self, exchange: Exchange) -> str:
         """Return the jkt that a call sent."""
-        sent = json.loads(exchange.request.body)
-        return str(sent["jkt"])
+        return exchange.request.jkt
 
     def evidence(self, exchange: Exchange) -> Evidence:
         """Return what may be shown of a call."""
@@ -216,21 +278,23 @@ class Caller:
 
     def request(self, label: str, session: Session, **how: Unpack[Variation]) -> Request:
         """Return the request that `ask` sends."""
-        content, headers = self._content(how), tuple(how.get("headers", ()))
-        content_type = how.get("content_type", JSON)
+        shape, jkt = self.target.shape, how["jkt"] if "jkt" in how else self.new_jkt()
+        method = how.get("method", shape.method)
+        content = self._content(how, method, jkt)
+        headers = tuple(how.get("headers", ()))
+        own = session.with_cookies(how["cookies"]).headers if "cookies" in how else session.headers
+        content_type = how.get("content_type", shape.content_type or JSON)
         given = self._page_headers()
         given += [("Content-Type", content_type)] if content_type and content else []
-        sent = replaced([*replaced(given, self._added(session)), *session.headers], headers)
-        url = _with_query(self.target.url, how.get("query", ()))
-        return Request(label, how.get("method", "POST"), url, tuple(sent), content)
+        sent = replaced([*replaced(given, self._added(session)), *own], headers)
+        url = shape.address(self.target.url, jkt, tuple(how.get("query", ())))
+        known = jkt if isinstance(jkt, str) else ""
+        return Request(label, method, url, tuple(sent), content, known, shape.token_at)
 
-    def _content(self, how: Variation) -> bytes:
-        if how.get("method", "POST") not in WITH_BODY:
+    def _content(self, how: Variation, method: str, jkt: object) -> bytes:
+        if method in WITHOUT_BODY:
             return b""
-        if "raw" in how:
-            return how["raw"]
-        asked = how["body"] if "body" in how else {"jkt": how["jkt"] if "jkt" in how else self.new_jkt()}
-        return json.dumps(asked, ensure_ascii=False).encode()
+        return how["raw"] if "raw" in how else self.target.shape.content(jkt, how.get("more", {}))
 
     def _added(self, session: Session) -> list[Header]:
         """Return the headers of --header; one for which the session has no cookie is left out."""
@@ -265,11 +329,3 @@ def replaced(headers: Iterable[Header], by: Iterable[Header]) -> list[Header]:
     by = tuple(by)
     names = {name.lower() for name, _ in by}
     return [*(header for header in headers if header[0].lower() not in names), *by]
-
-
-def _with_query(url: str, query: Sequence[tuple[str, str]]) -> str:
-    if not query:
-        return url
-    parts = urlsplit(url)
-    joined = "&".join(filter(None, (parts.query, urlencode(query))))
-    return urlunsplit((parts.scheme, parts.netloc, parts.path, joined, ""))

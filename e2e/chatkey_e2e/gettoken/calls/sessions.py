@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import secrets
 import string
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from threading import RLock
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
@@ -24,7 +26,9 @@ class Session:
     def __init__(self, name: str, headers: Iterable[Header] = (), *, learns: bool = True) -> None:
         self.name = name
         self._learns = learns
-        self.rotates = False
+        self.changes = 0
+        """How often an answer replaced a cookie that was there."""
+        self._turn = RLock()
         self.same_site: dict[str, str] = {}
         """The SameSite attribute of the cookies whose setting was seen; empty where there was none."""
         self.lines: dict[str, str] = {}
@@ -36,6 +40,20 @@ class Session:
         for header, value in given:
             if header.lower() == "cookie":
                 self.cookies |= _cookies(value)
+
+    @property
+    def rotates(self) -> bool:
+        """Whether answers replace its cookies, so that its calls have to be made one after the other."""
+        return self.changes > 0
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Hold others up that call as this session, if its cookies change."""
+        if not self.rotates:
+            yield
+            return
+        with self._turn:
+            yield
 
     @property
     def headers(self) -> tuple[Header, ...]:
@@ -58,9 +76,9 @@ class Session:
             name, value, attributes = _parsed(line)
             if not name or _deletes(value, attributes):
                 continue
-            self.rotates |= name in self.cookies and self.cookies[name] != value
-            self.cookies[name] = value
-            self.same_site[name] = _attribute(attributes, "samesite")
+            self.changes += name in self.cookies and self.cookies[name] != value
+            self.cookies = {**self.cookies, name: value}  # another thread may be reading the old ones
+            self.same_site = {**self.same_site, name: _attribute(attributes, "samesite")}
             self.lines[name] = line if _attribute(attributes, "path") else f"{line}; Path={_default_path(url)}"
 
     def deleted_by(self, response: Response | None) -> set[str]:
@@ -75,6 +93,10 @@ class Session:
         made = Session(self.name, self._headers, learns=False)
         made.cookies = dict(cookies)
         return made
+
+    def bearing(self, headers: Iterable[Header]) -> Session:
+        """Return a session with these headers and no cookies, which learns nothing."""
+        return Session(self.name, headers, learns=False)
 
     def garbage(self) -> Session:
         """Return a session of the same shape that nobody was ever given."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import partial
 from typing import Final, Protocol
 
 from chatkey_e2e.gettoken.calls import logins
-from chatkey_e2e.gettoken.calls.caller import SERVER_FAILS, Caller
+from chatkey_e2e.gettoken.calls.caller import SERVER_FAILS, Caller, fails
+from chatkey_e2e.gettoken.calls.once import once
 from chatkey_e2e.gettoken.calls.sessions import Session
 from chatkey_e2e.gettoken.calls.token import Token
 from chatkey_e2e.gettoken.exchange import Exchange, Request
@@ -16,8 +17,8 @@ from chatkey_e2e.gettoken.target import Login
 FOREIGN: Final = "https://evil.example"
 ABROAD: Final = (("Origin", FOREIGN), ("Referer", f"{FOREIGN}/"), ("Sec-Fetch-Site", "cross-site"))
 """What a browser says when a page of another site makes the call."""
-APART: Final = 2.0
-"""Seconds between two calls whose times are compared: `exp` counts whole seconds."""
+APART: Final = 1.1
+"""Seconds between two calls whose times are compared: `exp` counts whole seconds, and moves on in one."""
 PARALLEL: Final = 24
 IN_A_PAGE: Final = "{meta:"
 
@@ -36,24 +37,25 @@ class Calls(Caller):
     """Everything that is asked of one endpoint in one run."""
 
     watcher: Watcher | None = None
+    _crashes_when_busy = False
 
     # who calls
 
-    @cached_property
+    @once
     def member(self) -> Session:
         """The first login. Raises `Skipped` without one."""
         if self.target.login is None:
             raise Skipped("it takes somebody who is logged in", "--login 'Cookie: …' or --login-url")
         return self._logged_in("the login", self.target.login)
 
-    @cached_property
+    @once
     def other(self) -> Session:
         """The second person. Raises `Skipped` without one."""
         if self.target.login_b is None:
             raise Skipped("it takes a second person who is logged in", "--login-b 'Cookie: …'")
         return self._logged_in("the second login", self.target.login_b)
 
-    @cached_property
+    @once
     def member_again(self) -> Session:
         """The first person, logged in once more. Raises `Skipped` where that cannot be done."""
         login = self.target.login
@@ -64,7 +66,7 @@ class Calls(Caller):
         except logins.LoginError as error:
             raise Skipped(f"a second login of the same person fails: {error}") from error
 
-    @cached_property
+    @once
     def nobody(self) -> Session:
         """Somebody without any session, who takes none."""
         return Session("nobody", learns=False)
@@ -81,7 +83,7 @@ class Calls(Caller):
 
     # what is asked, and shared
 
-    @cached_property
+    @once
     def first(self) -> Exchange:
         """The honest call."""
         answer = self.ask("an honest call", self.member)
@@ -89,41 +91,55 @@ class Calls(Caller):
             self.watcher.token_given()
         return answer
 
-    @cached_property
+    @once
     def second(self) -> Exchange:
         """The honest call from another browser."""
         jkt = f"-{self.new_jkt()[1:]}"  # one in thirty-two begins so, and some patterns refuse it
         return self.ask("the same from another browser (another jkt)", self.member, jkt=jkt)
 
-    @cached_property
+    @once
     def anonymous(self) -> Exchange:
         """The honest call of somebody who is not logged in."""
-        return self.ask("the call of a visitor, without cookies", self.nobody, jkt=self._same_browser)
+        label = "the call of a visitor, without cookies"
+        return self.ask(label, self.nobody, jkt=self._same_browser, measured=True)
 
-    @cached_property
+    @once
     def of_other(self) -> Exchange:
         """The honest call of the second person."""
         label = "an honest call of the second login, from the same browser"
-        return self.ask(label, self.other, jkt=self._same_browser)
+        return self.ask(label, self.other, jkt=self._same_browser, measured=True)
 
-    @cached_property
+    @once
+    def made_up(self) -> Exchange:
+        """The call with a session that nobody was ever given."""
+        return self.ask("a made-up session", self.member.garbage())
+
+    @property
     def later(self) -> Exchange:
-        """An honest call, seconds after the first, from another browser."""
-        self._let_time_pass()
-        return self.ask(f"{APART:g} s later, another jkt", self.member)
+        """An honest call, a second after the first, from another browser."""
+        return self._afterwards[0]
 
-    @cached_property
+    @property
     def renewal(self) -> Exchange:
-        """The honest call once more, seconds after the first, from the same browser."""
-        self._let_time_pass()
-        return self.ask(f"{APART:g} s later, the same jkt", self.member, jkt=self.jkt_of(self.first))
+        """The honest call once more, a second after the first, from the same browser."""
+        return self._afterwards[1]
 
-    @cached_property
+    @once
+    def _afterwards(self) -> tuple[Exchange, Exchange]:
+        self._let_time_pass()
+        asks = (
+            partial(self.ask, f"{APART:g} s later, another jkt", self.member),
+            partial(self.ask, f"{APART:g} s later, the same jkt", self.member, jkt=self.jkt_of(self.first)),
+        )
+        later, renewal = self.ask_each(asks)
+        return later, renewal
+
+    @once
     def cross_site(self) -> Exchange:
         """The call as a page of another site would make it."""
         return self.ask("the call of a page of another site", self.anybody, headers=ABROAD)
 
-    @cached_property
+    @once
     def together(self) -> list[tuple[Session, Exchange]]:
         """Many calls at once by everybody there is; a session whose cookie changes with each answer calls in turn."""
         who = [self.member, self.other if self.target.login_b else self.nobody]
@@ -133,13 +149,23 @@ class Calls(Caller):
         requests = [self.request(f"one of {PARALLEL} calls at once", session) for session in at_once]
         if self.first.hops:
             requests = [request.with_url(self.first.hops[-1]) for request in requests]
-        done = self._heard(self._at_once(requests))
+        with self.lanes.alone():
+            done = self._heard(self._at_once(requests))
         self.log += done
+        self.note_answered(*done)
+        self._crashes_when_busy = any(map(fails, done))
         in_turn = [session for session in who * 2 if session.rotates]
         return [
             *zip(at_once, done, strict=True),
             *((session, self.ask("one of many calls in a row", session)) for session in in_turn),
         ]
+
+    @property
+    def unsteady(self) -> list[Exchange]:
+        """Calls that failed once and not again; among others, unless it fails only where there are too many."""
+        only_when_busy = self._crashes_when_busy and not self.flaky
+        by_chance = [] if only_when_busy else [done for done in self.crowded if fails(done)]
+        return [*self.flaky, *by_chance]
 
     def _at_once(self, requests: list[Request]) -> list[Exchange]:
         """Send requests at once, and all of them again if one is answered 5xx: a single one may be an accident."""

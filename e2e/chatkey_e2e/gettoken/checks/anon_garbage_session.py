@@ -40,7 +40,7 @@ def garbage_session(run: Run) -> Finding:
     calls = run.calls
     if not calls.member.headers:
         raise Skipped("the login has neither cookie nor header to change")
-    answer = calls.ask("a made-up session", calls.member.garbage())
+    answer = calls.made_up
     if answer.minted:
         return failed(f"A made-up session gets a token for {reading.shown(answer.uid)}.", answer)
     if answer.response is None or answer.status >= 500:

@@ -35,7 +35,6 @@ def body_ignored(run: Run) -> Finding:
 
     def ask(session: Session, victim: Victim) -> Exchange:
         named = {**dict.fromkeys(ID_NAMES, victim.uid), "email": victim.email, **MADE_UP_CLAIMS}
-        body = {"jkt": calls.new_jkt(), **named, "claims": named}
-        return calls.ask("somebody else is named in the body", session, body=body)
+        return calls.ask("somebody else is named in the body", session, more={**named, "claims": named})
 
     return believed(calls, "body", ask)

@@ -11,6 +11,7 @@ from chatkey_e2e.gettoken.words import duration
 
 FRESH = 45 * MINUTE
 SLACK = 5
+GONE = "The first call got one: what has changed since? The backend's log says why this one got none."
 
 
 @check(
@@ -18,7 +19,7 @@ SLACK = 5
     group=LIFETIME,
     severity=Severity.MUST,
     section="3",
-    sent="a call with a new jkt, 2 seconds after the first",
+    sent="a call with a new jkt, a second after the first",
     passes="at least 45 minutes are left, and the times have moved on",
     hint="The times were computed when the program started, or a token was kept: read the clock in the request.",
     mistakes=(
@@ -38,7 +39,7 @@ def fresh(run: Run) -> Finding:
     calls, token = run.calls, run.calls.token
     answer = calls.later
     if not answer.minted:
-        return failed(f"A later call got no token (status {answer.status or answer.broken}).", answer)
+        return failed(f"A later call got no token (status {answer.status or answer.broken}).", answer, hint=GONE)
     if stands_still(calls, token, "iat") and stands_still(calls, token, "exp"):
         return failed("iat and exp are the same as in the first call: the clock was read once.", answer)
     span, behind = left(calls, answer), shift(calls, answer)

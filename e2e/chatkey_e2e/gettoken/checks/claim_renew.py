@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from chatkey_e2e.gettoken.checks.claim_fresh import GONE
 from chatkey_e2e.gettoken.exchange import Exchange
 from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import failed, passed
@@ -16,7 +17,7 @@ from chatkey_e2e.gettoken.words import duration
     group=LIFETIME,
     severity=Severity.MUST,
     section="3",
-    sent="a call with the first jkt, 2 seconds after the first",
+    sent="a call with the first jkt, a second after the first",
     passes="exp is not earlier, and not fixed once and for all",
     hint="Compute exp in the request: the widget asks again before the end, and needs a later one.",
     mistakes=(
@@ -37,7 +38,7 @@ def renew(run: Run) -> Finding:
     answer = calls.renewal
     before, after = seconds(token.claims, "exp"), seconds(answer.claims, "exp")
     if not answer.minted or before is None or after is None:
-        return failed(f"The second call got no token (status {answer.status or answer.broken}).", answer)
+        return failed(f"The second call got no token (status {answer.status or answer.broken}).", answer, hint=GONE)
     if after < before:
         return failed(f"exp is {duration(before - after)} earlier than in the first call.", answer)
     if after == before and stands_still(calls, token, "exp"):

@@ -17,6 +17,8 @@ from chatkey_e2e.gettoken.run import Run
 from chatkey_e2e.gettoken.words import plural
 
 MOST_SCRIPTS = 30
+PAGE = "the page with the widget"
+SCRIPT = "a script of the page"
 IMPORTED = re.compile(r"""\bimport\b[^"'`;()]*\(?\s*["'`]([./][^"'`]*)["'`]""")
 """What a module imports by an address; a bare name is none."""
 
@@ -58,13 +60,13 @@ def page_no_secret(run: Run) -> Finding:
 
 def _files(calls: Calls, address: str) -> Iterator[Exchange]:
     session = calls.anybody
-    page = calls.fetch("the page with the widget", address, session)
+    page = calls.fetch(PAGE, address, session)
     yield page
     scripts = Scripts()
     scripts.feed(page.text)
     own = (urljoin(address, source) for source in scripts.sources)
     for source in [url for url in own if origin(url) == origin(address)][:MOST_SCRIPTS]:
-        yield calls.fetch("a script of the page", source, session)
+        yield calls.fetch(SCRIPT, source, session)
 
 
 class Scripts(HTMLParser):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
+from chatkey_e2e.gettoken.calls.caller import Variation
+from chatkey_e2e.gettoken.calls.shared import Calls
 from chatkey_e2e.gettoken.exchange import Broken
 from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import passed, warned
+from chatkey_e2e.gettoken.judging.shapes import without_body
 from chatkey_e2e.gettoken.model import BAD_REQUESTS, Finding, Severity
 from chatkey_e2e.gettoken.run import Run
 
@@ -19,7 +20,7 @@ QUICK = 2.0
     "req.big-body",
     group=BAD_REQUESTS,
     severity=Severity.SHOULD,
-    sent="a jkt of 10,000 characters, and a body of a megabyte around another",
+    sent="a jkt of 10,000 characters, and a body of a megabyte around a right one",
     passes="no token, a status below 500, within 2 seconds",
     hint="Limit the size of the body before it is parsed; a kilobyte is plenty.",
     mistakes=(
@@ -34,16 +35,22 @@ QUICK = 2.0
 )
 def big_body(run: Run) -> Finding:
     """Otherwise anybody keeps the workers busy."""
-    session = run.calls.anybody
-    long = "A" * LONG_JKT
+    calls = run.calls
+    return without_body(calls) or _judged(calls)
+
+
+def _judged(calls: Calls) -> Finding:
     bodies = {
-        "a jkt of 10,000 characters": json.dumps({"jkt": long}),
-        "a body of a megabyte": json.dumps({"jkt": long, "more": "A" * BODY}),
+        "a jkt of 10,000 characters": Variation(jkt="A" * LONG_JKT),
+        "a body of a megabyte": Variation(more={"more": "A" * BODY}),
     }
-    for what, body in bodies.items():
-        answer = run.calls.ask(what, session, raw=body.encode())
+    for what, how in bodies.items():
+        answer = calls.ask(what, calls.anybody, **how)
+        if answer.seconds > QUICK:
+            by_itself: Variation = {**how, "measured": True}
+            answer = calls.ask(f"{what}, by itself", calls.anybody, **by_itself)
         if answer.minted:
-            return warned(f"With {what} there is a token.", answer)
+            return warned(f"With {what} there is a token: nothing limits its size.", answer)
         if answer.status >= 500:
             return warned(f"{what[:1].upper()}{what[1:]} is answered {answer.status}.", answer)
         if answer.broken is Broken.TIMEOUT or answer.seconds > QUICK:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from chatkey_e2e.gettoken import reading
 from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import failed, passed
+from chatkey_e2e.gettoken.judging.shapes import of_own_shape
 from chatkey_e2e.gettoken.model import BOUND, Finding, Severity
 from chatkey_e2e.gettoken.run import Run
 
@@ -28,6 +29,8 @@ from chatkey_e2e.gettoken.run import Run
 def body_wins(run: Run) -> Finding:
     """Addresses are kept in logs and sent in links: whoever can write one could choose the key."""
     calls = run.calls
+    if not calls.target.shape.in_body:
+        return of_own_shape("with the jkt in the address")
     elsewhere = calls.new_jkt()
     answer = calls.ask("another jkt in the address", calls.member, query=(("jkt", elsewhere),))
     sent = calls.jkt_of(answer)

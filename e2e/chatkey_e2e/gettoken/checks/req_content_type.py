@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+from chatkey_e2e.gettoken.calls.shared import Calls
 from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import passed, warned
+from chatkey_e2e.gettoken.judging.shapes import without_json
 from chatkey_e2e.gettoken.model import BAD_REQUESTS, Finding, Severity
 from chatkey_e2e.gettoken.run import Run
 
 FORM = "application/x-www-form-urlencoded"
-SIMPLE = ("text/plain", FORM, "multipart/form-data", None)
+SIMPLE = {**{kind: kind for kind in ("text/plain", FORM, "multipart/form-data")}, "nothing of its type": None}
 
 
 @check(
@@ -30,13 +34,17 @@ SIMPLE = ("text/plain", FORM, "multipart/form-data", None)
 def content_type(run: Run) -> Finding:
     """Forms and plain text may be sent from any page, with your visitor's cookies."""
     calls = run.calls
-    for kind in SIMPLE:
-        said = kind or "nothing of its type"
-        answer = calls.ask(f"the JSON as {said}", calls.member, content_type=kind)
-        if answer.minted:
-            return warned(f"A body that says {said} gets a token.", answer)
+    return without_json(calls) or _judged(calls)
+
+
+def _judged(calls: Calls) -> Finding:
+    asks = {
+        f"A body that says {said}": partial(calls.ask, f"the JSON as {said}", calls.member, content_type=kind)
+        for said, kind in SIMPLE.items()
+    }
     form = f"jkt={calls.new_jkt()}".encode()
-    answer = calls.ask("a real form", calls.member, raw=form, content_type=FORM)
-    if answer.minted:
-        return warned("A form with the field jkt gets a token.", answer)
+    asks["A form with the field jkt"] = partial(calls.ask, "a real form", calls.member, raw=form, content_type=FORM)
+    for what, answer in zip(asks, calls.ask_each(asks.values()), strict=False):
+        if answer.minted:
+            return warned(f"{what} gets a token.", answer)
     return passed()

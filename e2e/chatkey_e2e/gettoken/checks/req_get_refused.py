@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import failed, passed, warned
+from chatkey_e2e.gettoken.judging.shapes import of_own_shape
 from chatkey_e2e.gettoken.model import BAD_REQUESTS, Finding, Severity
 from chatkey_e2e.gettoken.reading import holds_token
 from chatkey_e2e.gettoken.run import Run
@@ -33,6 +34,8 @@ CALLBACK = "chatkeyCheck"
 def get_refused(run: Run) -> Finding:
     """What GET answers is cached, prefetched, and kept in logs."""
     calls = run.calls
+    if not calls.target.shape.is_example:
+        return of_own_shape("and which methods are right is yours to say")
     jkt = ("jkt", calls.new_jkt())
     script = calls.ask("by GET, as a script", calls.member, method="GET", query=(jkt, ("callback", CALLBACK)))
     if holds_token(script.text) and CALLBACK in script.text:

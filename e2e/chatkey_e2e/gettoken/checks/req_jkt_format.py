@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import passed, warned
@@ -32,8 +33,9 @@ from chatkey_e2e.gettoken.run import Run
 def jkt_format(run: Run) -> Finding:
     """What is not a thumbprint is text that a stranger chose, in a token that you sign."""
     calls = run.calls
-    for what, jkt in _malformed(calls.new_jkt()).items():
-        answer = calls.ask(f"a jkt {what}", calls.member, jkt=jkt)
+    malformed = _malformed(calls.new_jkt())
+    asks = (partial(calls.ask, f"a jkt {what}", calls.member, jkt=jkt) for what, jkt in malformed.items())
+    for (what, jkt), answer in zip(malformed.items(), calls.ask_each(asks), strict=False):
         trimmed = answer.jkt == jkt.strip() != jkt
         if answer.minted and not trimmed:
             return warned(f"A jkt {what} gets a token.", answer)

@@ -6,6 +6,7 @@ from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import failed, passed
 from chatkey_e2e.gettoken.model import BAD_REQUESTS, Finding, Severity
 from chatkey_e2e.gettoken.run import Run
+from chatkey_e2e.gettoken.shape import LEFT_OUT
 
 
 @check(
@@ -26,5 +27,5 @@ from chatkey_e2e.gettoken.run import Run
 )
 def jkt_missing(run: Run) -> Finding:
     """A token that is bound to no key is everybody's."""
-    answer = run.calls.ask("no jkt", run.calls.member, body={})
+    answer = run.calls.ask("no jkt", run.calls.member, jkt=LEFT_OUT)
     return failed("A body without jkt gets a token.", answer) if answer.minted else passed(f"{answer.status}")

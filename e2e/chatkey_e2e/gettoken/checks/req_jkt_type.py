@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from chatkey_e2e.gettoken import reading
 from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import failed, passed
@@ -33,9 +35,12 @@ VALUES: tuple[object, ...] = (None, 42, True, ["x"], {"a": 1}, "")
 )
 def jkt_type(run: Run) -> Finding:
     """What is turned into text on the way becomes a fingerprint that fits no key."""
-    for value in VALUES:
-        shown = reading.shown(value)
-        answer = run.calls.ask(f"jkt is {shown}", run.calls.member, body={"jkt": value})
+    calls, texts = run.calls, [reading.shown(value) for value in VALUES]
+    asks = (
+        partial(calls.ask, f"jkt is {shown}", calls.member, jkt=value)
+        for value, shown in zip(VALUES, texts, strict=True)
+    )
+    for shown, answer in zip(texts, calls.ask_each(asks), strict=False):
         if answer.minted:
             return failed(f"jkt {shown} gets a token.", answer)
         if answer.status >= 500:

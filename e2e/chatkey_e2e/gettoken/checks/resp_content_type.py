@@ -27,6 +27,8 @@ from chatkey_e2e.gettoken.run import Run
 def content_type(run: Run) -> Finding:
     """A body that is JSON and says text/html can be made a page of yours by whoever can put text into it."""
     answer = run.calls.first
+    if not answer.request.token_at:
+        return passed("the answer is the token itself")
     said = answer.response.get("content-type") if answer.response else None
     media = (said or "").partition(";")[0].strip().lower()
     if media == "application/json" or (media.startswith("application/") and media.endswith("+json")):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 from chatkey_e2e.gettoken.calls.shared import FOREIGN, Calls
 from chatkey_e2e.gettoken.exchange import Exchange
@@ -51,14 +52,18 @@ def _lookalikes(page: str) -> Iterator[str]:
 
 def _questions(calls: Calls) -> Iterator[tuple[str, Exchange]]:
     session = calls.anybody
-    yield FOREIGN, calls.cross_site
-    for lookalike in _lookalikes(calls.target.page):
-        yield lookalike, calls.ask("the call of a page with a similar name", session, headers=[("Origin", lookalike)])
-    yield "null", calls.ask("the call of a page without an origin", session, headers=[("Origin", "null")])
     preflight = (
         ("Origin", FOREIGN),
         ("Access-Control-Request-Method", "POST"),
         ("Access-Control-Request-Headers", "content-type"),
         ("Sec-Fetch-Site", "cross-site"),
     )
-    yield FOREIGN, calls.ask("a preflight of another site", calls.nobody, method="OPTIONS", headers=preflight)
+    asks: list[tuple[str, Callable[[], Exchange]]] = [(FOREIGN, lambda: calls.cross_site)]
+    for name, label in [
+        *((lookalike, "the call of a page with a similar name") for lookalike in _lookalikes(calls.target.page)),
+        ("null", "the call of a page without an origin"),
+    ]:
+        asks.append((name, partial(calls.ask, label, session, headers=[("Origin", name)])))
+    ask = partial(calls.ask, "a preflight of another site", calls.nobody, method="OPTIONS", headers=preflight)
+    asks.append((FOREIGN, ask))
+    yield from zip((name for name, _ in asks), calls.ask_each(ask for _, ask in asks), strict=False)

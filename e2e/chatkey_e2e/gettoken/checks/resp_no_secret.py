@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from chatkey_e2e.gettoken.checks.page_no_secret import PAGE, SCRIPT
 from chatkey_e2e.gettoken.evidence.leaks import SHORTEST, leaked, whole
 from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import failed, passed
-from chatkey_e2e.gettoken.model import LEAKS, Finding, Severity, Skipped
+from chatkey_e2e.gettoken.model import LEAKS, Finding, Phase, Severity, Skipped
 from chatkey_e2e.gettoken.run import Run
 from chatkey_e2e.gettoken.words import plural
 
@@ -15,7 +16,7 @@ from chatkey_e2e.gettoken.words import plural
     group=LEAKS,
     severity=Severity.MUST,
     section="2.1, 5.3",
-    sent="nothing of its own: every header and body up to here is searched",
+    sent="nothing of its own: every header and body is searched, but those of the page",
     passes="the secret is nowhere: as it is, as base64, base64url or hex, URL-encoded, or inside of a token",
     hint="Your response contains secret_key. Rotate it now, then take it out.",
     mistakes=(
@@ -23,6 +24,7 @@ from chatkey_e2e.gettoken.words import plural
         "a debug header, or a claim, that was there to try something out",
     ),
     needs=("net.latency",),
+    phase=Phase.LAST,
 )
 def no_secret(run: Run) -> Finding:
     """Who has it can be any of your customers."""
@@ -32,8 +34,9 @@ def no_secret(run: Run) -> Finding:
         raise Skipped("it takes the secret", "--secret-env NAME")
     if len(secret) < SHORTEST:
         raise Skipped(f"the secret has fewer than {SHORTEST} characters, and would be found by chance")
-    for exchange in calls.log:
+    answers = [exchange for exchange in calls.log if exchange.request.label not in {PAGE, SCRIPT}]
+    for exchange in answers:
         form = leaked(secret, whole(exchange))
         if form:
             return failed(f"The secret stands in an answer, {form} (to: {exchange.request.label}).", exchange)
-    return passed(f"in {plural(len(calls.log), 'answer')}")
+    return passed(f"in {plural(len(answers), 'answer')}")

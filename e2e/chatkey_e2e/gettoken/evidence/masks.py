@@ -27,7 +27,7 @@ class Masks:
         """Hide these values, also where they stand encoded."""
         for value in values:
             if len(value) >= SHORTEST:
-                self._values |= _forms(value)
+                self._values = self._values | _forms(value)  # another thread may be reading the old ones
 
     def add_header(self, name: str) -> None:
         """Hide the values of a header."""

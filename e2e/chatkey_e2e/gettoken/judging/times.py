@@ -19,7 +19,7 @@ LEEWAY: Final = 60
 """How far ahead of the clock a time may be."""
 STALE: Final = 5 * MINUTE
 """A token older than this was not made for the call."""
-ROUNDED: Final = (30, 20, 15, 10, 5)
+ROUNDED: Final = (30, 20, 15, 10, 5, 2)
 """Seconds to which people round times."""
 ZONE: Final = 15 * MINUTE
 SMALLEST_ZONE: Final = 30 * MINUTE

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Final, NamedTuple
 
 from chatkey_e2e.gettoken import reading
@@ -34,9 +35,10 @@ class Victim(NamedTuple):
 
     uid: str
     email: str
+    name: str
 
 
-MADE_UP: Final = Victim("chatkey-check-victim", "victim@chatkey-check.example")
+MADE_UP: Final = Victim("chatkey-check-victim", "victim@chatkey-check.example", "chatkey check")
 
 MADE_UP_CLAIMS: Final[Mapping[str, str]] = {"name": "chatkey check", "type": "admin"}
 """Claims that are no identity, and nobody's to choose either."""
@@ -50,8 +52,9 @@ def believed(calls: Calls, where: str, ask: Ask) -> Finding:
 
     The victim is the second login's person where there is one, since an endpoint may know only those it has.
     """
-    for session, victim in _attempts(calls):
-        answer = ask(session, victim)
+    attempts = list(_attempts(calls))
+    answers = calls.ask_each(partial(ask, *attempt) for attempt in attempts)
+    for (session, victim), answer in zip(attempts, answers, strict=False):
         if not answer.minted:
             continue
         anyway = session is calls.nobody and calls.anonymous.uid == answer.uid
@@ -78,5 +81,9 @@ def _attempts(calls: Calls) -> Iterable[tuple[Session, Victim]]:
 
 
 def _victim(claims: Mapping[str, object]) -> Victim:
-    email = claims.get("email")
-    return Victim(str(claims.get("uid")), email if isinstance(email, str) else MADE_UP.email)
+    email, name = (claims.get(claim) for claim in ("email", "name"))
+    return Victim(
+        str(claims.get("uid")),
+        email if isinstance(email, str) else MADE_UP.email,
+        name if isinstance(name, str) else MADE_UP.name,
+    )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from functools import cached_property
+from threading import get_ident
 from typing import TYPE_CHECKING, Final
 
+from chatkey_e2e.gettoken.calls.once import once
 from chatkey_e2e.gettoken.calls.shared import Calls
 from chatkey_e2e.gettoken.exchange import Exchange
 from chatkey_e2e.gettoken.live.service import ReferenceServer, named
@@ -32,6 +33,7 @@ class Live:
         self._service = service
         self._browser = browser
         self._visit: Visit | None = None
+        self._thread = get_ident()
         self._reference = ReferenceServer()
         self._wire = HttpWire(calls.target)  # as the endpoint is reached, with the same trust
         self._ending = ExitStack()
@@ -41,12 +43,14 @@ class Live:
     def token_given(self) -> None:
         """Start the reference server in the background, if there will be use for it: it takes a second or two."""
         target = self._calls.target
-        if target.live and target.live.service_url is None and target.secret is not None and self._service is None:
+        is_own = target.live and target.live.service_url is None and self._service is None
+        if is_own and target.secret is not None and self._reference.installed:
             self._reference.begin()
 
     def pause_ahead(self) -> None:
         """Start the browser, if there will be use for it: now, when time has to pass anyway."""
-        if self._calls.target.live and self._calls.target.live.browser:
+        here = self._thread == get_ident()  # where a browser is started it has to be driven
+        if here and self._calls.target.live and self._calls.target.live.browser:
             self._launched()
 
     def service(self) -> Service:
@@ -64,14 +68,14 @@ class Live:
             raise Skipped("it takes a service that can verify the token", WAYS)
         return self._service
 
-    @cached_property
+    @once
     def key(self) -> Key:
         """A key such as browsers make."""
         from chatkey_e2e.wire import Key  # noqa: PLC0415 - cryptography is not needed before
 
         return Key()
 
-    @cached_property
+    @once
     def answer(self) -> Exchange:
         """The honest call of a browser that holds the key."""
         return self._calls.ask("the call for a key made here", self._calls.member, jkt=self.key.jkt)

@@ -47,6 +47,7 @@ class PlannedVisit:
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
         self._identity = "member"
+        self.elsewhere = False
         self._event = "token:requested"
         self._load()
         self._call()

@@ -6,6 +6,8 @@ import os
 import sys
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, closing
+from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
@@ -17,6 +19,7 @@ from chatkey_e2e.gettoken.wire.http import HttpWire, Unreachable
 from chatkey_protocol.names import CONFIG_PATH, SOCKET_PATH
 
 REFERENCE: Final = "the reference server"
+INSTALL: Final = "pip install 'chatkey[server]'"
 
 
 def named(url: str, provider_id: str, wire: HttpWire) -> Service:
@@ -53,6 +56,11 @@ class ReferenceServer:
         self._url: Future[str] | None = None
         self._process = ExitStack()
 
+    @cached_property
+    def installed(self) -> bool:
+        """Whether it is here: it is an extra of chatkey's."""
+        return find_spec("piccolo") is not None
+
     def begin(self) -> Future[str]:
         """Start it in the background, once, and return its address to come: that takes a second or two."""
         if self._url is None:
@@ -60,7 +68,9 @@ class ReferenceServer:
         return self._url
 
     def service(self, provider_id: str, secret: str) -> Service:
-        """Return it with a provider of this id and secret. Raises `Skipped` where it takes none like this."""
+        """Return it with a provider of this id and secret. Raises `Skipped` where that cannot be."""
+        if not self.installed:
+            raise Skipped(f"{REFERENCE} is not installed here", INSTALL)
         from chatkey_oauth.client import LabError  # noqa: PLC0415
         from chatkey_stack.lab import ServiceLab  # noqa: PLC0415 - only a run that gets here needs it
 

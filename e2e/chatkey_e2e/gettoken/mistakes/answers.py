@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from chatkey_e2e.gettoken import reading
 from chatkey_e2e.gettoken.evidence.masks import JWT
-from chatkey_e2e.gettoken.exchange import Exchange
+from chatkey_e2e.gettoken.exchange import MISSING, Exchange
+from chatkey_e2e.gettoken.shape import EXAMPLE_TOKEN
 
 
 class Wrong(NamedTuple):
@@ -19,6 +20,9 @@ class Wrong(NamedTuple):
 
 def wrong_with(answer: Exchange) -> Wrong | None:
     """Return what is wrong with the form of an answer, or None."""
+    path = answer.request.token_at
+    if path != EXAMPLE_TOKEN:
+        return _at_own_place(answer, path)
     try:
         body = answer.json
     except reading.Unreadable as unreadable:
@@ -27,6 +31,16 @@ def wrong_with(answer: Exchange) -> Wrong | None:
         what = "a JSON string" if isinstance(body, str) else reading.kind(body)
         return Wrong(f"The answer is {what}, not an object.")
     return None if "token" in body else _elsewhere(body)
+
+
+def _at_own_place(answer: Exchange, path: tuple[str, ...]) -> Wrong | None:
+    """Return what is wrong with an answer that has the token elsewhere than in the contract's example."""
+    member = answer.member
+    if member is None or isinstance(member, str):
+        return None
+    where = f"at {'.'.join(path)}" if path else "in the answer, which was to be the token itself"
+    seen = "is nothing" if member is MISSING else f"is {reading.kind(member)}"
+    return Wrong(f"There {seen} {where}.", "Look at --token-at: it has to lead to the token in your answer.")
 
 
 def _not_json(answer: Exchange, reason: str) -> Wrong:

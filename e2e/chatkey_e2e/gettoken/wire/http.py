@@ -48,6 +48,10 @@ class Wire(Protocol):
         """Send requests at the same moment, each over a connection of its own."""
         ...
 
+    def spread(self) -> None:
+        """From now on, send each request over a connection of its own, so that several can be sent at a time."""
+        ...
+
     def close(self) -> None:
         """Close the connection that was kept for the next request."""
         ...
@@ -72,6 +76,7 @@ class HttpWire:
         self._addresses: dict[tuple[str, int], str] = {}
         self._tls: ssl.SSLContext | None = None
         self._kept: tuple[httpx.HTTPTransport, Line] | None = None
+        self._spread = False
 
     def reach(self, url: str) -> str:
         """Open a connection, close it, and return the address that answered. Raises `Unreachable`."""
@@ -90,6 +95,8 @@ class HttpWire:
 
     def send(self, request: Request) -> Exchange:
         """Send one request; a kept connection that the server closed meanwhile is made anew once, as browsers do."""
+        if self._spread:
+            return self._send_alone(request)
         if self._kept is None:
             self._kept = self._transport(keep=1), Line()
         done = self._exchange(*self._kept, request)
@@ -104,6 +111,11 @@ class HttpWire:
         self._forget()  # a server with one thread would wait for it
         with ThreadPoolExecutor(len(requests)) as pool:
             return list(pool.map(self._send_alone, requests))
+
+    def spread(self) -> None:
+        """From now on, send each request over a connection of its own: one thread cannot serve two."""
+        self._forget()
+        self._spread = True
 
     def close(self) -> None:
         """Close the connection that was kept for the next request."""

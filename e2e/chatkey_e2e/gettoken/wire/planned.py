@@ -11,10 +11,12 @@ from urllib.parse import urlsplit
 
 from chatkey_e2e.gettoken import reading
 from chatkey_e2e.gettoken.exchange import Exchange, Request, Response
+from chatkey_e2e.gettoken.shape import Shape
 from chatkey_e2e.gettoken.target import Login, Target
 
 COOKIE: Final = "planned"
 JSON_HEADERS: Final = (("Content-Type", "application/json"), ("Cache-Control", "no-store"))
+LARGEST_BODY: Final = 10_000
 STANDS_IN: Final = "for the plan only"
 
 
@@ -59,6 +61,9 @@ class PlanWire:
         """Remember the requests, and answer them."""
         return [self.send(request) for request in requests]
 
+    def spread(self) -> None:
+        """Do nothing: a plan is made one request after the other."""
+
     def close(self) -> None:
         """Do nothing: nothing is open."""
 
@@ -73,17 +78,21 @@ class PlanWire:
                 session = f"{person}{len(self.sent)}"
                 self._open.add(session)
                 return Response(303, (("Location", "/"), ("Set-Cookie", f"{COOKIE}={session}; SameSite=Lax")), b"")
+        if request.url == target.whoami:
+            return Response(200 if self._person(request) else 401, JSON_HEADERS, b"{}")
         if request.url.partition("?")[0] != target.url.partition("?")[0]:
             return Response(200, (("Content-Type", "text/html"),), b"")
         return self._token(request)
 
     def _token(self, request: Request) -> Response:
-        jkt = _jkt(request.body)
-        if request.method != "POST" or _header(request, "content-type") != "application/json" or jkt is None:
+        shape = self._target.shape
+        jkt = _jkt(request, shape)
+        typed = _header(request, "content-type") == shape.content_type or not request.body
+        if request.method != shape.method or not typed or jkt is None or len(request.body) > LARGEST_BODY:
             return Response(400, JSON_HEADERS, b'{"error": "bad request"}')
         person = self._person(request)
         token = self._signed(person, jkt) if person else None
-        return Response(200, JSON_HEADERS, json.dumps({"token": token}).encode())
+        return Response(200, JSON_HEADERS, _placed(token, shape.token_at))
 
     def _person(self, request: Request) -> str | None:
         session = self._session(request)
@@ -113,13 +122,24 @@ def _header(request: Request, name: str) -> str:
     return next((value for found, value in request.headers if found.lower() == name), "")
 
 
-def _jkt(body: bytes) -> str | None:
+def _jkt(request: Request, shape: Shape) -> str | None:
+    """Return the jkt of a request that is as it should be."""
     try:
-        value = json.loads(body)
-        jkt = value["jkt"] if isinstance(value, dict) else None
-        return jkt if isinstance(jkt, str) and len(reading.decoded(jkt)) == reading.SHA256_BYTES else None
-    except (ValueError, KeyError):
+        fits = len(reading.decoded(request.jkt)) == reading.SHA256_BYTES
+    except ValueError:
         return None
+    there = request.jkt.encode() in (request.body if shape.in_body else request.url.encode())
+    return request.jkt if fits and there else None
+
+
+def _placed(token: str | None, path: tuple[str, ...]) -> bytes:
+    """Return an answer with the token at its place."""
+    if not path:
+        return (token or "").encode()
+    value: object = token
+    for name in reversed(path):
+        value = {name: value}
+    return json.dumps(value).encode()
 
 
 def _filled(request: Request, login: Login) -> bool:

@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, BrowserContext, Page
 from playwright.sync_api import Error as PlaywrightError
 
 from chatkey_e2e.gettoken.live.browser.launch import launched
+from chatkey_e2e.gettoken.live.browser.passkeys import attached
 from chatkey_e2e.gettoken.target import Login, OptionError, Target
 from chatkey_e2e.gettoken.wire.http import HttpWire
 
@@ -37,6 +38,9 @@ def by_hand(browser: Browser, target: Target, *, act: Callable[[Page], None] | N
     """
     context = browser.new_context(ignore_https_errors=target.insecure_tls)
     page, address = context.new_page(), target.page_url or target.page
+    file = target.live.passkeys if target.live else None
+    if file is not None:
+        attached(page, file)
     try:
         page.goto(address)
     except PlaywrightError as error:

@@ -11,6 +11,7 @@ from typing import Final
 
 from chatkey_e2e.gettoken.exchange import Exchange, Header, Response
 from chatkey_e2e.gettoken.model import Service
+from chatkey_e2e.gettoken.shape import Shape
 
 EMPTY_PATH: Final = "/chatkey-check"
 EMPTY: Final = b"<!doctype html><html><head><meta charset=utf-8><title>chatkey check</title></head><body></body></html>"
@@ -113,16 +114,21 @@ CONFIGURE: Final = """(() => {
     if (concerns && disposition === "enforce") blocked.push({ what: blockedURI, directive: effectiveDirective });
   });
   const getToken = async ({ jkt, signal }) => {
-    const answer = await fetch(given.url, {
-      method: "POST",
+    const { method, body, query, type, tokenAt } = given.shape;
+    const fill = (text) => text.replaceAll("{jkt}", jkt);
+    const address = query ? given.url + (given.url.includes("?") ? "&" : "?") + fill(query) : given.url;
+    const answer = await fetch(address, {
+      method,
       credentials: "include",
-      headers: { ...given.headers, "Content-Type": "application/json" },
-      body: JSON.stringify({ jkt }),
+      headers: { ...given.headers, ...(body ? { "Content-Type": type } : {}) },
+      body: body ? fill(body) : undefined,
       signal,
     });
     const text = await answer.text();
     if (!answer.ok) throw new Error(`the endpoint answered ${answer.status}`);
-    return JSON.parse(text).token;
+    if (tokenAt.length) return tokenAt.reduce((value, name) => value?.[name], JSON.parse(text)) ?? null;
+    const bare = text.trim();
+    return (bare.startsWith('"') ? JSON.parse(bare) : bare === "null" ? "" : bare) || null;
   };
   const config = { providerId: given.providerId, getToken };
   let listening = false;
@@ -141,11 +147,14 @@ CONFIGURE: Final = """(() => {
 """Runs before the page's own scripts: configures the widget, and notes what it says and what a policy blocks of it."""
 
 
-def configuration(service: Service, *, page: str, url: str, provider_id: str, headers: Iterable[Header]) -> str:
+def configuration(
+    service: Service, *, page: str, url: str, shape: Shape, provider_id: str, headers: Iterable[Header]
+) -> str:
     """Return the script that configures the widget on a page's origin, with a `getToken` as integrators write it."""
     given = {
         "origin": page,
         "url": url,
+        "shape": shape.browser(),
         "providerId": provider_id,
         "headers": dict(headers),
         "needed": [service.url, service.socket_uri, url],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
@@ -22,6 +23,7 @@ from chatkey_e2e.redaction import redact_zip
 from chatkey_protocol.storage_keys import MEMBER_TOKEN_PREFIX
 
 STEP_SECONDS: Final = 20.0
+CLICK_MS: Final = 5_000
 END_MS: Final = 2_000
 """How long the news of a call's end may be on its way here."""
 UNTIL: Final = """([identity, events, after]) => {
@@ -88,8 +90,20 @@ class Visit:
     def log_out(self) -> None:
         """Log the widget out, and wait for the visitor."""
         self._after = len(self.state["told"])
-        self.page.evaluate("() => { window.Service.logout(); }")
+        selector = self.calls.target.logout_selector
+        if selector is None:
+            self.page.evaluate("() => { window.Service.logout(); }")
+        else:
+            self._click(selector)
         self._wait_for("visitor")
+
+    def _click(self, selector: str) -> None:
+        """Click what the page has for logging out. Raises `Unusable` where it has nothing there."""
+        try:
+            self.page.click(selector, timeout=CLICK_MS)
+        except PlaywrightError as error:
+            said = error.message.splitlines()[0].rstrip(".")
+            raise Unusable(f"Nothing can be clicked at --logout-selector {selector}: {said}.") from error
 
     def close(self) -> None:
         """Forget the person's cookies and storage, with the page."""
@@ -102,6 +116,11 @@ class Visit:
         """The address at which the page is shown."""
         target = self.calls.target
         return target.page_url or target.page + EMPTY_PATH
+
+    @property
+    def elsewhere(self) -> bool:
+        """Whether the page has led on to another one, which has no widget of ours."""
+        return self.page.url.partition("#")[0] != self.address and not self.page.evaluate("() => !!window.Service")
 
     @property
     def state(self) -> dict[str, Any]:
@@ -138,7 +157,11 @@ class Visit:
     @property
     def exchanges(self) -> list[Exchange]:
         """The page's calls of the endpoint, to be shown like the checker's own."""
-        return [_exchange(request, is_over=request in self._finished) for request in self.token_calls]
+        return [self._exchange(request) for request in self.token_calls]
+
+    def _exchange(self, request: Request) -> Exchange:
+        exchange = _exchange(request, is_over=request in self._finished)
+        return replace(exchange, request=replace(exchange.request, token_at=self.calls.target.shape.token_at))
 
     @property
     def led_to(self) -> str:
@@ -188,6 +211,7 @@ class Visit:
             self.service,
             page=target.page,
             url=target.url,
+            shape=target.shape,
             provider_id=self.calls.provider_id,
             headers=[header for header in headers if header[0].lower() not in BROWSERS_OWN],
         )
@@ -232,7 +256,9 @@ class Visit:
             route.continue_()
 
     def _note_request(self, request: Request) -> None:
-        if request.url == self.calls.target.url and request.method == "POST":
+        target = self.calls.target
+        there = request.url.partition("?")[0] == target.url.partition("?")[0]
+        if there and request.method == target.shape.method:
             self.token_calls.append(request)
 
     def _note_end(self, request: Request) -> None:

@@ -1,0 +1,38 @@
+"""What is made once and shared, whichever thread asks first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Lock, RLock
+from typing import Generic, TypeVar, cast, overload
+
+Owner = TypeVar("Owner")
+Made = TypeVar("Made")
+BORN = Lock()
+
+
+class once(Generic[Owner, Made]):  # noqa: N801 - it is written as `property` is
+    """A property that is computed when it is first read: the others wait for it. One that raises is tried again."""
+
+    def __init__(self, make: Callable[[Owner], Made]) -> None:
+        self._make = make
+        self._name = make.__name__
+        self.__doc__ = make.__doc__
+
+    @overload
+    def __get__(self, owner: None, kind: type[Owner]) -> once[Owner, Made]: ...
+    @overload
+    def __get__(self, owner: Owner, kind: type[Owner] | None = None) -> Made: ...
+    def __get__(self, owner: Owner | None, kind: type[Owner] | None = None) -> Made | once[Owner, Made]:
+        """Return the value; the first call makes it."""
+        if owner is None:
+            return self
+        with self._lock_of(owner):
+            made = vars(owner)
+            if self._name not in made:
+                made[self._name] = self._make(owner)
+            return cast("Made", made[self._name])
+
+    def _lock_of(self, owner: Owner) -> RLock:
+        with BORN:
+            return cast("RLock", vars(owner).setdefault(f"_lock_of_{self._name}", RLock()))

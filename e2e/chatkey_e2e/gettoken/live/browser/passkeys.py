@@ -1,0 +1,58 @@
+"""A virtual authenticator for sites that know passkeys only: its keys are kept in a file from run to run."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any, Final
+
+from playwright.sync_api import Page
+
+from chatkey_e2e.gettoken.target import OptionError
+
+OPTIONS: Final = {
+    "protocol": "ctap2",
+    "transport": "internal",
+    "hasResidentKey": True,
+    "hasUserVerification": True,
+    "isUserVerified": True,
+    "automaticPresenceSimulation": True,
+}
+"""A device's own authenticator, at which somebody sits and agrees (Chrome DevTools Protocol, WebAuthn)."""
+
+
+def attached(page: Page, file: Path) -> None:
+    """Give a page an authenticator with the keys of a file, and keep what becomes of them there.
+
+    Nobody else may read the file: it is as good as a password. Raises `OptionError` where it holds no passkeys.
+    """
+    kept = {str(one["credentialId"]): one for one in _read(file)}
+    session = page.context.new_cdp_session(page)
+    session.send("WebAuthn.enable")
+    authenticator = session.send("WebAuthn.addVirtualAuthenticator", {"options": OPTIONS})["authenticatorId"]
+    for credential in kept.values():
+        session.send("WebAuthn.addCredential", {"authenticatorId": authenticator, "credential": credential})
+
+    def keep(event: dict[str, Any]) -> None:
+        kept[str(event["credential"]["credentialId"])] = event["credential"]
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as opened:
+            json.dump(list(kept.values()), opened)
+
+    for name in ("WebAuthn.credentialAdded", "WebAuthn.credentialAsserted"):
+        session.on(name, keep)
+
+
+def _read(file: Path) -> list[dict[str, Any]]:
+    if not file.exists():
+        return []
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise OptionError(f"--passkeys {file} cannot be read: {error}") from error
+    if not isinstance(found, list) or not all(
+        isinstance(one, dict) and {"credentialId", "privateKey"} <= one.keys() for one in found
+    ):
+        raise OptionError(f"--passkeys {file} holds no passkeys: take it away, and it is written anew.")
+    return found

@@ -1,0 +1,155 @@
+"""Endpoints that believe a session which anybody could have written, or find it where it should not be."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+from mutant_backend import BROKEN, PEOPLE, SECRET, Backend, Claims, b64, hs256, register
+from mutant_server import Answer, Request
+
+broken = register(BROKEN)
+BY_UID = {claims["uid"]: name for name, claims in PEOPLE.items()}
+
+
+@broken("uid-from-cookie")
+class UidFromCookie(Backend):
+    def person(self, request: Request, body: Any) -> Claims | None:
+        found = super().person(request, body)
+        named = request.cookies.get("user_id")
+        return {**found, "uid": named} if found and named else found
+
+
+class Named(Backend):
+    """Has a session that says who it is."""
+
+    def person(self, request: Request, body: Any) -> Claims | None:
+        name = BY_UID.get(self.read(request.cookies.get("sid", "")))
+        return dict(PEOPLE[name]) if name else None
+
+    def read(self, value: str) -> str:
+        """Return the uid that a session holds."""
+        return value
+
+
+@broken("session-is-uid")
+class SessionIsUid(Named):
+    options = {"login": "uid", "login_b": "uid_b"}
+
+
+@broken("session-is-uid-base64")
+class SessionIsUidBase64(Named):
+    options = {"login": "uid_base64", "login_b": None}
+
+    def read(self, value: str) -> str:
+        try:
+            return base64.b64decode(value).decode()
+        except ValueError:
+            return ""
+
+
+@broken("session-in-query")
+class SessionInQuery(Backend):
+    def person(self, request: Request, body: Any) -> Claims | None:
+        name = self.sessions.get(request.cookies.get("sid") or request.query.get("sid", ""))
+        return dict(PEOPLE[name]) if name else None
+
+
+class TokenLogsIn(Backend):
+    """Takes whatever it has signed for a login."""
+
+    def person(self, request: Request, body: Any) -> Claims | None:
+        return super().person(request, body) or self.signed_by_us(self.offered(request))
+
+    def offered(self, request: Request) -> str:
+        """Return what may be a token."""
+        return request.headers.get("authorization", "").removeprefix("Bearer ")
+
+    def signed_by_us(self, token: str) -> Claims | None:
+        """Return the person of a token."""
+        signed, _, signature = token.rpartition(".")
+        if not signed or signature != b64(hs256(SECRET.encode(), signed.encode())):
+            return None
+        payload = signed.partition(".")[2]
+        claims = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
+        return dict(PEOPLE[BY_UID[claims["uid"]]])
+
+
+broken("token-logs-in-by-header")(TokenLogsIn)
+
+
+@broken("token-logs-in-by-cookie")
+class TokenLogsInByCookie(TokenLogsIn):
+    def offered(self, request: Request) -> str:
+        return request.cookies.get("sid", "")
+
+
+@broken("token-logs-in-elsewhere")
+class TokenLogsInElsewhere(TokenLogsIn):
+    options = {"whoami": "{base}/me"}
+
+    def person(self, request: Request, body: Any) -> Claims | None:
+        return super().person(request, body) if request.path == "/me" else Backend.person(self, request, body)
+
+
+# what makes a handler crash
+
+
+class Crashes(Backend):
+    """Ends with 500 where reading the jkt raises something that is not caught."""
+
+    async def endpoint(self, request: Request) -> Answer:
+        try:
+            self.careless(request.body)
+        except (ValueError, RecursionError):
+            return Answer(500, [], b"Internal Server Error")
+        return await super().endpoint(request)
+
+    def careless(self, body: bytes) -> None:
+        """Do something with a body that not every body allows."""
+
+
+def careless(name: str, act: Any) -> None:
+    """Keep a backend that does something to each body that parses."""
+
+    class Careless(Crashes):
+        def careless(self, body: bytes) -> None:
+            act(body)
+
+    broken(name)(Careless)
+
+
+def _jkt(body: bytes) -> str:
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        return ""
+    jkt = found.get("jkt") if isinstance(found, dict) else None
+    return jkt if isinstance(jkt, str) else ""
+
+
+def _parsed_if_json(body: bytes) -> None:
+    try:
+        json.loads(body)
+    except ValueError:
+        return
+
+
+careless("crash-not-ascii", lambda body: _jkt(body).encode("latin-1", "surrogatepass"))
+careless("crash-surrogate", lambda body: _jkt(body).encode())
+careless("crash-not-utf8", lambda body: body.decode())
+careless("crash-deep-json", _parsed_if_json)
+
+
+@broken("fails-for-good")
+class FailsForGood(Backend):
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.first = 0.0
+
+    async def endpoint(self, request: Request) -> Answer:
+        self.first = self.first or self.clock.now()
+        if self.clock.now() - self.first > 1 and request.cookies:
+            return Answer(500, [], b"connection pool exhausted")
+        return await super().endpoint(request)

@@ -1,0 +1,115 @@
+"""Endpoints that are asked, or answer, in another shape than the contract's example; some are wrong in theirs."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+from urllib.parse import parse_qs
+
+from chatkey_e2e.gettoken.shape import Shape
+from mutant_backend import BROKEN, UNUSUAL, Backend, register
+from mutant_server import Answer, Request
+
+unusual, broken = register(UNUSUAL), register(BROKEN)
+
+
+@unusual("Thumbprint")
+class Thumbprint(Backend):
+    options = {"shape": Shape(body='{"thumbprint": "{jkt}", "app": "shop"}', token_at=("data", "token"))}
+
+    def jkt(self, request: Request, body: Any) -> Any:
+        return body.get("thumbprint") if isinstance(body, dict) and body.get("app") == "shop" else None
+
+    def answer(self, request: Request, token: Any) -> Answer:
+        return self.json(200, {"data": {"token": token} if token else None})
+
+
+@unusual("GraphQl")
+class GraphQl(Backend):
+    QUERY = "mutation($jkt: String!) { chatToken(jkt: $jkt) }"
+    options = {
+        "shape": Shape(
+            body='{"query": "%s", "variables": {"jkt": "{jkt}"}}' % QUERY,  # noqa: UP031 - braces mean something here
+            token_at=("data", "chatToken"),
+        )
+    }
+
+    def jkt(self, request: Request, body: Any) -> Any:
+        variables = body.get("variables") if isinstance(body, dict) else None
+        return variables.get("jkt") if isinstance(variables, dict) and body.get("query") == self.QUERY else None
+
+    def answer(self, request: Request, token: Any) -> Answer:
+        return self.json(200, {"data": {"chatToken": token}})
+
+
+class FormShape(Backend):
+    """Takes a form."""
+
+    options = {"shape": Shape(body="jkt={jkt}&for=chat")}
+
+    def right_type(self, request: Request) -> bool:
+        return request.headers.get("content-type", "") == "application/x-www-form-urlencoded"
+
+    def parsed(self, request: Request) -> Any:
+        return {name: values[0] for name, values in parse_qs(request.body.decode("utf-8", "replace")).items()}
+
+
+unusual("FormShape")(FormShape)
+
+
+class ByGet(Backend):
+    """Is asked by GET, with the jkt in the address."""
+
+    options = {"shape": Shape("GET", "", (("k", "{jkt}"),))}
+
+    async def endpoint(self, request: Request) -> Answer:
+        jkt = request.query.get("k")
+        if request.method != "GET" or not self.right_jkt(jkt):
+            return self.refusal(400, "GET with k")
+        person = self.person(request, None)
+        return self.answer(request, self.token(person, jkt) if person else None)
+
+
+unusual("ByGet")(ByGet)
+
+
+@unusual("RawToken")
+class RawToken(Backend):
+    options = {"shape": Shape(token_at=())}
+
+    def answer(self, request: Request, token: Any) -> Answer:
+        return Answer(200, [("Content-Type", "text/plain"), ("Cache-Control", "no-store")], (token or "").encode())
+
+
+@unusual("ByPut")
+class ByPut(Backend):
+    options = {"shape": Shape("PUT")}
+
+    async def endpoint(self, request: Request) -> Answer:
+        if request.method != "PUT":
+            return self.refusal(405, "PUT only")
+        request.method = "POST"
+        return await super().endpoint(request)
+
+
+@broken("get-caches-jkt")
+class GetCachesJkt(ByGet):
+    """Remembers the first answer for everybody's browser."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.known: dict[str, Any] = {}
+
+    def token(self, person: Any, jkt: Any) -> Any:
+        return self.known.setdefault(person["uid"], super().token(person, jkt))
+
+
+@broken("form-any-jkt")
+class FormAnyJkt(FormShape):
+    def right_jkt(self, jkt: Any) -> bool:
+        return isinstance(jkt, str) and re.fullmatch(r"[\w-]{43}", jkt) is not None
+
+
+@broken("own-place-is-wrong")
+class OwnPlaceIsWrong(Backend):
+    options = {"shape": Shape(token_at=("data", "token"))}
