@@ -42,7 +42,7 @@ $route = $_SERVER['REQUEST_METHOD'] . ' ' . parse_url($_SERVER['REQUEST_URI'], P
 if ($route === 'POST /chat/token') {
     // $_POST is empty for JSON, and $_REQUEST holds the address and the cookies, too.
     $is_json = str_starts_with($_SERVER['CONTENT_TYPE'] ?? '', 'application/json'); // not the text/plain of a form
-    $jkt = json_decode($is_json ? file_get_contents('php://input') : '', true)['jkt'] ?? null;
+    $jkt = json_decode($is_json ? file_get_contents('php://input', length: 10_000) : '', true)['jkt'] ?? null;
     if (!is_string($jkt) || !preg_match('/^[A-Za-z0-9_-]{43}$/D', $jkt)) { // without D, a newline behind it passes
         answer(400, ['error' => 'jkt must be the text that the widget passes to getToken']);
     }

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import sys
 import time
 
 import jwt
@@ -23,6 +22,7 @@ settings.configure(
     MIDDLEWARE=["django.contrib.sessions.middleware.SessionMiddleware", "django.middleware.csrf.CsrfViewMiddleware"],
     SESSION_ENGINE="django.contrib.sessions.backends.cache",  # with signed_cookies, a copied cookie outlives the logout
     SESSION_COOKIE_SECURE=True,  # SESSION_COOKIE_SAMESITE is Lax already
+    DATA_UPLOAD_MAX_MEMORY_SIZE=10_000,
 )
 PEOPLE = {"ada": (1001, "Ada Lindqvist"), "bo": (1002, "Bo Sørensen")}  # stands for your customers
 
@@ -57,4 +57,4 @@ def session(request: HttpRequest) -> HttpResponse:  # stands for your own login 
 
 urlpatterns = [path("chat/token", chat_token), path("login", session), path("logout", session)]
 if __name__ == "__main__":
-    execute_from_command_line(sys.argv)
+    execute_from_command_line()

@@ -6,16 +6,19 @@ import time
 from typing import Annotated
 
 import jwt
-from fastapi import Cookie, FastAPI, Form, HTTPException, Response
-from fastapi.responses import RedirectResponse
+from fastapi import Cookie, FastAPI, Form, Header, HTTPException, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, RedirectResponse
 from pydantic import BaseModel, Field
 
-PROVIDER_ID = os.environ["CHAT_PROVIDER_ID"]
 SECRET_KEY = os.environ["CHAT_SECRET_KEY"]  # the text as you got it: do not decode it, mind quotes and a newline
 PEOPLE = {"ada": (1001, "Ada Lindqvist"), "bo": (1002, "Bo Sørensen")}  # stands for your customers
 SESSIONS: dict[str, str] = {}  # stands for your session store
 
+Sid = Annotated[str, Cookie()]
+Small = Annotated[int, Header(alias="Content-Length", lt=10_000)]  # nobody keeps your workers busy
 app = FastAPI()  # no CORSMiddleware for this route: page and endpoint have the same origin
+app.add_exception_handler(RequestValidationError, lambda *_: JSONResponse({"error": "no"}, 400))  # not its own 422
 
 
 class Question(BaseModel):
@@ -24,23 +27,20 @@ class Question(BaseModel):
 
 
 @app.post("/chat/token")  # not api_route: what GET answers is cached, prefetched and logged
-def chat_token(question: Question, response: Response, sid: Annotated[str, Cookie()] = "") -> dict[str, str | None]:
+def chat_token(question: Question, _size: Small, response: Response, sid: Sid = "") -> dict[str, str | None]:
     response.headers["Cache-Control"] = "no-store"
     # Who it is comes from your session, never from the body, the address or a header.
     person = PEOPLE.get(SESSIONS.get(sid, ""))
     if person is None:
         return {"token": None}  # a visitor: not 401, not a redirect to the login, not a token for a guest
-    uid, name = person
     now = int(time.time())  # whole seconds, UTC; not milliseconds, and not datetime.utcnow().timestamp()
     claims = {
-        "pid": PROVIDER_ID,
-        "uid": str(uid),  # text, not the number; an id that never changes, not the e-mail address
-        "type": "user",
+        "pid": os.environ["CHAT_PROVIDER_ID"],
+        "uid": str(person[0]),  # text, not the number; an id that never changes, not the e-mail address
         "cnf": {"jkt": question.jkt},  # inside cnf, unchanged; so a token is made for each call and never kept
-        "iat": now,
-        "exp": now + 3600,  # a time, not a lifetime
-        "name": name,  # for show; the payload is readable by everyone, so nothing secret here
+        "name": person[1],  # for show; the payload is readable by everyone, so nothing secret here
     }
+    claims |= {"type": "user", "iat": now, "exp": now + 3600}  # a time, not a lifetime
     return {"token": jwt.encode(claims, SECRET_KEY, algorithm="HS256")}
 
 
@@ -48,13 +48,13 @@ def chat_token(question: Question, response: Response, sid: Annotated[str, Cooki
 def login(user: Annotated[str, Form()], password: Annotated[str, Form()]) -> Response:
     if user not in PEOPLE or not secrets.compare_digest(password.encode(), os.environ["LOGIN_PASSWORD"].encode()):
         raise HTTPException(403)
-    response, sid = RedirectResponse("/", 303), secrets.token_urlsafe(32)
-    SESSIONS[sid] = user
+    response = RedirectResponse("/", 303)
+    SESSIONS[sid := secrets.token_urlsafe(32)] = user
     response.set_cookie("sid", sid, httponly=True, secure=True, samesite="lax")  # Lax keeps other sites from using it
     return response
 
 
 @app.post("/logout")
-def logout(sid: Annotated[str, Cookie()] = "") -> RedirectResponse:
+def logout(sid: Sid = "") -> RedirectResponse:
     SESSIONS.pop(sid, None)  # on the server: deleting the cookie would leave the session to whoever copied it
     return RedirectResponse("/", 303)

@@ -8,13 +8,13 @@ import time
 import jwt
 from flask import Flask, Response, abort, jsonify, request
 
-PROVIDER_ID = os.environ["CHAT_PROVIDER_ID"]
 SECRET_KEY = os.environ["CHAT_SECRET_KEY"]  # not app.secret_key; the text as you got it: mind quotes and a newline
 PEOPLE = {"ada": (1001, "Ada Lindqvist"), "bo": (1002, "Bo Sørensen")}  # stands for your customers
 SESSIONS: dict[str, str] = {}  # stands for your session store
 
 app = Flask(__name__)
 app.config["MAX_CONTENT_LENGTH"] = 10_000
+app.register_error_handler(RecursionError, lambda _: (jsonify(error="nested too deep"), 400))
 
 
 @app.post("/chat/token")  # not methods=["GET", "POST"]: what GET answers is cached; not @login_required: it redirects
@@ -34,7 +34,7 @@ def token_for(uid: int, name: str, jkt: str) -> str:  # no lru_cache: the token 
     now = int(time.time())  # whole seconds, UTC; not milliseconds, and not datetime.utcnow().timestamp()
     times = {"iat": now, "exp": now + 3600}  # exp is a time, not a lifetime
     claims = {
-        "pid": PROVIDER_ID,
+        "pid": os.environ["CHAT_PROVIDER_ID"],
         "uid": str(uid),  # text, not the number; an id that never changes, not the e-mail address
         "type": "user",
         "cnf": {"jkt": jkt},  # inside cnf, unchanged

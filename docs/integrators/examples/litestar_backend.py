@@ -6,7 +6,7 @@ import time
 from typing import Annotated
 
 import jwt
-from litestar import Litestar, Request, post
+from litestar import Litestar, Request, Response, post
 from litestar.datastructures import CacheControlHeader, State
 from litestar.exceptions import PermissionDeniedException
 from litestar.middleware.session.server_side import ServerSideSessionConfig
@@ -33,11 +33,10 @@ async def chat_token(data: Question, request: Request[None, None, State]) -> dic
     claims = {
         "pid": os.environ["CHAT_PROVIDER_ID"],
         "uid": str(person[0]),  # text, not the number; an id that never changes, not the e-mail address
-        "type": "user",
         "cnf": {"jkt": data.jkt},  # inside cnf, unchanged; so no cache=True, which gives it to the wrong browser
         "name": person[1],  # for show; the payload is readable by everyone, so nothing secret here
     }
-    times = {"iat": now, "exp": now + 3600}  # exp is a time, not a lifetime
+    times = {"type": "user", "iat": now, "exp": now + 3600}  # exp is a time, not a lifetime
     return {"token": jwt.encode(claims | times, SECRET_KEY, algorithm="HS256")}
 
 
@@ -57,4 +56,5 @@ async def logout(request: Request[None, None, State]) -> Redirect:
 
 
 sessions = ServerSideSessionConfig(secure=True)  # on the server: a logout ends them. SameSite is Lax already
+chat_token.exception_handlers = dict.fromkeys((UnicodeError, RecursionError), lambda *_: Response({}, status_code=400))
 app = Litestar([chat_token, login, logout], middleware=[sessions.middleware], request_max_body_size=10_000)

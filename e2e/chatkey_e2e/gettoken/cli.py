@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
 import click
+from click.core import ParameterSource
 
-from chatkey_e2e.gettoken.options.table import OPTIONS, Given, Kind, Option
+from chatkey_e2e.gettoken.options.table import OPTIONS, Kind, Option
 
 
 class WrongUsage(click.UsageError):
@@ -35,6 +37,18 @@ class CheckCommand(click.Command):
             return super().make_context(info_name, args, parent, **extra)
         except click.UsageError as error:
             raise WrongUsage(error.format_message(), error.ctx) from error
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options by groups."""
+        listed = {parameter.name: parameter for parameter in self.get_params(ctx)}
+        for group, members in groupby(OPTIONS, lambda option: option.group):
+            rows = [listed[option.field].get_help_record(ctx) for option in members]
+            with formatter.section(group):
+                formatter.write_dl([row for row in rows if row is not None])
+        last = self.get_help_option(ctx)
+        row = last.get_help_record(ctx) if last is not None else None
+        with formatter.section("And"):
+            formatter.write_dl([row] if row is not None else [])
 
 
 def _explain(context: click.Context, _parameter: click.Parameter, check_id: str | None) -> None:
@@ -95,9 +109,10 @@ def _type(option: Option) -> click.ParamType[Any] | type:
 
 
 @click.command(cls=CheckCommand)
-@click.argument("url")
+@click.argument("url", required=False)
 @_options
-def check(**given: Any) -> None:
+@click.pass_context
+def check(context: click.Context, /, **given: Any) -> None:
     """Tell what is wrong with a getToken endpoint, why, and what to change.
 
     Give it what you have: without a secret, a login or a second one, what can be judged is judged, and what cannot
@@ -109,12 +124,21 @@ def check(**given: Any) -> None:
     8 no browser for --browser, 9 not all judged that must be.
     """
     # `--help` need not wait for the rest.
-    from chatkey_e2e.gettoken.command import invocation  # noqa: PLC0415
+    from chatkey_e2e.gettoken.command import init, invocation  # noqa: PLC0415
+    from chatkey_e2e.gettoken.options.file import merged  # noqa: PLC0415
     from chatkey_e2e.gettoken.target import BrowserMissing, OptionError  # noqa: PLC0415
 
     try:
-        sys.exit(invocation.read(Given(**given)).run())
+        if given["init"]:
+            init.ask(Path())
+            return
+        written = {name: value for name, value in given.items() if _was_written(context, name)}
+        sys.exit(invocation.read(merged(written, here=Path())).run())
     except BrowserMissing as error:
         raise NoBrowser(str(error)) from error
     except OptionError as error:
         raise WrongUsage(str(error)) from error
+
+
+def _was_written(context: click.Context, name: str) -> bool:
+    return context.get_parameter_source(name) is ParameterSource.COMMANDLINE

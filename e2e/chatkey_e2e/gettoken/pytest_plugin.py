@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from chatkey_e2e.gettoken.options.table import OPTIONS, Given, Kind, Option
+from chatkey_e2e.gettoken.options.table import OPTIONS, Kind, Option
 
 if TYPE_CHECKING:
     from chatkey_e2e.gettoken.command.invocation import Invocation
     from chatkey_e2e.gettoken.model import Outcome, Report
+    from chatkey_e2e.gettoken.options.table import Given
 
 PREFIX: Final = "--chatkey-gettoken-"
 URL: Final = "url"
@@ -171,10 +172,13 @@ def _invocation(config: pytest.Config) -> Invocation:
 
 
 def _given(config: pytest.Config) -> Given:
-    """Return the options as they were written; those that were not have their defaults."""
+    """Return the options as they were written, or as the file of `config` has them. Raises `OptionError`."""
     got = {option.field: _value(option, config.getoption(_dest(spelled(option)))) for option in OFFERED}
     got[URL] = config.getoption(_dest(URL))
-    return Given(**{name: value for name, value in got.items() if value is not None})
+    from chatkey_e2e.gettoken.options.file import merged  # noqa: PLC0415
+
+    defaults = {option.field: option.default for option in OFFERED}
+    return merged({name: value for name, value in got.items() if value not in {None, defaults.get(name)}})
 
 
 def _value(option: Option, written: Any) -> Any:

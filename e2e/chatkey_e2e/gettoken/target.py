@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from chatkey_e2e.gettoken.defaults import RESULTS, TIMEOUT
 from chatkey_e2e.gettoken.exchange import Header, origin
+from chatkey_e2e.gettoken.shape import EXAMPLE, Shape
 
 
 class OptionError(ValueError):
@@ -40,6 +41,8 @@ class LiveOptions:
     browser: bool = False
     by_hand: bool = False
     """Whether somebody logs in by hand, in a browser that can be seen."""
+    passkeys: Path | None = None
+    """Where the passkeys of a login by hand are kept; None leaves that to the person's own devices."""
     results: Path = RESULTS
     """Where traces and screenshots of failures go."""
 
@@ -66,6 +69,10 @@ class Target:
     connect_to: Mapping[str, str] = field(default_factory=dict[str, str])
     """Addresses to use for host names, instead of asking the resolver."""
     timeout: float = TIMEOUT
+    shape: Shape = EXAMPLE
+    """How the endpoint is called, and where its answer has the token."""
+    logout_selector: str | None = None
+    """What a person clicks on the page to log out, as a CSS selector."""
     live: LiveOptions | None = None
     """How the run ends; None leaves the socket and the browser out."""
     shown: Mapping[str, str] = field(default_factory=dict[str, str])

@@ -77,6 +77,7 @@ def test_a_backend_fits_on_a_screen(name: str) -> None:
     assert len(file.read_text().splitlines()) <= LINES
 
 
+@pytest.mark.long
 @each_backend
 @pytest.mark.parametrize("given", GIVEN)
 @pytest.mark.contract("4.7/request", "4.7/response", "2.4/claims")
@@ -90,6 +91,7 @@ def test_a_backend_passes_every_check_without_a_warning(reports: Reports, name: 
     assert skipped == LEFT_OUT[given]
 
 
+@pytest.mark.long
 @pytest.mark.contract("3/get-token", "3/renewal", "3/logout")
 def test_a_backend_passes_the_command_with_a_real_widget(start: Callable[[str], Backend]) -> None:
     """The whole of it, as an integrator runs it: every check, a socket and a browser."""

@@ -16,7 +16,7 @@ from chatkey_e2e.gettoken.live.service import ReferenceServer
 from chatkey_e2e.gettoken.options.table import Given
 from chatkey_e2e.gettoken.options.target import target
 from chatkey_e2e.gettoken.running.known import Known
-from chatkey_e2e.gettoken.target import LiveOptions, Login, OptionError, Target
+from chatkey_e2e.gettoken.target import BrowserMissing, LiveOptions, Login, OptionError, Target
 
 URL = "https://shop.localhost/chat/token"
 GIVEN = Given(url=URL)
@@ -37,6 +37,18 @@ def test_the_end_of_a_run_is_read_from_the_options() -> None:
 
 def test_a_login_by_hand_means_a_browser() -> None:
     assert target(Given(url=URL, socket=True, browser_login=True)).live == LiveOptions(browser=True, by_hand=True)
+
+
+@pytest.mark.parametrize("given", [{"browser": True}, {"browser_login": True}])
+def test_a_browser_that_nothing_installed_can_drive_is_refused_with_what_to_type(
+    given: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("chatkey_e2e.gettoken.options.target.find_spec", lambda name: None)
+
+    with pytest.raises(BrowserMissing, match=r"not installed here: pip install 'chatkey\[browser\]'$"):
+        target(Given(url=URL, **given))
+
+    assert target(Given(url=URL)).live == LiveOptions()
 
 
 def test_without_a_socket_there_is_no_end() -> None:

@@ -75,8 +75,8 @@ def test_a_report_names_the_options_used_with_values_first_and_headers_last(tmp_
 
     assert list(made.shown.items()) == [
         ("--provider-id", "prov_1"),
-        ("--login-url", URL),
         ("--insecure-tls", "yes"),
+        ("--login-url", URL),
         ("--other-secret-env", "STAGING"),
         ("--connect-to", "shop.localhost=127.0.0.1"),
         ("--login-field", "user=…, shop=…"),

@@ -23,7 +23,21 @@ pytest_plugins = ["pytester"]
 
 Start = Callable[..., pytest.RunResult]
 PLUGIN = "chatkey_e2e.gettoken.pytest_plugin"
-NOT_IN_PYTEST = {"plan", "only", "skip", "format", "output", "verbose", "watch", "explain", "help", "browser-login"}
+NOT_IN_PYTEST = {
+    "plan",
+    "only",
+    "skip",
+    "format",
+    "output",
+    "verbose",
+    "watch",
+    "explain",
+    "help",
+    "browser-login",
+    "init",
+    "ui",
+    "passkeys",
+}
 """What pytest has options of its own for, or what needs a person."""
 
 

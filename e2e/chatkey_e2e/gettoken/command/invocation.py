@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
@@ -43,6 +43,8 @@ class Invocation:
             return self.plan()
         self.check_allowed()
         ready = self.with_login_by_hand()
+        if self.given.ui:
+            return ready.ui()
         return ready.watch() if self.given.watch else ready.once()
 
     def check_allowed(self) -> None:
@@ -101,6 +103,19 @@ class Invocation:
                 watch.wait_until_up(lambda: HttpWire(self.target).reach(self.target.url))
         except KeyboardInterrupt:
             return last
+
+    def ui(self) -> Exit:
+        """Serve the local page until Ctrl-C. Raises `OptionError` beside options that write a report."""
+        from chatkey_e2e.gettoken.ui.desk import Desk  # noqa: PLC0415 - no other run needs it
+        from chatkey_e2e.gettoken.ui.serve import UiServer  # noqa: PLC0415
+
+        if self.given.watch or self.given.output or self.given.format != reports.TERMINAL:
+            raise OptionError("--ui shows a page: leave --watch, --format and --output out.")
+        with UiServer(Desk(self.target, self._selection)) as server:
+            Console().print(Text(f"{server.url}\nfor you alone; Ctrl-C ends it"), soft_wrap=True, **PLAIN)
+            with suppress(KeyboardInterrupt):
+                server.serve_forever()
+        return Exit.CLEAN
 
     @property
     def _selection(self) -> Selection:

@@ -35,7 +35,7 @@ def plan(target: Target, selection: Selection | None = None) -> Plan:
     wire = PlanWire(target, now=clock.now)
     calls = Calls(target, wire, now=clock.now, sleep=clock.sleep)
     with Run(calls, PlannedLive(calls)) as run:
-        report = report_of(run, selection=selection)
+        report = report_of(run, selection=selection, in_line=True)
     told = ((request.label, curl(request, target, calls.masks)) for request in wire.sent)
     lines = Counter((label, JKT.sub("…", line)) for label, line in told)  # the jkt is another one each time
     return Plan(tuple(wire.sent), lines, report)

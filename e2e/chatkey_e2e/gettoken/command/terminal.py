@@ -94,6 +94,9 @@ class Terminal:
             self._show_cause(self._cause)
         for line in report.stale:
             self._say("  ", ("known failures: ", "bold red"), line)
+        if summary.own_shape(report):
+            self._say()
+            self._say(("  Noted  ", "bold"), (summary.own_shape(report), "dim"))
         self._show_lines("Not judged", summary.reasons(report))
         self._show_lines("More can be judged with", summary.options(report))
         self._show_summary(report)

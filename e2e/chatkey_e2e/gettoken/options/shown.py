@@ -8,7 +8,7 @@ from typing import Final
 from chatkey_e2e.gettoken.evidence.masks import HIDDEN
 from chatkey_e2e.gettoken.options.table import OPTIONS, Given, Kind, Option
 
-PAIRS: Final = frozenset({Kind.FIELD, Kind.VARIABLE})
+PAIRS: Final = frozenset({Kind.FIELD, Kind.PAIR, Kind.VARIABLE})
 
 
 def shown(given: Given) -> dict[str, str]:

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from importlib.util import find_spec
+from typing import Final
 from urllib.parse import urlsplit
 
+from chatkey_e2e.gettoken.options.shapes import shape
 from chatkey_e2e.gettoken.options.shown import shown
 from chatkey_e2e.gettoken.options.table import Given
 from chatkey_e2e.gettoken.options.texts import address, checked_origin, checked_url, content, headers, pair, variable
-from chatkey_e2e.gettoken.target import LiveOptions, Login, OptionError, Target
+from chatkey_e2e.gettoken.target import BrowserMissing, LiveOptions, Login, OptionError, Target
+
+INSTALL: Final = "pip install 'chatkey[browser]'"
 
 
 def target(given: Given, environ: Mapping[str, str] = os.environ) -> Target:
-    """Return what to check. Raises `OptionError`."""
+    """Return what to check. Raises `OptionError`, and `BrowserMissing` where nothing is installed that drives one."""
     if given.login_url and not (given.login_field or given.login_field_env):
         raise OptionError("--login-url needs fields: --login-field user=ada --login-field-env password=VARIABLE.")
     made = Target(
@@ -32,9 +37,15 @@ def target(given: Given, environ: Mapping[str, str] = os.environ) -> Target:
         ca=given.ca,
         connect_to=dict(address(entry) for entry in given.connect_to),
         timeout=given.timeout,
+        shape=shape(given),
+        logout_selector=given.logout_selector,
         live=_live(given),
         shown=shown(given),
     )
+    if given.passkeys and not given.browser_login:
+        raise OptionError("--passkeys is for a login by hand: give --browser-login, too.")
+    if given.logout_selector and not (given.browser or given.browser_login):
+        raise OptionError("--logout-selector is clicked in a browser: give --browser, too.")
     if given.ca is not None and not given.ca.is_file():
         raise OptionError(f"--ca {given.ca} is no file.")
     return made
@@ -101,5 +112,7 @@ def _live(given: Given) -> LiveOptions | None:
         return None
     if given.browser_login and _has_login(given):
         raise OptionError("--browser-login is the first login: leave --login and --login-field out.")
+    if wanted and find_spec("playwright") is None:
+        raise BrowserMissing(f"A browser is driven through Playwright, which is not installed here: {INSTALL}")
     url = checked_origin(given.service_url, "--service-url") if given.service_url else None
-    return LiveOptions(url, wanted, given.browser_login, given.results)
+    return LiveOptions(url, wanted, given.browser_login, given.passkeys, given.results)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from chatkey_e2e.gettoken.model import Outcome, Verdict
 from chatkey_e2e.gettoken.reports import summary
+from chatkey_e2e.gettoken.reports.fixes import fix
 
 if TYPE_CHECKING:
     from chatkey_e2e.gettoken.model import Report
@@ -54,6 +55,7 @@ def _check(outcome: Outcome) -> dict[str, Any]:
         "verdict": outcome.verdict,
         "message": outcome.message,
         "hint": outcome.hint,
+        "fix": fix(outcome),
         "option": outcome.option,
         "blocked_by": outcome.blocked_by,
         "known": outcome.known,

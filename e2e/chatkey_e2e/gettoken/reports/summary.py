@@ -11,6 +11,7 @@ from chatkey_e2e.gettoken.reports.exits import Exit, status
 from chatkey_e2e.gettoken.words import plural
 
 FINDINGS: Final = frozenset({Verdict.FAIL, Verdict.WARN, Verdict.ERROR})
+SHAPE: Final = ("--method", "--body", "--query", "--token-at")
 WORDS: Final = {
     Verdict.PASS: "passed",
     Verdict.WARN: "to be improved",
@@ -67,6 +68,12 @@ def facts(report: Report) -> list[tuple[str, str]]:
         *report.versions.items(),
         *report.options.items(),
     ]
+
+
+def own_shape(report: Report) -> str:
+    """Return that the calls have another shape than the contract's example, if they have, and which."""
+    used = [f"{name} {report.options[name]}" for name in SHAPE if name in report.options]
+    return f"A shape of your own, which your getToken has to fit: {' '.join(used)}" if used else ""
 
 
 def duration(report: Report) -> str:

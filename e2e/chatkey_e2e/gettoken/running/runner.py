@@ -5,25 +5,40 @@ from __future__ import annotations
 import time
 import traceback
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
-from typing import Protocol
+from threading import RLock
+from typing import Final, Protocol
 
 from chatkey_e2e.gettoken import checks as catalogue
 from chatkey_e2e.gettoken.judging.check import Check
-from chatkey_e2e.gettoken.model import Blocked, Outcome, Phase, Question, Report, Skipped, Verdict
+from chatkey_e2e.gettoken.model import (
+    END_TO_END,
+    PRECONDITIONS,
+    Blocked,
+    Outcome,
+    Phase,
+    Question,
+    Report,
+    Skipped,
+    Verdict,
+)
 from chatkey_e2e.gettoken.run import Run
 from chatkey_e2e.gettoken.running.known import Known
 from chatkey_e2e.gettoken.running.versions import versions
 from chatkey_e2e.gettoken.target import OptionError
 
 STOPS = frozenset({Verdict.FAIL, Verdict.BLOCKED, Verdict.ERROR})
-PHASES = list(Phase)
+LEFT_ALONE: Final = frozenset({PRECONDITIONS, END_TO_END})
+"""Groups whose checks measure, or drive a browser, one after the other."""
+JUDGES: Final = 16
+"""Checks that are judged at the same time; some of them wait for others."""
 
 
 class Listener(Protocol):
-    """Hears how a run goes on."""
+    """Hears how a run goes on; what is started and waited for from several threads."""
 
     def started(self, check: Question) -> None:
         """A check is being judged."""
@@ -72,11 +87,15 @@ def report_of(
     known: Known | None = None,
     selection: Selection | None = None,
     require_all: bool = False,
+    in_line: bool = False,
 ) -> Report:
-    """Judge an endpoint and report on it; the run stays open, its owner closes it."""
+    """Judge an endpoint and report on it; the run stays open, its owner closes it.
+
+    With `in_line` no two calls are made at the same time but those that are meant to be.
+    """
     chosen = tuple(checks or catalogue.load())
     judging = _Judging(run, chosen, listener or Silence(), known or Known(), selection or Selection())
-    return replace(judging.report(), require_all=require_all)
+    return replace(judging.report(in_line=in_line), require_all=require_all)
 
 
 class _Judging:
@@ -95,15 +114,19 @@ class _Judging:
         self._known = known
         self._selection = selection
         self._outcomes: dict[str, Outcome] = {}
+        self._locks = {name: RLock() for name in self._checks}
         self._told = 0
         run.calls.on_wait = listener.waiting
 
-    def report(self) -> Report:
+    def report(self, *, in_line: bool) -> Report:
         started_at, start = datetime.now(UTC), time.monotonic()
         wanted = [check for check in self._checks.values() if not self._selection.reason_against(check.id)]
-        for check in sorted(wanted, key=lambda check: PHASES.index(check.phase)):
-            self._outcome(check)
-            self._tell()
+        for phase in Phase:
+            checks = [check for check in wanted if check.phase is phase]
+            at_once = [check for check in checks if phase is not Phase.LAST and check.group not in LEFT_ALONE]
+            self._in_line([check for check in checks if check.group == PRECONDITIONS])
+            (self._in_line if in_line else self._at_once)(at_once)
+            self._in_line(checks)
         outcomes = tuple(self._shown(check) for check in self._checks.values())
         return Report(
             target=self._calls.target.url,
@@ -118,13 +141,30 @@ class _Judging:
             stale=self._known.stale(outcomes),
         )
 
+    def _in_line(self, checks: Iterable[Check]) -> None:
+        """Judge checks one after the other, in this thread, as far as they are not judged yet."""
+        for check in checks:
+            self._outcome(check)
+            self._tell()
+
+    def _at_once(self, checks: Iterable[Check]) -> None:
+        """Judge checks that share nothing but the endpoint; which of them is told first does not depend on chance."""
+        self._calls.spread()
+        pool = ThreadPoolExecutor(JUDGES)
+        try:
+            for _ in pool.map(self._outcome, checks):
+                self._tell()
+        finally:
+            pool.shutdown(cancel_futures=True)
+
     def _outcome(self, check: Check) -> Outcome:
-        """Judge a check once, after those it needs."""
-        if check.id not in self._outcomes:
-            in_the_way = self._in_the_way(check)
-            made = Outcome(check, Verdict.BLOCKED, blocked_by=in_the_way) if in_the_way else self._judged(check)
-            self._outcomes[check.id] = replace(made, known=self._known.reason(made))
-        return self._outcomes[check.id]
+        """Judge a check once, after those it needs, whichever thread asks first."""
+        with self._locks[check.id]:
+            if check.id not in self._outcomes:
+                in_the_way = self._in_the_way(check)
+                made = Outcome(check, Verdict.BLOCKED, blocked_by=in_the_way) if in_the_way else self._judged(check)
+                self._outcomes[check.id] = replace(made, known=self._known.reason(made))
+            return self._outcomes[check.id]
 
     def _in_the_way(self, check: Check) -> str:
         """Return the id of the failed check that is at the root of what this one needs, or nothing."""
