@@ -1,4 +1,4 @@
-"""docs/protocol.md: its examples are made by the real code, fit the frames as they are declared, and leave none out."""
+"""The pages of the profile: their examples are made by the real code, fit the declared frames, and leave none out."""
 
 import re
 from collections import Counter
@@ -16,7 +16,8 @@ from chatkey_protocol.frames import Kind
 from chatkey_server.identity import keys, proofs, tokens
 from chatkey_server.identity.tokens import Secrets
 
-PAGE = (Path(__file__).parents[2] / "docs" / "protocol.md").read_text()
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = "\n".join((DOCS / name).read_text() for name in ("protocol.md", "socket.md"))
 MADE = examples.examples()
 SECRETS = Secrets(examples.SECRET.encode())
 
@@ -106,9 +107,9 @@ def test_every_close_code_is_in_its_table_and_no_other() -> None:
 
 
 def test_the_order_of_checks_names_codes_that_exist_and_every_one_of_a_token_or_proof() -> None:
-    section = PAGE.partition("### Order of checks")[2].partition("###")[0]
+    section = PAGE.partition("## Order of checks")[2].partition("\n## ")[0]
     named = {word for word in re.findall(r"`([a-z_]+)`", section) if "_" in word} - {"invalid"}
-    only_elsewhere = {Code.TOKEN_KEY_MISMATCH, Code.TOKEN_REVOKED}  # of the exchange, which opens no socket
+    only_elsewhere = {Code.TOKEN_KEY_MISMATCH}  # of the exchange, which opens no socket
 
     assert named <= set(Code)
     assert {code for code in Code if code.startswith(("token_", "proof_"))} - only_elsewhere == {

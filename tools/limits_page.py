@@ -1,0 +1,113 @@
+"""docs/limits.md: every size, rate and wait that a client has to know, with its default, from the code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from chatkey_protocol.frames import ENTRIES
+from chatkey_server.identity import claims, oauth_state, proofs, tokens
+from chatkey_server.peers.outbox import MAX_BACKLOG
+from chatkey_server.public import oauth_callback, oauth_start, parameters
+from chatkey_server.settings import SETTINGS, Setting
+from chatkey_server.socket.connection import REAUTH_SECONDS
+
+HEAD: Final = """\
+A service may have other limits, and a client is told when it meets one: by the code in the last column, and for rates
+by `Retry-After` or `retry_after`. What is a [setting](settings.md) has its default here; what is a matter of form
+cannot be set, and is part of [the profile](protocol.md). Rates are allowances that fill evenly: a burst of a whole one
+is fine. Who is counted is the address that connected, of IPv6 its network of 64 bits, or one person. Each process
+counts for itself; what protects the service as a whole is counted for all of them together where there is Redis: limits
+that say so, and guesses at the passwords of agents and administrators, ten a minute from one client address. While
+Redis is away each process counts that for itself as well, by what it has counted before.
+"""
+
+BEYOND: Final = {
+    "head_bytes": "400, or closed",
+    "query_bytes": "400 `parameter_invalid`",
+    "body_bytes": "413 `too_large`",
+    "token_bytes": "`token_too_large`",
+    "request_timeout": "closed",
+    "token_rate": "429 `rate_limited`",
+    "oauth_rate": "429 `rate_limited`",
+    "frame_bytes": "1009, by the close alone",
+    "message_chars": "`too_large` with the `id`",
+    "name_chars": "`too_large` with the `id`",
+    "frames_per_second": "4429 `rate_limited`",
+    "auth_timeout": "4408 `auth_timeout`",
+    "frame_timeout": "4408, by the close alone",
+    "idle_timeout": "4408 `idle_timeout`",
+    "pong_timeout": "1011, by the close alone",
+    "ping": "told in `hello`",
+    "sockets_per_address": "4429 `too_many_sockets`",
+    "sockets_per_identity": "4429 `too_many_sockets`",
+    "search_chars": "`too_large` with the `id`",
+    "ipv6_prefix": "",
+    **dict.fromkeys(
+        (
+            "searches_per_identity",
+            "searches_per_address",
+            "histories_per_identity",
+            "histories_per_address",
+            "messages_per_identity",
+            "messages_per_address",
+            "messages_per_provider",
+            "kilobytes_per_identity",
+            "kilobytes_per_address",
+            "kilobytes_per_provider",
+        ),
+        "`rate_limited` with the `id`",
+    ),
+}
+"""What happens beyond each setting, by its field."""
+
+
+def page(note: str) -> str:
+    """Return docs/limits.md."""
+    settings = (_row(setting) for setting in SETTINGS if setting.name.startswith("CHATKEY_LIMIT_"))
+    return "\n".join(
+        (
+            f"# Limits\n\n{note}{HEAD}",
+            *_table(("what", "default", "beyond it"), settings),
+            "\n## Of the form\n",
+            *_table(("what", "at most", "beyond it"), _fixed()),
+            "",
+        )
+    )
+
+
+def _row(setting: Setting) -> tuple[str, str, str]:
+    return setting.help, setting.default, BEYOND[setting.field]
+
+
+def _fixed() -> Iterator[tuple[str, str, str]]:
+    yield "Parameters of a query or form.", str(parameters.MAX_PARAMETERS), "400 `parameter_invalid`"
+    yield "Characters of the start's `origin`.", str(oauth_start.MAX_ORIGIN_CHARS), "400 `parameter_invalid`"
+    yield "Characters of the start's `nonce`.", "64", "400 `parameter_invalid`"
+    yield "Characters of a callback's `state`.", str(oauth_state.MAX_STATE_CHARS), "400 `state_invalid`"
+    yield "Characters of a callback's `code`.", str(oauth_callback.MAX_CODE_CHARS), "400 `parameter_invalid`"
+    yield "Seconds from a start to its callback.", str(oauth_state.LIFETIME_SECONDS), "400 `state_expired`"
+    yield "Characters of a token's `uid`.", str(tokens.MAX_UID_CHARS), "`token_claims`"
+    yield "Characters of a token's `name` and `email`.", "255", "`token_claims`"
+    yield "Characters of a token's `avatar`.", "2048", "`token_claims`"
+    yield "Seconds a custom token lives.", str(tokens.CUSTOM_MAX_LIFETIME), "`token_claims`"
+    yield "Seconds a social login's socket token lives.", str(tokens.SOCIAL_LIFETIME), "`token_claims`"
+    yield "Seconds a visitor's token lives.", str(2 * tokens.MINUTE), "`token_claims`"
+    yield "Seconds an identity token lives.", str(tokens.IDENTITY_LIFETIME), "`token_claims`"
+    yield "Seconds `iat` and `nbf` may lie ahead.", str(claims.LEEWAY_SECONDS), "`token_not_yet_valid`"
+    yield (
+        "Levels of JSON in a token, a proof or a frame.",
+        "32",
+        "`token_malformed`, `proof_malformed`, `frame_invalid`",
+    )
+    yield "Characters of a proof.", str(proofs.MAX_PROOF_BYTES), "`proof_malformed`"
+    yield "Characters of a proof's `jti`, `nonce`, `ath`.", "256", "`proof_claims`"
+    yield "Characters of a proof's `htu`.", "2048", "`proof_claims`"
+    yield "Seconds before a token's end that `reauth` asks.", str(REAUTH_SECONDS), "4419 at the end"
+    yield "Characters of a frame's `id`.", "64", "`frame_invalid`"
+    yield "Messages in an answer.", str(ENTRIES), "`frame_invalid` for a `limit` above it"
+    yield "Frames that wait for a peer that does not read.", str(MAX_BACKLOG), "1013 `unavailable`"
+
+
+def _table(head: tuple[str, ...], body: Iterator[tuple[str, ...]]) -> Iterator[str]:
+    yield from (f"| {' | '.join(row)} |" for row in (head, ("---",) * len(head), *body))
