@@ -1,0 +1,54 @@
+"""What a target may be able to do: the names that it declares, and what is not applicable where it does not."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import Final
+
+from chatkey_protocol.names import SOCIALS
+
+SOCIAL: Final = "social:"
+
+CAPABILITIES: Final[dict[str, str]] = {
+    "clock": "a test can move the service's clock",
+    "faults": "a test can make the service misbehave",
+    **{f"{SOCIAL}{name}": f"login with {social.title}" for name, social in SOCIALS.items()},
+    "own-keys": "a business can log in by an application of its own at a social provider",
+    "agent": "a test can read a conversation, answer in it and end a call as an agent",
+    "member-records": "a test can read the records of members",
+    "restart": "a test can start the service anew",
+    "businesses": "a test can make as many businesses as it needs",
+    "change": "a test can change a business",
+    "rate-limits": "the service keeps the rates of [limits], and a test may go beyond them",
+    "search": "a conversation can be searched",
+    "calls": "calls can be started and ended",
+    "admin": "there is an admin panel",
+    "widget-events": "the widget has the events of ours",
+    "widget-texts": "the widget says what ours says",
+    "widget-languages": "the widget speaks the languages of ours",
+}
+"""Every name, with what it means."""
+
+
+class NotApplicable(Exception):
+    """What a test needs is a capability that the target does not declare. `capability` names it."""
+
+    def __init__(self, capability: str) -> None:
+        super().__init__(f"not declared: {capability}, that {CAPABILITIES.get(capability, capability)}")
+        self.capability = capability
+
+
+def declared(names: Iterable[str]) -> frozenset[str]:
+    """Return the names as a set. Raises `ValueError` for one that is not known."""
+    found = frozenset(names)
+    for name in sorted(found - CAPABILITIES.keys()):
+        near = difflib.get_close_matches(name, CAPABILITIES, 1)
+        raise ValueError(f"{name!r} is no capability{f'; did you mean {near[0]!r}?' if near else ''}")
+    return found
+
+
+def socials(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the social providers among capabilities, in the order of the login page."""
+    given = set(names)
+    return tuple(name for name in SOCIALS if f"{SOCIAL}{name}" in given)

@@ -1,0 +1,1 @@
+"""Verdicts, and what was seen on the way to one."""

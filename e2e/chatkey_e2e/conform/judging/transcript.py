@@ -1,0 +1,63 @@
+"""What was sent in a case and what came, as evidence, without secrets and tokens."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+JWT: Final = re.compile(r"[\w-]{6,}\.[\w-]{6,}\.[\w-]*|eyJ[\w-]{8,}")
+HIDDEN: Final = "[redacted]"
+SHOWN: Final = 600
+MOST_STEPS: Final = 12
+PRIVATE: Final = frozenset({"token", "proof", "auth_token", "nonce", "code_challenge"})
+
+
+@dataclass(frozen=True)
+class Step:
+    """One thing that was sent, and what came of it."""
+
+    sent: str
+    came: str = ""
+
+
+@dataclass
+class Transcript:
+    """The newest steps of a case. `secrets` tells what is masked wherever it stands."""
+
+    secrets: Callable[[], Iterable[str]] = tuple
+    steps: list[Step] = field(default_factory=list)
+
+    def note(self, sent: str, came: str = "") -> None:
+        """Add a step."""
+        self.steps.append(Step(self.masked(sent), self.masked(came)))
+        del self.steps[:-MOST_STEPS]
+
+    def masked(self, text: str) -> str:
+        """Return a text without tokens and secrets, and not too long."""
+        return masked(text, self.secrets())
+
+
+def masked(text: str, secrets: Iterable[str] = ()) -> str:
+    """Replace secrets, and all that looks like a token; cut what is long; write what a terminal obeys as an escape."""
+    for secret in secrets:
+        text = text.replace(secret, HIDDEN).replace(json.dumps(secret)[1:-1], HIDDEN)
+    text = JWT.sub(lambda found: f"[token of {len(found[0])} characters]", text)
+    if len(text) > SHOWN:
+        text = f"{text[:SHOWN]}… ({len(text)} characters)"
+    return "".join(char if char.isprintable() else f"\\x{ord(char):02x}" for char in text)
+
+
+def frame_text(frame: Any) -> str:
+    """Return a frame as text, with what is secret in it by its length only."""
+    if not isinstance(frame, dict):
+        return frame if isinstance(frame, str) else repr(frame)
+    return json.dumps(
+        {name: _hidden(value) if name in PRIVATE else value for name, value in frame.items()}, default=str
+    )
+
+
+def _hidden(value: object) -> object:
+    return f"[{len(value)} characters]" if isinstance(value, str) else value
