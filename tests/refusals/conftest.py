@@ -1,7 +1,7 @@
 """The shipped server as one process, and honest callers made by other code than its own: keys, tokens, proofs, peers.
 
 A test is given `service`, makes a shop of its own with `service.shop()`, and builds what it sends by fault: the honest
-input is accepted, the same input with one fault is refused. A case carries the id of its row in `ids.txt`, as the id
+input is accepted, the same input with one fault is refused. A case carries the id of its row in `rows.toml`, as the id
 of a parameter (`pytest.param(…, id="JWT-004")`, with a word behind it where a row has several) or by
 `@pytest.mark.row("JWT-079")`. What is wrong with a single token or proof is a row of `kit/token_verdicts.py` or
 `kit/proof_verdicts.py`, and no test of its own.
@@ -16,12 +16,12 @@ from collections.abc import Iterator
 
 import pytest
 
+from chatkey_e2e.conform.making.honest import BrowserKey, Json, Maker
 from chatkey_oauth.client import FakeOAuth
 from chatkey_protocol.names import AVAILABLE_SOCIALS
 from chatkey_stack.ports import LOOPBACK
 from chatkey_stack.process import Process
 from doors import AuthDoor, Door, SocketDoor
-from honest import BrowserKey, Json, Maker
 from peers import Ended, Peer
 from shipped import APPLICATION, MakeService, Service, serving
 from shop import Shop
@@ -118,7 +118,7 @@ def provider(service: Service, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 def pytest_configure(config: pytest.Config) -> None:
     """Make the marker of rows known."""
-    config.addinivalue_line("markers", "row(*ids): the rows of ids.txt that this test is; it runs under each id")
+    config.addinivalue_line("markers", "row(*ids): the rows of rows.toml that this test is; it runs under each id")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -5,11 +5,16 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-import tomllib
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 
 import pytest
+import refusals_page
 
+from chatkey_e2e.conform.making import proof_verdicts, token_verdicts
 from chatkey_stack.patience import PATIENCE
 
 HERE = Path(__file__).parent
@@ -17,15 +22,22 @@ SCENARIOS = HERE.parents[1] / "e2e" / "chatkey_e2e" / "scenarios"
 ROW = re.compile(r"(?<![A-Za-z])(?:JWT|PRF|OAS|OAC|HTM|WSK|HTP)[-_]\d{3}(?!\d)", re.IGNORECASE)
 
 
-def collection(folder: Path) -> subprocess.Popen[str]:
-    """Begin to collect the tests of a folder."""
+@contextmanager
+def collection(folder: Path) -> Iterator[subprocess.Popen[str]]:
+    """Collect the tests of a folder beside what is done here; it ends with the context."""
     command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", str(folder)]
-    return subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    with subprocess.Popen(
+        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as collecting:
+        try:
+            yield collecting
+        finally:
+            collecting.kill()
 
 
 def rows_in(collecting: subprocess.Popen[str]) -> set[str]:
     """Return the rows that the names of the collected tests carry."""
-    said, _ = collecting.communicate(timeout=2 * PATIENCE)
+    said, _ = collecting.communicate(timeout=6 * PATIENCE)
     assert collecting.returncode == 0, said
     names = [line.partition("::")[2] for line in said.splitlines()]
     return {found.upper().replace("_", "-") for name in names for found in ROW.findall(name)}
@@ -34,23 +46,20 @@ def rows_in(collecting: subprocess.Popen[str]) -> set[str]:
 @pytest.fixture(scope="module")
 def rows() -> list[str]:
     """The ids of all rows."""
-    return (HERE / "ids.txt").read_text().split()
+    return refusals_page.ids()
 
 
 @pytest.fixture(scope="module")
 def declined() -> dict[str, str]:
     """The rows that are no test, with the reason."""
-    entries = tomllib.loads((HERE / "declined.toml").read_text()).get("row", [])
-    assert all(entry.keys() == {"id", "reason"} for entry in entries)
-    assert len({entry["id"] for entry in entries}) == len(entries)
-    return {entry["id"]: entry["reason"] for entry in entries}
+    return refusals_page.declined()
 
 
 @pytest.fixture(scope="module")
 def tested() -> set[str]:
     """The rows that are tests, here and among the scenarios, where the callback page runs in a browser."""
-    begun = [collection(folder) for folder in (HERE, SCENARIOS)]
-    return {row for collecting in begun for row in rows_in(collecting)}
+    with collection(HERE) as here, collection(SCENARIOS) as scenarios:
+        return rows_in(here) | rows_in(scenarios)
 
 
 def test_the_list_names_each_row_once(rows: list[str]) -> None:
@@ -68,6 +77,28 @@ def test_what_is_declined_is_not_tested(declined: dict[str, str], tested: set[st
 
 def test_nothing_else_is_tested_or_declined(rows: list[str], declined: dict[str, str], tested: set[str]) -> None:
     assert sorted((tested | declined.keys()) - set(rows)) == []
+
+
+def test_every_row_has_a_sentence_of_its_own() -> None:
+    sentences = [sentence for family in refusals_page.families() for sentence in family.rows.values()]
+
+    assert len(set(sentences)) == len(sentences)
+    assert [said for said in sentences if not re.fullmatch(r"[A-Z].{10,}[^.]\.", said) or "|" in said] == []
+
+
+@pytest.mark.parametrize("module", [token_verdicts, proof_verdicts])
+def test_no_two_verdicts_have_the_same_id(module: ModuleType) -> None:
+    ids = [verdict.id for name, rows in vars(module).items() if name.startswith("REFUSED") for verdict in rows]
+
+    assert [name for name, times in Counter(ids).items() if times > 1] == []
+    assert len(ids) > 300
+
+
+def test_a_family_is_rows_of_one_kind_under_a_title_of_its_own() -> None:
+    kinds = [{row.partition("-")[0] for row in family.rows} for family in refusals_page.families()]
+
+    assert [len(kind) for kind in kinds] == [1] * len(kinds)
+    assert len(set.union(*kinds)) == len(kinds) == len({family.title for family in refusals_page.families()})
 
 
 def test_a_reason_is_a_sentence(declined: dict[str, str]) -> None:

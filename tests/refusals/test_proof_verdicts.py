@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from chatkey_e2e.conform.making.honest import BrowserKey
+from chatkey_e2e.conform.making.proof_making import Handshake
+from chatkey_e2e.conform.making.proof_verdicts import ACCEPTED, REFUSED, REFUSED_BY_VERIFY, Honest, Verdict
 from chatkey_server.identity import proofs
 from chatkey_server.identity.errors import Refused
-from honest import BrowserKey
-from proof_verdicts import ACCEPTED, REFUSED, REFUSED_BY_VERIFY, Handshake, Honest, Verdict
 
 if TYPE_CHECKING:
-    from honest import Json
+    from chatkey_e2e.conform.making.honest import Json
     from peers import Peer
     from shipped import Service
     from shop import Shop
@@ -54,7 +55,7 @@ def check(verdict: Verdict, told: Json) -> None:
     assert verdict.says in told["message"]
 
 
-@pytest.mark.contract("D-10/checks", "D-10/proof")
+@pytest.mark.contract("D-04/one-spelling", "D-10/checks", "D-10/proof")
 @pytest.mark.parametrize("verdict", each((*REFUSED, *REFUSED_BY_VERIFY)))
 def test_a_proof_that_is_wrong_in_one_thing_is_refused_for_that(handshake: Handshake, verdict: Verdict) -> None:
     assert verify(handshake, handshake.prove()).jkt == handshake.key.jkt

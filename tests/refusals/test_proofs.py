@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from honest import BrowserKey, Maker
+    from chatkey_e2e.conform.making.honest import BrowserKey, Maker
     from peers import Ended
     from shipped import Service
     from shop import Shop
@@ -105,7 +105,7 @@ def test_a_visitors_proof_needs_the_tokens_hash_as_a_members_does(service: Servi
     with service.socket() as peer:
         ended = peer.connect(token, peer.prove(shop.key, token, ath=make.removed))
 
-    assert ended.refusal == ("proof_ath", FORBIDDEN)
+    assert ended.refusal == ("proof_claims", FORBIDDEN)
 
 
 # the nonce, and being good once

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from shipped import MakeService, Service
     from shop import Shop
 
+pytestmark = pytest.mark.long
+
 CROWD: Final = 2_000
 USUAL_FILES: Final = 1024
 ADDRESSES: Final = [f"127.0.0.{last}" for last in range(11, 19)]

@@ -7,9 +7,16 @@ from typing import Any
 
 import pytest
 
+from chatkey_e2e.conform.making.token_verdicts import (
+    ACCEPTED,
+    ACCEPTED_BY_READERS,
+    REFUSED,
+    REFUSED_BY_READERS,
+    Honest,
+    Verdict,
+)
 from doors import AuthDoor, SocketDoor
-from places import IdentityReader, Place, SocketReader
-from token_verdicts import ACCEPTED, ACCEPTED_BY_READERS, REFUSED, REFUSED_BY_READERS, Honest, Verdict
+from places import IdentityReader, SocketReader
 
 READERS = (SocketReader, IdentityReader)
 DOORS = (SocketDoor, AuthDoor)
@@ -25,7 +32,7 @@ def each(rows: Iterable[Verdict | Honest], places: Iterable[Any]) -> list[Any]:
     ]
 
 
-def check(verdict: Verdict, place: Place) -> None:
+def check(verdict: Verdict, place: SocketReader | IdentityReader | SocketDoor | AuthDoor) -> None:
     """Show a place the honest token, and the one that is wrong in one thing."""
     honest, wrong = place.shop.sign(place.claims()), verdict.make(place)
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from chatkey_e2e.conform.making.honest import Maker
     from doors import Door
-    from honest import Maker
     from shipped import Service
     from shop import Shop
 

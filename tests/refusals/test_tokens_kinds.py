@@ -10,8 +10,8 @@ import pytest
 if TYPE_CHECKING:
     import httpx
 
+    from chatkey_e2e.conform.making.honest import BrowserKey, Json, Maker
     from doors import AuthDoor, SocketDoor
-    from honest import BrowserKey, Json, Maker
     from shipped import Service
     from shop import Shop
 

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from tests import profile
 from websockets.exceptions import ConnectionClosed
 
+from chatkey_e2e.conform.making.honest import BrowserKey, Json, Maker
 from chatkey_stack.patience import PATIENCE
-from honest import BrowserKey, Json, Maker
 
 if TYPE_CHECKING:
     from websockets.sync.client import ClientConnection
@@ -68,6 +69,7 @@ class Peer:
     def next(self) -> Json:
         """Return the next frame."""
         frame: Json = json.loads(self.connection.recv(timeout=WAIT))
+        profile.said_by_the_server(frame)
         return frame
 
     def ask(self, frame: Mapping[str, Any] | str | bytes) -> Json:

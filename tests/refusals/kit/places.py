@@ -4,31 +4,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from base64 import urlsafe_b64encode
-from typing import Any, ClassVar, Final, Protocol
+from typing import Any, ClassVar, Final
 
 import pytest
 
+from chatkey_e2e.conform.making.honest import Json
+from chatkey_e2e.conform.making.issuer import Issuer
 from chatkey_server.identity import tokens
 from chatkey_server.identity.errors import Refused
 from chatkey_server.identity.tokens import Secrets
-from honest import Json
-from issuer import Issuer
 
 NOW: Final = 1_795_000_020.0
 SECRET: Final = urlsafe_b64encode(bytes(range(100, 148))).decode()
 """As the service makes them: text that could be taken for base64."""
-
-
-class Place(Protocol):
-    """Where tokens of one kind (`socket` or `identity`) are read: a reader, or a door of the running service."""
-
-    kind: ClassVar[str]
-
-    @property
-    def shop(self) -> Issuer: ...
-    def claims(self, **changes: Any) -> Json: ...
-    def accept(self, token: str) -> None: ...
-    def refuse(self, token: str, code: str) -> Json: ...
 
 
 class Reader(ABC):

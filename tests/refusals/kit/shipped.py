@@ -16,15 +16,16 @@ from pathlib import Path
 from typing import Any, Final
 
 import httpx
+from tests import profile
 from websockets.sync.client import connect
 
+from chatkey_e2e.conform.making.honest import BrowserKey, Json
 from chatkey_protocol.names import AVAILABLE_SOCIALS
 from chatkey_stack.applications import Application
 from chatkey_stack.lab import ServiceLab, SocialKeys
 from chatkey_stack.patience import PATIENCE
 from chatkey_stack.ports import LOOPBACK, free_ports
 from chatkey_stack.process import Process
-from honest import BrowserKey, Json
 from peers import WAIT, Ended, Peer
 from shop import Shop
 
@@ -166,9 +167,14 @@ def serving(folder: Path, settings: Mapping[str, str]) -> Iterator[Service]:
     with (
         Process("service", command, environ=environ, log=folder / "service.log") as process,
         closing(ServiceLab(local, None)) as lab,
-        httpx.Client(base_url=local, trust_env=False, timeout=WAIT) as http,
+        httpx.Client(base_url=local, trust_env=False, timeout=WAIT, event_hooks={"response": [_check]}) as http,
     ):
         yield Service(process, environ, provider_port, lab, http)
     log = (folder / "service.log").read_text()
     assert not [line for line in log.splitlines() if any(trace in line for trace in _TRACES)]
     assert not re.findall(r".{0,80}eyJ[\w-]{8,}\..{0,20}", log)
+
+
+def _check(answer: httpx.Response) -> None:
+    answer.read()
+    profile.answered(answer.url.path, answer.status_code, answer.headers.get("content-type", ""), answer.content)

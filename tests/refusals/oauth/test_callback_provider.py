@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from tests.refusals.oauth.sign_in import MakeSignIn, Misbehave
 
+    from chatkey_e2e.conform.making.honest import Maker
     from chatkey_oauth.client import FakeOAuth
-    from honest import Maker
     from shipped import Service
 
 DAY = 86_400

@@ -1,0 +1,60 @@
+"""Reads the rows of tests/refusals, and writes docs/refusals.md from them."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+HERE: Final = Path(__file__).parents[1] / "tests" / "refusals"
+INTRODUCTION: Final = """\
+What server, socket and popup are given and must not fall for, a row each, and what becomes of it. Every row is a test,
+with an honest twin that is let in, under its id: `python -m pytest tests -k JWT-151`; rows `HTM-…` run in a real
+browser, in `nox -s e2e`. Where a rule of the kit makes a row pointless, it says so. [Threats](threats.md) names them by
+attack.
+"""
+
+
+@dataclass(frozen=True)
+class Family:
+    """Rows of one subject: the sentence of each by its id."""
+
+    title: str
+    about: str
+    rows: Mapping[str, str]
+
+
+def families() -> list[Family]:
+    """Return the rows by family, in the order of the page."""
+    return [Family(**entry) for entry in tomllib.loads((HERE / "rows.toml").read_text("utf-8"))["family"]]
+
+
+def ids() -> list[str]:
+    """Return the ids of all rows."""
+    return [row for family in families() for row in family.rows]
+
+
+def declined() -> dict[str, str]:
+    """Return the rows that are no test, with the reason of each. Raises `ValueError` for one that is there twice."""
+    entries = tomllib.loads((HERE / "declined.toml").read_text("utf-8"))["row"]
+    reasons = {entry["id"]: entry["reason"] for entry in entries}
+    if len(reasons) != len(entries) or any(entry.keys() != {"id", "reason"} for entry in entries):
+        raise ValueError("declined.toml has a row twice, or one with more than id and reason")
+    return reasons
+
+
+def page(note: str) -> str:
+    """Return docs/refusals.md."""
+    reasons = declined()
+    return "".join(
+        ["# Refusals\n\n", note, INTRODUCTION, *(part for family in families() for part in _family(family, reasons))]
+    )
+
+
+def _family(family: Family, reasons: Mapping[str, str]) -> Iterator[str]:
+    yield f"\n## {family.title}\n\n{family.about}\n\n| row | what becomes of it |\n| --- | --- |\n"
+    for row, sentence in family.rows.items():
+        reason = f" No test of its own: {reasons[row]}" if row in reasons else ""
+        yield f"| `{row}` | {sentence}{reason} |\n"
