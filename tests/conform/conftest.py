@@ -1,0 +1,37 @@
+"""One process of our own server, which the suite knows only by its TARGET.toml."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+
+import pytest
+from tests.conform.served import Served
+
+from chatkey_stack.ports import free_ports
+from chatkey_stack.process import Process
+
+collect_ignore = ["project"]  # it is run by a pytest of its own
+
+
+@pytest.fixture(scope="session")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A service of ours, with its lab, without limits of rate."""
+    folder = tmp_path_factory.mktemp("conform")
+    (port,) = free_ports(1)
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("CHATKEY_")}
+    environ |= {
+        "PYTHONUNBUFFERED": "1",
+        "CHATKEY_DATA_DIR": str(folder / "data"),
+        "CHATKEY_PORT": str(port),
+        "CHATKEY_BASE_URL": f"http://localhost:{port}",
+        "CHATKEY_LAB": "1",
+        "CHATKEY_LIMIT_TOKEN_RATE": "0",
+        "CHATKEY_LIMIT_OAUTH_RATE": "0",
+    }
+    command = (sys.executable, "-m", "chatkey_server", "serve")
+    with Process("service", command, environ=environ, log=folder / "service.log"):
+        made = Served(f"http://localhost:{port}", folder)
+        os.environ["ADAPTER_LAB"] = made.lab
+        yield made

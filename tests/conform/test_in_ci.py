@@ -1,0 +1,143 @@
+"""The action and the template for GitLab say what runners understand, and call commands as they are."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any, cast
+
+import click
+import pytest
+import yaml  # type: ignore[import-untyped]  # it brings no types
+from tests.conform.nodes import Wishes, node_service
+
+from chatkey_stack.patience import PATIENCE
+from chatkey_stack.ports import free_ports
+
+ROOT = Path(__file__).parents[2]
+BASH = shutil.which("bash") or "bash"
+ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text())
+GITLAB: dict[str, Any] = yaml.safe_load((ROOT / "templates" / "gitlab.yml").read_text())
+STEPS: list[dict[str, Any]] = ACTION["runs"]["steps"]
+JOBS = {name: {**GITLAB[".chatkey"], **job} for name, job in GITLAB.items() if name.startswith("chatkey ")}
+SCRIPTS = {
+    **{str(step["name"]): str(step["run"]) for step in STEPS if "run" in step},
+    **{name: "\n".join((*job["before_script"], *job["script"])) for name, job in JOBS.items()},
+}
+
+each_script = pytest.mark.parametrize("script", SCRIPTS.values(), ids=SCRIPTS)
+
+
+def commands() -> dict[str, click.Command]:
+    """Return the commands by name, as pyproject.toml declares them."""
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]["chatkey.commands"]
+    return {name: cast("click.Command", EntryPoint(name, value, "").load()) for name, value in declared.items()}
+
+
+def called(script: str) -> Iterator[tuple[str, set[str]]]:
+    """Yield each command of ours that a script calls, with the options that the script has at hand for it."""
+    for line in script.splitlines():
+        if line.startswith("chatkey "):
+            collected = " ".join(re.findall(r"options\+?=\((.*)\)", script)) if "options[@]" in line else ""
+            options = set(re.findall(r"(?<![\w-])(--?[a-z][\w-]*)", line + collected))
+            yield shlex.split(line)[1], options
+
+
+def test_every_input_is_used_and_every_one_that_is_used_is_declared() -> None:
+    """Each says what it is for, and none has to be given."""
+    used = set(re.findall(r"inputs\.([\w-]+)", (ROOT / "action.yml").read_text()))
+
+    assert used == set(ACTION["inputs"])
+    assert all(given["description"].endswith(".") and "default" in given for given in ACTION["inputs"].values())
+
+
+def test_every_step_is_one_that_a_composite_action_may_have() -> None:
+    """A step uses an action of a fixed version, or runs a script in a shell that it names."""
+    assert ACTION["runs"]["using"] == "composite"
+    for step in STEPS:
+        assert ("uses" in step) != ("run" in step)
+        assert step.get("shell") == ("bash" if "run" in step else None)
+        assert "uses" not in step or re.fullmatch(r"[\w-]+/[\w-]+@v\d+", step["uses"])
+
+
+def test_no_script_has_an_input_written_into_it() -> None:
+    """What a caller writes comes by the environment, where no shell reads it as a command."""
+    assert not [name for name, script in SCRIPTS.items() if "${{" in script]
+
+
+def test_every_variable_of_a_step_is_given_to_it() -> None:
+    """Nothing is read that is not there."""
+    for step in STEPS:
+        read = set(re.findall(r"\$\{?([A-Z_]+)", str(step.get("run", ""))))
+        assert read <= {*step.get("env", {}), "GITHUB_STEP_SUMMARY"}
+
+
+def test_every_variable_of_the_template_is_declared_and_used() -> None:
+    """Each has a description, which GitLab shows where a pipeline is started by hand."""
+    jobs = yaml.safe_dump({name: job for name, job in GITLAB.items() if name != "variables"})
+
+    assert set(re.findall(r"CONFORM_[A-Z_]+", jobs)) == set(GITLAB["variables"])
+    assert all(given["value"] == "" and given["description"] for given in GITLAB["variables"].values())
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_every_job_of_the_template_runs_only_where_it_is_asked_for(name: str) -> None:
+    """It has a stage, a rule, and reports that are kept also when it fails."""
+    job = JOBS[name]
+
+    assert {"stage", "image", "script", "rules"} <= job.keys()
+    assert all("$CONFORM_" in rule["if"] for rule in job["rules"])
+    assert job["artifacts"]["when"] == "always"
+    assert job["artifacts"]["reports"]["junit"].startswith("conformity/")
+
+
+@each_script
+def test_every_script_can_be_read_by_its_shell(script: str) -> None:
+    """Bash finds no fault in it."""
+    read = subprocess.run([BASH, "-n"], input=script, capture_output=True, text=True, check=False)
+
+    assert (read.returncode, read.stderr) == (0, "")
+
+
+@each_script
+def test_every_option_in_a_script_exists(script: str) -> None:
+    """Also those that a command passes on to pytest, as far as they are its own."""
+    known = commands()
+    for name, options in called(script):
+        command = known[name]
+        own = {word for parameter in command.params for word in (*parameter.opts, *parameter.secondary_opts)}
+        assert command.context_settings.get("ignore_unknown_options") or options <= own, options - own
+
+
+def test_the_action_judges_a_service(tmp_path: Path) -> None:
+    """Its step, as a runner would run it, ends well and leaves the reports."""
+    [port] = free_ports(1)
+    target = tmp_path / "target.toml"
+    address = f"http://127.0.0.1:{port}"
+    target.write_text(
+        f'[target]\nname = "Sample"\nbase_url = "{address}"\n[businesses]\ngrade = "lab"\nurl = "{address}/lab"\n'
+    )
+    [step] = (step for step in STEPS if step.get("name") == "Judge the service")
+    given = {"TARGET": str(target), "SMOKE": "true", "WORDS": "", "OUTPUT": str(tmp_path / "reports")}
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+
+    with node_service(tmp_path, Wishes(address, port)):
+        done = subprocess.run(
+            [BASH, "-e", "-c", step["run"]],
+            env={**os.environ, **given, "PATH": path},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=4 * PATIENCE,
+        )
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (tmp_path / "reports" / "report.md").is_file()

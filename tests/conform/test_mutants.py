@@ -1,0 +1,49 @@
+"""Our server, broken in one place, as a foreign target: the suite names a sentence that the break is about."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+from conform_mutants import HIDDEN, families, hidden, judged, mutated, near_to, served
+from mutants import mutants
+
+BROKEN = {
+    "forget exp": ("2.4/exp", "tokens"),
+    "skip the signature": ("5.5/proof-matches", "proofs"),
+    "refresh as somebody else": ("D-10/refresh", "staying"),
+    "exchange for any key": ("D-07/bound-identity", "exchange"),
+    "the last of two parameters counts": ("D-03/parameter-400", "http"),
+    "redirect for any origin": ("4.4/origin-checked", "start"),
+}
+"""Of each mutant a sentence that it breaks, and the family whose cases say so."""
+
+
+def test_every_mutant_that_is_said_to_be_hidden_is_one_and_has_one_reason() -> None:
+    entries = tomllib.loads(HIDDEN.read_text())["hidden"]
+    names = [name for entry in entries for name in entry["names"]]
+
+    assert set(names) <= {mutant.name for mutant in mutants()}
+    assert len(names) == len(set(names)) == len(hidden())
+    assert all(entry["reason"].endswith(".") for entry in entries)
+
+
+def test_the_families_near_a_mutant_are_families() -> None:
+    known = {case.id.partition("/")[0] for case in families(())}
+
+    assert {key for mutant in mutants() for key in near_to(mutant)} <= known
+    assert near_to(mutants()[0]) == ("tokens", "visitors", "exchange")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_service_is_named(tmp_path: Path, name: str) -> None:
+    sentence, family = BROKEN[name]
+    (mutant,) = [mutant for mutant in mutants() if mutant.name == name]
+
+    with mutated(mutant) as copy, served(copy, tmp_path) as target:
+        result = judged(target, families([family]))
+
+    assert sentence in [failed.id for failed in result.failed]
+    assert {outcome.case.id.partition("/")[0] for outcome in result.outcomes if outcome.verdict == "failed"} == {family}

@@ -1,0 +1,104 @@
+"""The sample in Node, wrong in one place, is named; the same service, right in an unusual way, is not blamed."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.conform.nodes import OFFERED, Wishes, changed, node_service, places
+
+from chatkey_e2e.conform.case import Case
+from chatkey_e2e.conform.judging.verdict import Verdict
+from chatkey_e2e.conform.running.outcome import Result
+from chatkey_e2e.conform.running.runner import Run
+from chatkey_e2e.conform.subject.world import World
+from chatkey_e2e.conform.suite import cases
+from chatkey_e2e.conform.target import read_target
+from chatkey_stack.applications import new_application
+from chatkey_stack.lab import ServiceLab
+from chatkey_stack.ports import LOOPBACK, free_ports
+
+HERE = Path(__file__).parent
+NOBODY = f"http://{LOOPBACK}:9"
+"""Where no social provider is: over the wire nobody is asked to log in."""
+UNLIMITED = {"tokenRate": 0, "oauthRate": 0}
+DECLARED = {"token_rate": 0, "oauth_rate": 0}
+TARGET = """\
+[target]
+name = "Sample in Node"
+base_url = "{base}"
+[businesses]
+grade = "lab"
+url = "{base}/lab"
+[limits]
+"""
+
+
+def services(name: str) -> list[Any]:
+    """Return the services of a file, each as a parameter by its name."""
+    entries = tomllib.loads((HERE / name).read_text())["service"]
+    return [pytest.param(entry, id=entry["name"]) for entry in entries]
+
+
+@contextmanager
+def target_of(folder: Path, home: Path, wishes: Wishes, declared: Mapping[str, int]) -> Iterator[Path]:
+    """Serve, with applications of its own at the social providers, and give the TARGET.toml."""
+    base = wishes.base_url
+    with node_service(folder, wishes, home):
+        with closing(ServiceLab(base, None)) as lab:
+            for social in OFFERED:
+                lab.set_application(new_application(social, f"node-{social}"))
+        target = folder / "target.toml"
+        target.write_text(TARGET.format(base=base) + "".join(f"{name} = {most}\n" for name, most in declared.items()))
+        yield target
+
+
+def wished(port: int, limits: Mapping[str, int], base: str = "") -> Wishes:
+    """Describe a service that can log in at social providers that nobody asks."""
+    return Wishes(base or f"http://{LOOPBACK}:{port}", port, socials=places(NOBODY, NOBODY), limits=limits)
+
+
+def judged(target: Path, chosen: list[Case]) -> Result:
+    """Judge a target."""
+    with closing(World(read_target(target))) as world:
+        return Run(world).judge(chosen)
+
+
+def of_families(*keys: str) -> list[Case]:
+    """Return the cases of families, smoke first; of all, if none is named."""
+    return [case for case in cases() if not keys or case.id.partition("/")[0] in {"smoke", *keys}]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("service", services("broken.toml"))
+def test_a_service_that_is_wrong_in_one_place_is_named(tmp_path: Path, service: Mapping[str, str]) -> None:
+    [port] = free_ports(1)
+    rated = service["family"] == "rates"
+    limits = {"tokenRate": 60 if rated else 0, "oauthRate": 30 if rated else 0}
+    declared = {"token_rate": limits["tokenRate"], "oauth_rate": limits["oauthRate"]}
+
+    home = changed(tmp_path, service)
+    with target_of(tmp_path, home, wished(port, limits), declared) as target:
+        result = judged(target, of_families(service["family"]))
+
+    assert service["sentence"] in [sentence.id for sentence in result.failed]
+    assert result.of(Verdict.ERROR) == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("service", services("unusual.toml"))
+def test_a_service_that_is_right_in_an_unusual_way_is_not_blamed(tmp_path: Path, service: Mapping[str, Any]) -> None:
+    [port] = free_ports(1)
+    base = f"http://{service.get('host', LOOPBACK)}:{port}{service.get('path', '')}"
+
+    limits, declared = service.get("limits", UNLIMITED), service.get("declared", DECLARED)
+
+    home = changed(tmp_path, *service.get("edits", ()))
+    with target_of(tmp_path, home, wished(port, limits, base), declared) as target:
+        result = judged(target, of_families(*service.get("families", ())))
+
+    assert [(outcome.case.id, outcome.reason) for outcome in result.of(Verdict.FAILED, Verdict.ERROR)] == []

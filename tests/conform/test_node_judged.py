@@ -1,0 +1,102 @@
+"""`chatkey conform` finds nothing at a service that was written from the pages, however its businesses come to be."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.conform.nodes import NODE, OFFERED, Wishes, node_service, places
+
+from chatkey_stack.applications import new_application
+from chatkey_stack.lab import ServiceLab
+from chatkey_stack.patience import PATIENCE
+from chatkey_stack.ports import LOOPBACK, free_ports
+
+SAMPLES = Path(__file__).parents[2] / "docs" / "samples"
+NOBODY = f"http://{LOOPBACK}:9"
+"""Where no social provider is: over the wire nobody is asked to log in."""
+LIMITS = {"tokenRate": 0, "oauthRate": 0}
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Runs the command on targets of one service."""
+
+    folder: Path
+    address: str
+
+    def __call__(self, sample: str, *options: str, **environ: str) -> dict[str, Any]:
+        """Judge by a sample of TARGET.toml with this service's address, and return the report."""
+        text = (SAMPLES / sample).read_text().replace("http://localhost:8800", self.address)
+        text = text.replace("https://chat.staging.example", self.address).replace('"node"', json.dumps(NODE))
+        (self.folder / sample).write_text(text + "\n[limits]\ntoken_rate = 0\noauth_rate = 0\n")
+        command = (sys.executable, "-m", "chatkey_server", "conform", sample, "--output", "out", *options)
+
+        done = subprocess.run(
+            command,
+            cwd=self.folder,
+            env={**os.environ, **environ},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=20 * PATIENCE,
+        )
+
+        assert done.returncode == 0, done.stdout + done.stderr
+        report: dict[str, Any] = json.loads((self.folder / "out" / "report.json").read_text())
+        return report
+
+
+@pytest.fixture(scope="module")
+def judge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Judge]:
+    """A service in Node with keys of its own at the social providers, and the command."""
+    folder = tmp_path_factory.mktemp("judged")
+    shutil.copy(SAMPLES / "adapter.mjs", folder)
+    [port] = free_ports(1)
+    address = f"http://{LOOPBACK}:{port}"
+    with node_service(folder, Wishes(address, port, socials=places(NOBODY, NOBODY), limits=LIMITS)) as served:
+        with closing(ServiceLab(served.local_url, None)) as lab:
+            for social in OFFERED:
+                lab.set_application(new_application(social, f"node-{social}"))
+        yield Judge(folder, address)
+
+
+def verdicts(report: Mapping[str, Any]) -> set[str]:
+    """The verdicts that some sentence has."""
+    return {str(sentence["verdict"]) for sentence in report["sentences"]}
+
+
+def test_the_smoke_is_green(judge: Judge) -> None:
+    """By the sample adapter; by its lab in the test of the action."""
+    report = judge("command-node.toml", "--smoke", ADMIN_URL=f"{judge.address}/lab")
+
+    assert "failed" not in verdicts(report)
+    assert "passed" in verdicts(report)
+
+
+def test_the_smoke_is_green_for_a_business_made_by_hand(judge: Judge) -> None:
+    """Its secret comes by the environment."""
+    secret = new_application("google", "").client_secret
+    with closing(ServiceLab(judge.address, None)) as lab:
+        lab.ask("POST", "/providers", {"id": "shop", "domains": ["shop.localhost:9443"], "secret_key": secret})
+
+    report = judge("prepared.toml", "--smoke", SHOP_SECRET=secret)
+
+    assert "passed" in verdicts(report)
+
+
+@pytest.mark.long
+def test_nothing_fails_over_the_wire(judge: Judge) -> None:
+    """Every case that applies, of every family."""
+    report = judge("lab.toml")
+
+    assert "failed" not in verdicts(report)

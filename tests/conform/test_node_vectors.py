@@ -1,0 +1,60 @@
+"""The published vectors hold for a service that was written from the published pages."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from tests.conform.nodes import HOME, NODE
+
+from chatkey_stack.patience import PATIENCE
+
+VECTORS = Path(__file__).parents[2] / "docs" / "vectors.json"
+
+
+def run(vectors: Path) -> list[str]:
+    """Return what the service says of a file of vectors, a line each."""
+    done = subprocess.run(
+        [NODE, str(HOME / "vectors.mjs"), str(vectors)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=2 * PATIENCE,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def cases() -> int:
+    """Return how many cases the published file has, but for examples of other keys than the profile's."""
+    vectors = json.loads(VECTORS.read_text())
+    lists = ("thumbprints", "visitor_keys", "token_hashes", "domains")
+    cases = ("tokens", "refreshes", "proofs")
+    return sum(len(vectors[name]) for name in lists) + sum(len(vectors[name]["cases"]) for name in cases)
+
+
+def test_every_vector_holds() -> None:
+    """Not one differs, and none is left out."""
+    told = run(VECTORS)
+
+    assert len(told) == 1, "\n".join(told)
+    assert int(told[0].split()[0]) > cases()
+
+
+@pytest.mark.parametrize(
+    ("group", "change"),
+    [("thumbprints", {"jkt": "x"}), ("domains", {"origins": ["https://other.example"]})],
+    ids=["a-thumbprint", "a-domain"],
+)
+def test_a_vector_that_does_not_hold_is_told(group: str, change: dict[str, object], tmp_path: Path) -> None:
+    """A change to one case is one line more."""
+    vectors = json.loads(VECTORS.read_text())
+    vectors[group][0].update(change)
+    changed = tmp_path / "vectors.json"
+    changed.write_text(json.dumps(vectors))
+
+    told = run(changed)
+
+    assert [line.split()[0] for line in told[:-1]] == [group]

@@ -1,0 +1,30 @@
+"""Our widget runs in a browser on a service that was written from the published pages."""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from chatkey_stack.patience import PATIENCE
+
+pytestmark = pytest.mark.long
+
+PROJECT = Path(__file__).parent / "project"
+
+
+def test_it_runs_unchanged(tmp_path: Path) -> None:
+    """Visitor, custom login, social login and renewal, in a browser."""
+    faulthandler.cancel_dump_traceback_later()
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    command = (sys.executable, "-m", "pytest", "--output", str(tmp_path / "results"), "-p", "no:cacheprovider", ".")
+
+    done = subprocess.run(
+        command, cwd=PROJECT, env=kept, capture_output=True, text=True, check=False, timeout=20 * PATIENCE
+    )
+
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -1,0 +1,133 @@
+"""Our own server as a foreign target: nothing fails, and nothing but what is left out is not applicable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from chatkey_e2e.conform.case import Case
+from chatkey_e2e.conform.judging.verdict import Verdict
+from chatkey_e2e.conform.reports.exits import Exit, status
+from chatkey_e2e.conform.running.outcome import Result
+from chatkey_e2e.conform.running.runner import Run
+from chatkey_e2e.conform.subject.world import World
+from chatkey_e2e.conform.suite import cases
+from chatkey_e2e.conform.target import read_target
+
+if TYPE_CHECKING:
+    from tests.conform.served import Served
+
+TABLES = ("tokens", "proofs", "frames", "paths")
+WHOLE = [
+    "clock",
+    "own-keys",
+    "member-records",
+    "businesses",
+    "change",
+    "search",
+    "calls",
+    "social:google",
+    "social:github",
+]
+
+
+ELSEWHERE = {"proofs/a-default-port-may-be-written-or-left-out,PRF-042"}
+"""What can be judged at an address with a default port, which no server of a test has."""
+
+
+def judged(target: Path, wanted: Callable[[Case], bool] = lambda _: True) -> Result:
+    """Judge a target by the cases that are wanted."""
+    with closing(World(read_target(target))) as world:
+        return Run(world).judge([case for case in cases() if wanted(case)])
+
+
+def is_brief(case: Case) -> bool:
+    """Tell whether a case is none of the long tables, of which every fiftieth stands for the others."""
+    return case.id.partition("/")[0] not in TABLES or hash_of(case.id) % 50 == 0
+
+
+def hash_of(text: str) -> int:
+    """Return a number that is the same in every run."""
+    return sum(map(ord, text))
+
+
+def wrong(result: Result) -> list[tuple[str, str]]:
+    """Return what ought not to be: failures, and the harness's own mistakes."""
+    return [(outcome.case.id, outcome.reason) for outcome in result.of(Verdict.FAILED, Verdict.ERROR)]
+
+
+def absent(result: Result) -> set[str]:
+    """Return the capabilities for want of which something was not applicable."""
+    reasons = [outcome.reason for outcome in result.of(Verdict.NOT_APPLICABLE)]
+    return {reason.partition("not declared: ")[2].partition(",")[0] for reason in reasons if "not declared" in reason}
+
+
+@pytest.mark.long
+def test_by_its_lab_nothing_fails_and_only_what_it_does_not_declare_is_not_applicable(served: Served) -> None:
+    result = judged(served.by_lab(), is_brief)
+
+    assert wrong(result) == []
+    assert absent(result) == {"social:apple", "social:x", "social:tiktok", "social:amazon"}
+    assert {sentence.verdict for sentence in result.unjudged} <= {Verdict.NOT_RUN}  # of rows that are left out here
+    assert len(result.of(Verdict.PASSED)) > 330
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("family", TABLES)
+def test_no_row_of_the_long_tables_fails(served: Served, family: str) -> None:
+    result = judged(served.by_lab(name=family), lambda case: case.id.startswith(("smoke/", f"{family}/")))
+
+    assert wrong(result) == []
+    assert {outcome.case.id for outcome in result.of(Verdict.NOT_APPLICABLE)} <= ELSEWHERE
+
+
+def test_by_a_command_the_same_is_judged(served: Served) -> None:
+    result = judged(served.by_command(name="command"), lambda case: case.id.startswith(BY_COMMAND))
+
+    assert wrong(result) == []
+    assert absent(result) == set()
+    assert len(result.of(Verdict.PASSED)) == len(result.outcomes) > 12
+
+
+BY_COMMAND = (
+    "smoke/",
+    "http/a-business-that-is-off",
+    "http/a-change-is-seen",
+    "exchange/an-identity-token-ends",
+    "chat/a-custom-members-record",
+)
+"""Beginnings of cases that use every verb: each call of the command is a process."""
+
+
+def is_short(case: Case) -> bool:
+    """Tell whether a case waits for nothing."""
+    return is_brief(case) and case.id.partition("/")[0] not in {"opening", "staying"}
+
+
+BY_HAND = [
+    pytest.param(["search"], 1, {"businesses", "calls", "clock", "social:google"}, id="one"),
+    pytest.param(
+        ["search", "calls", "social:google", "social:github"],
+        2,
+        {"businesses", "clock"},
+        id="two-with-social-logins",
+        marks=pytest.mark.long,
+    ),
+    pytest.param([], 1, {"businesses", "calls", "search"}, id="nothing-declared", marks=pytest.mark.long),
+]
+
+
+@pytest.mark.parametrize(("have", "count", "missing"), BY_HAND)
+def test_with_businesses_made_by_hand_nothing_fails_either(
+    served: Served, have: list[str], count: int, missing: set[str]
+) -> None:
+    result = judged(served.by_hand(count, have=have, name=f"hand-{count}-{len(have)}"), is_short)
+
+    assert wrong(result) == []
+    assert missing <= absent(result)
+    assert len(result.of(Verdict.PASSED)) > 100
+    assert status(result) is not Exit.FAILED

@@ -1,0 +1,87 @@
+"""A service that says "too many" is asked again when it may be, one by one, and is never blamed for having a rate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from chatkey_e2e.conform.grades.business import HarnessError
+from chatkey_e2e.conform.subject.answer import Answer
+from chatkey_e2e.conform.subject.pace import TRIES, Pace
+from chatkey_e2e.conform.subject.peer import SECOND, Rhythm
+
+
+def answer(status: int, **headers: str) -> Answer:
+    return Answer("GET /", status, httpx.Headers({name.replace("_", "-"): text for name, text in headers.items()}), b"")
+
+
+class Rated:
+    """An endpoint that says 429 so many times."""
+
+    def __init__(self, refusals: int) -> None:
+        self.answers: Iterator[int] = iter([429] * refusals + [200] * 100)
+        self.asked = 0
+
+    def __call__(self) -> Answer:
+        self.asked += 1
+        status = next(self.answers)
+        return answer(status, retry_after="0") if status == 429 else answer(status)
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody waits."""
+    monkeypatch.setattr("threading.Event.wait", lambda *_: True)
+
+
+def test_whoever_comes_too_soon_is_asked_again() -> None:
+    rated = Rated(refusals=3)
+
+    assert Pace().keep(rated).status == 200
+    assert rated.asked == 4
+
+
+def test_many_at_once_are_all_answered() -> None:
+    rated, pace = Rated(refusals=TRIES), Pace()
+
+    assert {pace.keep(rated).status for _ in range(20)} == {200}
+
+
+def test_a_rate_that_never_lets_anybody_through_is_no_fault_of_the_service() -> None:
+    with pytest.raises(HarnessError, match="still answered with 429"):
+        Pace().keep(Rated(refusals=50))
+
+
+def test_a_429_that_does_not_say_until_when_is_an_answer_like_others() -> None:
+    assert Pace().keep(lambda: answer(429)).status == 429
+    assert Pace().keep(lambda: answer(429, retry_after="soon")).status == 429
+
+
+def test_a_long_wait_is_the_services_right_and_nothing_is_judged() -> None:
+    with pytest.raises(HarnessError, match="in 3600 s"):
+        Pace().keep(lambda: answer(429, retry_after="3600"))
+
+
+@pytest.mark.parametrize(
+    ("told", "seconds"),
+    [("7", 7), ("Mon, 23 Nov 2026 10:00:09 GMT", 9), ("Mon, 23 Nov 2026 09:59:00 GMT", 0), ("", None), ("7.5", None)],
+)
+def test_retry_after_is_a_number_of_seconds_or_a_date(told: str, seconds: float | None) -> None:
+    asked = answer(429, retry_after=told, date="Mon, 23 Nov 2026 10:00:00 GMT")
+
+    assert asked.retry_after == seconds
+
+
+def test_frames_are_not_sent_faster_than_the_service_takes_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr("threading.Event.wait", lambda _, seconds: waits.append(seconds))
+    slow, free = Rhythm(2), Rhythm(0)
+
+    for _ in range(5):
+        slow.keep()
+        free.keep()
+
+    assert len(waits) == 3
+    assert all(0.5 < seconds <= SECOND for seconds in waits)

