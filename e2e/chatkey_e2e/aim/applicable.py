@@ -1,0 +1,51 @@
+"""Which scenarios a target can be asked for, in which order, and what became of them in one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from typing import Any, Final
+
+import pytest
+
+from chatkey_e2e import needs
+from chatkey_e2e.aim.aim import Aim
+
+NOT_APPLICABLE: Final = "not applicable"
+SMOKE: Final = "smoke"
+RESTART: Final = "restart"
+
+
+def leave_out(items: list[pytest.Item], aim: Aim) -> None:
+    """Skip, with its reason, what needs more than the target has; the scenarios of the smoke come first.
+
+    Those that start the service anew come last: behind them, one that keeps nothing has lost what others need.
+    """
+    for item in items:
+        if lacking := needs.missing(item, aim.have):
+            item.add_marker(pytest.mark.skip(reason=f"{NOT_APPLICABLE}: {', '.join(sorted(lacking))}"))
+    items.sort(key=lambda item: (item.get_closest_marker(SMOKE) is None, RESTART in needs.needed(item)))
+
+
+class Smoke:
+    """A pytest plugin that ends the run where a scenario of the smoke fails: the rest would only say it again."""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Look at the report of each scenario of the smoke."""
+        report = yield
+        if report.failed and item.get_closest_marker(SMOKE):
+            item.session.shouldstop = (
+                f"the smoke failed at {item.name}: look at TARGET.toml, its adapter and the service"
+            )
+        return report
+
+
+def verdict(stats: Mapping[str, Sequence[Any]], aim: Aim) -> str:
+    """Return how many scenarios a target passed, failed, may fail, and was not asked for."""
+    left_out = [report for report in stats.get("skipped", ()) if NOT_APPLICABLE in str(report.longrepr)]
+    count = {outcome: len(stats.get(outcome, ())) for outcome in ("passed", "xpassed", "failed", "error", "xfailed")}
+    known = f"{count['xfailed']} known failures, " if count["xfailed"] else ""
+    return (
+        f"{aim.target.name}: {count['passed'] + count['xpassed']} passed, {count['failed'] + count['error']} failed, "
+        f"{known}{len(left_out)} not applicable"
+    )

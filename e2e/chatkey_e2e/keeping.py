@@ -1,0 +1,143 @@
+"""What a run leaves behind, pytest-playwright's traces among it, without a secret in any of it."""
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final
+
+import pytest
+
+from chatkey_e2e.redaction import redact_cut, redact_file, redact_folder
+
+REPORTS: Final = ("xmlpath", "htmlpath", "log_file")
+"""Options with which pytest, pytest-html and others are told to write a report."""
+
+SHOW_TRACE: Final = "python -m playwright show-trace --host 127.0.0.1 --port 9323"
+"""With an address of its own the viewer needs no browser of Playwright's: any will do."""
+
+
+class Kept:
+    """A pytest plugin: the secrets of one run, and that none of them is in what it leaves behind."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self.secrets: set[str] = set()
+        self.files: set[Path] = set()
+        """What is written outside the output folder."""
+        self.traces: list[str] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Remember where traces are, to say at the end how they are opened."""
+        self.traces += [str(path) for kind, path in report.user_properties if kind == "playwright_trace"]
+
+    def pytest_sessionfinish(self) -> None:
+        """Tell the process that collects the reports of several what it has to look for."""
+        if (output := getattr(self._config, "workeroutput", None)) is not None:
+            output["chatkey_kept"] = (sorted(self.secrets), sorted(map(str, self.files)))
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Take over what a process of pytest-xdist has told; one that died has told nothing."""
+        secrets, files = getattr(node, "workeroutput", {}).get("chatkey_kept", ((), ()))
+        self.secrets.update(secrets)
+        self.files.update(map(Path, files))
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_unconfigure(self) -> None:
+        """Redact everything that was written, whoever wrote it and however the run ended."""
+        if hasattr(self._config, "workerinput"):
+            return  # others are still writing
+        redact_folder(Path(str(self._config.getoption("output"))).absolute(), self.secrets)
+        for path in self.files | set(self._reports()):
+            if path.is_file():
+                redact_file(path, self.secrets)
+
+    def _reports(self) -> Iterator[Path]:
+        for option in REPORTS:
+            if name := getattr(self._config.option, option, None):
+                yield _report(self._config, name)
+
+
+def archives(members: dict[str, Any]) -> Iterator[Path]:
+    """Return the files that a context with these arguments will write."""
+    if path := members.get("record_har_path"):
+        yield Path(path).absolute()
+
+
+def tell(
+    item: pytest.Item,
+    report: pytest.TestReport,
+    folder: Path | None,
+    *,
+    servers: Iterable[tuple[str, str]],
+    logins: Iterable[tuple[str, str]],
+) -> None:
+    """Add what servers wrote and how logins went to the report of a failure, and keep it beside the test's traces.
+
+    There it is linked where JUnit and pytest-html look for links.
+    """
+    output = [(f"output of {name}", text) for name, text in servers if text]
+    for name, sections in {"servers": output, "logins": list(logins)}.items():
+        report.sections += sections
+        if sections and folder:
+            path = folder / f"{name}.txt"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("\n".join(f"{title}\n{text}" for title, text in sections))
+            item.user_properties.append((f"chatkey_{name}", _from(item.config.invocation_params.dir, path)))
+            _link(item.config, report, name, path)
+
+
+def _link(config: pytest.Config, report: pytest.TestReport, name: str, path: Path) -> None:
+    html: Any = config.pluginmanager.getplugin("html")
+    written = getattr(config.option, "htmlpath", None)
+    if html is None or not written:
+        return
+    extras = getattr(report, "extras", [])
+    extras.append(html.extras.url(_from(_report(config, written).parent, path), name=name.capitalize()))
+    report.extras = extras  # type: ignore[attr-defined]  # pytest-html reads it there
+
+
+def _report(config: pytest.Config, name: str) -> Path:
+    return Path(config.invocation_params.dir, Path(os.path.expandvars(name)).expanduser())
+
+
+def _from(folder: Path, path: Path) -> str:
+    return Path(os.path.relpath(path, folder)).as_posix()
+
+
+def redact_report(report: pytest.TestReport, secrets: set[str]) -> None:
+    """Redact what a failure says, whoever prints it: the terminal, JUnit, pytest-html."""
+
+    def clean(text: str) -> str:
+        return redact_cut(text, secrets)
+
+    report.longrepr = _cleaned(report.longrepr, clean)
+    report.sections = _cleaned(report.sections, clean)
+    report.user_properties = _cleaned(report.user_properties, clean)
+
+
+def _cleaned(value: Any, clean: Callable[[str], str]) -> Any:
+    """Return a value with every text in it cleaned; pytest's own values are changed in place."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, list | tuple):
+        return type(value)(_cleaned(member, clean) for member in value)
+    if is_dataclass(value) and not isinstance(value, type):
+        for member in fields(value):
+            if hasattr(value, member.name):
+                object.__setattr__(value, member.name, _cleaned(getattr(value, member.name), clean))
+    return value
+
+
+def end_outside_playwright(traceback: TracebackType) -> None:
+    """Cut a traceback after its last step that is not Playwright's own: there is what people can do something about."""
+    steps: list[TracebackType] = []
+    step: TracebackType | None = traceback
+    while step is not None:
+        if "playwright" not in Path(step.tb_frame.f_code.co_filename).parts:
+            steps.append(step)
+        step = step.tb_next
+    if steps:
+        steps[-1].tb_next = None

@@ -1,0 +1,142 @@
+"""Any widget, driven by selectors of what people see of it; what it does is judged by what leaves the page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+from urllib.parse import urlsplit
+
+from playwright.sync_api import Locator, Page, expect
+
+from chatkey_e2e.business import Business
+from chatkey_e2e.pages.consent import ConsentPage
+from chatkey_e2e.pages.shop import ADA
+from chatkey_e2e.witness import Witness
+from chatkey_protocol.frames import Kind
+from chatkey_stack.patience import PATIENCE
+
+LOOK_MS: Final = 40
+
+OURS: Final[Mapping[str, str]] = {
+    "open": 'role=button[name="Open chat"]',
+    "message": 'role=textbox[name="Message"]',
+    "send": 'role=button[name="Send"]',
+    "lines": 'role=log[name="Conversation"] >> li > p',
+    "sign_in": 'role=button[name="Sign in"]',
+    "social": "role=button[name=/Continue with {social}/i]",
+    "log_out": 'role=button[name="Sign out"]',
+}
+"""The widget of ours in Playwright's selectors: what opens it, the box, what sends, the texts of the conversation, what
+leads to the sign-in (may be empty), the button of a social provider, and the widget's own sign-out."""
+
+
+class DrivenWidget:
+    """The widget in one tab of a business's shop."""
+
+    def __init__(
+        self, page: Page, business: Business, witness: Witness, selectors: Mapping[str, str], patience: float = PATIENCE
+    ) -> None:
+        self.page = page
+        self.business = business
+        self.witness = witness
+        self._selectors = {**OURS, **selectors}
+        self._patience = patience
+
+    # what a person does
+
+    def visit(self) -> str:
+        """Open the shop, wait until the service has accepted the widget, and return as whom."""
+        return self._connecting(lambda: self.page.goto(self.business.url))
+
+    def reload(self) -> str:
+        """Load the page again, wait until the service has accepted the widget, and return as whom."""
+        return self._connecting(self.page.reload)
+
+    def enter_shop(self, name: str = ADA) -> str:
+        """Sign in to the shop, and return the uid of the member that the service accepts."""
+        self.page.get_by_role("button", name=name).click()
+        return self.wait_for_member()
+
+    def open(self) -> None:
+        """Open the widget, unless its box is there."""
+        if not self._part("message").is_visible():
+            self._part("open").click()
+            expect(self._part("message")).to_be_visible()
+
+    def send(self, text: str) -> None:
+        """Write a message, send it, and wait until the conversation shows it."""
+        self.open()
+        self._part("message").fill(text)
+        self._part("send").click()
+        expect(self._part("lines").filter(has_text=text)).to_be_visible()
+
+    def lines(self, count: int) -> list[str]:
+        """Wait for so many messages and return their texts."""
+        self.open()
+        expect(self._part("lines")).to_have_count(count)
+        return self._part("lines").all_inner_texts()
+
+    def sign_in(self, social: str) -> ConsentPage:
+        """Press the button of a social provider and return its consent page."""
+        self.open()
+        button = self._part("social", social=social)
+        if not button.is_visible() and self._selectors["sign_in"]:
+            self._part("sign_in").click()
+        with self.page.expect_popup() as popup:
+            button.click()
+        return ConsentPage(popup.value).wait()
+
+    def log_out(self) -> None:
+        """Press the widget's own sign-out."""
+        self.open()
+        self._part("log_out").click()
+
+    # what leaves the page
+
+    @property
+    def connections(self) -> list[dict[str, str]]:
+        """The `connect` frames so far, oldest first."""
+        return self.witness.frames(Kind.CONNECT)
+
+    def wait_for_connection(self, count: int) -> None:
+        """Wait until the service has accepted so many connections of the page."""
+        self.until(lambda: len(self.witness.accepted) >= count, f"{count} connections accepted")
+
+    def wait_for_member(self) -> str:
+        """Wait until the service has accepted a member last, and return the uid."""
+        self.until(lambda: self._last().get("identity") == "member", "a member accepted")
+        return str(self._last()["uid"])
+
+    def wait_for_visitor(self) -> str:
+        """Wait until the service has accepted a visitor last, and return the uid."""
+        self.until(lambda: self._last().get("identity") == "visitor", "a visitor accepted")
+        return str(self._last()["uid"])
+
+    def wait_until_stored(self) -> None:
+        """Wait until the service has every message that the page sent."""
+        ids = {frame["id"] for frame in self.witness.frames(Kind.MESSAGE)}
+        self.until(lambda: ids <= set(self.witness.acknowledged), "every message acknowledged")
+
+    def until(self, happened: Callable[[], bool], what: str) -> None:
+        """Wait until something has happened. Raises `AssertionError`, which says for what it waited."""
+        for _look in range(int(self._patience * 1000 / LOOK_MS)):
+            if happened():
+                return
+            self.page.wait_for_timeout(LOOK_MS)
+        raise AssertionError(f"within {self._patience:g} s nobody saw {what}")
+
+    def asked(self, beginning: str) -> int:
+        """Return how often the page asked for paths with this beginning."""
+        return sum(urlsplit(request.url).path.startswith(beginning) for request in self.witness.requests)
+
+    def _connecting(self, act: Callable[[], object]) -> str:
+        count = len(self.witness.accepted)
+        act()
+        self.wait_for_connection(count + 1)
+        return str(self._last()["uid"])
+
+    def _last(self) -> dict[str, object]:
+        return self.witness.accepted[-1] if self.witness.accepted else {}
+
+    def _part(self, name: str, **values: str) -> Locator:
+        return self.page.locator(self._selectors[name].format(**values) if values else self._selectors[name])

@@ -1,0 +1,73 @@
+"""Known failures among the scenarios: what the file excuses does not count, and what passes is told."""
+
+from pathlib import Path
+
+import pytest
+from tests.e2e.aim.test_aim import TARGET
+
+from chatkey_e2e.aim.aim import take_aim
+from chatkey_e2e.conform.target import TargetError
+
+pytest_plugins = ["pytester"]
+
+CONFTEST = """
+from chatkey_e2e.aim.applicable import Smoke
+from chatkey_e2e.aim.known import KnownFailures
+
+KNOWN = KnownFailures({"test_red": "the vendor knows", "1/late": "sometimes", "1/mended": "it was late"})
+
+def pytest_configure(config):
+    config.pluginmanager.register(Smoke())
+
+def pytest_collection_modifyitems(items):
+    KNOWN.excuse(items)
+
+def pytest_terminal_summary(terminalreporter):
+    terminalreporter.write_line(f"mended: {KNOWN.mended(terminalreporter.stats)}")
+"""
+SCENARIOS = """
+import pytest
+
+@pytest.mark.smoke
+@pytest.mark.parametrize("one", [1, 2])
+def test_red(one):
+    assert one == 2
+
+@pytest.mark.contract("1/late", "1/always")
+@pytest.mark.parametrize("one", [1, 2])
+def test_late(one):
+    assert one == 2
+
+@pytest.mark.contract("1/mended")
+def test_green():
+    pass
+"""
+
+
+def test_what_is_excused_fails_nothing_and_ends_no_smoke_and_what_excuses_nothing_is_told(
+    pytester: pytest.Pytester,
+) -> None:
+    """By the name of a scenario, of which one of two passes, or by a sentence that it shows."""
+    pytester.makeini("[pytest]\nxfail_strict = true\nmarkers = smoke\n contract")
+    pytester.makeconftest(CONFTEST)
+    pytester.makepyfile(SCENARIOS)
+
+    run = pytester.runpytest("-ra")
+
+    run.assert_outcomes(xfailed=2, xpassed=3)
+    run.stdout.fnmatch_lines(["XFAIL *test_red[[]1] - known failure: the vendor knows*"])
+    run.stdout.fnmatch_lines(["mended: ['1/mended']"])
+    assert run.ret == 0
+
+
+def test_the_file_is_read_as_conform_reads_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET_OF_1", "s" * 32)
+    path, known = tmp_path / "TARGET.toml", tmp_path / "known.toml"
+    path.write_text(f'{TARGET}\n[known_failures]\nfile = "known.toml"\n')
+    known.write_text('[[known]]\nid = "3/logout"\nreason = "our button is elsewhere"\n')
+
+    assert take_aim(path).known == {"3/logout": "our button is elsewhere"}
+
+    known.write_text('[[known]]\nid = "3/logout"\nreason = ""\n')
+    with pytest.raises(TargetError, match="has no reason"):
+        take_aim(path)
