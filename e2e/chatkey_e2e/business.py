@@ -7,10 +7,12 @@ from typing import Any
 
 import jwt
 
+from chatkey_e2e import needs
 from chatkey_protocol.names import MEMBER_TOKEN_PATH, OAUTH_START_PATH, SOCKET_PATH, VISITOR_TOKEN_PATH
 from chatkey_protocol.storage_keys import MEMBER_TOKEN_PREFIX
 from chatkey_stack.applications import Application, new_application
 from chatkey_stack.lab import Provider, SocialKeys
+from chatkey_stack.site.pages import snippet
 from chatkey_stack.stack import Stack
 
 
@@ -22,16 +24,23 @@ class Business:
     provider: Provider
     slug: str
     own_keys: dict[str, Application] = field(default_factory=dict[str, Application])
+    tail: str = ""
+    """Ends the ids of the shop's people, where another shop has been at this provider before."""
 
     @property
     def url(self) -> str:
         """The shop's page."""
-        return f"{self.stack.site.browser_url}/{self.slug}/"
+        return f"{self.origin}/{self.slug}/"
 
     @property
     def origin(self) -> str:
         """The origin of the shop's page."""
-        return self.stack.site.browser_url
+        return self.provider.origin or self.stack.site.browser_url
+
+    @property
+    def ada(self) -> str:
+        """The uid of the shop's first customer."""
+        return f"u-1001{self.tail}"
 
     @property
     def socket_uri(self) -> str:
@@ -57,12 +66,29 @@ class Business:
         """Path of the OAuth start endpoint."""
         return OAUTH_START_PATH.format(id=self.provider.id, social=social)
 
+    def add_page(self, html: str) -> str:
+        """Serve a page of a test's own at the business's origin, and return its address."""
+        path = self.stack.site_lab.add_page(self.slug, f"page-{secrets.token_hex(4)}", html)
+        return f"{self.origin}{path}"
+
+    def snippet(self, *, get_token: bool = True) -> str:
+        """Return what an integrator puts on a page: the widget's configuration and its script."""
+        return snippet(self.provider.id, f"{self.stack.service.browser_url}/assets/sdk.js", get_token=get_token)
+
     @property
     def secrets(self) -> Iterable[str]:
         """Everything of this business that no browser, log or page may ever show."""
         yield self.provider.secret_key
         for application in self.own_keys.values():
             yield from application.secrets
+
+    @property
+    def records(self) -> list[dict[str, Any]] | None:
+        """Its member records; None where the service keeps them to itself."""
+        if not self.stack.has("member-records"):
+            return None
+        with needs.for_comfort():
+            return self.stack.service_lab.members(self.provider.id)
 
     @property
     def token_calls(self) -> int:
@@ -81,14 +107,18 @@ def open_business(
     stack: Stack, *, get_token: bool = True, service_keys: Iterable[str] = (), own_keys: Iterable[str] = ()
 ) -> Business:
     """Make a provider and its shop, with social logins by the service's keys (mode 3) or by its own (mode 4)."""
+    service_keys, own_keys = tuple(service_keys), tuple(own_keys)
+    for name in (*(f"social:{social}" for social in (*service_keys, *own_keys)), *(["own-keys"] if own_keys else [])):
+        needs.note(name)
     slug = f"shop-{secrets.token_hex(4)}"
     own = {social: _register(stack, slug, social) for social in own_keys}
     socials = {social: SocialKeys("service") for social in service_keys} | {
         social: SocialKeys("own", application) for social, application in own.items()
     }
     provider = stack.service_lab.add_provider(domains=[stack.site.browser_url.partition("://")[2]], socials=socials)
-    stack.site_lab.open_shop(slug, provider, get_token=get_token)
-    return Business(stack, provider, slug, own)
+    tail = slug.removeprefix("shop") if provider.origin else ""
+    stack.site_lab.open_shop(slug, provider, get_token=get_token, tail=tail)
+    return Business(stack, provider, slug, own, tail)
 
 
 def close_business(business: Business) -> None:

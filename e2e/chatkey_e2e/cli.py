@@ -1,56 +1,71 @@
 """The command `chatkey e2e`: runs the scenarios through pytest."""
 
+import os
 import signal
 import sys
 from pathlib import Path
 
 import click
 
+from chatkey_stack.browsers.search import KINDS
+
 SCENARIOS = Path(__file__).parent / "scenarios"
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
 @click.option("-k", "expression", metavar="NAME", help="Run the scenarios whose name matches, as pytest's -k.")
+@click.option(
+    "--target",
+    metavar="FILE",
+    type=click.Path(dir_okay=False),
+    help="A TARGET.toml: run against the service that it describes, which is not ours.",
+)
 @click.option("--list", "only_list", is_flag=True, help="Name the scenarios and run none.")
-@click.option("--headed", is_flag=True, help="Show the browser.")
 @click.option(
     "--browser",
+    "wanted",
     metavar="KIND|PATH",
-    help="chromium, firefox, webkit, or a path; otherwise CHATKEY_BROWSER or the first Chromium found.",
+    multiple=True,
+    help="chromium, firefox, webkit, several, or a path; otherwise CHATKEY_BROWSER or the first Chromium found.",
 )
-@click.option("--trace", is_flag=True, help="Keep a trace of every scenario, not only of failed ones.")
 @click.option(
     "--patience",
     metavar="SECONDS",
     type=click.FloatRange(min=0, min_open=True),
     help="How long one step may take.  [default: 30]",
 )
-@click.option("--results", metavar="FOLDER", help="Where traces and screenshots go.  [default: e2e-results]")
 @click.argument("pytest_args", nargs=-1, type=click.UNPROCESSED)
 def e2e(
     *,
     expression: str | None,
+    target: str | None,
     only_list: bool,
-    headed: bool,
-    browser: str | None,
-    trace: bool,
+    wanted: tuple[str, ...],
     patience: float | None,
-    results: str | None,
     pytest_args: tuple[str, ...],
 ) -> None:
     """Drive the four identity modes in a real browser, against a stack started for the purpose.
 
-    Further arguments go to pytest, for instance -x or --durations=10. The exit status is pytest's.
+    Every other argument goes to pytest and pytest-playwright: -x, --headed, --tracing on, --device "iPhone 13". What
+    failures leave is in e2e-results, unless --output says otherwise. The exit status is pytest's.
     """
     import pytest  # noqa: PLC0415  (`chatkey --help` need not wait for it)
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a cancelled pipeline leaves no server and no browser
     args = ["-c", str(SCENARIOS / "pytest.ini"), "--rootdir", str(SCENARIOS), str(SCENARIOS)]
+    args += ["-o", f"cache_dir={Path.cwd() / '.pytest_cache'}"]
+    args += ["-o", "faulthandler_timeout=0"] if os.environ.get("PWDEBUG") else []
     args += ["-k", expression] if expression else []
     args += ["--collect-only", "-q"] if only_list else []
-    args += ["--chatkey-headed"] if headed else []
-    args += ["--chatkey-browser", browser] if browser else []
-    args += ["--chatkey-trace", "on"] if trace else []
+    args += ["--chatkey-target", target] if target else []
     args += ["--chatkey-patience", str(patience)] if patience else []
-    args += ["--chatkey-results", results] if results else []
+    args += [part for browser in wanted for part in _browser(browser)]
     sys.exit(pytest.main([*args, *pytest_args]))
+
+
+def _browser(wanted: str) -> tuple[str, ...]:
+    """Pass a kind on by pytest-playwright's option; a path it has no option for."""
+    if wanted in KINDS:
+        return ("--browser", wanted)
+    os.environ["CHATKEY_BROWSER"] = wanted
+    return ()

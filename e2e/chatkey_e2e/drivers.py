@@ -1,25 +1,24 @@
-"""Marks scenarios with the browsers whose drivers can run them, and counts those that were left out."""
+"""Says why a browser is left out, where the mark of pytest-playwright that leaves it out has a reason."""
 
 from collections import Counter
 from collections.abc import Iterable
 
 import pytest
 
-from chatkey_stack.browsers import KINDS, Kind
-
-MARKER = "only_on(*kinds, because): the browsers (chromium, firefox, webkit) whose drivers can do what this test needs"
+from chatkey_stack.browsers import KINDS
 
 
-def leave_out(items: Iterable[pytest.Item], kind: Kind) -> None:
-    """Mark as skipped what the driver of this kind of browser cannot do, each with its reason.
+def leave_out(items: Iterable[pytest.Item]) -> None:
+    """Skip, with its reason, what `skip_browser(kind, because=…)` or `only_browser(kind, because=…)` leaves out.
 
-    Raises `pytest.UsageError` for a mark that names no browser, an unknown one, or no reason.
+    Marks without a reason are pytest-playwright's business. Raises `pytest.UsageError` for a reason with an unknown
+    browser.
     """
     for item in items:
-        for mark in item.iter_markers("only_on"):
-            because = _reason(item, mark)
-            if kind not in mark.args:
-                item.add_marker(pytest.mark.skip(reason=f"only on {' and '.join(mark.args)}: {because}"))
+        for mark in (*item.iter_markers("skip_browser"), *item.iter_markers("only_browser")):
+            kind = _driven(item)
+            if "because" in mark.kwargs and kind and (kind in _named(item, mark)) == (mark.name == "skip_browser"):
+                item.add_marker(pytest.mark.skip(reason=f"not in {kind}: {mark.kwargs['because']}"))
 
 
 def counted(skipped: Iterable[pytest.TestReport]) -> list[str]:
@@ -28,14 +27,18 @@ def counted(skipped: Iterable[pytest.TestReport]) -> list[str]:
     return [f"{number} skipped {reason}" for reason, number in reasons.most_common()]
 
 
-def _reason(item: pytest.Item, mark: pytest.Mark) -> str:
-    unknown = [kind for kind in mark.args if kind not in KINDS]
-    if unknown or not mark.args:
-        said = f"the unknown {unknown[0]!r}" if unknown else "nothing"
-        raise pytest.UsageError(f"{item.nodeid}: only_on names {said}; browsers are {', '.join(KINDS)}")
-    if set(mark.kwargs) != {"because"} or not str(mark.kwargs["because"]).strip():
-        raise pytest.UsageError(f'{item.nodeid}: only_on needs one reason, because="…"')
-    return str(mark.kwargs["because"])
+def _driven(item: pytest.Item) -> str | None:
+    """Return the browser that pytest-playwright drives for this test, if it asks for one."""
+    callspec = getattr(item, "callspec", None)
+    return callspec.params.get("browser_name") if callspec else None
+
+
+def _named(item: pytest.Item, mark: pytest.Mark) -> tuple[str, ...]:
+    if unknown := [kind for kind in mark.args if kind not in KINDS]:
+        raise pytest.UsageError(
+            f"{item.nodeid}: {mark.name} names the unknown {unknown[0]!r}; browsers are {', '.join(KINDS)}"
+        )
+    return mark.args
 
 
 def _why(report: pytest.TestReport) -> str:

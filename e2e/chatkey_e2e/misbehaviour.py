@@ -8,6 +8,7 @@ import httpx
 from playwright.sync_api import BrowserContext
 
 from chatkey_oauth.client import FLOW_COOKIE, FakeOAuth, FaultNotHit, LabError, Rule, Scope, timeline_text
+from chatkey_stack.lab import ServiceLab
 from chatkey_stack.stack import Stack
 
 
@@ -57,6 +58,15 @@ class Faults:
             self._lab.disarm(rule.id)
 
 
-def missed(all_faults: list[Faults]) -> str:
-    """One sentence for each fault that was armed and never hit."""
-    return "\n".join(str(FaultNotHit(rule)) for faults in all_faults for rule in faults.rules() if not rule.hits)
+def missed(all_faults: list[Faults]) -> Iterator[str]:
+    """Yield one sentence for each fault of the fake provider that was armed and never hit."""
+    for faults in all_faults:
+        yield from (str(FaultNotHit(rule)) for rule in faults.rules() if not rule.hits)
+
+
+def missed_by(lab: ServiceLab | None) -> Iterator[str]:
+    """Yield one sentence for each fault of the service that was armed, is armed still, and was never hit."""
+    for armed in lab.armed() if lab else ():
+        if not armed["hits"]:
+            rule = armed["rule"]
+            yield f"The service's fault {rule['action']!r} at {rule['where']!r} was armed and never hit."

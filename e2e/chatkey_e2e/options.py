@@ -1,6 +1,5 @@
-"""The harness's command-line options, and where it writes what it keeps."""
+"""The harness's own command-line options; those for browsers and what is kept are pytest-playwright's."""
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -9,19 +8,16 @@ import pytest
 
 from chatkey_stack.patience import PATIENCE, seconds
 
-Tracing = Literal["off", "on", "retain-on-failure"]
-RESULTS = "e2e-results"
+Traces = Literal["full", "steps"]
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
     """What was asked for on the command line."""
 
-    browser: str | None
-    headed: bool
-    trace: Tracing
-    results: Path
+    traces: Traces
     timings: Path | None
+    target: Path | None
     patience: float
     """Seconds that one step of a scenario may take before it has failed."""
 
@@ -29,21 +25,24 @@ class Options:
 def add(parser: pytest.Parser) -> None:
     """Declare the options."""
     group = parser.getgroup("chatkey", "chatkey: real browsers against a real stack")
-    group.addoption("--chatkey-browser", metavar="KIND|PATH", help="browser to drive, as CHATKEY_BROWSER")
-    group.addoption("--chatkey-headed", action="store_true", help="show the browser")
     group.addoption(
-        "--chatkey-trace",
-        choices=("off", "on", "retain-on-failure"),
-        default="retain-on-failure",
-        help="when to keep a Playwright trace (default: %(default)s, of the steps; `on` adds pages and network)",
+        "--chatkey-traces",
+        choices=("full", "steps"),
+        default="full",
+        help="what --tracing retain-on-failure records of the harness's tests: everything, or the steps alone, which "
+        "is a third quicker (default: %(default)s)",
     )
-    group.addoption("--chatkey-results", metavar="FOLDER", default=RESULTS, help="default: %(default)s")
     group.addoption(
         "--chatkey-patience",
         metavar="SECONDS",
         type=seconds,
         default=PATIENCE,
-        help="how long one step may take (default: CHATKEY_PATIENCE, now %(default)g)",
+        help="how long one step of the harness's tests may take (default: CHATKEY_PATIENCE, now %(default)g)",
+    )
+    group.addoption(
+        "--chatkey-target",
+        metavar="FILE",
+        help="a TARGET.toml: run against the service that it describes, which is not ours",
     )
     group.addoption("--chatkey-timings", metavar="FILE", help="write there how long everything took")
 
@@ -53,10 +52,8 @@ def read(config: pytest.Config) -> Options:
     chosen = config.option
     folder = config.invocation_params.dir
     return Options(
-        browser=chosen.chatkey_browser or os.environ.get("CHATKEY_BROWSER") or None,
-        headed=chosen.chatkey_headed,
-        trace=chosen.chatkey_trace,
-        results=folder / chosen.chatkey_results,
+        traces="full" if chosen.tracing == "on" else chosen.chatkey_traces,
         timings=folder / chosen.chatkey_timings if chosen.chatkey_timings else None,
+        target=folder / chosen.chatkey_target if chosen.chatkey_target else None,
         patience=chosen.chatkey_patience,
     )

@@ -1,32 +1,74 @@
 """Takes tokens and secrets out of what is kept for people to read."""
 
+import json
 import re
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
+from typing import Final
 
-JWT = re.compile(rb"eyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]*")
-SHOWN = b"[redacted]"
+JWT: Final = re.compile(rb"eyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]*")
+SHOWN: Final = b"[redacted]"
+SEEN_ENDS: Final = 6
+"""By so many letters at either end a secret that was cut short is known."""
+
+PICTURES: Final = frozenset({".png", ".jpg", ".jpeg", ".webm"})
+"""Nothing in them is text."""
 
 
 def redact(text: str, secrets: Iterable[str] = ()) -> str:
     """Replace everything that looks like a JWT, and the given secrets."""
-    return redact_bytes(text.encode(), secrets).decode()
+    return redact_bytes(text.encode(errors="surrogateescape"), secrets).decode(errors="surrogateescape")
 
 
 def redact_bytes(content: bytes, secrets: Iterable[str] = ()) -> bytes:
-    """Replace the same in bytes of any kind."""
+    """Replace the same in bytes of any kind; a secret also as JSON writes it."""
     content = JWT.sub(SHOWN, content)
     for secret in secrets:
-        content = content.replace(secret.encode(), SHOWN)
+        content = content.replace(secret.encode(), SHOWN).replace(json.dumps(secret)[1:-1].encode(), SHOWN)
     return content
 
 
+def redact_cut(text: str, secrets: Iterable[str] = ()) -> str:
+    """Redact a text in which words may be cut short, `abcdef...uvwxyz`, as pytest shows what it compares."""
+    for pattern in (r"eyJ[\w.-]*?\.\.\.[\w.-]*", *map(_cut, secrets)):
+        text = re.sub(pattern, SHOWN.decode(), text)
+    return redact(text, secrets)
+
+
+def _cut(secret: str) -> str:
+    begins, ends = re.escape(secret[:SEEN_ENDS]), re.escape(secret[-SEEN_ENDS:])
+    return rf"{begins}\S{{0,99}}?\.\.\.\S{{0,99}}|\S{{0,99}}\.\.\.\S{{0,99}}?{ends}"
+
+
 def redact_zip(archive: Path, secrets: Iterable[str] = ()) -> None:
-    """Rewrite a trace in place with every entry redacted."""
+    """Rewrite a trace in place with every entry redacted; one that was cut short cannot be read, and is deleted."""
     secrets = tuple(secrets)
     clean = archive.with_suffix(".clean")
-    with zipfile.ZipFile(archive) as source, zipfile.ZipFile(clean, "w", zipfile.ZIP_DEFLATED) as target:
-        for entry in source.infolist():
-            target.writestr(entry.filename, redact_bytes(source.read(entry), secrets))
+    try:
+        with zipfile.ZipFile(archive) as source, zipfile.ZipFile(clean, "w", zipfile.ZIP_DEFLATED) as target:
+            for entry in source.infolist():
+                target.writestr(entry.filename, redact_bytes(source.read(entry), secrets))
+    except zipfile.BadZipFile:
+        clean.unlink(missing_ok=True)
+        archive.unlink()
+        return
     clean.replace(archive)
+
+
+def redact_file(path: Path, secrets: Collection[str] = ()) -> None:
+    """Redact what is in a file, and its name."""
+    if path.suffix == ".zip":
+        redact_zip(path, secrets)
+    elif path.suffix not in PICTURES:
+        content = path.read_bytes()
+        if (clean := redact_bytes(content, secrets)) != content:
+            path.write_bytes(clean)
+    if path.exists() and (name := redact(path.name, secrets)) != path.name:
+        path.rename(path.with_name(name))
+
+
+def redact_folder(folder: Path, secrets: Collection[str] = ()) -> None:
+    """Redact every file in a folder and below, if there is such a folder."""
+    for path in [path for path in folder.rglob("*") if path.is_file()]:
+        redact_file(path, secrets)

@@ -24,6 +24,9 @@ REPORT = """(() => {
       ids.set(socket, id);
       report({ id, url: socket.url });
       Reflect.apply(addEventListener, socket, ["close", () => report({ id, closed: true })]);
+      Reflect.apply(addEventListener, socket, ["message", ({ data }) => {
+        if (typeof data === "string" && /"(ready|ack)"/.test(data) && data.length < 4096) report({ id, heard: data });
+      }]);
       return socket;
     },
   });
@@ -64,8 +67,13 @@ class Sent:
         return frame
 
 
-def watch_sockets(context: BrowserContext, opened: Callable[[Socket], None], sent: Callable[[Sent], None]) -> None:
-    """Call these for every socket and text of the context's pages from now on."""
+def watch_sockets(
+    context: BrowserContext,
+    opened: Callable[[Socket], None],
+    sent: Callable[[Sent], None],
+    heard: Callable[[str], None] = lambda _: None,
+) -> None:
+    """Call these for every socket and text of the pages from now on, and for each `ready` and `ack` that comes."""
     sockets: dict[str, Socket] = {}
 
     def note(_source: object, said: dict[str, Any]) -> None:
@@ -74,6 +82,8 @@ def watch_sockets(context: BrowserContext, opened: Callable[[Socket], None], sen
             opened(sockets[said["id"]])
         elif "text" in said:
             sent(Sent(sockets[said["id"]].url, said["text"]))
+        elif "heard" in said:
+            heard(said["heard"])
         else:
             sockets[said["id"]].closed = True
 

@@ -122,10 +122,16 @@ class Peer:
 
 @contextmanager
 def peer(
-    socket_uri: str, *, origin: str | None, ca: Path | None, local_host: str = "127.0.0.1", patience: float = PATIENCE
+    socket_uri: str,
+    *,
+    origin: str | None,
+    ca: Path | None,
+    local_host: str = "127.0.0.1",
+    port: int | None = None,
+    patience: float = PATIENCE,
 ) -> Iterator[Peer]:
-    """Open a socket to `socket_uri` as `origin`, on this machine whatever the name resolves to."""
-    raw = socket.create_connection((local_host, urlsplit(socket_uri).port or 443), timeout=patience)
+    """Open a socket to `socket_uri` as `origin`, on this machine whatever the name resolves to, at `port` if given."""
+    raw = socket.create_connection((local_host, port or urlsplit(socket_uri).port or 443), timeout=patience)
     tls = trust(ca) if socket_uri.startswith("wss:") else None
     with opened(socket_uri, raw, origin=origin, tls=tls, patience=patience) as peer:
         yield peer

@@ -1,5 +1,6 @@
 """Watches one browser context and the servers, and finds every secret that is where it must not be."""
 
+import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -54,6 +55,10 @@ class Witness:
     requests: list[Request] = field(default_factory=list[Request])
     sockets: list[Socket] = field(default_factory=list[Socket])
     sent: list[Sent] = field(default_factory=list[Sent])
+    accepted: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    """The `ready` frames, with which the service accepted a connection."""
+    acknowledged: list[str] = field(default_factory=list[str])
+    """The ids of the messages that the service said it has."""
     said: list[str] = field(default_factory=list[str])
     _marks: dict[str, int] = field(default_factory=dict[str, int])
 
@@ -64,10 +69,17 @@ class Witness:
         """Record what the context's pages do from now on."""
         context.on("request", self._note_request)
         context.on("console", self._note_console)
-        watch_sockets(context, self.sockets.append, self.sent.append)
+        watch_sockets(context, self.sockets.append, self.sent.append, self._note_heard)
 
     def _note_request(self, request: Request) -> None:
         self.requests.append(request)
+
+    def _note_heard(self, text: str) -> None:
+        frame = json.loads(text)
+        if frame.get("type") == Kind.READY:
+            self.accepted.append(frame)
+        elif frame.get("type") == Kind.ACK:
+            self.acknowledged.append(frame["id"])
 
     def _note_console(self, message: ConsoleMessage) -> None:
         self.said.append(message.text)

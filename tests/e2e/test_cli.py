@@ -12,6 +12,7 @@ from chatkey_e2e.cli import SCENARIOS, e2e
 from chatkey_stack.browsers import NO_BROWSER
 
 WHERE = ["-c", str(SCENARIOS / "pytest.ini"), "--rootdir", str(SCENARIOS), str(SCENARIOS)]
+WHERE += ["-o", f"cache_dir={Path.cwd() / '.pytest_cache'}"]
 
 
 @pytest.mark.parametrize(
@@ -20,13 +21,12 @@ WHERE = ["-c", str(SCENARIOS / "pytest.ini"), "--rootdir", str(SCENARIOS), str(S
         ([], []),
         (["-k", "logout"], ["-k", "logout"]),
         (["--list"], ["--collect-only", "-q"]),
-        (["--headed"], ["--chatkey-headed"]),
-        (["--browser", "firefox"], ["--chatkey-browser", "firefox"]),
-        (["--browser", "/usr/bin/chromium"], ["--chatkey-browser", "/usr/bin/chromium"]),
+        (["--headed", "--slowmo", "50"], ["--headed", "--slowmo", "50"]),
+        (["--browser", "firefox"], ["--browser", "firefox"]),
+        (["--browser", "firefox", "--browser=webkit"], ["--browser", "firefox", "--browser", "webkit"]),
         (["--patience", "60"], ["--chatkey-patience", "60.0"]),
-        (["--trace"], ["--chatkey-trace", "on"]),
-        (["--results", "kept"], ["--chatkey-results", "kept"]),
-        (["-x", "--durations=3"], ["-x", "--durations=3"]),
+        (["--tracing", "on", "--output=kept"], ["--tracing", "on", "--output=kept"]),
+        (["-x", "-n", "2", "--durations=3"], ["-x", "-n", "2", "--durations=3"]),
     ],
     ids=lambda value: " ".join(value) or "nothing",
 )
@@ -47,6 +47,16 @@ def test_what_is_asked_for_reaches_pytest_whose_status_is_returned(
     assert result.exit_code == 5
 
 
+def test_a_path_is_what_chatkey_browser_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    """pytest-playwright's option takes kinds alone."""
+    monkeypatch.setenv("CHATKEY_BROWSER", "firefox")
+    monkeypatch.setattr(pytest, "main", lambda args: 0 if "--browser" not in args else 1)
+
+    result = CliRunner().invoke(e2e, ["--browser", "/usr/bin/chromium"])
+
+    assert (result.exit_code, os.environ["CHATKEY_BROWSER"]) == (0, "/usr/bin/chromium")
+
+
 ASKED_TO_END = """
 import os, pathlib, signal
 
@@ -56,6 +66,7 @@ def pytest_unconfigure(): pathlib.Path("ended in order").touch()
 """
 
 
+@pytest.mark.long
 def test_a_run_that_is_asked_to_end_ends_what_it_has_started(tmp_path: Path) -> None:
     (tmp_path / "asked_to_end.py").write_text(ASKED_TO_END)
     run = "from chatkey_e2e.cli import e2e; e2e()"
@@ -67,6 +78,7 @@ def test_a_run_that_is_asked_to_end_ends_what_it_has_started(tmp_path: Path) -> 
     assert (tmp_path / "ended in order").exists()
 
 
+@pytest.mark.long
 def test_it_runs_anywhere_and_says_in_a_sentence_what_to_do_without_a_browser(tmp_path: Path) -> None:
     run = "from chatkey_e2e.cli import e2e; e2e()"
     command = [sys.executable, "-c", run, "-k", "cleared_key", "--browser", "/no/such/browser"]
@@ -75,9 +87,10 @@ def test_it_runs_anywhere_and_says_in_a_sentence_what_to_do_without_a_browser(tm
 
     assert done.returncode == NO_BROWSER
     assert "CHATKEY_BROWSER is '/no/such/browser', which is neither a file nor a command" in done.stdout
-    assert list(tmp_path.iterdir()) == []
+    assert [path.name for path in tmp_path.iterdir() if path.name != ".pytest_cache"] == []
 
 
+@pytest.mark.long
 def test_without_a_browser_the_line_to_type_is_told_and_none_is_installed(tmp_path: Path) -> None:
     run = "from chatkey_e2e.cli import e2e; e2e()"
     command = [sys.executable, "-c", run, "-k", "cleared_key", "--browser", "webkit"]
@@ -87,4 +100,4 @@ def test_without_a_browser_the_line_to_type_is_told_and_none_is_installed(tmp_pa
 
     assert done.returncode == NO_BROWSER
     assert "No WebKit was found. Get one: `chatkey browser --install webkit`." in done.stdout
-    assert list(tmp_path.iterdir()) == []
+    assert [path.name for path in tmp_path.iterdir() if path.name != ".pytest_cache"] == []

@@ -1,29 +1,31 @@
 """What a browser's driver cannot do is skipped with its reason, and counted; a missing browser is told first."""
 
 from contextlib import nullcontext
+from types import SimpleNamespace
 
 import pytest
 
 from chatkey_e2e import plugin
 from chatkey_stack.browsers import NO_BROWSER
+from chatkey_stack.lab import ServiceLab
 
 pytest_plugins = ["pytester"]
+LOADED = ("-p", "playwright", "-p", "chatkey_e2e.plugin", "-p", "no:cacheprovider", "--strict-markers")
 
 
-def run(pytester: pytest.Pytester, mark: str, browser: str = "firefox", *args: str) -> pytest.RunResult:
-    """Run two tests with this mark, in this browser."""
+def run(pytester: pytest.Pytester, mark: str, *args: str) -> pytest.RunResult:
+    """Run two tests with this mark."""
     pytester.makepyfile(
         f"""
         import pytest
 
-        @pytest.mark.only_on({mark})
+        @pytest.mark.{mark}
         @pytest.mark.parametrize("number", range(2))
-        def test_it(number):
+        def test_it(number, browser_name):
             pass
         """
     )
-    plugin = ("-p", "chatkey_e2e.plugin", "-p", "no:cacheprovider", "--strict-markers")
-    return pytester.runpytest_inprocess(*plugin, "--chatkey-browser", browser, *args)
+    return pytester.runpytest_inprocess(*LOADED, *args)
 
 
 @pytest.fixture(autouse=True)
@@ -32,46 +34,45 @@ def no_other_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CHATKEY_BROWSER", raising=False)
 
 
-def test_what_the_driver_cannot_do_is_left_out_with_its_reason_and_counted(pytester: pytest.Pytester) -> None:
-    result = run(pytester, '"chromium", "webkit", because="a CDP session is needed"')
+@pytest.mark.parametrize("mark", ["skip_browser('firefox'", "only_browser('chromium'"])
+def test_what_is_left_out_has_its_reason_and_is_counted(pytester: pytest.Pytester, mark: str) -> None:
+    result = run(pytester, f"{mark}, because='a CDP session is needed')", "--browser", "firefox")
 
     result.assert_outcomes(skipped=2)
-    result.stdout.fnmatch_lines(["chatkey: 2 skipped only on chromium and webkit: a CDP session is needed"])
+    result.stdout.fnmatch_lines(["chatkey: 2 skipped not in firefox: a CDP session is needed"])
 
 
-@pytest.mark.parametrize("browser", ["chromium", "/opt/chrome/chrome"])
-def test_what_the_driver_can_do_runs(pytester: pytest.Pytester, browser: str) -> None:
-    result = run(pytester, '"chromium", because="a CDP session is needed"', browser)
+@pytest.mark.parametrize("mark", ["skip_browser('firefox'", "only_browser('chromium'"])
+def test_what_the_driver_can_do_runs(pytester: pytest.Pytester, mark: str) -> None:
+    result = run(pytester, f"{mark}, because='a CDP session is needed')")
 
     result.assert_outcomes(passed=2)
     result.stdout.no_fnmatch_line("*skipped*")
 
 
-def test_the_browser_of_the_environment_counts_too(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mark_without_a_reason_is_pytest_playwrights_business(pytester: pytest.Pytester) -> None:
+    result = run(pytester, "skip_browser('firefox')", "--browser", "firefox", "--browser", "chromium")
+
+    result.assert_outcomes(passed=2, skipped=2)
+    result.stdout.fnmatch_lines(["chatkey: 2 skipped skipped for this browser: firefox"])
+
+
+def test_the_browser_of_the_environment_is_the_one_unless_an_option_names_another(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("CHATKEY_BROWSER", "/usr/bin/firefox-esr")
 
-    result = run(pytester, '"chromium", because="a CDP session is needed"', "")
+    run(pytester, "skip_browser('firefox', because='x')").assert_outcomes(skipped=2)
+    run(pytester, "skip_browser('firefox', because='x')", "--browser", "chromium").assert_outcomes(passed=2)
 
-    result.assert_outcomes(skipped=2)
 
-
-@pytest.mark.parametrize(
-    ("mark", "said"),
-    [
-        ('"chromium"', 'only_on needs one reason, because="…"'),
-        ('"chromium", because=" "', 'only_on needs one reason, because="…"'),
-        ('"chromium", reason="x"', 'only_on needs one reason, because="…"'),
-        ('"chrome", because="x"', "only_on names the unknown 'chrome'; browsers are chromium, firefox, webkit"),
-        ('because="x"', "only_on names nothing; browsers are chromium, firefox, webkit"),
-    ],
-)
-def test_a_mark_without_a_reason_or_a_known_browser_is_an_error(
-    pytester: pytest.Pytester, mark: str, said: str
-) -> None:
-    result = run(pytester, mark, "chromium")
+def test_a_reason_for_an_unknown_browser_is_an_error(pytester: pytest.Pytester) -> None:
+    result = run(pytester, "skip_browser('chrome', because='x')")
 
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines([f"*test_it?0?: {said}"])
+    result.stderr.fnmatch_lines(
+        ["*test_it?chromium-0?: skip_browser names the unknown 'chrome'; browsers are chromium, firefox, webkit"]
+    )
 
 
 def test_a_missing_browser_is_told_before_any_server_is_started(
@@ -79,9 +80,11 @@ def test_a_missing_browser_is_told_before_any_server_is_started(
 ) -> None:
     started: list[object] = []
     monkeypatch.setattr(plugin, "running", lambda *_, **__: started.append("a stack"))
+    monkeypatch.setenv("CHATKEY_BROWSER", "/no/such/browser")
+    pytester.makeconftest("from chatkey_e2e.overrides import *")
     pytester.makepyfile("def test_it(stack, page):\n    pass")
 
-    result = pytester.runpytest_inprocess("-p", "chatkey_e2e.plugin", "--chatkey-browser", "/no/such/browser")
+    result = pytester.runpytest_inprocess(*LOADED)
 
     assert result.ret == NO_BROWSER
     result.stdout.fnmatch_lines(["*'/no/such/browser', which is neither a file nor a command*"])
@@ -89,10 +92,12 @@ def test_a_missing_browser_is_told_before_any_server_is_started(
 
 
 def test_who_needs_no_browser_is_not_asked_for_one(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plugin, "running", lambda *_, **__: nullcontext("a stack"))
+    silent = SimpleNamespace(service_lab=ServiceLab("http://nobody.test", None))
+    monkeypatch.setattr(plugin, "running", lambda *_, **__: nullcontext(silent))
     monkeypatch.setattr(plugin, "refresh", lambda: None)
-    pytester.makepyfile("def test_it(stack):\n    assert stack == 'a stack'")
+    monkeypatch.setenv("CHATKEY_BROWSER", "/no/such/browser")
+    pytester.makepyfile("def test_it(stack):\n    assert stack.service_lab")
 
-    result = pytester.runpytest_inprocess("-p", "chatkey_e2e.plugin", "--chatkey-browser", "/no/such/browser")
+    result = pytester.runpytest_inprocess(*LOADED)
 
     result.assert_outcomes(passed=1)

@@ -1,20 +1,21 @@
-"""The pytest plugin: what it keeps of a failure, and that a leaked token fails the test that leaked it."""
+"""The pytest plugin beside pytest-playwright: what is kept of a failure, and that a leaked token fails its test."""
+
+import zipfile
 
 import pytest
 
-from chatkey_e2e import plugin  # loaded here, so that no inner run has to
-
 pytest_plugins = ["pytester"]
+pytestmark = pytest.mark.long
 
 STAND_INS = """
 import zipfile
 from types import SimpleNamespace
 
-import chatkey_e2e.plugin  # noqa: F401  (loaded here, so that no inner run has to)
 import pytest
+from chatkey_e2e.overrides import *
 from chatkey_oauth.client import Flow, Leg, Rule, Step
+from chatkey_stack.browsers import Found
 
-pytest_plugins = ["chatkey_e2e.plugin"]
 TOKEN = "eyJhbGciOiJIUzI1NiJ9.eyJ0eXBlIjoidXNlciJ9.c2lnbmF0dXJl"
 
 
@@ -30,11 +31,10 @@ class Process:
 
 class Tracing:
     def start(self, **options):
-        pass
+        self.options = options
 
     def stop(self, path=None):
         if path:
-            path.parent.mkdir(parents=True, exist_ok=True)
             with zipfile.ZipFile(path, "w") as archive:
                 archive.writestr("trace.network", TOKEN)
 
@@ -45,14 +45,13 @@ class Page:
     def is_closed(self):
         return False
 
-    def screenshot(self, path):
-        path.parent.mkdir(parents=True, exist_ok=True)
+    def screenshot(self, path, **options):
         path.write_bytes(b"png")
 
 
 class Context:
     def __init__(self, **options):
-        self.tracing, self.pages, self.closed = Tracing(), [Page()], False
+        self.options, self.tracing, self.pages, self.closed = options, Tracing(), [Page()], False
 
     def on(self, name, listener):
         pass
@@ -64,7 +63,7 @@ class Context:
         pass
 
     def set_default_timeout(self, milliseconds):
-        pass
+        self.timeout = milliseconds
 
     def add_cookies(self, cookies):
         self.cookies = cookies
@@ -94,18 +93,42 @@ class Lab:
         return [Flow(id="f_1", provider="google", client_id="shop", began_at=0, cookie=scope.cookie, steps=[step])]
 
 
+class ServiceLab:
+    # The service's lab, with faults that a test may say were hit.
+
+    def __init__(self):
+        self.rules = []
+
+    def armed(self):
+        return self.rules
+
+    def disarm(self):
+        self.rules = []
+
+
 @pytest.fixture(scope="session")
 def stack():
     return SimpleNamespace(
         servers=[SimpleNamespace(process=Process())],
         provider=SimpleNamespace(browser_url="https://id.localhost:1"),
         provider_lab=Lab(),
+        service_lab=ServiceLab(),
     )
 
 
 @pytest.fixture(scope="session")
-def browser():
-    return SimpleNamespace(new_context=Context, browser_type=SimpleNamespace(name="chromium"))
+def playwright():
+    return SimpleNamespace(request=SimpleNamespace(new_context=None))
+
+
+@pytest.fixture(scope="session")
+def browser(chatkey_trust):
+    return SimpleNamespace(new_context=Context, trusts=chatkey_trust)
+
+
+@pytest.fixture(scope="session")
+def chatkey_browsers():
+    return {"chromium": Found("chromium", "/usr/bin/chromium", "made up"), "firefox": Found("firefox", None, "made up")}
 """
 
 
@@ -118,43 +141,121 @@ def harness(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytes
 
 def run(harness: pytest.Pytester, code: str, *args: str) -> pytest.RunResult:
     harness.makepyfile(code)
-    return harness.runpytest_inprocess("-p", "no:cacheprovider", *args)
+    return harness.runpytest_subprocess("-p", "playwright", "-p", "no:cacheprovider", *args)
 
 
 def kept(harness: pytest.Pytester) -> list[str]:
-    results = harness.path / "e2e-results"
+    results = harness.path / "test-results"
     return sorted(str(path.relative_to(results)) for path in results.rglob("*") if path.is_file())
 
 
 def test_a_test_that_passes_leaves_nothing_behind(harness: pytest.Pytester) -> None:
-    result = run(harness, "def test_it(make_context):\n    make_context()")
+    result = run(harness, "def test_it(new_context, stack):\n    new_context()")
 
     result.assert_outcomes(passed=1)
     assert kept(harness) == []
 
 
-def test_a_failure_keeps_a_redacted_trace_and_a_screenshot_and_the_servers_output(harness: pytest.Pytester) -> None:
+def test_a_failure_keeps_a_redacted_trace_a_screenshot_and_the_servers_output(harness: pytest.Pytester) -> None:
     result = run(
         harness,
         """
-        def test_it(make_context, stack):
-            make_context()
+        def test_it(new_context, stack):
+            new_context()
             stack.servers[0].process.text = "socket.refused code=proof_ath"
             assert False
         """,
+        *("--tracing", "retain-on-failure", "--screenshot", "only-on-failure"),
     )
 
-    folder = "test_a_failure_keeps_a_redacted_trace_and_a_screenshot_and_the_servers_output.py-test_it"
+    folder = "test-a-failure-keeps-a-redacted-trace-a-screenshot-and-the-servers-output-py-test-it-chromium"
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*output of service*", "socket.refused code=proof_ath"])
-    assert kept(harness) == [f"{folder}/context-1-page-1.png", f"{folder}/trace-1.zip"]
+    result.stdout.fnmatch_lines(
+        ["*output of service*", "socket.refused code=proof_ath", f"chatkey: to look at it: *show-trace* *{folder}*.zip"]
+    )
+    assert kept(harness) == [
+        f"{folder}/{name}" for name in ("logins.txt", "servers.txt", "test-failed-1.png", "trace.zip")
+    ]
+    with zipfile.ZipFile(harness.path / "test-results" / folder / "trace.zip") as archive:
+        assert archive.read("trace.network") == b"[redacted]"
+
+
+@pytest.mark.contract("2.6/memory-only")
+def test_no_report_of_a_failure_shows_a_token_or_secret(harness: pytest.Pytester) -> None:
+    result = run(
+        harness,
+        """
+        from conftest import TOKEN
+
+        def test_it(new_context, witness, output_path, record_property):
+            context = new_context(record_har_path="seen.har")
+            witness.secrets.add("the-secret-key")
+            print(f"said {TOKEN} and the-secret-key")
+            record_property("token", TOKEN)
+            with open("seen.har", "w") as har:
+                har.write(TOKEN)
+            assert f"{TOKEN} the-secret-key" == "x"
+        """,
+        *("--junitxml=junit.xml", "-p", "metadata", "-p", "html", "--html=report.html", "--self-contained-html", "-l"),
+    )
+
+    result.assert_outcomes(failed=1)
+    written = [path for path in harness.path.rglob("*") if path.is_file() and path.suffix in {".xml", ".html", ".har"}]
+    shown = [result.stdout.str(), *(path.read_text() for path in written)]
+    assert len(written) == 3
+    assert [
+        text for text in shown if "eyJhbGciOi" in text or "said the-secret-key" in text or "and the-secret" in text
+    ] == []
+    assert all("[redacted]" in text for text in shown)
+    assert "chatkey_logins" in (harness.path / "junit.xml").read_text()
+
+
+def test_a_run_that_is_interrupted_leaves_no_secret_either(harness: pytest.Pytester) -> None:
+    result = run(
+        harness,
+        """
+        import pathlib
+
+        def test_it(new_context, witness, output_path):
+            witness.secrets.add("the-secret-key")
+            folder = pathlib.Path(output_path)
+            folder.mkdir(parents=True)
+            (folder / "the-secret-key.txt").write_text("it is the-secret-key")
+            (folder / "cut-short.zip").write_bytes(b"PK the-secret-key")
+            raise KeyboardInterrupt
+        """,
+    )
+
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    (left,) = (harness.path / "test-results").rglob("*.*")
+    assert (left.name, left.read_text()) == ("[redacted].txt", "it is [redacted]")
 
 
 def test_a_trace_of_every_test_is_kept_on_request(harness: pytest.Pytester) -> None:
-    result = run(harness, "def test_it(make_context):\n    make_context()", "--chatkey-trace", "on")
+    result = run(harness, "def test_it(new_context, stack):\n    new_context()", "--tracing", "on")
 
     result.assert_outcomes(passed=1)
-    assert [name.rpartition("/")[2] for name in kept(harness)] == ["trace-1.zip"]
+    assert [name.rpartition("/")[2] for name in kept(harness)] == ["trace.zip"]
+
+
+@pytest.mark.parametrize(
+    ("options", "snapshots"),
+    [
+        (("--tracing", "retain-on-failure"), True),
+        (("--tracing", "retain-on-failure", "--chatkey-traces", "steps"), False),
+        (("--tracing", "on", "--chatkey-traces", "steps"), True),
+    ],
+    ids=["full", "steps", "on is full"],
+)
+def test_a_trace_holds_the_pages_unless_the_steps_are_enough(
+    harness: pytest.Pytester, options: tuple[str, ...], snapshots: bool
+) -> None:
+    code = f"""
+        def test_it(new_context, stack):
+            assert new_context().tracing.options.get("snapshots", False) is {snapshots}
+    """
+
+    run(harness, code, *options).assert_outcomes(passed=1)
 
 
 @pytest.mark.contract("2.6/memory-only")
@@ -162,8 +263,8 @@ def test_a_secret_in_a_servers_output_fails_the_test_and_is_not_shown(harness: p
     result = run(
         harness,
         """
-        def test_it(make_context, witness, stack):
-            make_context()
+        def test_it(new_context, witness, stack):
+            new_context()
             witness.secrets.add("the-secret-key")
             stack.servers[0].process.text = "oops the-secret-key"
         """,
@@ -215,6 +316,26 @@ def test_a_fault_that_is_never_hit_fails_the_test_that_armed_it_and_is_gone_too(
     result.stdout.fnmatch_lines(["The fault 'code-used' for provider 'google', cookie '*' was armed and never hit.*"])
 
 
+def test_a_fault_of_the_service_that_is_never_hit_fails_its_test_and_is_gone_too(harness: pytest.Pytester) -> None:
+    result = run(
+        harness,
+        """
+        def test_never(stack):
+            stack.service_lab.rules = [{"rule": {"action": "close", "where": "ack"}, "hits": 0}]
+
+        def test_hit(stack):
+            assert stack.service_lab.rules == []
+            stack.service_lab.rules = [{"rule": {"action": "close", "where": "ack"}, "hits": 1}]
+
+        def test_behind_it(stack):
+            assert stack.service_lab.rules == []
+        """,
+    )
+
+    result.assert_outcomes(failed=1, passed=2)
+    result.stdout.fnmatch_lines(["The service's fault 'close' at 'ack' was armed and never hit."])
+
+
 def test_a_failure_is_not_hidden_by_a_fault_that_was_not_hit(harness: pytest.Pytester) -> None:
     result = run(harness, "def test_it(faults):\n    faults.arm('code-used')\n    assert 1 == 2")
 
@@ -227,8 +348,8 @@ def test_each_context_has_a_mark_of_its_own(harness: pytest.Pytester) -> None:
     result = run(
         harness,
         """
-        def test_it(make_context, make_faults):
-            one, other = (make_faults(make_context()).arm("slow") for _ in range(2))
+        def test_it(new_context, make_faults):
+            one, other = (make_faults(new_context()).arm("slow") for _ in range(2))
             one.hits = other.hits = 1
             assert one.scope.cookie != other.scope.cookie
         """,
@@ -238,7 +359,7 @@ def test_each_context_has_a_mark_of_its_own(harness: pytest.Pytester) -> None:
 
 
 def test_a_failing_report_has_the_timelines_of_the_tests_logins(harness: pytest.Pytester) -> None:
-    result = run(harness, "def test_it(make_context):\n    make_context()\n    assert False")
+    result = run(harness, "def test_it(new_context, stack):\n    new_context()\n    assert False")
 
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*login f_1 at google*", "*+1.50 s*token*POST /token*400", "*fault: code-used"])
@@ -253,8 +374,8 @@ def test_a_fake_that_has_ended_does_not_hide_the_failure(harness: pytest.Pyteste
         def refuse(scope):
             raise httpx.ConnectError("refused")
 
-        def test_it(make_context, stack):
-            make_context()
+        def test_it(new_context, stack):
+            new_context()
             stack.provider_lab.flows = refuse
             assert 1 == 2
         """,
@@ -264,7 +385,107 @@ def test_a_fake_that_has_ended_does_not_hide_the_failure(harness: pytest.Pyteste
     result.stdout.fnmatch_lines(["*assert 1 == 2", "*The fake provider does not tell: refused*"])
 
 
-def test_a_results_folder_is_one_folder_whatever_the_parameters_are() -> None:
-    name = plugin._folder_name("scenarios/test_popup.py::test_start[/v1/o?a=b]")
+# who asks for nothing of ours
 
-    assert name == "test_popup.py-test_start-v1-o-a-b"
+
+def test_a_test_that_asks_for_nothing_of_ours_gets_nothing_of_ours(harness: pytest.Pytester) -> None:
+    result = run(
+        harness,
+        """
+        from playwright.sync_api import expect
+
+        def test_theirs(context, browser):
+            assert browser.trusts is None
+            assert (context.options, hasattr(context, "cookies"), hasattr(context, "timeout")) == ({}, False, False)
+            assert expect._timeout is None
+
+        def test_ours(context, browser, stack):
+            assert browser.trusts
+            assert context.options == {"reduced_motion": "reduce"}
+            assert (len(context.cookies), context.timeout) == (1, 7000)
+            assert expect._timeout == 7000
+
+        def test_theirs_again(context, browser):
+            assert browser.trusts is None
+            assert expect._timeout is None
+        """,
+        "--chatkey-patience=7",
+    )
+
+    result.assert_outcomes(passed=3)
+
+
+def test_what_a_test_says_of_its_context_wins_however_it_says_it(harness: pytest.Pytester) -> None:
+    result = run(
+        harness,
+        """
+        import pytest
+
+        def test_an_argument(new_context, stack):
+            assert new_context(reduced_motion="no-preference").options == {"reduced_motion": "no-preference"}
+
+        @pytest.mark.browser_context_args(reduced_motion="no-preference", locale="de")
+        def test_a_mark(new_context, stack):
+            assert new_context().options == {"reduced_motion": "no-preference", "locale": "de"}
+
+        @pytest.mark.parametrize("browser_type_launch_args", [{"ignore_default_args": ["--x"]}], indirect=True)
+        def test_a_browser_of_its_own(new_context, browser_type_launch_args, stack):
+            assert new_context().options == {}
+            assert browser_type_launch_args["ignore_default_args"] == ["--x"]
+        """,
+    )
+
+    result.assert_outcomes(passed=3)
+
+
+def test_a_firefox_trusts_whatever_it_meets_and_may_be_told_so_twice(harness: pytest.Pytester) -> None:
+    result = run(
+        harness,
+        """
+        def test_it(new_context, browser_name, stack):
+            wanted = {"reduced_motion": "reduce"}
+            if browser_name == "firefox":
+                wanted["ignore_https_errors"] = True
+            assert new_context().options == wanted
+            assert new_context(ignore_https_errors=True).options == {**wanted, "ignore_https_errors": True}
+        """,
+        *("--browser", "firefox", "--browser", "chromium", "-v"),
+    )
+
+    result.assert_outcomes(passed=2)
+    result.stdout.re_match_lines_random([r".*test_it\[firefox\] PASSED", r".*test_it\[chromium\] PASSED"])
+
+
+def test_a_further_browser_has_its_arguments_beside_ours(harness: pytest.Pytester) -> None:
+    result = run(
+        harness,
+        """
+        import pytest
+
+        @pytest.fixture(scope="session")
+        def browser_type():
+            class Type:
+                def launch(self, **options):
+                    return options
+
+            return Type()
+
+        def test_it(launch_browser, browser_type_launch_args, stack):
+            ours = browser_type_launch_args["args"]
+            assert any(argument.startswith("--ignore-certificate-errors-spki-list=") for argument in ours)
+            launched = launch_browser(args=["--mine"], headless=False)
+            assert (launched["args"], launched["headless"]) == ([*ours, "--mine"], False)
+            assert launch_browser(channel="chrome")["executable_path"] is None
+        """,
+    )
+
+    result.assert_outcomes(passed=1)
+
+
+def test_without_pytest_playwright_the_line_to_type_is_told(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest("from chatkey_e2e.overrides import *")
+
+    result = pytester.runpytest_subprocess("-p", "no:playwright")
+
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*needs pytest-playwright, and it is switched off.*no:playwright-asyncio*"])

@@ -51,6 +51,15 @@ def test_a_socket_is_closed_once_its_page_was_told_so(context: Context, seen: li
     assert [socket.is_closed() for socket in seen if isinstance(socket, Socket)] == [True, False]
 
 
+def test_what_the_service_accepted_and_acknowledged_is_heard(context: Context) -> None:
+    heard: list[str] = []
+    watch_sockets(cast("BrowserContext", context), lambda _: None, lambda _: None, heard.append)
+
+    context.told({}, {"id": "p 1", "heard": '{"type": "ack", "id": "m-1"}'})
+
+    assert heard == ['{"type": "ack", "id": "m-1"}']
+
+
 def test_pages_tell_by_the_binding_and_keep_nothing_of_it(context: Context, seen: list[Socket | Sent]) -> None:
     assert seen == []
     assert context.name == BINDING

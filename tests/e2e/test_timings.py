@@ -46,9 +46,8 @@ def figures(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> timin
     """The figures of a run of two tests and a server."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     pytester.makepyfile(test_it=TESTS)
-    pytester.runpytest_inprocess("-p", "chatkey_e2e.plugin", "--chatkey-timings", "times.json").assert_outcomes(
-        passed=2
-    )
+    loaded = ("-p", "playwright", "-p", "chatkey_e2e.plugin")
+    pytester.runpytest_inprocess(*loaded, "--chatkey-timings", "times.json").assert_outcomes(passed=2)
     return timings.Figures(**json.loads((pytester.path / "times.json").read_text()))
 
 

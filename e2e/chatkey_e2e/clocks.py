@@ -1,0 +1,64 @@
+"""Moves the pages of a context together with the servers, or says what keeps a page from being moved."""
+
+from dataclasses import dataclass, field
+
+from playwright.sync_api import BrowserContext, Request, Response
+
+from chatkey_stack.stack import Stack
+
+LOOK_MS = 40
+"""Milliseconds between two looks whether an address has answered."""
+
+
+class StillLoadingError(Exception):
+    """A page is on its way to somewhere else; the message says where to."""
+
+
+@dataclass  # without slots: Playwright notes its wrappers on the owner of a listener
+class Clocks:
+    """Every clock that one person's browser can see. The pages' are taken over here: before a page is loaded."""
+
+    stack: Stack
+    context: BrowserContext
+    patience: float
+    _awaited: set[Request] = field(default_factory=set[Request], init=False)
+
+    def __post_init__(self) -> None:
+        self.context.clock.install()
+        self.context.on("request", self._sent)
+        self.context.on("response", self._answered)
+        self.context.on("requestfailed", self._failed)
+
+    def advance(self, seconds: float) -> None:
+        """Move all clocks forward, once no page waits for the answer that will replace it: a driver would wait with it.
+
+        Raises `StillLoadingError` when patience ends before.
+        """
+        self._wait()
+        self.stack.advance(seconds, lambda: self.context.clock.fast_forward(int(seconds * 1000)))
+
+    def advance_pages(self, seconds: float) -> None:
+        """Move the pages' clock alone. Raises `StillLoadingError` as `advance` does."""
+        self._wait()
+        self.context.clock.fast_forward(int(seconds * 1000))
+
+    def _wait(self) -> None:
+        for _look in range(int(self.patience * 1000 / LOOK_MS)):
+            if not (self._awaited and self.context.pages):
+                return
+            self.context.pages[0].wait_for_timeout(LOOK_MS)
+        where = sorted({request.url.partition("?")[0] for request in self._awaited})
+        raise StillLoadingError(
+            f"Time cannot be moved: after {self.patience:g} s a window still waits for {', '.join(where)}. Move it "
+            "before that window opens, wait for the window first, or give the fault that holds it a shorter time."
+        )
+
+    def _sent(self, request: Request) -> None:
+        if request.is_navigation_request():
+            self._awaited.add(request)
+
+    def _answered(self, response: Response) -> None:
+        self._awaited.discard(response.request)
+
+    def _failed(self, request: Request) -> None:
+        self._awaited.discard(request)

@@ -1,0 +1,50 @@
+"""People who come back: their profiles are kept for the run, because no storage state has a key that stays inside."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import BrowserContext, BrowserType
+
+Members = dict[str, Any]
+
+
+class People:
+    """The browsers of one test's people, each with a profile that a later test opens again."""
+
+    def __init__(
+        self, profiles: Path, browser_type: BrowserType, launch: Members, context: Members, recorder: Any
+    ) -> None:
+        self._profiles = profiles
+        self._type = browser_type
+        self._members = {**launch, **context}
+        self._recorder = recorder
+        self._open: dict[str, Callable[..., None]] = {}
+
+    def open(self, name: str, **members: Any) -> BrowserContext:
+        """Open a person's browser. Raises `ValueError` for a name that is no folder's, or whose browser is open."""
+        if not re.fullmatch(r"[\w.-]+", name):
+            raise ValueError(f"the person {name!r} cannot have a profile: letters, digits, - and _ alone")
+        if name in self._open:
+            raise ValueError(f"the browser of {name!r} is open: a profile is for one at a time")
+        profile = self._profiles / f"{self._type.name}-{name}"
+        context = self._type.launch_persistent_context(profile, **{**self._members, **members})
+        self._recorder.on_did_create_browser_context(context)
+        shut = context.close
+
+        def close(**how: Any) -> None:
+            if self._open.pop(name, None):
+                self._recorder.on_will_close_browser_context(context)
+                shut(**how)
+
+        self._open[name] = context.close = close  # type: ignore[method-assign]
+        return context
+
+    def close(self) -> None:
+        """Close every browser that is open; the profiles stay."""
+        for close in list(self._open.values()):
+            close()
+
+
+Person = Callable[..., BrowserContext]

@@ -1,0 +1,3 @@
+"""The project is run by its own pytest."""
+
+collect_ignore = ["project"]

@@ -1,0 +1,69 @@
+"""People who come back: one browser at a time for each profile, and what is recorded of it is kept when it closes."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from playwright.sync_api import BrowserType
+
+from chatkey_e2e.people import People
+
+
+class Recorder:
+    """Notes what it would record."""
+
+    def __init__(self) -> None:
+        self.noted: list[str] = []
+
+    def on_did_create_browser_context(self, context: Any) -> None:
+        self.noted.append(f"begins {context.profile.name}")
+
+    def on_will_close_browser_context(self, context: Any) -> None:
+        self.noted.append(f"ends {context.profile.name}")
+
+
+@pytest.fixture
+def recorder() -> Recorder:
+    return Recorder()
+
+
+@pytest.fixture
+def people(tmp_path: Path, recorder: Recorder) -> People:
+    def launch(profile: Path, **members: Any) -> Any:
+        return SimpleNamespace(profile=profile, members=members, close=lambda: recorder.noted.append("closed"))
+
+    browser_type = SimpleNamespace(name="chromium", launch_persistent_context=launch)
+    return People(tmp_path, cast("BrowserType", browser_type), {"args": ["--x"]}, {"locale": "de"}, recorder)
+
+
+def test_a_persons_browser_is_launched_as_others_are_and_with_what_is_said_of_it(people: People) -> None:
+    context: Any = people.open("ada", locale="en")
+
+    assert context.members == {"args": ["--x"], "locale": "en"}
+
+
+def test_a_browser_that_is_closed_is_recorded_to_its_end_once_and_opens_again(
+    people: People, recorder: Recorder
+) -> None:
+    first: Any = people.open("ada")
+    first.close()
+    first.close()
+    again: Any = people.open("ada")
+    people.close()
+
+    assert again.profile == first.profile
+    assert recorder.noted == ["begins chromium-ada", "ends chromium-ada", "closed"] * 2
+
+
+def test_the_browser_of_somebody_is_open_once(people: People) -> None:
+    people.open("ada")
+
+    with pytest.raises(ValueError, match="the browser of 'ada' is open: a profile is for one at a time"):
+        people.open("ada")
+
+
+@pytest.mark.parametrize("name", ["", "../x", "a b", "/etc"])
+def test_a_name_that_is_no_folders_is_refused(people: People, name: str) -> None:
+    with pytest.raises(ValueError, match="cannot have a profile"):
+        people.open(name)
