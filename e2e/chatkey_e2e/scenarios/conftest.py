@@ -1,13 +1,32 @@
 """What several files of scenarios use."""
 
+from collections.abc import Generator
+
 import pytest
 from playwright.sync_api import Page
 
+from chatkey_e2e import needs
 from chatkey_e2e.business import Business
+from chatkey_e2e.overrides import *  # noqa: F403  (as every project outside does)
 from chatkey_e2e.pages.shop import ShopPage
 from chatkey_e2e.scenarios.openers import Opener
 from chatkey_e2e.scenarios.visitors import Visitor
 from chatkey_e2e.witness import Witness
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """Forget what the scenario before used."""
+    needs.begin()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Fail a scenario whose marks do not say what it needs, or say more."""
+    result = yield
+    if lie := needs.untrue(item):
+        pytest.fail(lie, pytrace=False)
+    return result
 
 
 @pytest.fixture

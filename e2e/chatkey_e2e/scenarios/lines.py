@@ -1,20 +1,26 @@
 """Lines between browser and service that do as lines do: go dead, are slow, lead to a portal."""
 
 import ssl
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
-from playwright.sync_api import BrowserContext
+from playwright.sync_api import BrowserContext, Page
 
+from chatkey_e2e.clocks import LOOK_MS
 from chatkey_e2e.pages.widget import WidgetPage
 from chatkey_e2e.plugin import Advance
+from chatkey_stack.lab import ServiceLab
+from chatkey_stack.patience import PATIENCE
 from chatkey_stack.ports import LOOPBACK
 from chatkey_stack.tls import Certificates
 
 PORTAL = "<!doctype html><title>Free Wi-Fi</title><p>Please accept our terms.</p>"
 ANY_ORIGIN = {"Access-Control-Allow-Origin": "*"}
+
+AHEAD = 2
+"""Seconds; less than any answer is waited for."""
 
 SLOW = """(() => {
   const { WebSocket } = window;
@@ -41,9 +47,26 @@ def wait_out(widget: WidgetPage, advance: Advance, timer: str = "reconnect") -> 
     advance(widget.debug()["timers"].get(timer, 0))
 
 
+def wait_for_hit(page: Page, lab: ServiceLab) -> None:
+    """Wait until the one fault that is armed has been hit."""
+    wait_until(page, lambda: lab.armed()[0]["hits"], "the fault to be met")
+
+
+def wait_until(page: Page, holds: Callable[[], object], what: str) -> None:
+    """Wait for what is seen outside the page. Raises `AssertionError`, which says for what it waited."""
+    for _look in range(int(PATIENCE * 1000 / LOOK_MS)):
+        if holds():
+            return
+        page.wait_for_timeout(LOOK_MS)
+    raise AssertionError(f"waited in vain for {what}")
+
+
 def stop_clocks(context: BrowserContext) -> None:
-    """Stop all pages' clocks, which the scenario took over: what goes on happening waits for nothing but answers."""
-    context.clock.pause_at(max(page.evaluate("() => Date.now()") for page in context.pages) / 1000 + 1)
+    """Stop all pages' clocks, which the scenario took over: what goes on happening waits for nothing but answers.
+
+    They are stopped a little ahead, at a time that no page has passed before it hears of it.
+    """
+    context.clock.pause_at(max(page.evaluate("() => Date.now()") for page in context.pages) / 1000 + AHEAD)
 
 
 CUTTABLE = """(() => {

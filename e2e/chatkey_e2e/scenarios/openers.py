@@ -2,10 +2,11 @@
 
 import re
 from html import unescape
+from typing import Literal
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import httpx
-from playwright.sync_api import BrowserContext, Error, Page, Response
+from playwright.sync_api import BrowserContext, Error, Page, Response, expect
 
 from chatkey_e2e.business import Business
 from chatkey_stack.patience import PATIENCE
@@ -54,6 +55,11 @@ class Opener:
         """Wait for so many messages and return them all."""
         self.page.wait_for_function("(count) => window.heard.length >= count", arg=count)
         return self.heard
+
+    @property
+    def stack(self) -> Stack:
+        """What the logins go through."""
+        return self._business.stack
 
     @property
     def heard(self) -> list[dict[str, object]]:
@@ -110,8 +116,18 @@ def finish(popup: Page, account: str = "rhea") -> Response:
     """Approve, and return the callback's answer; for a popup that stays open."""
     with popup.expect_response(lambda response: urlsplit(response.url).path.endswith("/callback")) as answered:
         approve(popup, account)
-    popup.wait_for_load_state()
+    popup.wait_for_url(lambda reached: reached == answered.value.url)
     return answered.value
+
+
+def says(popup: Page, stack: Stack, words: str, *, role: Literal["alert", "heading"] = "alert") -> None:
+    """See that a page of the service has come to a popup, and that it says this where it is ours.
+
+    The profile leaves its markup and its words to the service.
+    """
+    popup.wait_for_url(f"{stack.service.browser_url}/**")
+    if stack.is_ours:
+        expect(popup.get_by_role(role)).to_contain_text(words)
 
 
 def errors_of(page: Page) -> list[str]:

@@ -8,15 +8,17 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from chatkey_e2e import axe
+from chatkey_e2e import axe, needs
 from chatkey_e2e.business import Business
 from chatkey_e2e.pages.agent import AgentPage
 from chatkey_e2e.pages.shop import ShopPage
-from chatkey_e2e.plugin import MakeBusiness, MakeContext
+from chatkey_e2e.plugin import MakeBusiness, NewContext
 from chatkey_e2e.scenarios.openers import Opener
 from chatkey_e2e.scenarios.test_languages import wish_for
 from chatkey_protocol.names import SOCIALS
 from chatkey_stack.stack import Stack
+
+pytestmark = pytest.mark.long
 
 WIDGET = "chatkey-widget"
 TABS = 30
@@ -38,6 +40,7 @@ def business(make_business: MakeBusiness) -> Business:
 # what axe finds
 
 
+@pytest.mark.needs("social:google", "search", "calls", "widget-texts")
 @pytest.mark.contract("D-12/accessible")
 @pytest.mark.parametrize("locale", ["en", "ar"])
 def test_axe_finds_nothing_serious_in_the_widget(page: Page, shop: ShopPage, locale: str) -> None:
@@ -54,6 +57,8 @@ def test_axe_finds_nothing_serious_in_the_widget(page: Page, shop: ShopPage, loc
     expect(panel.locator(".call-bar")).to_be_visible()
     stages["call"] = axe.found_in_both_schemes(page, WIDGET)
     panel.locator(".hang-up").click()
+    needs.note("calls")
+    needs.note("search")
     panel.locator('header button[aria-pressed="false"]').click()
     panel.get_by_role("searchbox").fill("anybody")
     page.keyboard.press("Enter")
@@ -68,6 +73,7 @@ def test_axe_finds_nothing_serious_in_the_widget(page: Page, shop: ShopPage, loc
     assert {stage: found for stage, found in stages.items() if found} == {}
 
 
+@pytest.mark.needs("kit")
 @pytest.mark.contract("D-12/accessible")
 def test_axe_finds_nothing_serious_on_the_shops_login_page(page: Page, make_business: MakeBusiness) -> None:
     """Before and after somebody signed in, with the member's avatar in the widget."""
@@ -81,6 +87,7 @@ def test_axe_finds_nothing_serious_on_the_shops_login_page(page: Page, make_busi
     assert (before, axe.found_in_both_schemes(page)) == ([], [])
 
 
+@pytest.mark.needs("kit")
 @pytest.mark.contract("D-12/accessible")
 def test_axe_finds_nothing_serious_on_any_consent_page(page: Page, make_business: MakeBusiness) -> None:
     """All nine providers, with the menu of the lab open; and the callback page when the person declines."""
@@ -97,13 +104,14 @@ def test_axe_finds_nothing_serious_on_any_consent_page(page: Page, make_business
     assert {social: found for social, found in pages.items() if found} == {}
 
 
+@pytest.mark.needs("kit")
 @pytest.mark.contract("D-12/accessible", "D-09/page")
 @pytest.mark.parametrize("locale", ["en-GB", "ar"])
 def test_axe_finds_nothing_serious_on_the_callback_page(
-    make_context: MakeContext, business: Business, locale: str
+    new_context: NewContext, business: Business, locale: str
 ) -> None:
     """When the person declined, and when the window has lost its opener; from right to left, too."""
-    page = make_context(locale=locale).new_page()
+    page = new_context(locale=locale).new_page()
     address = Opener(page, business).address()
 
     pages = {}
@@ -117,6 +125,7 @@ def test_axe_finds_nothing_serious_on_the_callback_page(
     assert page.evaluate("() => document.documentElement.dir") == ("rtl" if locale == "ar" else "ltr")
 
 
+@pytest.mark.needs("kit")
 @pytest.mark.contract("D-12/accessible")
 def test_axe_finds_nothing_serious_in_the_agents_panel(
     page: Page, stack: Stack, shop: ShopPage, agent: AgentPage
@@ -132,18 +141,21 @@ def test_axe_finds_nothing_serious_in_the_agents_panel(
     assert (at_the_door, axe.found_in_both_schemes(agent.page)) == ([], [])
 
 
+@pytest.mark.needs("kit")
 @pytest.mark.contract("D-12/accessible")
 def test_axe_finds_nothing_serious_in_the_fake_providers_lab(
-    page: Page, stack: Stack, make_context: MakeContext, business: Business
+    page: Page, stack: Stack, new_context: NewContext, business: Business
 ) -> None:
-    """What there is, and the timeline of a login."""
-    shop = ShopPage(make_context().new_page(), business)
+    """What there is, the timeline of a login, and the page that asks for a device's code, again after a wrong one."""
+    shop = ShopPage(new_context().new_page(), business)
     shop.open().sign_in_with("google").approve()
     shop.widget.wait_for("member")
     addresses = [
         f"{stack.provider.browser_url}/",
         f"{stack.provider.browser_url}/lab/",
         stack.provider_lab.page_of(stack.provider_lab.flows()[0].id),
+        f"{stack.provider.browser_url}/github/login/device",
+        f"{stack.provider.browser_url}/github/login/device?user_code=0000-0000",
     ]
 
     pages = {}
@@ -154,6 +166,7 @@ def test_axe_finds_nothing_serious_in_the_fake_providers_lab(
     assert {address: found for address, found in pages.items() if found} == {}
 
 
+@pytest.mark.needs("kit")
 @pytest.mark.contract("D-12/accessible")
 def test_axe_finds_nothing_serious_in_a_report(page: Page, make_business: MakeBusiness, tmp_path: Path) -> None:
     """The page that `chatkey check` writes, with a failure in it, opened up."""
@@ -176,6 +189,7 @@ def test_axe_finds_nothing_serious_in_a_report(page: Page, make_business: MakeBu
 # the keyboard
 
 
+@pytest.mark.needs("social:google", "search", "widget-texts")
 @pytest.mark.contract("D-12/accessible")
 def test_the_widget_works_by_keyboard_alone(page: Page, shop: ShopPage) -> None:
     """Open, write, search, sign in by the popup, sign out and close; the focus is always seen, and goes home."""
@@ -188,6 +202,7 @@ def test_the_widget_works_by_keyboard_alone(page: Page, shop: ShopPage) -> None:
     keyboard.press("Enter")
     expect(panel.locator('li[data-state="sent"]')).to_have_count(1)
 
+    needs.note("search")
     tab_to(page, panel.get_by_role("button", name="Search", exact=True))
     keyboard.press("Enter")
     expect(panel.get_by_role("searchbox")).to_be_focused()
@@ -219,12 +234,13 @@ def test_the_widget_works_by_keyboard_alone(page: Page, shop: ShopPage) -> None:
 
 # what people prefer
 
-emulates_preferences = pytest.mark.only_on(
-    "chromium", "webkit", because="Firefox's driver cannot pretend that somebody prefers something"
+emulates_preferences = pytest.mark.skip_browser(
+    "firefox", because="Firefox's driver cannot pretend that somebody prefers something"
 )
 
 
 @emulates_preferences
+@pytest.mark.needs("social:google", "widget-texts")
 @pytest.mark.contract("D-12/accessible")
 def test_nothing_moves_for_whoever_asks_for_less_motion(page: Page, shop: ShopPage) -> None:
     """With motion, the panel rises; without, no element of the widget has an animation or a transition."""
@@ -239,6 +255,7 @@ def test_nothing_moves_for_whoever_asks_for_less_motion(page: Page, shop: ShopPa
 
 
 @emulates_preferences
+@pytest.mark.needs("social:google", "widget-texts")
 @pytest.mark.contract("D-12/accessible")
 def test_the_widget_is_dark_for_whoever_prefers_it(page: Page, shop: ShopPage) -> None:
     """Its own ground and the browser's fields, whatever the page around it is."""
@@ -253,6 +270,7 @@ def test_the_widget_is_dark_for_whoever_prefers_it(page: Page, shop: ShopPage) -
 
 
 @emulates_preferences
+@pytest.mark.needs("social:google", "widget-texts")
 @pytest.mark.contract("D-12/accessible")
 def test_the_widget_has_edges_where_the_reader_chooses_the_colours(page: Page, shop: ShopPage) -> None:
     """Forced colours take the grounds away: what is pressed has a border then."""

@@ -8,23 +8,24 @@ from playwright.sync_api import expect
 from chatkey_e2e.business import Business
 from chatkey_e2e.pages.admin import AdminPage
 from chatkey_e2e.pages.shop import ShopPage
-from chatkey_e2e.plugin import MakeContext
+from chatkey_e2e.plugin import NewContext
 from chatkey_e2e.witness import Witness
 from chatkey_stack.stack import Stack
 
 
 @pytest.fixture
-def admin(stack: Stack, make_context: MakeContext, witness: Witness) -> AdminPage:
+def admin(stack: Stack, new_context: NewContext, witness: Witness) -> AdminPage:
     """An administrator who has signed in."""
     username, password = f"admin-{secrets.token_hex(4)}", secrets.token_urlsafe(12)
     witness.secrets.add(password)
     stack.service_lab.add_administrator(username, password)
-    admin = AdminPage(make_context().new_page(), stack.service.browser_url)
+    admin = AdminPage(new_context().new_page(), stack.service.browser_url)
     admin.sign_in(username, password)
     return admin
 
 
-@pytest.mark.only_on("chromium", "webkit", because="Piccolo Admin's list of rows does not open in Firefox")
+@pytest.mark.skip_browser("firefox", because="Piccolo Admin's list of rows does not open in Firefox")
+@pytest.mark.needs("kit")
 @pytest.mark.contract("D-19/one-set-of-rules", "D-19/write-only")
 def test_own_keys_without_a_secret_are_refused_and_with_it_the_shop_offers_the_login(
     admin: AdminPage, business: Business, witness: Witness, shop: ShopPage

@@ -9,6 +9,7 @@ import httpx
 import pytest
 from playwright.sync_api import expect
 
+from chatkey_e2e import needs
 from chatkey_e2e.business import Business
 from chatkey_e2e.misbehaviour import Faults
 from chatkey_e2e.pages.consent import ConsentPage
@@ -24,6 +25,7 @@ from chatkey_e2e.scenarios.openers import (
     callback,
     go,
     keep_popups_open,
+    says,
     state_of,
 )
 from chatkey_e2e.scenarios.visitors import LOST, Visitor
@@ -31,18 +33,21 @@ from chatkey_e2e.witness import Witness
 from chatkey_stack.stack import Stack
 from chatkey_stack.tls import trust
 
+pytestmark = pytest.mark.long
+
 STATE_SECONDS = 600
 
 
 @pytest.fixture
-def business(make_business: MakeBusiness) -> Business:
-    """A business whose visitors may sign in with Google and GitHub."""
-    return make_business(get_token=False, service_keys=["google", "github"])
+def business(request: pytest.FixtureRequest, make_business: MakeBusiness) -> Business:
+    """A business whose visitors may sign in with those that the scenario needs, through the service's keys."""
+    return make_business(get_token=False, service_keys=needs.socials_of(request.node))
 
 
 # where its message goes
 
 
+@pytest.mark.needs("social:google")
 @pytest.mark.contract("6/post-message", "5.7/verified-origin", "D-08/exact")
 def test_htm_021_the_message_goes_to_the_registered_origin_whatever_else_is_asked(
     opener: Opener, business: Business
@@ -61,6 +66,7 @@ def test_htm_021_the_message_goes_to_the_registered_origin_whatever_else_is_aske
     assert opener.token()
 
 
+@pytest.mark.needs("social:google")
 @pytest.mark.contract("6/post-message", "5.7/verified-origin")
 def test_htm_022_an_opener_that_went_to_another_site_hears_nothing(opener: Opener, business: Business) -> None:
     """While the popup was open its opener became somebody else: nothing is delivered to them."""
@@ -76,18 +82,19 @@ def test_htm_022_an_opener_that_went_to_another_site_hears_nothing(opener: Opene
     assert opener.token()
 
 
+@pytest.mark.needs("change", "clock", "social:google")
 @pytest.mark.contract("D-08/exact", "D-03/start-pages")
 def test_htm_023_a_loopback_page_under_another_name_is_told_why(
-    opener: Opener, business: Business, stack: Stack
+    advance: Advance, opener: Opener, business: Business, stack: Stack
 ) -> None:
     """`localhost` and `127.0.0.1` are two origins: the start says so, and the browser delivers nothing between them."""
     registered, other = "https://127.0.0.1:8899", "https://localhost:8899"
     stack.service_lab.change_provider(business.provider.id, domains=["127.0.0.1:8899"])
-    stack.service_lab.ask("POST", "/reset")
+    advance(61)
 
     opener.at(other)
     refused = opener.start(origin=other)
-    expect(refused.get_by_role("alert")).to_contain_text(f"'{other}' is not a registered domain of this chat.")
+    says(refused, stack, f"'{other}' is not a registered domain of this chat.")
     refused.close()
     popup = opener.start(origin=registered)
     with popup.expect_event("close"):
@@ -117,6 +124,7 @@ def nonce_of(witness: Witness, business: Business, social: str = "google") -> st
     return parse_qs(urlsplit(start.url).query)["nonce"][0]
 
 
+@pytest.mark.needs("social:google")
 @pytest.mark.contract("D-09/accepted-once")
 def test_htm_029_a_message_of_another_origin_is_ignored(
     shop: ShopPage, business: Business, stack: Stack, witness: Witness
@@ -137,6 +145,7 @@ def test_htm_029_a_message_of_another_origin_is_ignored(
     assert widget.events("oauth:failed") == []
 
 
+@pytest.mark.needs("social:google")
 @pytest.mark.contract("D-09/accepted-once")
 def test_htm_030_a_message_of_another_window_of_the_service_is_ignored(
     shop: ShopPage, business: Business, stack: Stack, witness: Witness
@@ -158,6 +167,7 @@ def test_htm_030_a_message_of_another_window_of_the_service_is_ignored(
     assert widget.events("oauth:failed") == []
 
 
+@pytest.mark.needs("social:google")
 @pytest.mark.contract("D-09/accepted-once")
 def test_htm_032_a_second_message_of_the_popup_is_ignored(
     shop: ShopPage, business: Business, stack: Stack, witness: Witness
@@ -177,6 +187,7 @@ def test_htm_032_a_second_message_of_the_popup_is_ignored(
     assert len(widget.events("oauth:completed")) == 1
 
 
+@pytest.mark.needs("social:github", "social:google")
 @pytest.mark.contract("D-09/accepted-once")
 def test_htm_033_the_result_of_a_login_that_was_replaced_is_not_taken_for_the_other(
     shop: ShopPage, stack: Stack
@@ -188,7 +199,7 @@ def test_htm_033_the_result_of_a_login_that_was_replaced_is_not_taken_for_the_ot
     popup = widget.sign_in_with("github").page
 
     go(popup, callback(stack, state=of_google, error="access_denied"))
-    expect(popup.get_by_role("alert")).to_contain_text("You did not let Google sign you in.")
+    says(popup, stack, "You did not let Google sign you in.")
     popup.evaluate("() => { history.back(); }")
     ConsentPage(popup).approve()
     widget.wait_for("member")
@@ -197,6 +208,7 @@ def test_htm_033_the_result_of_a_login_that_was_replaced_is_not_taken_for_the_ot
     assert widget.events("oauth:failed") == []
 
 
+@pytest.mark.needs("clock", "social:google")
 @pytest.mark.contract("5.7/ten-minutes", "D-12/always-chat")
 def test_htm_034_a_popup_that_was_open_for_ten_minutes_is_too_late(advance: Advance, shop: ShopPage) -> None:
     """F066: the state has expired: the widget is told, stays a visitor, and the next login works."""
@@ -213,6 +225,7 @@ def test_htm_034_a_popup_that_was_open_for_ten_minutes_is_too_late(advance: Adva
     widget.wait_for("member")
 
 
+@pytest.mark.needs("faults", "social:google")
 @pytest.mark.contract("4.6/exchange", "D-12/always-chat")
 def test_htm_035_an_identity_token_that_is_refused_is_dropped(shop: ShopPage, business: Business, stack: Stack) -> None:
     """The member token endpoint answers 401: the token is forgotten, the visitor chats on and is told."""
@@ -231,6 +244,7 @@ def test_htm_035_an_identity_token_that_is_refused_is_dropped(shop: ShopPage, bu
     widget.wait_for("member")
 
 
+@pytest.mark.needs("faults", "social:google")
 @pytest.mark.contract("4.6/exchange")
 def test_htm_035_a_service_that_fails_at_the_exchange_is_asked_again(
     shop: ShopPage, business: Business, stack: Stack, witness: Witness
@@ -249,6 +263,7 @@ def test_htm_035_a_service_that_fails_at_the_exchange_is_asked_again(
 # pages that cut the popup off
 
 
+@pytest.mark.needs("social:google")
 @pytest.mark.contract("D-09/page", "D-12/always-chat")
 def test_htm_019_a_provider_that_cuts_the_popup_off_hangs_nobody(
     shop: ShopPage, faults: Faults, stack: Stack, business: Business
@@ -260,7 +275,7 @@ def test_htm_019_a_provider_that_cuts_the_popup_off_hangs_nobody(
     failed = widget.wait_for_event("oauth:failed")
 
     consent.approve()
-    expect(consent.page.get_by_role("alert")).to_contain_text("This window has lost the page that opened it")
+    says(consent.page, stack, "This window has lost the page that opened it")
 
     assert failed["code"] == "popup_lost"
     assert widget.identity["identity"] == "visitor"
@@ -271,15 +286,14 @@ def test_htm_019_a_provider_that_cuts_the_popup_off_hangs_nobody(
 def with_headers(shop: ShopPage, stack: Stack, **policies: str) -> None:
     """Let the shop's page come with these headers."""
     url = shop.business.url
-    answer = httpx.get(
-        url.replace(stack.site.browser_url, stack.site.local_url), verify=trust(stack.ca), trust_env=False
-    )
+    answer = httpx.get(url.replace(shop.business.origin, stack.site.local_url), verify=trust(stack.ca), trust_env=False)
     headers = {"content-type": answer.headers["content-type"]}
     headers |= {name.replace("_", "-"): policy for name, policy in policies.items()}
     shop.page.route(url, lambda route: route.fulfill(headers=headers, body=answer.text))
     shop.page.context.grant_permissions(["local-network-access"])  # a page that was not loaded from here needs it
 
 
+@pytest.mark.needs("social:google")
 @pytest.mark.contract("D-09/lost", "D-12/always-chat")
 @pytest.mark.parametrize("embedder", ["unsafe-none", "require-corp"], ids=["F164", "F183"])
 def test_htm_020_a_page_that_cuts_its_popups_off_is_told_which_header_to_change(
@@ -297,10 +311,11 @@ def test_htm_020_a_page_that_cuts_its_popups_off_is_told_which_header_to_change(
     assert isolated == (embedder == "require-corp")
     (error,) = [error for error in visitor.widget.events("error") if error["code"] == "popup_lost"]
     assert "same-origin-allow-popups" in error["remediation"]
-    expect(consent.page.get_by_role("heading")).to_have_text("The chat cannot be reached")
+    says(consent.page, stack, "The chat cannot be reached", role="heading")
     visitor.keeps_nothing()
 
 
+@pytest.mark.needs("social:google")
 def test_htm_020_a_page_that_lets_its_popups_be_may_cut_itself_off_from_others(shop: ShopPage, stack: Stack) -> None:
     """F164: `same-origin-allow-popups` is the remedy."""
     with_headers(shop, stack, cross_origin_opener_policy="same-origin-allow-popups")

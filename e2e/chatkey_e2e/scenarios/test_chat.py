@@ -1,19 +1,24 @@
 """The chat itself: the same in every mode, answered by agents, and nothing is lost."""
 
+import re
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import BrowserContext, Page
+from playwright.sync_api import BrowserContext, Page, expect
 
 from chatkey_e2e.business import Business
+from chatkey_e2e.clerk import Clerk
 from chatkey_e2e.pages.agent import AgentPage
 from chatkey_e2e.pages.shop import ADA, ShopPage
 from chatkey_e2e.pages.widget import WidgetPage
-from chatkey_e2e.plugin import Advance, MakeBusiness
+from chatkey_e2e.plugin import Advance, MakeBusiness, Restart
 from chatkey_e2e.scenarios.lines import wait_out
 from chatkey_e2e.witness import Witness
 from chatkey_protocol.frames import Kind
 from chatkey_stack.stack import Stack
+
+BY_GOOGLE = pytest.mark.needs("social:google")
+BY_OWN_KEYS = pytest.mark.needs("social:google", "own-keys")
 
 Enter = Callable[[ShopPage], WidgetPage]
 
@@ -34,14 +39,19 @@ def by_social_login(shop: ShopPage) -> WidgetPage:
     return widget
 
 
+@pytest.mark.needs("search")
 @pytest.mark.contract("1/same-chat", "D-10/history-search-call")
 @pytest.mark.parametrize(
     ("enter", "members"),
     [
         pytest.param(as_visitor, {"get_token": False}, id="visitor"),
         pytest.param(by_custom_login, {}, id="custom"),
-        pytest.param(by_social_login, {"get_token": False, "service_keys": ["google"]}, id="social-service-keys"),
-        pytest.param(by_social_login, {"get_token": False, "own_keys": ["google"]}, id="social-own-keys"),
+        pytest.param(
+            by_social_login, {"get_token": False, "service_keys": ["google"]}, id="social-service-keys", marks=BY_GOOGLE
+        ),
+        pytest.param(
+            by_social_login, {"get_token": False, "own_keys": ["google"]}, id="social-own-keys", marks=BY_OWN_KEYS
+        ),
     ],
 )
 def test_chat_and_search_are_the_same_in_every_mode(
@@ -62,6 +72,7 @@ def test_chat_and_search_are_the_same_in_every_mode(
     assert widget.lines(2) == ["Is the harbour bowl dishwasher safe?", "And the Moss cup?"]
 
 
+@pytest.mark.needs("member-records")
 @pytest.mark.contract("2.7/history-apart", "3/logout")
 def test_each_identity_has_its_own_history(shop: ShopPage, business: Business, stack: Stack) -> None:
     """F198: the visitor's messages are not the member's; after logout they are back, and the member's are gone."""
@@ -77,9 +88,10 @@ def test_each_identity_has_its_own_history(shop: ShopPage, business: Business, s
 
     assert as_member == []
     assert as_visitor_again == ["as a visitor", "still a visitor"]
-    assert [record["uid"] for record in stack.service_lab.members(business.provider.id)] == ["u-1001"]
+    assert [record["uid"] for record in stack.service_lab.members(business.provider.id)] == [business.ada]
 
 
+@pytest.mark.needs("kit")
 @pytest.mark.contract("2.7/custom-on-first", "2.7/agent-panel")
 def test_the_agent_sees_who_writes_and_answers(
     shop: ShopPage, business: Business, agent: AgentPage, stack: Stack
@@ -98,9 +110,10 @@ def test_the_agent_sees_who_writes_and_answers(
     assert widget.lines(2) == ["Good morning", "Good morning, Ada!"]
     assert "ada@example.test" in shown
     (record,) = stack.service_lab.members(business.provider.id)
-    assert (record["uid"], record["name"]) == ("u-1001", ADA)
+    assert (record["uid"], record["name"]) == (business.ada, ADA)
 
 
+@pytest.mark.needs("kit")
 @pytest.mark.contract("D-21/list")
 def test_an_agent_finds_a_member_among_visitors(shop: ShopPage, business: Business, agent: AgentPage) -> None:
     """The list is filtered and searched; who was answered leaves those that wait, and the conversation stays open."""
@@ -125,6 +138,7 @@ def test_an_agent_finds_a_member_among_visitors(shop: ShopPage, business: Busine
     assert answered == ["Good morning", "Good morning, Ada!"]
 
 
+@pytest.mark.needs("kit")
 def test_a_visitor_appears_in_the_agent_panel_by_uid(widget: WidgetPage, agent: AgentPage) -> None:
     """A visitor has no name; the agent sees the uid."""
     widget.send("Hello?")
@@ -134,13 +148,26 @@ def test_a_visitor_appears_in_the_agent_panel_by_uid(widget: WidgetPage, agent: 
     assert agent.lines(1) == ["Hello?"]
 
 
+@pytest.mark.needs("kit")
 def test_a_call_rings_is_taken_and_ends(widget: WidgetPage, agent: AgentPage) -> None:
-    """A call rings at the agent, becomes active when it is taken, and ends for both."""
+    """A call rings at the agent, becomes active when it is taken, is timed, and ends for both."""
     widget.call()
     agent.take_call(widget.uid)
     widget.wait_for_call("active")
+    expect(widget.panel.get_by_role("timer")).to_have_text(re.compile(r"^0:0\d$"))
 
     agent.hang_up()
+
+    widget.wait_for_call("ended")
+
+
+@pytest.mark.needs("agent", "calls")
+@pytest.mark.contract("D-10/history-search-call")
+def test_a_call_that_an_agent_ends_is_over(widget: WidgetPage, clerk: Clerk) -> None:
+    """Whatever panel they ended it in."""
+    widget.call()
+
+    clerk.end_call(widget.uid)
 
     widget.wait_for_call("ended")
 
@@ -156,14 +183,17 @@ def test_two_tabs_show_the_same_conversation(context: BrowserContext, shop: Shop
     assert other.lines(1) == ["from the first tab"]
 
 
+@pytest.mark.needs("restart")
 @pytest.mark.contract("D-16/restart-1012", "D-10/reconnect")
-def test_a_restart_of_the_service_is_survived(advance: Advance, widget: WidgetPage, stack: Stack) -> None:
+def test_a_restart_of_the_service_is_survived(
+    page_time: Advance, widget: WidgetPage, restart: Restart, stack: Stack
+) -> None:
     """F143: the service closes sockets with 1012 when it restarts; the widget comes back, and tells each step."""
     widget.send("before")
 
     with widget.expect_event("socket:ready"):
-        stack.service.process.restart()
-        wait_out(widget, advance)
+        restart()
+        wait_out(widget, page_time)
     widget.send("after")
 
     told = [event["name"] for event in widget.debug()["events"] if event["name"].startswith("socket:")]
@@ -171,14 +201,16 @@ def test_a_restart_of_the_service_is_survived(advance: Advance, widget: WidgetPa
     # In between it may wait more than once: the service takes as long as it takes.
     assert after[:2] == ["socket:closed", "socket:waiting"]
     assert after[-4:] == ["socket:opening", "socket:open", "socket:proof", "socket:ready"]
-    assert widget.events("socket:closed")[0] == {"code": 1012, "reason": "restarting"}
+    closed = widget.events("socket:closed")[0]
+    assert closed == {"code": 1012, "reason": "restarting" if stack.is_ours else closed["reason"]}
     assert 0 <= widget.events("socket:waiting")[0]["seconds"] <= 10
     assert widget.lines(2) == ["before", "after"]
 
 
+@pytest.mark.needs("faults")
 @pytest.mark.contract("D-10/messages")
 def test_a_message_that_was_not_acknowledged_is_sent_again_and_stored_once(
-    advance: Advance, widget: WidgetPage, witness: Witness, stack: Stack
+    page_time: Advance, widget: WidgetPage, witness: Witness, stack: Stack
 ) -> None:
     """When the acknowledgement is lost with the connection, the message goes out again, and is there once."""
     widget.open()
@@ -187,7 +219,7 @@ def test_a_message_that_was_not_acknowledged_is_sent_again_and_stored_once(
     with widget.expect_event("message:acknowledged"):
         with widget.expect_event("socket:closed"):
             widget.write("Did you get this?")
-        wait_out(widget, advance)
+        wait_out(widget, page_time)
 
     first, second = witness.frames(Kind.MESSAGE)
     assert first == second

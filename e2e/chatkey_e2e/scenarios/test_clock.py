@@ -11,6 +11,8 @@ from chatkey_e2e.witness import Witness, claims_of
 from chatkey_protocol.frames import Kind
 from chatkey_stack.stack import Stack
 
+pytestmark = pytest.mark.long
+
 HOUR = 3600
 FIVE_YEARS = 5 * 365 * 24 * HOUR
 FORTY_SIX_DAYS = 4_000_000
@@ -50,6 +52,7 @@ def counted(widget: WidgetPage, name: str) -> int:
     return int(widget.debug()["counters"].get(name, 0))
 
 
+@pytest.mark.needs("faults")
 @pytest.mark.contract("D-12/clock-skew", "3/reuse-across-loads")
 @pytest.mark.parametrize("ahead", [FIVE_YEARS, -HOUR], ids=["five-years-ahead", "an-hour-behind"])
 def test_a_page_whose_clock_is_wrong_is_told_once_and_works(
@@ -79,6 +82,7 @@ def test_a_page_whose_clock_is_wrong_is_told_once_and_works(
     assert business.token_calls == calls
 
 
+@pytest.mark.needs("clock")
 @pytest.mark.contract("3/renewal", "2.6/refresh", "D-10/reconnect")
 @pytest.mark.parametrize("who", ["visitor", "member"])
 def test_a_laptop_that_slept_for_three_hours_gets_a_token_first_and_a_socket_second(
@@ -114,6 +118,7 @@ def test_a_laptop_that_slept_for_three_hours_gets_a_token_first_and_a_socket_sec
     assert widget.events("error") == []
 
 
+@pytest.mark.needs("clock")
 @pytest.mark.contract("2.6/refresh", "8/refresh-50")
 def test_a_hidden_tab_stays_connected(advance: Advance, shop: ShopPage, stack: Stack) -> None:
     """F061: where timers come once a minute, the token is renewed a little later, in time, on the same socket."""
@@ -136,7 +141,7 @@ def test_a_hidden_tab_stays_connected(advance: Advance, shop: ShopPage, stack: S
 
 @pytest.mark.contract("D-12/no-hammering")
 def test_a_wait_that_no_timer_can_hold_does_not_end_at_once(
-    advance: Advance, shop: ShopPage, business: Business, witness: Witness
+    page_time: Advance, shop: ShopPage, business: Business, witness: Witness
 ) -> None:
     """Browsers fire timers of more than 2^31 ms at once: a `Retry-After` of 46 days is kept, until the tab wakes up."""
     headers = {"access-control-allow-origin": "*", "access-control-expose-headers": "retry-after"}
@@ -145,11 +150,11 @@ def test_a_wait_that_no_timer_can_hold_does_not_end_at_once(
     shop.visit()
     waiting = shop.widget.wait_for_event("socket:waiting")
 
-    advance(HOUR)
+    page_time(HOUR)
     asked_by_then = len(witness.asked(business.visitor_token_path))
     shop.page.unroute(f"**{business.visitor_token_path}?*")
     shop.page.evaluate("() => window.dispatchEvent(new Event('online'))")
-    advance(1)
+    page_time(1)
     shop.widget.wait_ready()
 
     assert waiting["seconds"] == FORTY_SIX_DAYS

@@ -9,6 +9,7 @@ from chatkey_stack.lab import SocialKeys
 from chatkey_stack.stack import Stack
 
 
+@pytest.mark.needs("change", "clock")
 @pytest.mark.contract("4.1/edge-cache", "8/edge-60", "2.2/oauth-providers")
 def test_an_admins_change_is_there_after_a_minute(
     advance: Advance, shop: ShopPage, business: Business, stack: Stack

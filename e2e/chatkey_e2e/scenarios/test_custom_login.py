@@ -22,7 +22,7 @@ def short_lived(business: Business, route: Route) -> str:
     """Answer a `getToken` call for the shop's first customer, with a token of less than three minutes."""
     now = business.stack.service_lab.now()
     jkt = route.request.frame.evaluate("() => Service.debug().jkt")  # not every browser's driver tells a request's body
-    return business.mint(now=now, uid="u-1001", cnf={"jkt": jkt}, exp=int(now) + 170)
+    return business.mint(now=now, uid=business.ada, cnf={"jkt": jkt}, exp=int(now) + 170)
 
 
 @pytest.mark.contract(
@@ -59,6 +59,7 @@ def test_a_reload_reuses_the_cached_token_without_a_second_gettoken(
     assert business.token_calls == calls
 
 
+@pytest.mark.needs("clock")
 @pytest.mark.contract("3/renewal", "5.3/renews")
 def test_the_token_is_renewed_before_it_ends_on_the_same_socket(
     advance: Advance, shop: ShopPage, business: Business, witness: Witness
@@ -81,6 +82,7 @@ def test_the_token_is_renewed_before_it_ends_on_the_same_socket(
     assert len(witness.sockets) == sockets
 
 
+@pytest.mark.needs("clock")
 @pytest.mark.contract("3/get-token-null")
 def test_null_leaves_the_visitor_and_is_not_asked_again(advance: Advance, shop: ShopPage, business: Business) -> None:
     """When nobody is signed in, the widget stays a visitor and leaves the backend alone."""
@@ -97,14 +99,14 @@ def test_null_leaves_the_visitor_and_is_not_asked_again(advance: Advance, shop: 
 
 @pytest.mark.contract("3/get-token-failed", "D-12/get-token-bounds")
 def test_a_failing_backend_leaves_the_visitor_and_is_asked_again_later(
-    advance: Advance, shop: ShopPage, business: Business
+    page_time: Advance, shop: ShopPage, business: Business
 ) -> None:
     """When the backend fails, the visitor can chat, and `getToken` is tried again by itself."""
     shop.page.route(TOKEN_URL, lambda route: route.fulfill(status=500, body="broken"), times=1)
     widget = shop.open()
     widget.wait_for_event("error")
 
-    advance(2)
+    page_time(2)
     widget.wait_for_event("token:none")
 
     assert widget.identity["identity"] == "visitor"
@@ -138,6 +140,7 @@ def test_leaving_the_shop_ends_the_member_session(shop: ShopPage, business: Busi
     assert shop.widget.stored(business.storage_key) is None
 
 
+@pytest.mark.needs("clock")
 @pytest.mark.contract("2.8/exp-before-reuse", "D-06/dropped-before-connect")
 def test_a_cached_token_that_has_ended_is_dropped_before_anything_connects(
     advance: Advance, shop: ShopPage, business: Business, witness: Witness
@@ -155,14 +158,14 @@ def test_a_cached_token_that_has_ended_is_dropped_before_anything_connects(
 
     used = [frame["token"] for frame in witness.frames(Kind.CONNECT)[connections:]]
     assert old not in used
-    assert claims_of(used[-1])["uid"] == "u-1001"
+    assert claims_of(used[-1])["uid"] == business.ada
 
 
 @pytest.mark.contract("2.4/cnf.jkt", "D-12/always-chat")
 def test_a_member_token_without_the_key_is_refused_and_the_visitor_stays(shop: ShopPage, business: Business) -> None:
     """A token without `cnf.jkt` never connects; the page is told why, and the visitor can chat."""
     now = business.stack.service_lab.now()
-    unbound = business.mint(now=now, uid="u-1001")
+    unbound = business.mint(now=now, uid=business.ada)
 
     def answer(route: Route) -> None:
         route.fulfill(json={"token": unbound})
@@ -180,14 +183,14 @@ def test_a_member_token_without_the_key_is_refused_and_the_visitor_stays(shop: S
 
 @pytest.mark.contract("D-12/get-token-bounds", "D-12/always-chat", "3/get-token-failed")
 def test_every_kind_of_failing_gettoken_is_named_and_the_visitor_can_chat(
-    advance: Advance, shop: ShopPage, business: Business
+    page_time: Advance, shop: ShopPage, business: Business
 ) -> None:
     """Whatever `getToken` gives instead of a good token, the page learns the reason and the visitor goes on."""
     answer: object = None
     shop.page.route(TOKEN_URL, lambda route: route.fulfill(json={"token": answer}))
     widget = shop.open()
     jkt, now = widget.jkt, int(business.stack.service_lab.now())
-    good: dict[str, Any] = {"now": now, "uid": "u-1001", "cnf": {"jkt": jkt}}
+    good: dict[str, Any] = {"now": now, "uid": business.ada, "cnf": {"jkt": jkt}}
     kinds: dict[str, object] = {
         "token_wrong_type": {"token": "nested"},
         "token_empty": "",
@@ -208,7 +211,7 @@ def test_every_kind_of_failing_gettoken_is_named_and_the_visitor_can_chat(
     shop.page.route(TOKEN_URL, lambda route: unanswered.append(route))  # noqa: PLW0108  (Playwright takes no built-in method)
     with shop.page.expect_request(TOKEN_URL):
         widget.refresh_identity()
-    advance(11)
+    page_time(11)
     widget.wait_for_error("gettoken_timeout")
     widget.send("Is anybody there?")
     unanswered.pop().abort()

@@ -13,6 +13,11 @@ from chatkey_e2e.pages.shop import ADA
 from chatkey_stack.patience import PATIENCE
 from chatkey_stack.process import Process
 
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.usefixtures("witness"),  # the demo's page, too, is looked at with patience
+]
+
 
 @pytest.fixture(scope="module")
 def demo_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
@@ -32,6 +37,7 @@ def demo(page: Page, demo_url: str) -> DemoPage:
     return demo
 
 
+@pytest.mark.needs("kit")
 @pytest.mark.contract("1/mode-visitor", "1/mode-custom", "1/mode-service-keys", "1/mode-own-keys")
 def test_every_tab_of_the_demo_reaches_its_identity(demo: DemoPage) -> None:
     """A visitor, a customer of the shop, and social members through the service's application and the shop's own."""
@@ -52,6 +58,7 @@ def test_every_tab_of_the_demo_reaches_its_identity(demo: DemoPage) -> None:
     assert applications == ["Chat Service", "Dune & Ember"]
 
 
+@pytest.mark.needs("kit")
 def test_the_demos_agent_answers_and_the_shop_shows_it(demo: DemoPage) -> None:
     """What is written in the shop appears at the agent, beside it, and the answer in the shop."""
     demo.send("Is anybody there?")
@@ -62,6 +69,7 @@ def test_the_demos_agent_answers_and_the_shop_shows_it(demo: DemoPage) -> None:
     demo.wait_for_event("message:received")
 
 
+@pytest.mark.needs("kit")
 @pytest.mark.contract("2.3/cleared")
 def test_a_reset_in_the_demo_makes_a_new_visitor(demo: DemoPage) -> None:
     """Reset forgets the key, and with it who the visitor was."""
@@ -72,6 +80,7 @@ def test_a_reset_in_the_demo_makes_a_new_visitor(demo: DemoPage) -> None:
     assert demo.fact("uid") == f"v_{demo.fact('jkt')}" != before
 
 
+@pytest.mark.needs("kit")
 @pytest.mark.contract("D-12/accessible")
 def test_axe_finds_nothing_serious_in_the_demo(demo: DemoPage) -> None:
     """With a member in the shop, and the shop and the agent's panel in their frames; light and dark."""

@@ -11,6 +11,8 @@ from chatkey_e2e.pages.widget import WidgetPage
 from chatkey_e2e.plugin import Advance
 from chatkey_e2e.witness import claims_of
 
+pytestmark = pytest.mark.long
+
 TOKEN_URL = "**/chat/token"
 
 WRONG = {
@@ -98,7 +100,7 @@ def test_a_value_is_as_good_as_a_promise(shop: ShopPage, business: Business) -> 
 
 @pytest.mark.contract("D-12/get-token-bounds", "4.8/get-token-argument")
 def test_a_promise_that_does_not_settle_is_given_up_and_what_it_brings_later_ignored(
-    advance: Advance, shop: ShopPage, business: Business
+    page_time: Advance, shop: ShopPage, business: Business
 ) -> None:
     """F038, F039: `signal` fires after ten seconds; a good token after twelve makes nobody a member."""
     widget = shop.open()
@@ -113,10 +115,10 @@ def test_a_promise_that_does_not_settle_is_given_up_and_what_it_brings_later_ign
     widget.page.wait_for_function("() => window.asked")
     given_up_at_once = widget.page.evaluate("() => asked.signal.aborted")
 
-    advance(10)
+    page_time(10)
     widget.wait_for_error("gettoken_timeout")
     given_up = widget.page.evaluate("(token) => { asked.resolve(token); return asked.signal.aborted; }", late)
-    advance(2)
+    page_time(2)
     widget.wait_for_event("token:none", count=2)  # it is asked again, and answers
 
     assert (given_up_at_once, given_up) == (False, True)

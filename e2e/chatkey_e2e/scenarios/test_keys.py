@@ -8,11 +8,13 @@ from playwright.sync_api import BrowserContext
 from chatkey_e2e.business import Business
 from chatkey_e2e.pages.shop import ShopPage
 from chatkey_e2e.pages.widget import Planted, WidgetPage
-from chatkey_e2e.plugin import Advance, MakeBusiness, MakeContext
+from chatkey_e2e.plugin import Advance, MakeBusiness, NewContext
 from chatkey_e2e.scenarios.openers import FRAME, blank
 from chatkey_e2e.witness import Witness, claims_of
 from chatkey_protocol.frames import Kind
 from chatkey_protocol.storage_keys import DATABASE
+
+pytestmark = pytest.mark.long
 
 ROUNDS = 25
 TABS = 3
@@ -167,7 +169,7 @@ def test_a_planted_record_is_deleted_and_the_key_made_anew(shop: ShopPage, busin
 
 @pytest.mark.contract("D-04/bad-record", "D-06/dropped-before-connect", "2.3/cleared")
 def test_a_browser_state_that_was_restored_from_a_file_has_lost_its_key(
-    shop: ShopPage, business: Business, witness: Witness, make_context: MakeContext
+    shop: ShopPage, business: Business, witness: Witness, new_context: NewContext
 ) -> None:
     """F009: a file cannot hold the key; the restored browser makes another, and drops the token of the first."""
     shop.open()
@@ -176,7 +178,7 @@ def test_a_browser_state_that_was_restored_from_a_file_has_lost_its_key(
     state = shop.page.context.storage_state(indexed_db=True)
     connections = len(witness.frames(Kind.CONNECT))
 
-    restored = ShopPage(make_context(storage_state=state).new_page(), business).open()
+    restored = ShopPage(new_context(storage_state=state).new_page(), business).open()
     restored.wait_for("member")
 
     assert restored.events("key:lost") == [{"reason": "corrupt"}]
@@ -218,7 +220,7 @@ def test_a_key_whose_token_was_evicted_stays(shop: ShopPage, business: Business)
     assert business.token_calls == calls + 1
 
 
-@pytest.mark.only_on("chromium", because="no other driver clears the data of an origin under an open page")
+@pytest.mark.only_browser("chromium", because="no other driver clears the data of an origin under an open page")
 @pytest.mark.contract("2.3/cleared", "D-12/always-chat")
 @pytest.mark.parametrize("member", [False, True], ids=["visitor", "member"])
 def test_data_cleared_under_an_open_page_ends_no_chat(shop: ShopPage, business: Business, *, member: bool) -> None:
@@ -242,6 +244,7 @@ def test_data_cleared_under_an_open_page_ends_no_chat(shop: ShopPage, business: 
     assert widget.events("error") == []
 
 
+@pytest.mark.needs("clock")
 @pytest.mark.contract("2.3/cleared", "3/get-token")
 def test_storage_that_is_deleted_after_a_week_makes_a_new_visitor(
     advance: Advance, shop: ShopPage, business: Business
@@ -268,6 +271,7 @@ def test_storage_that_is_deleted_after_a_week_makes_a_new_visitor(
     assert widget.uid == member
 
 
+@pytest.mark.needs("businesses")
 @pytest.mark.contract("2.8/member-token-key", "D-04/uid")
 def test_two_businesses_on_one_origin_share_the_key_and_no_token(
     shop: ShopPage, make_business: MakeBusiness, witness: Witness
@@ -281,7 +285,7 @@ def test_two_businesses_on_one_origin_share_the_key_and_no_token(
 
     assert visitor.jkt == widget.jkt
     assert visitor.uid == f"v_{widget.jkt}"
-    assert (widget.uid, widget.stored(other.business.storage_key)) == ("u-1001", None)
+    assert (widget.uid, widget.stored(other.business.storage_key)) == (shop.business.ada, None)
     assert {claims_of(frame["token"])["pid"] for frame in witness.frames(Kind.CONNECT)[-1:]} == {
         other.business.provider.id
     }

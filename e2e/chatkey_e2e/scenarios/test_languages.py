@@ -9,8 +9,10 @@ from playwright.sync_api import Locator, Page, expect
 
 from chatkey_e2e.business import Business
 from chatkey_e2e.pages.shop import ShopPage
-from chatkey_e2e.plugin import Advance, MakeBusiness, MakeContext
+from chatkey_e2e.plugin import Advance, MakeBusiness, NewContext
 from chatkey_stack.stack import Stack
+
+pytestmark = pytest.mark.long
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,7 @@ def side(box: Locator, *, of: Locator) -> str:
     return "left" if inner["x"] - outer["x"] < outer["x"] + outer["width"] - inner["x"] - inner["width"] else "right"
 
 
+@pytest.mark.needs("social:google", "widget-languages")
 @pytest.mark.contract("D-12/language")
 @pytest.mark.parametrize(
     ("locale", "words", "end"), [("de", GERMAN, "right"), ("ar", ARABIC, "left")], ids=["de", "ar"]
@@ -126,13 +129,14 @@ def test_a_conversation_in_the_language_of_the_page(
     expect(panel.get_by_role("button", name=words.google)).to_be_visible()
 
 
+@pytest.mark.needs("change", "widget-languages")
 @pytest.mark.contract("D-12/language")
 def test_without_a_wish_of_page_or_business_the_browser_is_asked(
-    make_context: MakeContext, business: Business, stack: Stack
+    new_context: NewContext, business: Business, stack: Stack
 ) -> None:
     """A German browser reads German when the business leaves the language open."""
     stack.service_lab.change_provider(business.provider.id, ui_locale="")
-    shop = ShopPage(make_context(locale="de-AT").new_page(), business)
+    shop = ShopPage(new_context(locale="de-AT").new_page(), business)
 
     shop.open()
 
@@ -140,19 +144,21 @@ def test_without_a_wish_of_page_or_business_the_browser_is_asked(
     assert root(shop.page)["lang"] == "de-AT"
 
 
+@pytest.mark.needs("change", "widget-languages")
 @pytest.mark.contract("D-12/language")
 def test_the_businesss_language_comes_before_the_browsers(
-    make_context: MakeContext, business: Business, stack: Stack
+    new_context: NewContext, business: Business, stack: Stack
 ) -> None:
     """Whoever writes with this business reads the language it chose in the admin panel."""
     stack.service_lab.change_provider(business.provider.id, ui_locale="ar")
-    shop = ShopPage(make_context(locale="de-AT").new_page(), business)
+    shop = ShopPage(new_context(locale="de-AT").new_page(), business)
 
     shop.open()
 
     expect(shop.page.get_by_role("button", name=ARABIC.open)).to_be_visible()
 
 
+@pytest.mark.needs("change", "clock", "widget-languages")
 @pytest.mark.contract("D-12/language")
 def test_a_language_that_changes_while_one_writes_takes_nothing_away(
     advance: Advance, shop: ShopPage, business: Business, stack: Stack
@@ -170,6 +176,7 @@ def test_a_language_that_changes_while_one_writes_takes_nothing_away(
     expect(box).to_have_value("Half a sent")
 
 
+@pytest.mark.needs("widget-languages")
 def test_a_locale_that_is_no_text_is_told_and_the_chat_is_there(shop: ShopPage) -> None:
     """The page's author reads `config_invalid`; the visitor chats in another language."""
     shop.page.add_init_script(f"({WISH})(49)")

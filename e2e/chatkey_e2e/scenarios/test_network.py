@@ -15,6 +15,8 @@ from chatkey_e2e.scenarios.lines import ANY_ORIGIN, PORTAL, wait_out
 from chatkey_protocol.names import CONFIG_PATH
 from chatkey_stack.stack import Stack
 
+pytestmark = pytest.mark.long
+
 BINDS = {**ANY_ORIGIN, "Access-Control-Expose-Headers": "Retry-After"}
 
 PLANNED = "() => 'configuration' in Service.debug().timers"
@@ -33,7 +35,7 @@ NOTE_NONCES = """() => {
 
 @pytest.mark.contract("D-12/always-chat", "2.2/oauth-providers")
 def test_a_configuration_that_fails_hides_the_widget_until_it_comes(
-    advance: Advance, context: BrowserContext, business: Business, shop: ShopPage, stack: Stack
+    page_time: Advance, context: BrowserContext, business: Business, shop: ShopPage, stack: Stack
 ) -> None:
     """F086, F088: an error, a portal's page, no `data`: told once; then one with unknown members and providers."""
     path = CONFIG_PATH.format(id=business.provider.id)
@@ -53,11 +55,11 @@ def test_a_configuration_that_fails_hides_the_widget_until_it_comes(
     for _ in failures:
         shop.page.wait_for_function(PLANNED, polling=DEBUG_POLL_MS)
         with shop.page.expect_response(address):
-            wait_out(widget, advance, "configuration")
+            wait_out(widget, page_time, "configuration")
         expect(launcher).to_be_hidden()
     shop.page.wait_for_function(PLANNED, polling=DEBUG_POLL_MS)
     context.route(address, lambda route: route.fulfill(json=whole, headers=ANY_ORIGIN))
-    wait_out(widget, advance, "configuration")
+    wait_out(widget, page_time, "configuration")
     loaded = widget.wait_for_event("configuration:loaded")
     widget.send("here it is")
 
@@ -67,7 +69,7 @@ def test_a_configuration_that_fails_hides_the_widget_until_it_comes(
 
 @pytest.mark.contract("D-12/no-hammering")
 def test_an_overloaded_token_endpoint_is_not_asked_before_its_time(
-    advance: Advance, context: BrowserContext, business: Business, shop: ShopPage
+    page_time: Advance, context: BrowserContext, business: Business, shop: ShopPage
 ) -> None:
     """F087: `Retry-After` is readable across origins, and the widget waits at least so long."""
     busy = iter([(503, "20"), (429, "30")])
@@ -84,7 +86,7 @@ def test_an_overloaded_token_endpoint_is_not_asked_before_its_time(
     waits = []
     for attempt in (1, 2):
         waits.append(shop.widget.wait_for_event("socket:waiting", count=attempt)["seconds"])
-        wait_out(shop.widget, advance)
+        wait_out(shop.widget, page_time)
     shop.widget.wait_ready()
 
     assert waits == [20, 30]
@@ -92,7 +94,7 @@ def test_an_overloaded_token_endpoint_is_not_asked_before_its_time(
 
 @pytest.mark.contract("D-12/always-chat", "D-10/reconnect")
 def test_a_portal_that_answers_for_the_service_is_named_and_outwaited(
-    advance: Advance, context: BrowserContext, shop: ShopPage, stack: Stack
+    page_time: Advance, context: BrowserContext, shop: ShopPage, stack: Stack
 ) -> None:
     """F086, F087, F091: told by name and in plain words; once the browser is online, the visitor is there by itself."""
     everything = f"{stack.service.browser_url}/v1/public/**"
@@ -102,14 +104,14 @@ def test_a_portal_that_answers_for_the_service_is_named_and_outwaited(
     widget = shop.widget
     for attempt in range(1, 4):
         widget.wait_for_event("socket:waiting", count=attempt)
-        wait_out(widget, advance)
+        wait_out(widget, page_time)
     widget.wait_for_error("token_unreachable")
     told = {error["code"]: error["message"] for error in widget.events("error")}
     expect(widget.open().get_by_role("alert")).to_contain_text("We cannot reach the chat right now.")
     context.set_offline(True)
     context.unroute(everything)
     context.set_offline(False)
-    advance(1)
+    page_time(1)
     widget.wait_for_event("configuration:loaded")
     widget.send("through the portal")
 
@@ -117,9 +119,10 @@ def test_a_portal_that_answers_for_the_service_is_named_and_outwaited(
     assert all("portal or proxy" in message for message in told.values())
 
 
+@pytest.mark.needs("faults")
 @pytest.mark.contract("D-10/reconnect", "D-12/no-hammering", "4.9/one-time")
 def test_a_flapping_network_makes_one_socket_a_time_and_asks_the_page_for_nothing(
-    advance: Advance, context: BrowserContext, business: Business, shop: ShopPage, stack: Stack
+    page_time: Advance, context: BrowserContext, business: Business, shop: ShopPage, stack: Stack
 ) -> None:
     """F094: twenty times in a minute; the member stays, each proof has a nonce of its own, `getToken` is not called."""
     shop.open()
@@ -134,12 +137,12 @@ def test_a_flapping_network_makes_one_socket_a_time_and_asks_the_page_for_nothin
             context.set_offline(True)
             context.set_offline(False)
         context.set_offline(True)
-        advance(2)
+        page_time(2)
         context.set_offline(False)
-        advance(1)
+        page_time(1)
         widget.wait_for_event("socket:ready", count=before + flap)
         shop.page.wait_for_function(SETTLED, polling=DEBUG_POLL_MS)
-        advance(3)
+        page_time(3)
 
     nonces = shop.page.evaluate("() => window.nonces")
     widget.send("still the same")

@@ -5,11 +5,13 @@ from playwright.sync_api import expect
 
 from chatkey_e2e.business import Business
 from chatkey_e2e.pages.shop import ShopPage
-from chatkey_e2e.plugin import MakeBrowser, MakeContext
+from chatkey_e2e.plugin import Advance
 from chatkey_e2e.scenarios.leftovers import count, leftovers
 from chatkey_e2e.scenarios.openers import errors_of
+from chatkey_e2e.scenarios.realistic import realistically
 from chatkey_e2e.witness import Witness
-from chatkey_stack import browsers
+
+pytestmark = pytest.mark.long
 
 ROUNDS = 50
 
@@ -34,9 +36,14 @@ window.activate = () => {
   document.dispatchEvent(new Event("prerenderingchange"));
 };"""
 
-BE_SERVED_BY_A_WORKER = """async () => {
-  await navigator.serviceWorker.register("/static/worker.js", { scope: "/" });
+BE_SERVED_BY_A_WORKER = """async (script) => {
+  await navigator.serviceWorker.register(`/static/${script}`, { scope: "/" });
   await navigator.serviceWorker.ready;
+}"""
+
+WHAT_WORKERS_KEEP = """async () => {
+  const cache = await caches.open("everything");
+  return (await cache.keys()).map((request) => new URL(request.url).pathname);
 }"""
 
 NOTE_RETURN = """() => {
@@ -117,21 +124,15 @@ def test_a_widget_pulled_out_of_the_page_can_be_started_again(shop: ShopPage, bu
     expect(widget.page.locator("chatkey-widget")).to_have_count(1)
 
 
-@pytest.fixture
-def real_shop(make_browser: MakeBrowser, make_context: MakeContext, business: Business) -> ShopPage:
-    """The shop in a browser that keeps the pages one leaves, as people's browsers do."""
-    context = make_context(browser=make_browser(browsers.Profile.REALISTIC))
-    return ShopPage(context.new_page(), business)
-
-
-@pytest.mark.only_on("chromium", because="Firefox keeps no page with an open socket: it comes back as a new one")
+@realistically
+@pytest.mark.only_browser("chromium", because="Firefox keeps no page with an open socket: it comes back as a new one")
 @pytest.mark.contract("2.8/deleted-by-logout")
-def test_a_page_that_comes_back_is_nobody_who_logged_out(real_shop: ShopPage, business: Business) -> None:
+def test_a_page_that_comes_back_is_nobody_who_logged_out(shop: ShopPage, business: Business) -> None:
     """F081 (realistic): a member goes on to another page, which ends the session, and back: the page that the browser
     had kept is the visitor's from its first moment, and one new socket is opened."""
-    real_shop.page.add_init_script(f"({COLLECT_SILENTLY})()")
-    real_shop.open()
-    widget = real_shop.sign_in()
+    shop.page.add_init_script(f"({COLLECT_SILENTLY})()")
+    shop.open()
+    widget = shop.sign_in()
     page = widget.page
     page.evaluate(NOTE_RETURN)
     before = widget.debug()["counters"]
@@ -170,7 +171,7 @@ def test_a_page_with_a_service_worker_has_a_widget_like_any_other(shop: ShopPage
     """All requests of the page go through its own service worker: the widget starts from the snapshot, and the visitor
     becomes a member and writes."""
     shop.visit()
-    shop.page.evaluate(BE_SERVED_BY_A_WORKER)
+    shop.page.evaluate(BE_SERVED_BY_A_WORKER, "worker.js")
 
     widget = shop.reload()
     shop.sign_in()
@@ -178,3 +179,22 @@ def test_a_page_with_a_service_worker_has_a_widget_like_any_other(shop: ShopPage
 
     assert shop.page.evaluate("() => navigator.serviceWorker.controller !== null")
     assert widget.debug()["boot"]["from"] == "snapshot"
+
+
+@pytest.mark.needs("clock")
+def test_a_service_worker_that_answers_from_its_cache_locks_no_visitor_out(
+    advance: Advance, shop: ShopPage, business: Business
+) -> None:
+    """F206: it has kept the token of an hour ago, `no-store` or not, and the widget gets a new one."""
+    shop.visit()
+    shop.page.evaluate(BE_SERVED_BY_A_WORKER, "cache-first-worker.js")
+    widget = shop.reload()
+    uid = widget.uid
+    advance(3600)
+
+    shop.reload()
+    widget.send("Is the moss cup for tea?")
+
+    assert business.visitor_token_path in shop.page.evaluate(WHAT_WORKERS_KEEP)
+    assert widget.uid == uid
+    assert widget.events("error") == []

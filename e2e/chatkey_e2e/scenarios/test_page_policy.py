@@ -4,12 +4,14 @@ import re
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Page, Route
+from playwright.sync_api import Page, Route, expect
 
 from chatkey_e2e.pages.shop import Csp, ShopPage
 from chatkey_e2e.plugin import MakeBusiness
 from chatkey_e2e.scenarios.openers import errors_of
 from chatkey_e2e.witness import Witness
+
+pytestmark = pytest.mark.long
 
 HEAR_ERRORS = """window.heard = [];
 document.addEventListener("service:error", (event) => heard.push(event.detail));"""
@@ -32,6 +34,14 @@ Object.defineProperty(window, "Service", {
   get: () => handle,
   set: (value) => { handle = value; handle.on("key:ready", %s); },
 });"""
+
+ALLOW_REQUESTS_TO = """(sources) => new MutationObserver((_, observer) => {
+  if (!document.head) return;
+  observer.disconnect();
+  const policy = Object.assign(document.createElement("meta"), { content: `connect-src ${sources}` });
+  policy.httpEquiv = "Content-Security-Policy";
+  document.head.prepend(policy);
+}).observe(document, { childList: true, subtree: true })"""
 
 FOR_EVERY_PAGE = {"Access-Control-Allow-Origin": "*"}
 
@@ -89,6 +99,22 @@ def test_the_widget_breaks_no_rule_of_the_strictest_policies(shop: ShopPage, csp
 
     assert widget.debug()["boot"]["from"] == "snapshot"
     assert shop.page.evaluate("() => violations") == []
+
+
+def test_a_policy_that_blocks_the_service_is_told_as_such(listening: ShopPage, witness: Witness) -> None:
+    """F208: where the widget's files may be loaded, and nothing else of the service, the page hears `csp_blocked`."""
+    service = listening.business.stack.service.browser_url
+    listening.page.add_init_script(f"({ALLOW_REQUESTS_TO})(\"'self' {service}/assets/\")")
+
+    listening.visit()
+    error = first_error(listening)
+    listening.page.locator(".launcher").click()
+
+    expect(listening.page.get_by_role("alert")).to_have_text("Chat is not available here.")
+    assert error["code"] == "csp_blocked"
+    assert error["remediation"] == f"Add {service} to its connect-src."
+    assert {told["code"] for told in listening.page.evaluate("() => heard")} == {"csp_blocked"}
+    assert witness.sockets == []
 
 
 # the files that Python is made of
@@ -156,6 +182,7 @@ def test_what_the_page_broke_beforehand_is_named(listening: ShopPage, name: str)
     assert listening.widget.debug()["boot"]["replaced"] == [name]
 
 
+@pytest.mark.needs("social:google")
 def test_what_the_page_breaks_later_is_not_used(page: Page, make_business: MakeBusiness) -> None:
     """F079: the page breaks fetch, WebSocket, Promise, JSON.stringify, Date and setTimeout when Python has just
     started; the visitor chats and signs in all the same."""

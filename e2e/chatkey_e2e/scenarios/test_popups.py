@@ -5,16 +5,19 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
+from chatkey_e2e import needs
 from chatkey_e2e.business import Business
 from chatkey_e2e.pages.consent import ConsentPage
 from chatkey_e2e.pages.shop import ShopPage
 from chatkey_e2e.pages.widget import WidgetPage
-from chatkey_e2e.plugin import Advance, MakeBrowser, MakeBusiness, MakeContext
+from chatkey_e2e.plugin import Advance, MakeBusiness
+from chatkey_e2e.scenarios.realistic import realistically
 from chatkey_e2e.scenarios.visitors import BLOCKED, CLOSED, Visitor
 from chatkey_e2e.witness import Witness
-from chatkey_stack.browsers import Profile
 from chatkey_stack.lab import SocialKeys
 from chatkey_stack.stack import Stack
+
+pytestmark = pytest.mark.long
 
 CONFIGURATION_SECONDS = 60
 
@@ -41,16 +44,9 @@ BLOCK_OPEN = "window.allowed = window.open; window.open = () => null;"
 
 
 @pytest.fixture
-def business(make_business: MakeBusiness) -> Business:
-    """A business whose visitors may sign in with Google and GitHub."""
-    return make_business(get_token=False, service_keys=["google", "github"])
-
-
-@pytest.fixture
-def realistic(make_browser: MakeBrowser, make_context: MakeContext, business: Business) -> WidgetPage:
-    """The widget in a browser that has its popup blocker on."""
-    page = make_context(browser=make_browser(Profile.REALISTIC)).new_page()
-    return ShopPage(page, business).open()
+def business(request: pytest.FixtureRequest, make_business: MakeBusiness) -> Business:
+    """A business whose visitors may sign in with those that the scenario needs, through the service's keys."""
+    return make_business(get_token=False, service_keys=needs.socials_of(request.node))
 
 
 BUSY = "() => { setTimeout(() => { const end = performance.now() + 2500; while (performance.now() < end); }); }"
@@ -60,17 +56,20 @@ BUSY = "() => { setTimeout(() => { const end = performance.now() + 2500; while (
 # Pressed
 
 
+@realistically
+@pytest.mark.needs("social:google")
 @pytest.mark.contract("4.6/popup", "3/social-click")
 @pytest.mark.parametrize("key", ["Enter", "Space"])
 def test_the_button_works_by_keyboard_and_the_popup_blocker_lets_its_window_through(
-    realistic: WidgetPage, key: str
+    widget: WidgetPage, key: str
 ) -> None:
     """A key counts as the person's own act, as a click does."""
-    realistic.sign_in_by_key("google", key).approve()
+    widget.sign_in_by_key("google", key).approve()
 
-    realistic.wait_for("member")
+    widget.wait_for("member")
 
 
+@pytest.mark.needs("social:google")
 @pytest.mark.contract("4.6/popup")
 def test_the_window_opens_within_the_click(shop: ShopPage, context: BrowserContext) -> None:
     """F161, F162: before the click's handler returns, or WebKit would block it; and with the opener it reports to."""
@@ -89,37 +88,42 @@ def test_the_window_opens_within_the_click(shop: ShopPage, context: BrowserConte
     assert "noreferrer" not in features
 
 
-def test_a_double_click_opens_one_window(realistic: WidgetPage) -> None:
+@realistically
+@pytest.mark.needs("social:google")
+def test_a_double_click_opens_one_window(widget: WidgetPage) -> None:
     """F170: the second click, for which the browser would block a window, changes nothing."""
-    button = realistic.social_button("google")
+    button = widget.social_button("google")
 
-    with realistic.page.expect_popup() as popup:
+    with widget.page.expect_popup() as popup:
         button.evaluate(DOUBLE_CLICK)
     ConsentPage(popup.value).approve()
-    realistic.wait_for("member")
+    widget.wait_for("member")
 
-    assert len(realistic.events("oauth:started")) == 1
-    assert realistic.events("oauth:failed") == []
+    assert len(widget.events("oauth:started")) == 1
+    assert widget.events("oauth:failed") == []
 
 
 # Blocked
 
 
+@realistically
+@pytest.mark.needs("social:google")
 @pytest.mark.contract("4.6/popup", "D-12/always-chat")
-def test_a_blocked_window_is_told_and_opened_by_the_notice(realistic: WidgetPage) -> None:
+def test_a_blocked_window_is_told_and_opened_by_the_notice(widget: WidgetPage) -> None:
     """F160: the browser's own blocker; the button in the notice is a click of its own."""
-    address = realistic.page.url
+    address = widget.page.url
 
-    realistic.press_after_another_popup("google")
-    assert realistic.wait_for_event("oauth:failed") == {"social": "google", "code": "popup_blocked"}
-    expect(realistic.panel.get_by_role("alert")).to_contain_text(BLOCKED)
-    assert realistic.page.url == address
-    realistic.reopen().approve()
-    realistic.wait_for("member")
+    widget.press_after_another_popup("google")
+    assert widget.wait_for_event("oauth:failed") == {"social": "google", "code": "popup_blocked"}
+    expect(widget.panel.get_by_role("alert")).to_contain_text(BLOCKED)
+    assert widget.page.url == address
+    widget.reopen().approve()
+    widget.wait_for("member")
 
-    expect(realistic.panel.get_by_role("alert")).to_be_hidden()
+    expect(widget.panel.get_by_role("alert")).to_be_hidden()
 
 
+@pytest.mark.needs("social:google")
 @pytest.mark.contract("D-12/always-chat")
 def test_a_page_without_windows_is_told_so_and_chats_on(shop: ShopPage, business: Business, witness: Witness) -> None:
     """F160: `window.open` is replaced by something that opens nothing; once it opens again, the same button works."""
@@ -142,7 +146,8 @@ def test_a_page_without_windows_is_told_so_and_chats_on(shop: ShopPage, business
 # Gone before anything came, or replaced
 
 
-@pytest.mark.only_on("chromium", because="elsewhere a window closed while blank looks like one that was cut off")
+@pytest.mark.only_browser("chromium", because="elsewhere a window closed while blank looks like one that was cut off")
+@pytest.mark.needs("social:google")
 def test_whoever_closes_a_window_that_stays_blank_is_not_told_that_it_was_lost(
     shop: ShopPage, context: BrowserContext, business: Business, witness: Witness
 ) -> None:
@@ -161,6 +166,7 @@ def test_whoever_closes_a_window_that_stays_blank_is_not_told_that_it_was_lost(
     visitor.comes_in("google")
 
 
+@pytest.mark.needs("social:github", "social:google")
 def test_a_second_provider_closes_the_window_of_the_first(shop: ShopPage, witness: Witness, business: Business) -> None:
     """F170: Google is clicked, then GitHub; one window is open, and its result counts."""
     widget = shop.open()
@@ -181,6 +187,7 @@ def test_a_second_provider_closes_the_window_of_the_first(shop: ShopPage, witnes
 # Switched off meanwhile
 
 
+@pytest.mark.needs("change", "clock", "search", "social:google")
 @pytest.mark.contract("D-03/start-pages", "7/not-enabled-404", "D-12/always-chat")
 def test_a_provider_that_was_switched_off_is_told_and_its_button_goes(
     advance: Advance, page: Page, make_business: MakeBusiness, stack: Stack, witness: Witness
@@ -191,7 +198,7 @@ def test_a_provider_that_was_switched_off_is_told_and_its_button_goes(
     button = visitor.widget.social_button("google")
     off = {"google": SocialKeys("service", enabled=False)}
     stack.service_lab.change_provider(business.provider.id, socials=off)
-    stack.service_lab.ask("POST", "/reset")
+    stack.service_lab.reset()
 
     button.click()
     visitor.is_told("google", "social_disabled", "This way of signing in is not available any more.")
@@ -203,6 +210,7 @@ def test_a_provider_that_was_switched_off_is_told_and_its_button_goes(
     expect(visitor.widget.panel.get_by_role("button", name="Sign in", exact=True)).to_be_hidden()
 
 
+@pytest.mark.needs("social:google")
 @pytest.mark.contract("4.6/popup", "D-09/accepted-once")
 def test_a_result_that_meets_a_busy_page_counts(widget: WidgetPage) -> None:
     """Firefox no longer knows who sent a message once the sender's window is closed."""
@@ -213,3 +221,17 @@ def test_a_result_that_meets_a_busy_page_counts(widget: WidgetPage) -> None:
     consent.approve()
 
     widget.wait_for("member")
+
+
+@pytest.mark.needs("social:google")
+@pytest.mark.contract("4.6/popup")
+def test_a_page_that_is_loaded_again_takes_the_sign_in(page: Page, make_business: MakeBusiness) -> None:
+    """F209: the window was opened before the reload, and approved after it."""
+    shop = ShopPage(page, make_business(get_token=False, service_keys=["google"]))
+    window = shop.open().sign_in_with("google").wait()
+
+    shop.reload()
+    window.approve()
+
+    shop.widget.wait_for("member")
+    assert shop.widget.uid.startswith("google:")

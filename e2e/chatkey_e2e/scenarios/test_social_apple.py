@@ -23,6 +23,7 @@ def forms(visitor: Visitor) -> list[str]:
     return [step.note for flow in reversed(flows) for step in flow.steps if step.leg is Leg.CODE]
 
 
+@pytest.mark.needs("own-keys", "social:apple")
 @pytest.mark.contract("4.5/get-and-post", "D-07/single-use")
 def test_the_way_back_is_a_form_posted_across_sites(visitor: Visitor, stack: Stack) -> None:
     """F176: from another site, with the code in the form instead of the address; no cookie is needed or set."""
@@ -35,6 +36,7 @@ def test_the_way_back_is_a_form_posted_across_sites(visitor: Visitor, stack: Sta
     assert visitor.widget.page.context.cookies(stack.service.browser_url) == []
 
 
+@pytest.mark.needs("own-keys", "social:apple")
 @pytest.mark.contract("2.7/same-record")
 def test_the_name_is_told_the_first_time_and_kept(visitor: Visitor) -> None:
     """As the person edited it; the second sign-in comes without a name, and the member still has theirs."""
@@ -51,6 +53,7 @@ def test_the_name_is_told_the_first_time_and_kept(visitor: Visitor) -> None:
     assert first == visitor.widget.identity["name"] == "Zaïda O'Brien-Šťastná"
 
 
+@pytest.mark.needs("member-records", "own-keys", "social:apple")
 def test_whoever_hides_their_email_is_known_by_an_address_that_relays(visitor: Visitor) -> None:
     """The member record has no other."""
     consent = visitor.asks("apple")

@@ -9,11 +9,13 @@ from playwright.sync_api import Locator, Page, ViewportSize
 from chatkey_e2e.business import Business
 from chatkey_e2e.pages.consent import ConsentPage
 from chatkey_e2e.pages.shop import ShopPage
-from chatkey_e2e.plugin import MakeBusiness, MakeContext, MakeFaults
+from chatkey_e2e.plugin import MakeBusiness, MakeFaults, NewContext
 from chatkey_e2e.scenarios.visitors import FAILED, Visitor
 from chatkey_oauth.client import Scope
 from chatkey_protocol.names import OAUTH_CALLBACK_PATH
 from chatkey_stack.stack import Stack
+
+pytestmark = pytest.mark.long
 
 PHONE = ViewportSize(width=390, height=844)
 
@@ -30,12 +32,13 @@ def business(make_business: MakeBusiness) -> Business:
     return make_business(get_token=False, own_keys=["google"])
 
 
+@pytest.mark.needs("member-records", "own-keys", "social:google")
 @pytest.mark.contract("D-14/faults")
 def test_a_fault_of_one_browser_does_not_disturb_another(
-    business: Business, make_context: MakeContext, make_faults: MakeFaults, stack: Stack
+    business: Business, new_context: NewContext, make_faults: MakeFaults, stack: Stack
 ) -> None:
     """Two people sign in at the same business and provider at the same time, and one of them cannot."""
-    contexts = make_context(), make_context()
+    contexts = new_context(), new_context()
     unlucky, lucky = (ShopPage(context.new_page(), business).open() for context in contexts)
     make_faults(contexts[0]).arm("bad-signature", provider="google", times=None)
 
@@ -49,6 +52,7 @@ def test_a_fault_of_one_browser_does_not_disturb_another(
     assert [record["name"] for record in stack.service_lab.members(business.provider.id)] == ["Nia Phone"]
 
 
+@pytest.mark.needs("own-keys", "social:google")
 def test_a_fault_is_chosen_on_the_consent_page_by_keyboard(visitor: Visitor) -> None:
     """The menu opens, its boxes are ticked and the page is sent without a pointer; it counts for this login only."""
     consent = visitor.asks("google")
@@ -65,6 +69,7 @@ def test_a_fault_is_chosen_on_the_consent_page_by_keyboard(visitor: Visitor) -> 
     visitor.comes_in("google")
 
 
+@pytest.mark.needs("own-keys", "social:google")
 def test_the_timeline_of_a_login_is_a_page(visitor: Visitor, stack: Stack) -> None:
     """Every step with its verdicts, on a phone too, and nothing that anybody could sign in with."""
     visitor.comes_in("google")
@@ -83,7 +88,8 @@ def test_the_timeline_of_a_login_is_a_page(visitor: Visitor, stack: Stack) -> No
     assert [name for name in ("state", "code") if given[name][0] in page.content()] == []
 
 
-@pytest.mark.only_on("chromium", "webkit", because="Firefox's driver cannot pretend that somebody prefers something")
+@pytest.mark.skip_browser("firefox", because="Firefox's driver cannot pretend that somebody prefers something")
+@pytest.mark.needs("own-keys", "social:google")
 def test_the_timeline_of_a_login_is_light_or_dark(visitor: Visitor, stack: Stack) -> None:
     """As the person at the screen prefers it."""
     visitor.comes_in("google")

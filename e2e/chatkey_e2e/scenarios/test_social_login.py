@@ -9,6 +9,7 @@ from chatkey_e2e.business import Business
 from chatkey_e2e.pages.consent import ConsentPage
 from chatkey_e2e.pages.shop import ShopPage
 from chatkey_e2e.plugin import Advance, MakeBusiness
+from chatkey_e2e.scenarios.logins import each
 from chatkey_e2e.witness import Witness, claims_of
 from chatkey_protocol.names import AVAILABLE_SOCIALS, SOCIALS
 from chatkey_stack.stack import Stack
@@ -30,7 +31,7 @@ def clients_asked(witness: Witness, stack: Stack) -> set[str]:
 @pytest.mark.contract(
     "1/mode-service-keys", "1/modes-optional", "3/social-click", "4.6/exchange", "2.5/uid-form", "2.7/social-record"
 )
-@pytest.mark.parametrize("social", SOCIALS)
+@pytest.mark.parametrize("social", each(SOCIALS))
 def test_signing_in_through_the_services_keys(
     page: Page, make_business: MakeBusiness, witness: Witness, stack: Stack, social: str
 ) -> None:
@@ -46,12 +47,13 @@ def test_signing_in_through_the_services_keys(
     assert application == "Chat Service"
     assert clients_asked(witness, stack) == {f"service-{social}"}
     assert widget.uid.startswith(f"{social}:")
-    (record,) = stack.service_lab.members(business.provider.id)
-    assert (record["uid"], record["auth_provider"]) == (widget.uid, social)
+    if (records := business.records) is not None:
+        assert [(record["uid"], record["auth_provider"]) for record in records] == [(widget.uid, social)]
 
 
+@pytest.mark.needs("own-keys")
 @pytest.mark.contract("1/mode-own-keys", "1/modes-optional", "3/social-click", "4.6/exchange", "2.1/socials")
-@pytest.mark.parametrize("social", SOCIALS)
+@pytest.mark.parametrize("social", each(SOCIALS))
 def test_signing_in_through_the_businesss_own_keys(
     page: Page, make_business: MakeBusiness, witness: Witness, stack: Stack, social: str
 ) -> None:
@@ -69,6 +71,7 @@ def test_signing_in_through_the_businesss_own_keys(
     assert widget.uid.startswith(f"{social}:")
 
 
+@pytest.mark.needs("clock", "social:google")
 @pytest.mark.contract("2.6/memory-only", "2.6/refresh", "2.8/member-token-key", "D-06/identity-cached")
 def test_the_identity_token_is_cached_and_the_auth_token_never_is(
     advance: Advance, shop: ShopPage, business: Business, witness: Witness
@@ -93,6 +96,7 @@ def test_the_identity_token_is_cached_and_the_auth_token_never_is(
     assert not [r for r in witness.requests for token in witness.socket_tokens if token in r.url]
 
 
+@pytest.mark.needs("clock", "social:google")
 @pytest.mark.contract("2.8/exp-before-reuse", "D-06/dropped-before-connect", "D-05/identity")
 def test_a_member_who_comes_back_after_a_day_is_a_visitor(
     advance: Advance, shop: ShopPage, business: Business, witness: Witness
@@ -114,6 +118,7 @@ def test_a_member_who_comes_back_after_a_day_is_a_visitor(
     assert len(witness.asked(business.member_token_path)) == exchanges
 
 
+@pytest.mark.needs("social:google")
 @pytest.mark.contract("2.8/deleted-by-logout", "3/logout")
 def test_signing_out_goes_back_to_the_visitor(shop: ShopPage, business: Business) -> None:
     """The widget's own sign-out ends the social session."""
@@ -128,6 +133,7 @@ def test_signing_out_goes_back_to_the_visitor(shop: ShopPage, business: Business
     assert widget.stored(business.storage_key) is None
 
 
+@pytest.mark.needs("member-records", "social:google")
 @pytest.mark.contract("2.7/same-record")
 def test_a_second_login_updates_the_same_record(shop: ShopPage, business: Business, stack: Stack) -> None:
     """Somebody who comes back is the member of before, not another one."""
@@ -141,6 +147,7 @@ def test_a_second_login_updates_the_same_record(shop: ShopPage, business: Busine
     assert record["updated_at"] >= record["created_at"]
 
 
+@pytest.mark.needs("social:google")
 @pytest.mark.contract("2.2/oauth-providers", "7/not-enabled-404", "4.4/enabled-only")
 def test_a_disabled_provider_is_absent_and_not_found(shop: ShopPage, business: Business, stack: Stack) -> None:
     """The sign-in page shows the enabled providers and no other, and the others' start is a 404."""
@@ -152,10 +159,13 @@ def test_a_disabled_provider_is_absent_and_not_found(shop: ShopPage, business: B
         social: stack.get(f"{business.oauth_start_path(social)}?{query}").status_code for social in AVAILABLE_SOCIALS
     }
 
-    assert offered == ["google"]
-    assert answers == dict.fromkeys(AVAILABLE_SOCIALS, 404) | {"google": 302}
+    if not business.provider.origin:  # one that was made by hand may have more than was asked for
+        assert offered == ["google"]
+    assert "google" in offered
+    assert answers == {social: 302 if social in offered else 404 for social in AVAILABLE_SOCIALS}
 
 
+@pytest.mark.needs("social:google")
 @pytest.mark.contract("3/no-automatic-oauth")
 def test_nothing_starts_a_login_but_a_click(shop: ShopPage, witness: Witness, business: Business) -> None:
     """WDG-016: opening the page, the panel and the sign-in page asks nothing of the start endpoint."""
@@ -165,10 +175,11 @@ def test_nothing_starts_a_login_but_a_click(shop: ShopPage, witness: Witness, bu
     assert witness.asked(business.oauth_start_path("google")) == []
 
 
+@pytest.mark.needs("social:google")
 @pytest.mark.contract("4.5/page", "6/post-message", "5.7/verified-origin")
 def test_the_message_reaches_the_verified_origin_only(page: Page, business: Business, stack: Stack) -> None:
     """A page of another origin that starts a login in the business's name hears nothing of its result."""
-    evil = stack.site.browser_url.replace("shop.localhost", "localhost")
+    evil = stack.site.local_url.replace("127.0.0.1", "localhost")
     page.goto(f"{evil}/")
     page.evaluate("() => { window.heard = []; addEventListener('message', (event) => heard.push(event.data)); }")
     query = urlencode({"origin": business.origin})
@@ -183,6 +194,7 @@ def test_the_message_reaches_the_verified_origin_only(page: Page, business: Busi
     assert page.evaluate("() => window.heard") == []
 
 
+@pytest.mark.needs("social:google")
 @pytest.mark.contract("4.4/origin-checked", "D-03/start-pages")
 def test_a_foreign_origin_cannot_start_a_login(business: Business, stack: Stack) -> None:
     """The start endpoint refuses an origin that is not the business's, and says so to people."""

@@ -8,11 +8,14 @@ from playwright.sync_api import expect
 from chatkey_e2e.business import Business
 from chatkey_e2e.misbehaviour import Faults
 from chatkey_e2e.pages.shop import ShopPage
-from chatkey_e2e.plugin import MakeBusiness, MakeContext
+from chatkey_e2e.plugin import MakeBusiness, NewContext
+from chatkey_e2e.scenarios.openers import says
 from chatkey_e2e.scenarios.visitors import CLOSED, FAILED, LOST, Visitor
 from chatkey_oauth.client import Leg
 from chatkey_stack.patience import PATIENCE
 from chatkey_stack.stack import Stack
+
+pytestmark = pytest.mark.long
 
 LAB_WAITS = 30
 """Seconds; the lab waits no longer."""
@@ -27,6 +30,7 @@ def business(make_business: MakeBusiness) -> Business:
 # Closed by the person
 
 
+@pytest.mark.needs("own-keys", "social:google")
 @pytest.mark.contract("4.6/popup", "D-09/lost", "D-12/always-chat")
 def test_whoever_closes_the_popup_may_press_the_button_again(visitor: Visitor) -> None:
     """F163: without having done anything in it."""
@@ -43,6 +47,7 @@ def test_whoever_closes_the_popup_may_press_the_button_again(visitor: Visitor) -
         ("status-500", {"leg": "authorize"}, "500 Internal Server Error"),
     ],
 )
+@pytest.mark.needs("own-keys", "social:google")
 def test_an_error_page_of_the_provider_instead_of_a_way_back(
     visitor: Visitor, faults: Faults, fault: str, options: dict[str, Any], words: str
 ) -> None:
@@ -57,6 +62,7 @@ def test_an_error_page_of_the_provider_instead_of_a_way_back(
     visitor.comes_in("google")
 
 
+@pytest.mark.needs("own-keys", "social:google")
 def test_a_popup_that_the_provider_leaves_open(visitor: Visitor, faults: Faults) -> None:
     """F172: the person approved, and nobody was sent back."""
     faults.arm("popup-left-open", provider="google")
@@ -70,6 +76,7 @@ def test_a_popup_that_the_provider_leaves_open(visitor: Visitor, faults: Faults)
     visitor.comes_in("google")
 
 
+@pytest.mark.needs("own-keys", "social:google")
 def test_a_provider_that_never_answers(visitor: Visitor, faults: Faults, stack: Stack) -> None:
     """F172: whoever is tired of waiting closes the popup."""
     faults.arm("hang", provider="google", leg="consent")
@@ -85,6 +92,7 @@ def test_a_provider_that_never_answers(visitor: Visitor, faults: Faults, stack: 
     visitor.comes_in("google")
 
 
+@pytest.mark.needs("own-keys", "social:google")
 def test_a_provider_that_breaks_every_connection_off(visitor: Visitor, faults: Faults) -> None:
     """F172: the browser shows its own page; pressing the button once more is enough when the provider is back."""
     faults.arm("reset", provider="google", leg="authorize", times=None)
@@ -100,6 +108,7 @@ def test_a_provider_that_breaks_every_connection_off(visitor: Visitor, faults: F
 # Back at the service, where nobody can be told
 
 
+@pytest.mark.needs("own-keys", "social:google")
 @pytest.mark.contract("D-03/state-400", "5.7/state")
 @pytest.mark.parametrize(
     ("fault", "code"), [("state-dropped", "parameter_missing"), ("state-altered", "state_invalid")]
@@ -113,13 +122,14 @@ def test_without_its_state_a_sign_in_is_told_in_the_popup_only(
     consent = visitor.asks("google")
     consent.approve()
 
-    expect(consent.page.get_by_role("heading")).to_have_text("Sign-in did not work")
-    expect(consent.page.get_by_role("alert")).to_contain_text(code)
+    says(consent.page, visitor.business.stack, "Sign-in did not work", role="heading")
+    says(consent.page, visitor.business.stack, code)
     visitor.closes(consent.page)
     visitor.is_told("google", "popup_closed", CLOSED)
     visitor.comes_in("google")
 
 
+@pytest.mark.needs("own-keys", "social:google")
 def test_a_way_back_that_belongs_to_another_provider(visitor: Visitor, faults: Faults, stack: Stack) -> None:
     """F173: the state says which provider was asked, and the callback of another one takes nothing."""
     application = visitor.business.own_keys["google"]
@@ -133,18 +143,19 @@ def test_a_way_back_that_belongs_to_another_provider(visitor: Visitor, faults: F
     consent = visitor.asks("google")
     consent.approve()
 
-    expect(consent.page.get_by_role("alert")).to_contain_text("state_invalid")
+    says(consent.page, stack, "state_invalid")
     visitor.closes(consent.page)
     visitor.is_told("google", "popup_closed", CLOSED)
     visitor.comes_in("google")
 
 
+@pytest.mark.needs("own-keys", "social:google")
 @pytest.mark.contract("D-09/accepted-once", "5.7/state")
 def test_a_way_back_with_the_state_of_somebody_elses_sign_in(
-    visitor: Visitor, faults: Faults, make_context: MakeContext
+    visitor: Visitor, faults: Faults, new_context: NewContext
 ) -> None:
     """F175: what is said of the other sign-in is not heard, and neither browser comes in by it."""
-    other = ShopPage(make_context().new_page(), visitor.business).open()
+    other = ShopPage(new_context().new_page(), visitor.business).open()
     theirs = other.sign_in_with("google")
     faults.arm("state-swapped", provider="google")
 
@@ -163,6 +174,7 @@ def test_a_way_back_with_the_state_of_somebody_elses_sign_in(
 # Cut off from the page
 
 
+@pytest.mark.needs("own-keys", "social:google")
 @pytest.mark.contract("D-09/lost", "D-12/always-chat")
 @pytest.mark.parametrize(
     ("policy", "where"),
@@ -173,7 +185,7 @@ def test_a_way_back_with_the_state_of_somebody_elses_sign_in(
         pytest.param(
             "noopener-allow-popups",
             "consent",
-            marks=pytest.mark.only_on(
+            marks=pytest.mark.only_browser(
                 "chromium", because="other browsers do not know the policy noopener-allow-popups"
             ),
         ),
@@ -187,11 +199,12 @@ def test_a_popup_that_its_first_page_cuts_off(visitor: Visitor, faults: Faults, 
 
     visitor.is_told("google", "popup_lost", LOST)
     consent.approve()
-    expect(consent.page.get_by_role("heading")).to_have_text("The chat cannot be reached")
+    says(consent.page, visitor.business.stack, "The chat cannot be reached", role="heading")
     visitor.keeps_nothing()
     visitor.comes_in("google")
 
 
+@pytest.mark.needs("own-keys", "social:google")
 def test_a_popup_that_the_way_back_cuts_off(visitor: Visitor, faults: Faults) -> None:
     """F165: to the page it looks closed; the service knows the member by now, and takes the next sign-in for theirs."""
     faults.arm("coop-same-origin", provider="google", page="return")
@@ -200,6 +213,6 @@ def test_a_popup_that_the_way_back_cuts_off(visitor: Visitor, faults: Faults) ->
     visitor.looks_around()
     consent.approve()
 
-    expect(consent.page.get_by_role("heading")).to_have_text("The chat cannot be reached")
+    says(consent.page, visitor.business.stack, "The chat cannot be reached", role="heading")
     visitor.is_told("google", "popup_closed", CLOSED, members=1)
     visitor.comes_in("google")

@@ -6,10 +6,14 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from chatkey_e2e import needs
 from chatkey_e2e.business import Business
 from chatkey_e2e.misbehaviour import Faults
 from chatkey_e2e.plugin import MakeBusiness
+from chatkey_e2e.scenarios.logins import each
 from chatkey_e2e.scenarios.visitors import CANCELLED, FAILED, Visitor
+
+pytestmark = pytest.mark.long
 
 
 class Case(NamedTuple):
@@ -39,14 +43,19 @@ APPROVED = [
 ]
 
 
+def each_of(cases: list[Case]) -> list[Any]:
+    """Return a parameter for each case; a target without its provider is not asked."""
+    return [pytest.param(case, marks=pytest.mark.needs(f"social:{case.social}"), id=str(case)) for case in cases]
+
+
 @pytest.fixture
-def business(make_business: MakeBusiness) -> Business:
-    """A business whose visitors may sign in through the service's keys."""
-    return make_business(get_token=False, service_keys=["google", "facebook", "github", "discord", "apple"])
+def business(request: pytest.FixtureRequest, make_business: MakeBusiness) -> Business:
+    """A business whose visitors may sign in with those that the scenario needs, through the service's keys."""
+    return make_business(get_token=False, service_keys=needs.socials_of(request.node))
 
 
 @pytest.mark.contract("D-09/error", "D-12/always-chat")
-@pytest.mark.parametrize("social", ["google", "facebook", "apple"])
+@pytest.mark.parametrize("social", each(["google", "facebook", "apple"]))
 def test_who_declines_stays_a_visitor_and_may_press_the_button_again(visitor: Visitor, social: str) -> None:
     """F171: in the words of OpenID Connect, of Facebook, and of Apple, which posts them."""
     visitor.asks(social).deny()
@@ -56,7 +65,7 @@ def test_who_declines_stays_a_visitor_and_may_press_the_button_again(visitor: Vi
 
 
 @pytest.mark.contract("D-09/error", "D-12/always-chat")
-@pytest.mark.parametrize("case", UNASKED, ids=str)
+@pytest.mark.parametrize("case", each_of(UNASKED))
 def test_a_provider_that_refuses_before_anybody_was_asked(visitor: Visitor, faults: Faults, case: Case) -> None:
     """F172: the popup closes as soon as it has opened."""
     faults.arm(case.fault, provider=case.social, **case.options)
@@ -68,7 +77,7 @@ def test_a_provider_that_refuses_before_anybody_was_asked(visitor: Visitor, faul
 
 
 @pytest.mark.contract("D-09/error", "D-12/always-chat")
-@pytest.mark.parametrize("case", APPROVED, ids=str)
+@pytest.mark.parametrize("case", each_of(APPROVED))
 def test_a_sign_in_that_fails_after_the_person_approved(visitor: Visitor, faults: Faults, case: Case) -> None:
     """F172: on the way back, at the token endpoint, in the id_token, in the profile."""
     faults.arm(case.fault, provider=case.social, **case.options)
@@ -80,6 +89,7 @@ def test_a_sign_in_that_fails_after_the_person_approved(visitor: Visitor, faults
 
 
 @pytest.mark.parametrize(("fault", "email"), [("keys-rotated", "rhea@example.com"), ("missing-scope", None)])
+@pytest.mark.needs("member-records", "social:google")
 def test_what_does_no_harm_is_not_noticed(visitor: Visitor, faults: Faults, fault: str, email: str | None) -> None:
     """Keys that change in the midst of the login, and an address that is not shared."""
     faults.arm(fault, provider="google")

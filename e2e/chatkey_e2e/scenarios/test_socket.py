@@ -11,10 +11,11 @@ from chatkey_e2e.business import Business
 from chatkey_e2e.pages.shop import ShopPage
 from chatkey_e2e.pages.widget import DEBUG_POLL_MS
 from chatkey_e2e.plugin import Advance
-from chatkey_e2e.scenarios.lines import ANY_ORIGIN, SLOW, Line, portal, wait_out
+from chatkey_e2e.scenarios.lines import ANY_ORIGIN, SLOW, Line, portal, wait_for_hit, wait_out
 from chatkey_e2e.witness import Witness
-from chatkey_stack.patience import PATIENCE
 from chatkey_stack.stack import Stack
+
+pytestmark = pytest.mark.long
 
 OPEN_AND_SHUT = "(address) => new Promise((resolve) => { new WebSocket(address).onclose = () => resolve(); })"
 
@@ -26,7 +27,9 @@ BEAT = 26
 
 
 @pytest.mark.contract("D-10/reconnect")
-def test_a_socket_that_is_open_and_dead_is_replaced(advance: Advance, context: BrowserContext, shop: ShopPage) -> None:
+def test_a_socket_that_is_open_and_dead_is_replaced(
+    page_time: Advance, context: BrowserContext, shop: ShopPage
+) -> None:
     """F090: after two pings without an answer, or five seconds after the browser says that it is online again."""
     line = Line(context)
     widget = shop.open()
@@ -34,21 +37,22 @@ def test_a_socket_that_is_open_and_dead_is_replaced(advance: Advance, context: B
     line.cut()
     with widget.expect_event("socket:ready"):
         for _ in range(3):
-            advance(BEAT)
-        advance(1)
+            page_time(BEAT)
+        page_time(1)
     widget.send("after two silent pings")
     line.cut()
     context.set_offline(True)
     with widget.expect_event("socket:ready"):
         context.set_offline(False)
-        advance(6)
-        advance(2)
+        page_time(6)
+        page_time(2)
     widget.send("after a moment offline")
 
     assert widget.events("socket:lost") == [{"why": "mute"}, {"why": "mute"}]
     assert widget.debug()["counters"]["socket:opening"] == 3
 
 
+@pytest.mark.needs("clock")
 @pytest.mark.contract("D-10/auth-timeout", "D-10/nonce")
 def test_three_seconds_on_every_frame_are_borne(advance: Advance, shop: ShopPage) -> None:
     """F095: hello, proof and ready together take nine of the ten seconds that the nonce lives; one proof is made."""
@@ -64,44 +68,43 @@ def test_three_seconds_on_every_frame_are_borne(advance: Advance, shop: ShopPage
     assert (counters["socket:opening"], counters["socket:proof"], counters["socket:ready"]) == (1, 1, 1)
 
 
+@pytest.mark.needs("faults")
 @pytest.mark.contract("D-10/reconnect")
-def test_a_server_that_falls_silent_after_the_proof_is_left(advance: Advance, shop: ShopPage, stack: Stack) -> None:
+def test_a_server_that_falls_silent_after_the_proof_is_left(page_time: Advance, shop: ShopPage, stack: Stack) -> None:
     """F139: after ten seconds without `ready` the widget gives up and tries again."""
-    lab = stack.service_lab
-    before = lab.ask("GET", "/events")["last"]
-    lab.arm(where="ready", action="drop")
+    stack.service_lab.arm(where="ready", action="drop")
 
     shop.visit()
-    dropped = lab.events(after=before, kind="lab.fault", wait=PATIENCE)
-    advance(10)
+    wait_for_hit(shop.page, stack.service_lab)
+    page_time(10)
     shop.widget.wait_for_event("socket:waiting")
-    advance(1)
+    page_time(1)
     shop.widget.wait_ready()
 
-    assert len(dropped) == 1
     assert shop.widget.events("socket:lost") == [{"why": "timeout"}]
     assert shop.widget.debug()["counters"]["socket:opening"] == 2
 
 
+@pytest.mark.needs("faults")
 @pytest.mark.contract("D-10/reconnect", "D-12/always-chat")
 def test_a_handshake_that_hangs_does_not_keep_the_next_one_waiting(
-    advance: Advance, shop: ShopPage, stack: Stack
+    page_time: Advance, shop: ShopPage, stack: Stack
 ) -> None:
     """F092: browsers open one socket to an address at a time, and would wait for the first one for minutes."""
     stack.service_lab.arm(where="/v1/socket", action="delay", seconds=A_LONG_HANDSHAKE)
 
     shop.visit()
     shop.widget.wait_for_event("socket:opening")
-    advance(10)
+    page_time(10)
     shop.widget.wait_for_event("socket:waiting")
-    advance(5)
+    page_time(5)
     shop.widget.wait_ready()
 
     assert shop.widget.events("socket:lost") == [{"why": "timeout"}]
     assert shop.widget.debug()["counters"]["socket:opening"] == 2
 
 
-@pytest.fixture(params=["400", "portal"])
+@pytest.fixture(params=[pytest.param("400", marks=pytest.mark.needs("faults")), "portal"])
 def no_socket(
     request: pytest.FixtureRequest, stack: Stack, business: Business, context: BrowserContext
 ) -> Iterator[None]:
@@ -124,23 +127,23 @@ def no_socket(
 @pytest.mark.contract("D-10/reconnect", "D-12/no-hammering")
 @pytest.mark.usefixtures("no_socket")
 def test_a_proxy_that_lets_no_socket_through_is_told_and_outwaited(
-    advance: Advance, context: BrowserContext, shop: ShopPage, stack: Stack
+    page_time: Advance, context: BrowserContext, shop: ShopPage, stack: Stack
 ) -> None:
     """F092: `socket_unreachable`, a plain sentence, longer and longer waits; once the way is free, the visitor is."""
     shop.visit()
     widget = shop.widget
     for attempt in range(1, 4):
         widget.wait_for_event("socket:waiting", count=attempt)
-        wait_out(widget, advance)
+        wait_out(widget, page_time)
     widget.wait_for_error("socket_unreachable")
 
     expect(widget.open().get_by_role("alert")).to_contain_text("The connection was lost. Reconnecting…")
     assert {event["code"] for event in widget.events("socket:closed")} == {1006}
     context.unroute_all()
-    stack.service_lab.reset()
+    stack.service_lab.disarm()
     context.set_offline(True)
     context.set_offline(False)
-    advance(2)
+    page_time(2)
     widget.send("through at last")
     expect(widget.panel.get_by_role("alert")).to_be_hidden()
 
@@ -159,7 +162,7 @@ HOSTILE: tuple[str | bytes, ...] = (
 
 @pytest.mark.contract("D-10/reconnect", "D-12/always-chat")
 def test_frames_that_no_server_sends_are_survived(
-    advance: Advance, context: BrowserContext, business: Business, shop: ShopPage, witness: Witness
+    page_time: Advance, context: BrowserContext, business: Business, shop: ShopPage, witness: Witness
 ) -> None:
     """F141: binary, broken, endless, odd: each ends its connection as `frame_unreadable`; then the visitor chats."""
     hostile = list(HOSTILE)
@@ -173,7 +176,7 @@ def test_frames_that_no_server_sends_are_survived(
     shop.visit()
     for attempt in range(1, len(HOSTILE) + 1):
         shop.widget.wait_for_event("socket:waiting", count=attempt)
-        wait_out(shop.widget, advance)
+        wait_out(shop.widget, page_time)
     shop.widget.wait_ready()
     shop.widget.send("still alive")
 
@@ -182,9 +185,10 @@ def test_frames_that_no_server_sends_are_survived(
     assert [line for line in witness.said if "Traceback" in line or "RangeError" in line] == []
 
 
+@pytest.mark.needs("faults")
 @pytest.mark.contract("D-12/no-hammering")
 def test_a_service_that_refuses_everyone_is_left_alone(
-    advance: Advance, business: Business, shop: ShopPage, stack: Stack
+    page_time: Advance, business: Business, shop: ShopPage, stack: Stack
 ) -> None:
     """F138: in five minutes at most two calls of `getToken` and four sockets; then a plain word, and silence."""
     shop.open()
@@ -196,7 +200,7 @@ def test_a_service_that_refuses_everyone_is_left_alone(
     widget = shop.widget
     shop.page.wait_for_function("() => window.Service?.debug().stage === 'stopped'", polling=DEBUG_POLL_MS)
     for _ in range(10):
-        advance(30)
+        page_time(30)
     left_alone = widget.debug()["counters"]["socket:opening"]
 
     expect(widget.open().get_by_role("status").filter(has_text="Not available")).to_be_visible()
@@ -207,6 +211,7 @@ def test_a_service_that_refuses_everyone_is_left_alone(
     assert widget.debug()["stage"] == "stopped"
 
 
+@pytest.mark.needs("clock")
 @pytest.mark.contract("D-10/reauth", "D-12/always-chat")
 def test_a_member_whose_token_cannot_be_renewed_stays_until_it_ends(
     advance: Advance, context: BrowserContext, shop: ShopPage

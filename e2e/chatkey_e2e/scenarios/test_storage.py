@@ -16,6 +16,8 @@ from chatkey_e2e.witness import Witness, claims_of
 from chatkey_protocol.codes import Code
 from chatkey_protocol.storage_keys import DATABASE
 
+pytestmark = pytest.mark.long
+
 OPEN_THROWS = """IDBFactory.prototype.open = () => { throw new DOMException("denied", "SecurityError"); };"""
 OPEN_FAILS = """IDBFactory.prototype.open = () => {
   const request = { error: new DOMException("broken", "UnknownError") };
@@ -132,13 +134,13 @@ def test_a_visitor_whose_browser_keeps_no_key_can_chat(shop: ShopPage, shim: str
 
 
 @pytest.mark.contract("D-12/always-chat")
-def test_a_database_that_never_answers_is_waited_for_three_seconds(advance: Advance, shop: ShopPage) -> None:
+def test_a_database_that_never_answers_is_waited_for_three_seconds(page_time: Advance, shop: ShopPage) -> None:
     """F004: then the key is in memory; should the database open after all, it is closed at once."""
     shop.page.add_init_script(OPEN_HANGS)
     shop.visit()
     shop.page.wait_for_function("() => window.request")
 
-    advance(3.1)
+    page_time(3.1)
 
     shop.widget.wait_ready()
     assert shop.widget.events("storage:degraded") == [{"what": "key", "reason": "timeout"}]
@@ -149,7 +151,7 @@ def test_a_database_that_never_answers_is_waited_for_three_seconds(advance: Adva
 @pytest.mark.contract("2.3/indexeddb", "D-12/always-chat")
 @pytest.mark.parametrize("yields", [True, False], ids=["yields", "stays"])
 def test_a_database_without_its_store_is_mended_unless_another_tab_is_in_the_way(
-    advance: Advance, context: BrowserContext, shop: ShopPage, business: Business, *, yields: bool
+    page_time: Advance, context: BrowserContext, shop: ShopPage, business: Business, *, yields: bool
 ) -> None:
     """F005: an open connection of another tab blocks the change; if it does not give way, the key is in memory."""
     other = context.new_page()
@@ -167,7 +169,7 @@ def test_a_database_without_its_store_is_mended_unless_another_tab_is_in_the_way
 
     if not yields:
         shop.page.wait_for_function("() => window.blocked")
-        advance(3.1)
+        page_time(3.1)
     shop.widget.wait_ready()
 
     degraded = [] if yields else [{"what": "key", "reason": "blocked"}]
@@ -213,6 +215,7 @@ def test_a_member_whose_browser_denies_local_storage_is_asked_for_at_each_load(
     assert business.token_calls == calls + 1
 
 
+@pytest.mark.needs("clock")
 @pytest.mark.contract("3/renewal", "D-12/always-chat")
 def test_a_member_whose_storage_is_full_is_renewed_all_the_same(
     advance: Advance, shop: ShopPage, business: Business, witness: Witness
@@ -288,6 +291,7 @@ def test_a_secure_page_without_keys_is_told_so(shop: ShopPage, witness: Witness)
     assert witness.sockets == []
 
 
+@pytest.mark.needs("clock", "social:google")
 @pytest.mark.contract("2.6/memory-only")
 def test_tokens_of_the_endpoints_are_stored_nowhere(
     advance: Advance, page: Page, make_business: MakeBusiness, witness: Witness
@@ -329,6 +333,7 @@ def test_a_frame_without_an_origin_is_told_why_it_cannot_chat(page: Page, make_b
     assert thrown == []
 
 
+@pytest.mark.needs("social:google")
 @pytest.mark.contract("D-12/always-chat")
 def test_a_frame_that_may_open_no_popups_chats(page: Page, make_business: MakeBusiness) -> None:
     """F080: a sandbox without `allow-popups` blocks the sign-in window, which is told; the visitor chats."""
@@ -384,6 +389,7 @@ def test_a_page_from_a_file_is_told_why_it_cannot_chat(
     assert widget_of(page.main_frame) == Code.ORIGIN_NOT_ALLOWED
 
 
+@pytest.mark.needs("social:google")
 @pytest.mark.contract("D-12/always-chat")
 def test_an_apps_built_in_browser_says_where_to_sign_in(page: Page, make_business: MakeBusiness) -> None:
     """F023: neither IndexedDB nor windows: the visitor chats, and a sentence stands where buttons would be dead."""

@@ -6,15 +6,17 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from chatkey_e2e.business import Business
-from chatkey_e2e.pages.agent import AgentPage
+from chatkey_e2e.clerk import Clerk
 from chatkey_e2e.pages.shop import ADA, TOMAS, ShopPage
 from chatkey_e2e.plugin import MakeBusiness, MakePeer
-from chatkey_e2e.scenarios.lines import stop_clocks
+from chatkey_e2e.scenarios.lines import stop_clocks, wait_until
 from chatkey_e2e.scenarios.test_custom_login import TOKEN_URL
 from chatkey_e2e.witness import Witness, claims_of
 from chatkey_protocol.codes import Close, Code
 from chatkey_protocol.frames import Kind
 from chatkey_stack.stack import Stack
+
+pytestmark = pytest.mark.long
 
 
 @pytest.fixture
@@ -50,16 +52,17 @@ def test_a_site_that_logs_out_without_telling_keeps_its_member_in_the_chat(
     assert shop.widget.uid == visitor
 
 
+@pytest.mark.needs("agent")
 @pytest.mark.contract("D-12/force", "2.7/history-apart")
 def test_a_forced_refresh_shows_the_next_person_and_nothing_of_the_last(
-    context: BrowserContext, shop: ShopPage, business: Business, agent: AgentPage
+    context: BrowserContext, shop: ShopPage, business: Business, clerk: Clerk
 ) -> None:
     """F196: while the page is asked there is nobody; then the next person is, with the page's clock stopped."""
     context.clock.install()
     shop.open()
     widget = shop.sign_in()
     widget.send("from Ada")
-    agent.open_conversation(ADA)
+    ada = widget.uid
     shop.sign_in_elsewhere(TOMAS)
     held: list[Route] = []
     shop.page.route(TOKEN_URL, lambda route: held.append(route))  # noqa: PLW0108  (Playwright takes no built-in method)
@@ -68,8 +71,7 @@ def test_a_forced_refresh_shows_the_next_person_and_nothing_of_the_last(
         widget.refresh_identity(force=True)
     meanwhile = widget.identity["identity"], widget.lines(0), widget.panel.get_by_text(ADA).count()
     kept = widget.stored(business.storage_key)
-    agent.answer("for Ada only")
-    agent.lines(2)
+    clerk.answer(ada, "for Ada only")
     stop_clocks(context)
     before = widget.page.evaluate("() => Date.now()")
     widget.page.evaluate("() => { Service.on('socket:ready', () => { window.readyAt = Date.now(); }); }")
@@ -84,6 +86,7 @@ def test_a_forced_refresh_shows_the_next_person_and_nothing_of_the_last(
     assert "message:received" not in widget.debug()["counters"]
 
 
+@pytest.mark.needs("social:google")
 @pytest.mark.contract("D-12/latest-act", "3/reuse-across-loads")
 def test_a_social_member_who_signs_in_to_the_site_is_its_customer_once_the_page_says_so(
     shop_with_both: ShopPage, both: Business
@@ -103,10 +106,11 @@ def test_a_social_member_who_signs_in_to_the_site_is_its_customer_once_the_page_
 
     assert social.startswith("google:")
     assert (after_a_load, asked) == (social, calls)
-    assert widget.uid == shop_with_both.reload().uid == "u-1001"
+    assert widget.uid == shop_with_both.reload().uid == shop_with_both.business.ada
     assert claims_of(widget.stored(both.storage_key) or "")["type"] == "user"
 
 
+@pytest.mark.needs("social:google")
 @pytest.mark.contract("D-12/latest-act", "D-11/custom-not-social")
 def test_a_customer_of_the_site_who_clicks_a_social_button_is_the_social_member(
     shop_with_both: ShopPage, both: Business, witness: Witness
@@ -122,13 +126,15 @@ def test_a_customer_of_the_site_who_clicks_a_social_button_is_the_social_member(
     widget.sign_in_with("google").approve()
     widget.wait_for("member")
     social = widget.uid
+    sockets = witness.sockets[before:]
+    wait_until(widget.page, lambda: [each.is_closed() for each in sockets] == [True, True, False], "the last one alone")
 
     assert offered == 0
     assert social.startswith("google:")
-    assert [socket.is_closed() for socket in witness.sockets[before:]] == [True, True, False]
     assert shop_with_both.reload().uid == social
 
 
+@pytest.mark.needs("member-records", "social:google")
 @pytest.mark.contract("D-11/custom-not-social", "2.7/history-apart", "2.7/custom-on-first")
 def test_a_custom_uid_that_looks_social_opens_nothing_of_the_social_member(
     shop_with_both: ShopPage, both: Business, stack: Stack
@@ -175,6 +181,7 @@ def test_what_was_sent_before_a_logout_opens_no_socket_after_it(
     assert witness.frames(Kind.CONNECT)[-1]["token"] == old["token"]
 
 
+@pytest.mark.needs("social:google")
 @pytest.mark.contract("3/logout", "2.8/deleted-by-logout")
 def test_a_logout_offline_is_one_after_the_next_load_too(shop_with_both: ShopPage, both: Business) -> None:
     """F193: the member is gone from screen and browser at once, and does not come back with the network."""
@@ -195,6 +202,7 @@ def test_a_logout_offline_is_one_after_the_next_load_too(shop_with_both: ShopPag
     assert widget.lines(0) == []
 
 
+@pytest.mark.needs("social:google")
 @pytest.mark.contract("3/logout", "D-12/always-chat")
 def test_a_logout_closes_the_sign_in_window(shop_with_both: ShopPage, both: Business) -> None:
     """F192: nobody becomes a member by a sign-in that began before it, and the button works again."""

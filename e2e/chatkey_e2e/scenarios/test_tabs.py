@@ -17,6 +17,8 @@ from chatkey_protocol.frames import Kind
 from chatkey_protocol.storage_keys import LOGOUT_CHANNEL_PREFIX, TOKEN_LOCK_PREFIX
 from chatkey_stack.stack import Stack
 
+pytestmark = pytest.mark.long
+
 FROZEN = 25
 """Seconds after which no tab waits any more for one that holds the lock."""
 
@@ -74,6 +76,7 @@ def never_answers(page: Page) -> None:
     page.route(TOKEN_URL, lambda _: None)
 
 
+@pytest.mark.needs("clock")
 @pytest.mark.contract("D-12/tabs", "3/renewal")
 def test_one_of_four_tabs_renews_for_all(
     advance: Advance, shop: ShopPage, open_beside: OpenBeside, business: Business, witness: Witness
@@ -95,6 +98,7 @@ def test_one_of_four_tabs_renews_for_all(
     assert sorted(len(widget.events("token:adopted")) for widget in widgets) == [0, 1, 1, 1]
 
 
+@pytest.mark.needs("clock")
 @pytest.mark.contract("D-12/tabs")
 def test_tabs_that_slept_past_the_end_of_their_token_ask_once(
     advance: Advance, shop: ShopPage, open_beside: OpenBeside, stack: Stack
@@ -120,7 +124,7 @@ def test_tabs_that_slept_past_the_end_of_their_token_ask_once(
 @pytest.mark.contract("D-12/tabs")
 @pytest.mark.parametrize("ending", ["closed", "timed-out"])
 def test_a_tab_whose_call_comes_to_nothing_does_not_keep_the_next_one_waiting(
-    advance: Advance, shop: ShopPage, open_beside: OpenBeside, witness: Witness, ending: str
+    page_time: Advance, shop: ShopPage, open_beside: OpenBeside, witness: Witness, ending: str
 ) -> None:
     """F043: it is closed in the middle of its call, or its `getToken` hangs for 10 seconds; then the next tab asks."""
     waiting = open_beside().widget
@@ -129,14 +133,14 @@ def test_a_tab_whose_call_comes_to_nothing_does_not_keep_the_next_one_waiting(
     shop.sign_in_elsewhere()
     with shop.page.expect_request(TOKEN_URL):
         shop.open()
-    advance(HALF_A_HANG)
+    page_time(HALF_A_HANG)
     waiting.restart()
     requested, asked = waiting.events("token:requested"), len(witness.asked(f"/{shop.business.slug}/chat/token"))
 
     if ending == "closed":
         shop.page.close()
     else:
-        advance(HALF_A_HANG)
+        page_time(HALF_A_HANG)
     waiting.wait_for("member")
 
     assert [request["reason"] for request in requested] == ["load"]
@@ -146,7 +150,7 @@ def test_a_tab_whose_call_comes_to_nothing_does_not_keep_the_next_one_waiting(
 
 @pytest.mark.contract("D-12/tabs")
 def test_a_frozen_tab_that_holds_the_lock_keeps_nobody_waiting_for_ever(
-    advance: Advance, context: BrowserContext, shop: ShopPage, business: Business
+    page_time: Advance, context: BrowserContext, shop: ShopPage, business: Business
 ) -> None:
     """F043: it neither asks nor lets go; after a while the lock is taken from it, and is free for all later ones."""
     frozen = context.new_page()
@@ -158,7 +162,7 @@ def test_a_frozen_tab_that_holds_the_lock_keeps_nobody_waiting_for_ever(
     widget.wait_for_event("token:requested")
     asked = business.token_calls, widget.identity["identity"]
 
-    advance(FROZEN)
+    page_time(FROZEN)
     widget.wait_for("member")
 
     assert asked == (0, "visitor")

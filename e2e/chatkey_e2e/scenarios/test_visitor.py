@@ -6,7 +6,7 @@ import pytest
 from chatkey_e2e.business import Business
 from chatkey_e2e.pages.shop import ShopPage
 from chatkey_e2e.pages.widget import WidgetPage
-from chatkey_e2e.plugin import Advance, MakeBusiness, MakeContext
+from chatkey_e2e.plugin import Advance, MakeBusiness, NewContext
 from chatkey_e2e.witness import Witness, claims_of
 from chatkey_protocol.frames import Kind
 
@@ -71,6 +71,7 @@ def test_a_cleared_key_makes_a_new_visitor(shop: ShopPage) -> None:
     assert after != before
 
 
+@pytest.mark.needs("clock")
 @pytest.mark.contract("2.6/refresh", "8/refresh-50")
 def test_the_token_is_refreshed_after_50_seconds_on_the_same_socket(
     advance: Advance, widget: WidgetPage, witness: Witness
@@ -89,8 +90,8 @@ def test_the_token_is_refreshed_after_50_seconds_on_the_same_socket(
 
 
 @pytest.mark.contract("2.3/uid-derived", "D-17/fresh-randomness")
-def test_another_browser_is_another_visitor(widget: WidgetPage, make_context: MakeContext, business: Business) -> None:
+def test_another_browser_is_another_visitor(widget: WidgetPage, new_context: NewContext, business: Business) -> None:
     """Two browsers never share a visitor identity, though both start from the same snapshot."""
-    other = ShopPage(make_context().new_page(), business).open()
+    other = ShopPage(new_context().new_page(), business).open()
 
     assert other.uid != widget.uid

@@ -54,7 +54,8 @@ class Visitor:
         assert self.widget.wait_for_event("oauth:failed") == {"social": social, "code": code}
         self.widget.wait_for_error(code)
         expect(self.widget.panel.get_by_role("alert").get_by_role("paragraph")).to_have_text(words)
-        assert len(self.members) == members
+        if (records := self.business.records) is not None:
+            assert len(records) == members
         self.keeps_nothing()
         self.chats_on()
 
@@ -75,8 +76,8 @@ class Visitor:
         """Press the button again, approve, and be the member."""
         self.asks(social).approve()
         self.widget.wait_for("member")
-        (record,) = self.members
-        assert self.widget.uid == record["uid"]
+        if (records := self.business.records) is not None:
+            assert [self.widget.uid] == [record["uid"] for record in records]
 
     @property
     def members(self) -> list[dict[str, object]]:

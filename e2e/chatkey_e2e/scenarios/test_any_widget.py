@@ -1,0 +1,316 @@
+"""What the contract says of any widget: its storage, requests, frames and messages, judged from outside the page.
+
+Nothing here knows the handle, the events or the words of our widget: it is driven by selectors that a target may bring.
+"""
+
+import hashlib
+import json
+from base64 import urlsafe_b64encode
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import jwt
+import pytest
+from playwright.sync_api import BrowserContext
+
+from chatkey_e2e import needs
+from chatkey_e2e.business import Business
+from chatkey_e2e.clerk import Clerk
+from chatkey_e2e.pages.driven import DrivenWidget
+from chatkey_e2e.plugin import Advance, MakeBusiness, MakeDriven
+from chatkey_e2e.scenarios.openers import EVIL, FRAME, blank
+from chatkey_e2e.witness import claims_of
+from chatkey_protocol.frames import Kind
+from chatkey_protocol.names import PROOF_TYP
+from chatkey_stack.stack import Stack
+
+pytestmark = pytest.mark.any_widget
+
+KEYS_KEPT = """async () => {
+  const answer = (request) => new Promise((resolve, reject) => {
+    Object.assign(request, { onsuccess: () => resolve(request.result), onerror: () => reject(request.error) });
+  });
+  const found = [];
+  const look = (value) => {
+    if (value instanceof CryptoKey) found.push([value.type, value.algorithm.namedCurve, value.extractable]);
+    else if (value && typeof value === "object") Object.values(value).forEach(look);
+  };
+  for (const { name } of await indexedDB.databases()) {
+    const database = await answer(indexedDB.open(name));
+    for (const store of database.objectStoreNames) {
+      look(await answer(database.transaction(store).objectStore(store).getAll()));
+    }
+    database.close();
+  }
+  return found;
+}"""
+
+KEPT_TEXTS = "() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])"
+
+
+@pytest.fixture
+def business(request: pytest.FixtureRequest, make_business: MakeBusiness) -> Business:
+    """A business with custom login, whose visitors may sign in with those that the scenario needs."""
+    return make_business(service_keys=needs.socials_of(request.node))
+
+
+def thumbprint(jwk: dict[str, str]) -> str:
+    """Return the RFC 7638 thumbprint of a public key on a curve."""
+    members = json.dumps({name: jwk[name] for name in ("crv", "kty", "x", "y")}, separators=(",", ":"))
+    return urlsafe_b64encode(hashlib.sha256(members.encode()).digest()).rstrip(b"=").decode()
+
+
+def key_of(connection: dict[str, str]) -> dict[str, str]:
+    """Return the public key in the proof of a connection."""
+    jwk: dict[str, str] = jwt.get_unverified_header(connection["proof"])["jwk"]
+    return jwk
+
+
+@pytest.mark.smoke
+@pytest.mark.contract("3/first-open", "2.3/silent", "2.3/uid-derived", "5.5/proof-matches", "1/visitor-always")
+def test_the_first_open_connects_a_visitor_named_after_its_key(driven: DrivenWidget) -> None:
+    """The configuration is asked for, then the token of `v_` and the key's thumbprint, then a socket is proved."""
+    uid = driven.visit()
+
+    connection = driven.connections[-1]
+    assert uid == f"v_{thumbprint(key_of(connection))}"
+    assert claims_of(connection["token"])["type"] == "visitor"
+    assert driven.asked(driven.business.visitor_token_path) == 1
+
+
+@pytest.mark.smoke
+@pytest.mark.contract("1/mode-custom", "2.4/unchanged", "3/get-token", "2.4/cnf.jkt")
+def test_whoever_signs_in_at_the_shop_is_connected_as_its_member(driven: DrivenWidget) -> None:
+    """What `getToken` returned opens a socket, bound to the key that the visitor had."""
+    driven.visit()
+    key = thumbprint(key_of(driven.connections[-1]))
+
+    uid = driven.enter_shop()
+
+    connection = driven.connections[-1]
+    assert uid == driven.business.ada
+    assert claims_of(connection["token"])["cnf"] == {"jkt": key}
+    assert thumbprint(key_of(connection)) == key
+
+
+@pytest.mark.smoke
+@pytest.mark.contract("D-10/messages", "1/same-chat")
+def test_a_message_is_sent_and_is_there_after_a_reload(driven: DrivenWidget) -> None:
+    """One frame with an id, and the conversation has it when the page comes back."""
+    driven.visit()
+
+    driven.send("Do you ship to Norway?")
+    driven.reload()
+
+    assert driven.lines(1) == ["Do you ship to Norway?"]
+    assert len(driven.witness.frames(Kind.MESSAGE)) == 1
+
+
+@pytest.mark.contract("D-10/proof", "D-10/nonce", "4.9/one-time")
+def test_each_connection_is_proved_anew(driven: DrivenWidget) -> None:
+    """The proof names the socket, its nonce and the token's hash; no nonce and no `jti` is used twice."""
+    driven.visit()
+    driven.reload()
+
+    proofs = [claims_of(connection["proof"]) for connection in driven.connections]
+    headers = [jwt.get_unverified_header(connection["proof"]) for connection in driven.connections]
+    for connection, proof, header in zip(driven.connections, proofs, headers, strict=True):
+        assert (header["typ"], header["alg"]) == (PROOF_TYP, "ES256")
+        assert header["jwk"].keys() == {"kty", "crv", "x", "y"}
+        assert proof["htu"] == driven.witness.sockets[0].url.partition("?")[0]
+        digest = hashlib.sha256(connection["token"].encode()).digest()
+        assert proof["ath"] == urlsafe_b64encode(digest).rstrip(b"=").decode()
+    for name in ("nonce", "jti"):
+        assert len({proof[name] for proof in proofs}) == len(proofs) == 2
+
+
+@pytest.mark.contract("2.3/uid-derived", "2.8/key-pair")
+def test_a_reload_is_the_same_visitor(driven: DrivenWidget) -> None:
+    """The same browser has the same key, and so the same uid."""
+    assert driven.visit() == driven.reload()
+
+
+@pytest.mark.contract("2.3/indexeddb", "5.5/key-at-load")
+def test_no_private_key_that_is_kept_can_be_exported(driven: DrivenWidget) -> None:
+    """In IndexedDB there is a private key on P-256, and none of those that are there may leave the browser."""
+    driven.visit()
+
+    kept = driven.page.evaluate(KEYS_KEPT)
+
+    assert ["private", "P-256", False] in kept
+    assert [key for key in kept if key[0] == "private" and key[2]] == []
+
+
+@pytest.mark.contract("2.6/memory-only")
+def test_the_token_of_a_visitor_is_kept_nowhere(driven: DrivenWidget) -> None:
+    """Neither storage nor cookies have it, nor does an address."""
+    driven.visit()
+
+    kept = driven.page.evaluate(KEPT_TEXTS)
+
+    assert [token for token in driven.witness.socket_tokens if token in kept] == []
+    assert [socket.url for socket in driven.witness.sockets if "token" in socket.url.partition("?")[2]] == []
+
+
+@pytest.mark.contract("2.8/member-token-key", "3/reuse-across-loads")
+def test_the_token_of_a_member_is_cached_and_used_again(driven: DrivenWidget) -> None:
+    """It lies under its one key in localStorage as it was given; the next load connects with it, and asks nobody."""
+    driven.visit()
+    driven.enter_shop()
+    token, calls = driven.connections[-1]["token"], driven.business.token_calls
+
+    driven.reload()
+
+    stored = driven.page.evaluate("(key) => localStorage.getItem(key)", driven.business.storage_key)
+    assert stored == token == driven.connections[-1]["token"]
+    assert driven.business.token_calls == calls
+
+
+@pytest.mark.contract("D-06/dropped-before-connect", "2.3/cleared")
+def test_a_cached_token_of_another_key_is_never_sent(driven: DrivenWidget, stack: Stack) -> None:
+    """It is dropped before anything connects, and the shop is asked for another."""
+    driven.visit()
+    foreign = driven.business.mint(now=stack.service_lab.now(), uid="u-1002", cnf={"jkt": "x" * 42 + "A"})
+    driven.page.evaluate("([key, value]) => localStorage.setItem(key, value)", [driven.business.storage_key, foreign])
+
+    driven.reload()
+    driven.wait_for_visitor()
+
+    assert foreign not in driven.witness.socket_tokens
+
+
+@pytest.mark.contract("D-12/tabs", "2.3/uid-derived")
+def test_two_tabs_are_one_visitor_on_two_sockets(context: BrowserContext, make_driven: MakeDriven) -> None:
+    """They share the key; what one says, the other shows."""
+    one, two = (make_driven(context.new_page()) for _ in range(2))
+
+    uids = {one.visit(), two.visit()}
+    one.send("Which of us is me?")
+
+    assert len(uids) == 1
+    assert two.lines(1) == ["Which of us is me?"]
+
+
+@pytest.mark.needs("agent")
+@pytest.mark.contract("1/same-chat", "D-10/messages")
+def test_an_agents_answer_comes_by_itself_and_is_there_after_a_reload(driven: DrivenWidget, clerk: Clerk) -> None:
+    """The agent has what the visitor wrote, and the visitor what the agent did."""
+    uid = driven.visit()
+    driven.send("Is the oak table in stock?")
+    driven.wait_until_stored()
+
+    said = clerk.answer(uid, "Two of them.")
+    live = driven.lines(2)
+    driven.reload()
+
+    assert said == [("customer", "Is the oak table in stock?"), ("agent", "Two of them.")]
+    assert live == driven.lines(2) == ["Is the oak table in stock?", "Two of them."]
+
+
+@pytest.mark.needs("agent")
+@pytest.mark.contract("D-10/messages")
+def test_an_agent_answers_a_member_who_is_away(driven: DrivenWidget, clerk: Clerk) -> None:
+    """The answer is there when the member comes back."""
+    driven.visit()
+    member = driven.enter_shop()
+    driven.send("Do you ship to Norway?")
+    driven.wait_until_stored()
+    driven.page.goto("about:blank")
+
+    clerk.answer(member, "We do.")
+    driven.visit()
+
+    assert driven.wait_for_member() == member
+    assert driven.lines(2) == ["Do you ship to Norway?", "We do."]
+    assert clerk.read(member) == [("customer", "Do you ship to Norway?"), ("agent", "We do.")]
+
+
+@pytest.mark.needs("faults")
+@pytest.mark.contract("D-10/reconnect", "D-10/messages")
+def test_a_message_whose_acknowledgement_was_lost_is_sent_again_under_its_id(
+    driven: DrivenWidget, stack: Stack
+) -> None:
+    """The connection ends in place of the acknowledgement: a new one is proved, and the message is there once."""
+    driven.visit()
+    driven.open()
+    stack.service_lab.arm(where="ack", action="close", code=1012)
+
+    driven.send("Did you get this?")
+    driven.wait_for_connection(2)
+    driven.until(lambda: len(driven.witness.frames(Kind.MESSAGE)) > 1, "the message a second time")
+
+    first, second = driven.witness.frames(Kind.MESSAGE)
+    assert first == second
+    assert driven.lines(1) == ["Did you get this?"]
+
+
+@pytest.mark.needs("clock")
+@pytest.mark.contract("2.6/refresh", "8/refresh-50")
+def test_a_visitor_has_a_fresh_token_after_a_minute(advance: Advance, driven: DrivenWidget) -> None:
+    """Over the socket that is open, or over a new one; as the same visitor."""
+    uid = driven.visit()
+    first = claims_of(driven.connections[-1]["token"])
+
+    advance(51)
+    driven.until(lambda: claims_of(driven.witness.socket_tokens[-1])["exp"] > first["exp"], "a token that ends later")
+
+    assert claims_of(driven.witness.socket_tokens[-1])["uid"] == uid
+
+
+@pytest.mark.needs("social:google")
+@pytest.mark.contract("3/social-click", "3/no-automatic-oauth", "4.6/exchange", "2.5/uid-form", "4.6/popup")
+def test_a_social_login_starts_by_a_click_and_makes_a_member(driven: DrivenWidget) -> None:
+    """The start is asked with origin, thumbprint and a nonce; the identity token is traded for the member's."""
+    business = driven.business
+    driven.visit()
+    key, start = thumbprint(key_of(driven.connections[-1])), business.oauth_start_path("google")
+    before = driven.asked(start)
+
+    driven.sign_in("google").approve()
+    uid = driven.wait_for_member()
+
+    (request,) = driven.witness.asked(start)
+    asked = {name: values[0] for name, values in parse_qs(urlsplit(request.url).query).items()}
+    assert before == 0
+    assert (asked["origin"], asked["jkt"]) == (business.origin, key)
+    assert asked["nonce"]
+    assert uid.startswith("google:")
+    assert driven.asked(business.member_token_path) >= 1
+    stored = claims_of(driven.page.evaluate("(key) => localStorage.getItem(key)", business.storage_key) or "")
+    assert (stored["type"], stored["uid"]) == ("identity", uid)
+
+
+@pytest.mark.needs("social:google")
+@pytest.mark.contract("2.8/deleted-by-logout", "3/logout")
+def test_signing_out_is_the_visitor_of_before_and_leaves_no_token(driven: DrivenWidget) -> None:
+    """The cached token is gone, and the next connection is the visitor's."""
+    visitor = driven.visit()
+    driven.sign_in("google").approve()
+    driven.wait_for_member()
+
+    driven.log_out()
+
+    assert driven.wait_for_visitor() == visitor
+    assert driven.page.evaluate("(key) => localStorage.getItem(key)", driven.business.storage_key) is None
+
+
+@pytest.mark.needs("social:google")
+@pytest.mark.contract("D-09/accepted-once")
+def test_a_message_of_another_origin_makes_nobody_a_member(driven: DrivenWidget, stack: Stack) -> None:
+    """The right shape, the right nonce and a good token, but from another site's frame: nothing comes of it."""
+    business = driven.business
+    driven.visit()
+    key = thumbprint(key_of(driven.connections[-1]))
+    consent = driven.sign_in("google")
+    nonce = parse_qs(urlsplit(driven.witness.asked(business.oauth_start_path("google"))[-1].url).query)["nonce"][0]
+    claims: dict[str, Any] = {"type": "identity", "uid": "google:mallory", "data": {"auth_provider": "google"}}
+    token = business.mint(now=stack.service_lab.now(), cnf={"jkt": key}, **claims)
+    message = {"type": "wf:oauth", "providerId": business.provider.id, "social": "google", "nonce": nonce}
+    with driven.page.expect_event("framenavigated") as navigated:
+        driven.page.evaluate(FRAME, blank(driven.page.context, f"{EVIL}/frame"))
+
+    navigated.value.evaluate("(message) => { parent.postMessage(message, '*'); }", {**message, "token": token})
+    consent.approve()
+    driven.wait_for_member()
+
+    assert token not in driven.witness.identity_tokens

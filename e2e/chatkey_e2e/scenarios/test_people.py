@@ -1,0 +1,87 @@
+"""What the harness offers for tests of one's own: people who come back, pages of one's own, passkeys, time."""
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from chatkey_e2e.business import Business
+from chatkey_e2e.pages.shop import ShopPage
+from chatkey_e2e.pages.widget import WidgetPage
+from chatkey_e2e.people import Person
+from chatkey_e2e.plugin import Advance
+
+pytestmark = pytest.mark.long
+
+CREATE_PASSKEY = """async () => {
+  const user = { id: Uint8Array.of(1), name: "ada", displayName: "Ada" };
+  const made = await navigator.credentials.create({ publicKey: {
+    challenge: new Uint8Array(32), rp: { name: "Shop" }, user, pubKeyCredParams: [{ type: "public-key", alg: -7 }],
+    authenticatorSelection: { residentKey: "required", userVerification: "required" },
+  } });
+  const found = await navigator.credentials.get({ publicKey: { challenge: new Uint8Array(32) } });
+  return made.id === found.id;
+}"""
+
+
+@pytest.mark.contract("2.3/silent", "2.8/key-pair")
+def test_a_person_comes_back_as_the_same_visitor(person: Person, business: Business) -> None:
+    """The browser is closed and opened again: the key is in the profile, where a storage state would lose it."""
+    first = person("ada")
+    uid = ShopPage(first.new_page(), business).open().uid
+    first.close()
+
+    again = ShopPage(person("ada").new_page(), business).open().uid
+    other = ShopPage(person("tomas").new_page(), business).open().uid
+
+    assert again == uid
+    assert other != uid
+
+
+def test_a_page_of_ones_own_has_the_widget(page: Page, business: Business) -> None:
+    """It is served from the business's origin, so nothing between it and the service has to be allowed."""
+    page.goto(business.add_page(f"<!doctype html><title>Mine</title><h1>Mine</h1>{business.snippet()}"))
+    widget = WidgetPage(page)
+    widget.wait_ready()
+
+    widget.send("From my page")
+
+    expect(widget.open()).to_match_aria_snapshot("""
+      - dialog:
+        - log "Conversation":
+          - list:
+            - listitem:
+              - paragraph: From my page
+    """)
+
+
+@pytest.mark.only_browser("chromium", because="the virtual authenticator is reached by CDP")
+def test_a_shop_may_have_passkeys(context: BrowserContext, shop: ShopPage) -> None:
+    """Chromium's virtual authenticator makes and finds one, beside the widget."""
+    shop.open()
+    session = context.new_cdp_session(shop.page)
+    session.send("WebAuthn.enable")
+    authenticator = {
+        "protocol": "ctap2",
+        "transport": "internal",
+        "hasResidentKey": True,
+        "hasUserVerification": True,
+        "isUserVerified": True,
+    }
+    session.send("WebAuthn.addVirtualAuthenticator", {"options": authenticator})
+
+    assert shop.page.evaluate(CREATE_PASSKEY)
+
+
+@pytest.mark.needs("clock")
+@pytest.mark.contract("3/renewal")
+def test_a_member_stays_for_an_afternoon(advance: Advance, shop: ShopPage, business: Business) -> None:
+    """Hours later, whether the socket lived or was opened anew: the same member, on a fresh token each time."""
+    shop.open()
+    widget = shop.sign_in()
+    uid = widget.uid
+
+    for _ in range(4):
+        with widget.expect_fresh_token():
+            advance(3590)
+
+    assert widget.uid == uid
+    assert business.token_calls >= 5
