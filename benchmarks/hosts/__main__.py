@@ -1,0 +1,76 @@
+"""What a deployment of several hosts keeps, and costs: `nox -s bench -- hosts`, with names of figures for some of them.
+
+Hosts, PostgreSQL, Redis and the people are network namespaces, which only root can make. With `--quick` everything is
+done once and with fewer, with `--times=5` things are broken so often. Figures are counts and ratios; seconds and
+milliseconds are this machine's. Where the kernel has netem each link has a delay and losses, else it is a perfect one,
+and the line says so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from benchmarks.hosts import costs, faults, many, network, volume
+from benchmarks.hosts.deployment import Machines
+from benchmarks.hosts.sizes import QUICK, WHOLE, Size
+
+from chatkey_stack.process import ended_in_order
+
+Figure = dict[str, object]
+Measure = Callable[[Machines, Size], Awaitable[Figure]]
+
+TIMES: Final = "--times="
+MEASURES: Final[Mapping[str, Measure]] = {
+    **{name: partial(faults.measure, name=name) for name in faults.FAULTS},
+    "process-killed-crowd": many.killed,
+    "restart": many.restart,
+    "latency": costs.latency,
+    "processor": costs.processor,
+    "idle": many.idle,
+    "volume": volume.measure,
+}
+
+
+def main() -> None:
+    """Run what is asked for, or everything."""
+    words = sys.argv[1:]
+    names = [word for word in words if not word.startswith("--")] or [*MEASURES]
+    unknown = set(names) - set(MEASURES)
+    if unknown:
+        sys.exit(f"There is no figure {', '.join(sorted(unknown))}: choose of {', '.join(MEASURES)}.")
+    reason = network.why_not()
+    if reason is not None:
+        print(json.dumps({"bench": "hosts", "skipped": reason}))
+        return
+    if network.INSIDE not in words:
+        network.enter()
+    size = QUICK if "--quick" in words else WHOLE
+    times = [int(word.removeprefix(TIMES)) for word in words if word.startswith(TIMES)]
+    with ended_in_order():
+        asyncio.run(run(names, size._replace(times=times[-1]) if times else size))
+
+
+async def run(names: list[str], size: Size) -> None:
+    """Take the figures, and print each for people and all of them as one line for programs."""
+    figures: dict[str, Figure] = {}
+    with tempfile.TemporaryDirectory(prefix="chatkey-hosts-") as folder:
+        machines = Machines(Path(folder), costs.MOST_HOSTS)
+        with machines.running():
+            for name in names:
+                began = time.monotonic()
+                figures[name] = await MEASURES[name](machines, size)
+                said = ", ".join(f"{what} {value}" for what, value in figures[name].items())
+                print(f"  {name:<21} {said}  ({time.monotonic() - began:.0f} s)", flush=True)
+    print(json.dumps({"bench": "hosts", "netem": machines.network.has_netem, **figures}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,73 @@
+"""What a message costs that goes to people of other hosts: its time, and the processors' time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from statistics import median, quantiles
+from typing import Final
+
+from benchmarks.hosts.crowd import Crowd
+from benchmarks.hosts.deployment import Deployment, Machines
+from benchmarks.hosts.pages import Tab
+from benchmarks.hosts.sizes import Size
+
+MOST_HOSTS: Final = 4
+EVERY_SECONDS: Final = 0.25
+SETTLE_SECONDS: Final = 30.0
+WARM_SECONDS: Final = 2.0
+ROUNDS: Final = 3
+
+
+async def latency(machines: Machines, size: Size) -> dict[str, object]:
+    """Compare how long a message takes to a tab of another host with how long it takes to one of the same."""
+    async with machines.deployment(2) as deployment:
+        cookie = await deployment.agents_cookie()
+        async with Crowd(deployment, size.members, 1, cookie, tabs=3) as crowd:  # the third is where the first is
+            async with crowd.writing(EVERY_SECONDS):
+                await asyncio.sleep(size.seconds)
+            await crowd.settled(SETTLE_SECONDS)
+            same = _percentile(crowd.tabs[2::3])
+            across = _percentile(crowd.tabs[1::3])
+    return {
+        "p99_ratio": round(across / same, 2),
+        "same_p99_ms": round(same * 1e3),
+        "across_p99_ms": round(across * 1e3),
+    }
+
+
+def _percentile(tabs: Sequence[Tab]) -> float:
+    waits = [at - tab.ledger.sent[message_id][0] for tab in tabs for message_id, at in tab.shown_at.items()]
+    return quantiles(waits, n=100)[98]
+
+
+async def processor(machines: Machines, size: Size) -> dict[str, object]:
+    """Compare the processor time of a delivered message on four hosts with that on one, each host as busy as the one.
+
+    A delivery is a message on a screen that did not write it. Rounds take turns, and what a message costs without
+    people is not taken off.
+    """
+    costs: dict[int, list[float]] = {1: [], MOST_HOSTS: []}
+    for _ in range(min(size.times, ROUNDS)):
+        for hosts, found in costs.items():
+            async with machines.deployment(hosts) as deployment:
+                found.append(await _cost(deployment, size))
+    one, many = (median(found) for found in costs.values())
+    return {"ratio": round(many / one, 2), "one_host_us": round(one * 1e6), "four_hosts_us": round(many * 1e6)}
+
+
+async def _cost(deployment: Deployment, size: Size) -> float:
+    hosts = deployment.hosts
+    cookie = await deployment.agents_cookie()
+    members = max(2, size.members // 2) * len(hosts)
+    async with Crowd(deployment, members, 1, cookie) as crowd, crowd.writing(EVERY_SECONDS):
+        await asyncio.sleep(WARM_SECONDS)
+        before = sum(host.processor_seconds() for host in hosts), _shown(crowd)
+        await asyncio.sleep(size.seconds)
+        spent = sum(host.processor_seconds() for host in hosts) - before[0]
+        delivered = _shown(crowd) - before[1]
+    return spent / delivered
+
+
+def _shown(crowd: Crowd) -> int:
+    return sum(len(page.shown_at) for page in crowd.pages)

@@ -1,0 +1,114 @@
+"""The people of a deployment: members with tabs on different hosts, and agents, who write all the time."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Final, Self
+
+from benchmarks.hosts.deployment import Deployment
+from benchmarks.hosts.pages import Ledger, Page, Panel, Tab
+
+from chatkey_e2e.wire import Key
+from chatkey_stack.patience import PATIENCE
+
+LOOK_SECONDS: Final = 0.05
+OPENED_PER_SECOND: Final = 100
+"""In the beginning: so that it is no crowd yet."""
+
+
+class Crowd:
+    """Everybody, and what they wrote; inside `async with` their pages are open.
+
+    A member's tabs are at one host after the other, or all `at_first`: at the first one.
+    """
+
+    def __init__(
+        self, deployment: Deployment, members: int, agents: int, cookie: str, *, tabs: int = 2, at_first: bool = False
+    ) -> None:
+        hosts = [host.address for host in deployment.hosts]
+        self.ledger = Ledger()
+        self.tabs: list[Tab] = []
+        for number in range(members):
+            key = Key()
+            places = [0 if at_first else number + tab for tab in range(tabs)]
+            self.tabs += [Tab(f"{self.ledger.mark}-{number}", key, hosts, place, self.ledger) for place in places]
+        self.writers = self.tabs[::tabs]
+        self.panels = [Panel(cookie, hosts, number, self.ledger) for number in range(agents)]
+        self._living: list[asyncio.Task[None]] = []
+
+    @property
+    def listeners(self) -> Sequence[Tab]:
+        """The tabs of those who write in another one, at another host."""
+        return [tab for tab in self.tabs if tab not in self.writers]
+
+    @property
+    def pages(self) -> Sequence[Page]:
+        """Every page."""
+        return [*self.tabs, *self.panels]
+
+    async def __aenter__(self) -> Self:
+        self._living = [
+            asyncio.create_task(page.live(number / OPENED_PER_SECOND)) for number, page in enumerate(self.pages)
+        ]
+        if not await until(lambda: all(page.ready.is_set() for page in self.pages), 4 * PATIENCE):
+            troubles = {page.trouble for page in self.pages if not page.ready.is_set()}
+            raise TimeoutError(f"not every page was let in: {', '.join(sorted(troubles))}")
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for living in self._living:
+            living.cancel()
+        await asyncio.gather(*self._living, return_exceptions=True)
+
+    @asynccontextmanager
+    async def writing(self, every: float) -> AsyncIterator[None]:
+        """Let each member and agent write every so many seconds."""
+        pages: list[Tab | Panel] = [*self.writers, *self.panels]
+        tasks = [asyncio.create_task(_write(page, every)) for page in pages]
+        yield
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def missing(self) -> int:
+        """Return how many acknowledged messages are missing on screens that ought to show them."""
+        own = sum(len(tab.missing(tab.uid)) for tab in self.tabs)
+        return own + sum(len(panel.missing(uid)) for panel in self.panels for uid in tuple(self.ledger.acked))
+
+    def doubled(self) -> int:
+        """Return how many messages stand twice on a screen."""
+        own = sum(tab.doubled(tab.uid) for tab in self.tabs)
+        return own + sum(panel.doubled(uid) for panel in self.panels for uid in tuple(self.ledger.acked))
+
+    async def settled(self, within: float) -> None:
+        """Wait until everything that was sent is acknowledged and seen; not longer than so many seconds."""
+        await until(lambda: not any(page.is_waiting for page in self.pages) and not self.missing(), within)
+
+    def unacknowledged(self) -> int:
+        """Return how many messages nobody has acknowledged."""
+        return len(self.ledger.sent) - sum(map(len, self.ledger.acked.values()))
+
+    def acknowledged(self) -> int:
+        """Return how many messages were acknowledged."""
+        return sum(map(len, self.ledger.acked.values()))
+
+
+async def until(holds: Callable[[], object], within: float) -> bool:
+    """Wait until something holds; False when it does not within so many seconds."""
+    deadline = time.monotonic() + within
+    while not holds():
+        if time.monotonic() > deadline:
+            return False
+        await asyncio.sleep(LOOK_SECONDS)
+    return True
+
+
+async def _write(page: Tab | Panel, every: float) -> None:
+    await asyncio.sleep(every * random.random())
+    while True:
+        await page.write()
+        await asyncio.sleep(every)

@@ -1,0 +1,192 @@
+"""A deployment of `chatkey serve`: one process on each of some hosts, with one PostgreSQL and one Redis."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import time
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import ExitStack, asynccontextmanager, contextmanager
+from pathlib import Path
+from secrets import token_hex
+from typing import Final
+
+import asyncpg  # type: ignore[import-untyped]
+import httpx
+from benchmarks.hosts import stores
+from benchmarks.hosts.network import Network, at
+
+from chatkey_server.settings import load
+from chatkey_server.storage import admin, agents, engine, migrate
+from chatkey_server.storage.vault import Vault
+from chatkey_stack.patience import PATIENCE
+from chatkey_stack.process import Process
+
+PORT: Final = 8800
+BASE_URL: Final = f"http://localhost:{PORT}"
+"""The same for all: it stands in every proof."""
+PROVIDER: Final = "bench"
+SECRET: Final = "only-for-the-benchmark-0123456789abcdef"
+AGENT: Final = "grace"
+PASSWORD: Final = token_hex(16)
+NO_LIMITS: Final = {
+    f"CHATKEY_LIMIT_{name}": "0"
+    for name in [
+        "SOCKETS_PER_ADDRESS",
+        "HISTORIES_PER_IDENTITY",
+        "HISTORIES_PER_ADDRESS",
+        "MESSAGES_PER_IDENTITY",
+        "MESSAGES_PER_ADDRESS",
+        "MESSAGES_PER_PROVIDER",
+        "KILOBYTES_PER_IDENTITY",
+        "KILOBYTES_PER_ADDRESS",
+        "KILOBYTES_PER_PROVIDER",
+    ]
+}
+SERVE: Final = (sys.executable, "-c", "from chatkey_server.commands.serve import serve; serve()")
+
+
+class Host:
+    """A machine that runs one server."""
+
+    def __init__(self, name: str, address: str, environ: Mapping[str, str], log: Path) -> None:
+        self.name = name
+        self.address = address
+        self.log = log
+        self._server = Process(name, at(name, *SERVE), environ=environ, log=log, ready_within=2 * PATIENCE)
+
+    @property
+    def pid(self) -> int:
+        """The server's process."""
+        return self._server.pid
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Run the server."""
+        with self._server:
+            yield
+
+    def begin(self) -> None:
+        """Start the server, without waiting for it."""
+        self._server.start()
+
+    def wait(self) -> None:
+        """Wait until the server takes requests."""
+        self._server.wait_ready()
+
+    def end(self) -> None:
+        """Ask the server to end, and wait."""
+        self._server.stop()
+
+    @contextmanager
+    def killed(self) -> Iterator[None]:
+        """Kill the server, and start it again in the end."""
+        os.kill(self.pid, signal.SIGKILL)
+        yield
+        self._server.restart()
+
+    @contextmanager
+    def ended(self) -> Iterator[None]:
+        """Ask the server to end, as an upgrade does, and start it again in the end."""
+        self._server.stop()
+        yield
+        self._server.restart()
+
+    def processor_seconds(self) -> float:
+        """Return the processor time the server has used so far."""
+        return int(Path(f"/proc/{self.pid}/schedstat").read_text().split()[0]) / 1e9
+
+    def memory(self) -> int:
+        """Return the bytes that the server holds."""
+        lines = Path(f"/proc/{self.pid}/smaps_rollup").read_text().splitlines()
+        return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("Rss:"))
+
+
+class Deployment:
+    """Its machines, and what the people need who use it."""
+
+    def __init__(self, network: Network, hosts: list[Host], redis: stores.Store, postgres: stores.Store) -> None:
+        self.network = network
+        self.hosts = hosts
+        self.redis = redis
+        self.postgres = postgres
+
+    async def agents_cookie(self) -> str:
+        """Sign the agent in, and return the cookie of it."""
+        async with httpx.AsyncClient(trust_env=False, timeout=PATIENCE) as http:
+            answer = await http.post(
+                f"http://{self.hosts[0].address}:{PORT}/agent/sign-in",
+                data={"username": AGENT, "password": PASSWORD},
+                headers={"host": f"localhost:{PORT}", "origin": BASE_URL},
+            )
+        (cookie,) = answer.cookies.items()
+        return "=".join(cookie)
+
+
+class Machines:
+    """The network with its stores, on which deployments come and go."""
+
+    def __init__(self, folder: Path, most_hosts: int) -> None:
+        self.folder = folder
+        self._names = [f"host{number}" for number in range(1, most_hosts + 1)]
+        self.network = Network("redis", "postgres", *self._names, here="clients")
+        self.redis = stores.redis(self.network.address("redis"), folder)
+        self.postgres = stores.postgres(self.network.address("postgres"), folder)
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Run the stores."""
+        with ExitStack() as ending:
+            for store in (self.redis, self.postgres):
+                ending.callback(store.kill)
+                store.start()
+            yield
+
+    @asynccontextmanager
+    async def deployment(self, hosts: int) -> AsyncIterator[Deployment]:
+        """Run a deployment with an empty database of its own."""
+        environ = {
+            **os.environ,
+            **NO_LIMITS,
+            "CHATKEY_BASE_URL": BASE_URL,
+            "CHATKEY_HOST": "0.0.0.0",
+            "CHATKEY_PORT": str(PORT),
+            "CHATKEY_DATABASE_URL": await self.new_database(),
+            "CHATKEY_REDIS_URL": f"redis://{self.network.address('redis')}",
+            "CHATKEY_MASTER_KEY": token_hex(32),
+            "CHATKEY_LOG_LEVEL": "warning",
+            "CHATKEY_LIMIT_FRAMES_PER_SECOND": "1000000",
+        }
+        await _prepare(environ)
+        made = [self._host(name, environ) for name in self._names[:hosts]]
+        with ExitStack() as ending:
+            for host in made:
+                ending.callback(host.end)
+                host.begin()
+            for host in made:
+                await asyncio.to_thread(host.wait)
+            yield Deployment(self.network, made, self.redis, self.postgres)
+
+    async def new_database(self) -> str:
+        """Return the address of an empty database."""
+        server, name = f"postgresql://postgres@{self.network.address('postgres')}", f"bench_{token_hex(4)}"
+        connection = await asyncpg.connect(f"{server}/postgres")
+        try:
+            await connection.execute(f"CREATE DATABASE {name}")
+        finally:
+            await connection.close()
+        return f"{server}/{name}"
+
+    def _host(self, name: str, environ: Mapping[str, str]) -> Host:
+        own = {**environ, "CHATKEY_DATA_DIR": str(self.folder / name)}
+        return Host(name, self.network.address(name), own, self.folder / f"{name}.log")
+
+
+async def _prepare(environ: Mapping[str, str]) -> None:
+    settings = load(environ)
+    async with engine.opened(settings.database):
+        await migrate.migrate()
+        await admin.add_provider(Vault.of(settings), now=time.time(), id=PROVIDER, secret_key=SECRET)
+        await agents.add_agent(AGENT, PASSWORD)

@@ -1,0 +1,139 @@
+"""What is missing on any screen, and when all is live again, after something was broken while everybody wrote."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
+from statistics import median
+from typing import Final, NamedTuple
+
+from benchmarks.hosts.crowd import Crowd
+from benchmarks.hosts.deployment import Deployment, Machines
+from benchmarks.hosts.pages import Page
+from benchmarks.hosts.sizes import Size
+
+HOSTS: Final = 3
+AGENTS: Final = 3
+EVERY_SECONDS: Final = 0.25
+BEFORE_SECONDS: Final = 2.0
+AFTER_SECONDS: Final = 10.0
+SETTLE_SECONDS: Final = 60.0
+
+Break = Callable[[Deployment], AbstractContextManager[None]]
+
+
+class Fault(NamedTuple):
+    """What is broken, for how long, and after how many seconds all has to be live again."""
+
+    breaks: Break
+    seconds: float
+    live_within: float = 2.0
+
+
+def _cut(deployment: Deployment, other: str) -> AbstractContextManager[None]:
+    return deployment.network.cut(deployment.hosts[0].name, other)
+
+
+@contextmanager
+def _replaced(deployment: Deployment) -> Iterator[None]:
+    """Put another Redis in the place of the one that a host is cut from, so that nothing tells it of the end."""
+    with _cut(deployment, "redis"):
+        deployment.redis.kill()
+        deployment.redis.start()
+        yield
+
+
+FAULTS: Final[Mapping[str, Fault]] = {
+    "redis-killed": Fault(lambda deployment: deployment.redis.killed(), 10),
+    "redis-paused": Fault(lambda deployment: deployment.redis.paused(), 15),
+    "postgres-killed": Fault(lambda deployment: deployment.postgres.killed(), 10),
+    "process-killed": Fault(lambda deployment: deployment.hosts[0].killed(), 3, 15.0),
+    "process-ended": Fault(lambda deployment: deployment.hosts[0].ended(), 3, 15.0),
+    "postgres-paused": Fault(lambda deployment: deployment.postgres.paused(), 15),
+    "cut-from-redis": Fault(lambda deployment: _cut(deployment, "redis"), 15),
+    "long-cut-from-redis": Fault(lambda deployment: _cut(deployment, "redis"), 70),
+    "redis-replaced": Fault(_replaced, 20),
+    "cut-from-postgres": Fault(lambda deployment: _cut(deployment, "postgres"), 15),
+    "cut-from-clients": Fault(lambda deployment: _cut(deployment, "clients"), 15),
+}
+
+
+class Outcome(NamedTuple):
+    """What became of one time: messages, and seconds until the last tab and the last panel were live again.
+
+    The tabs are those that write nothing: they hear somebody of another host write four times a second.
+    """
+
+    acknowledged: int
+    missing: int
+    doubled: int
+    unacknowledged: int
+    live_tabs: float
+    live_panels: float
+
+
+async def measure(machines: Machines, size: Size, name: str) -> dict[str, object]:
+    """Break something a few times, and return what became of it."""
+    fault = FAULTS[name]
+    async with machines.deployment(HOSTS) as deployment:
+        cookie = await deployment.agents_cookie()
+        outcomes = [await once(deployment, cookie, size, fault) for _ in range(size.times)]
+    return {
+        "times": len(outcomes),
+        "acknowledged": sum(outcome.acknowledged for outcome in outcomes),
+        "missing": sum(outcome.missing for outcome in outcomes),
+        "doubled": sum(outcome.doubled for outcome in outcomes),
+        "unacknowledged": sum(outcome.unacknowledged for outcome in outcomes),
+        "tabs_live_s": _seconds([outcome.live_tabs for outcome in outcomes]),
+        "panels_live_s": _seconds([outcome.live_panels for outcome in outcomes]),
+        "live_within_s": fault.live_within,
+    }
+
+
+def _seconds(times: Sequence[float]) -> list[float | None]:
+    """Return the median and the most; None for never."""
+    return [round(value, 2) if value < math.inf else None for value in (median(times), max(times))]
+
+
+async def once(deployment: Deployment, cookie: str, size: Size, fault: Fault) -> Outcome:
+    """Break something once while everybody writes, and wait until all is seen."""
+    async with Crowd(deployment, size.members, AGENTS, cookie) as crowd:
+        async with crowd.writing(EVERY_SECONDS):
+            await asyncio.sleep(BEFORE_SECONDS)
+            async with apart(fault.breaks(deployment)):
+                await asyncio.sleep(fault.seconds)
+            gone_at = time.monotonic()
+            await asyncio.sleep(AFTER_SECONDS)
+        await crowd.settled(SETTLE_SECONDS)
+        return Outcome(
+            crowd.acknowledged(),
+            crowd.missing(),
+            crowd.doubled(),
+            crowd.unacknowledged(),
+            max(_live_after(tab, gone_at) for tab in crowd.listeners),
+            max(_live_after(page, gone_at) for page in crowd.panels),
+        )
+
+
+@asynccontextmanager
+async def apart(breaking: AbstractContextManager[None]) -> AsyncIterator[None]:
+    """Enter and leave a context in a thread, so that the people go on meanwhile."""
+    await asyncio.to_thread(breaking.__enter__)
+    try:
+        yield
+    finally:
+        await asyncio.to_thread(breaking.__exit__, None, None, None)
+
+
+def _live_after(page: Page, gone_at: float) -> float:
+    """Return after how many seconds a page showed something that was sent later than that, through another host."""
+    sent = page.ledger.sent
+    shown = [
+        at
+        for message_id, at in page.shown_at.items()
+        if sent[message_id][0] > gone_at and sent[message_id][1] != page.host
+    ]
+    return min(shown, default=math.inf) - gone_at

@@ -1,0 +1,73 @@
+"""Thousands of widgets at one process: what they cost while they say nothing, and how they come back to it."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Final
+
+from benchmarks.hosts.crowd import Crowd, until
+from benchmarks.hosts.deployment import Host, Machines
+from benchmarks.hosts.faults import apart
+from benchmarks.hosts.sizes import Size
+
+BACK_WITHIN: Final = 60.0
+
+
+async def idle(machines: Machines, size: Size) -> dict[str, object]:
+    """Say what a proven socket costs that is silent."""
+    async with machines.deployment(1) as deployment:
+        (host,) = deployment.hosts
+        cookie = await deployment.agents_cookie()
+        async with Crowd(deployment, size.idle // 10, 0, cookie, tabs=1):
+            pass  # what the first hundreds need only once is not theirs
+        before = host.memory()
+        async with Crowd(deployment, size.idle, 0, cookie, tabs=1) as crowd:
+            each = (host.memory() - before) / len(crowd.tabs)
+            is_open = all(tab.ready.is_set() for tab in crowd.tabs)
+    return {"sockets": size.idle, "all_open": is_open, "kib_each": round(each / 1024, 1)}
+
+
+async def restart(machines: Machines, size: Size) -> dict[str, object]:
+    """End the only process with all widgets connected, start it again at once, and see them come back."""
+    return await _returns(machines, size, 1, _restarted)
+
+
+async def killed(machines: Machines, size: Size) -> dict[str, object]:
+    """Kill one of three processes with all widgets connected, and see those it lost come back, at whatever host."""
+    return await _returns(machines, size, 3, Host.killed)
+
+
+@contextmanager
+def _restarted(host: Host) -> Iterator[None]:
+    host.end()
+    yield
+    host.begin()
+    host.wait()
+
+
+async def _returns(
+    machines: Machines, size: Size, hosts: int, ended: Callable[[Host], AbstractContextManager[None]]
+) -> dict[str, object]:
+    async with machines.deployment(hosts) as deployment:
+        cookie = await deployment.agents_cookie()
+        async with Crowd(deployment, size.widgets, 0, cookie, tabs=1, at_first=True) as crowd:
+            lost = crowd.tabs
+            gone_at = time.monotonic()
+            async with apart(ended(deployment.hosts[0])):
+                pass
+            down = time.monotonic() - gone_at
+            is_back = await until(lambda: all(len(tab.opened) > 1 for tab in lost), BACK_WITHIN)
+            closes = sum((tab.closes for tab in crowd.tabs), Counter[int]())
+            back = sorted(tab.opened[1] - gone_at for tab in lost if len(tab.opened) > 1)
+    return {
+        "widgets": len(lost),
+        "closes": {str(code): count for code, count in closes.items()},
+        "refused": sum(tab.refused for tab in lost),
+        "all_back": is_back,
+        "process_back_s": round(down, 1),
+        "half_back_s": round(back[len(back) // 2], 1),
+        "last_back_s": round(back[-1], 1),
+    }

@@ -1,0 +1,118 @@
+"""Namespaces that stand for machines: each has one link to a router, which can lose what goes between two of them.
+
+All of it lives in namespaces of this program's own (network, mounts, processes), so that whatever was made is gone with
+it, even if it is killed, and the machine's own network is never touched.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+INSIDE: Final = "--inside"
+NAMED: Final = Path("/run/netns")
+ROUTER: Final = "router"
+TOOLS: Final = ("ip", "tc", "unshare", "setpriv")
+OWN: Final = ("--net", "--mount", "--pid", "--mount-proc", "--fork", "--kill-child")
+LINK: Final = ("delay", "1ms", "loss", "0.1%")
+"""What netem does to each link, in each direction."""
+_NETWORK: Final = 0x40000000
+"""`CLONE_NEWNET` of setns(2), which Python has from 3.12 on."""
+
+
+def why_not() -> str | None:
+    """Say why there can be no namespaces here; None when there can."""
+    if sys.platform != "linux":
+        return "network namespaces are Linux's"
+    if os.geteuid() != 0:
+        return "only root may make network namespaces"
+    missing = [tool for tool in TOOLS if shutil.which(tool) is None]
+    return f"not on this machine: {', '.join(missing)} (Debian's iproute2 and util-linux)" if missing else None
+
+
+def enter() -> None:
+    """Start this program again in namespaces of its own, in place of this process."""
+    command = [sys.executable, "-m", "benchmarks.hosts", INSIDE, *sys.argv[1:]]
+    os.execvp("unshare", ["unshare", *OWN, *command])
+
+
+class Network:
+    """The machines by their names, each with an address; this process is one of them, too."""
+
+    def __init__(self, *names: str, here: str) -> None:
+        NAMED.mkdir(exist_ok=True)
+        _run("mount", "-t", "tmpfs", "tmpfs", str(NAMED))
+        _run("ip", "netns", "add", ROUTER)
+        _inside(ROUTER, "sysctl", "-qw", "net.ipv4.ip_forward=1")
+        self._places = {name: place for place, name in enumerate((here, *names), 1)}
+        for name, place in self._places.items():
+            _join(name, place)
+        self.has_netem = min([_is_bent(name) for name in self._places])
+        _move_to(here)
+
+    def address(self, name: str) -> str:
+        """Return where a machine is."""
+        return f"10.77.{self._places[name]}.2"
+
+    @contextmanager
+    def cut(self, one: str, other: str) -> Iterator[None]:
+        """Lose everything between two machines, without a word to either."""
+        ways = [(self.address(one), self.address(other)), (self.address(other), self.address(one))]
+        for source, target in ways:
+            _run("ip", "-n", ROUTER, "rule", "add", "from", source, "to", target, "blackhole")
+        try:
+            yield
+        finally:
+            for source, target in ways:
+                _run("ip", "-n", ROUTER, "rule", "del", "from", source, "to", target, "blackhole")
+
+
+def at(name: str, *command: str) -> list[str]:
+    """Return the command that runs another one on a machine."""
+    return ["ip", "netns", "exec", name, *command]
+
+
+def _join(name: str, place: int) -> None:
+    outer, inner = f"to-{place}", "eth0"
+    _run("ip", "netns", "add", name)
+    _run("ip", "-n", ROUTER, "link", "add", outer, "type", "veth", "peer", "name", inner, "netns", name)
+    _run("ip", "-n", ROUTER, "address", "add", f"10.77.{place}.1/30", "dev", outer)
+    _run("ip", "-n", ROUTER, "link", "set", outer, "up")
+    _run("ip", "-n", name, "address", "add", f"10.77.{place}.2/30", "dev", inner)
+    for device in ("lo", inner):
+        _run("ip", "-n", name, "link", "set", device, "up")
+    _run("ip", "-n", name, "route", "add", "default", "via", f"10.77.{place}.1")
+
+
+def _is_bent(name: str) -> bool:
+    """Give a machine's link its delay and its losses; False where the kernel has no netem."""
+    bend = ("tc", "qdisc", "add", "dev", "eth0", "root", "netem", *LINK)
+    return subprocess.run(at(name, *bend), capture_output=True, check=False).returncode == 0
+
+
+def _move_to(name: str) -> None:
+    """Let this process, and what it starts, be on a machine."""
+    with (NAMED / name).open() as namespace:
+        if ctypes.CDLL(None, use_errno=True).setns(namespace.fileno(), _NETWORK):
+            raise OSError(ctypes.get_errno(), f"cannot enter the namespace {name}")
+
+
+def _inside(name: str, *command: str) -> None:
+    _run(*at(name, *command))
+
+
+def _run(*command: str) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{_words(command)}: {done.stderr.strip() or f'status {done.returncode}'}")
+
+
+def _words(command: Sequence[str]) -> str:
+    return " ".join(command)

@@ -1,0 +1,370 @@
+"""Pages that people have open, without a browser: they connect again and again, and keep what they are shown.
+
+They do what widget and panel do with what they hear: numbers go up one by one, and what is missing is asked for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import time
+from abc import ABC, abstractmethod
+from collections import Counter, defaultdict
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from secrets import token_hex
+from typing import Any, Final
+
+import jwt
+from benchmarks.hosts.deployment import BASE_URL, PORT, PROVIDER, SECRET
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidMessage
+from websockets.typing import Origin, Subprotocol
+
+from chatkey_e2e.wire import Key
+from chatkey_protocol.names import SOCKET_PATH, SUBPROTOCOL
+from chatkey_widget.backoff import CROWD_BASE, full_jitter
+from chatkey_widget.chat import GAP_SECONDS
+from chatkey_widget.service_link import CONNECT_SECONDS, MISSED_BEATS
+
+Json = dict[str, Any]
+
+SOCKET_URI: Final = f"ws://localhost:{PORT}{SOCKET_PATH}"
+PANEL_URI: Final = f"ws://localhost:{PORT}/agent/socket"
+CROWD: Final = frozenset({1012, 1013})
+AGAIN_SECONDS: Final = 1.0
+"""When what was refused for the moment is asked for again."""
+PING_SECONDS: Final = 25.0
+TOKEN_SECONDS: Final = 3600
+
+
+class Ledger:
+    """What was sent and acknowledged, by whom and when: message ids are unique over all conversations."""
+
+    def __init__(self) -> None:
+        self.mark = token_hex(3)
+        """What everybody's uid begins with: those of an earlier time are others."""
+        self.sent: dict[str, tuple[float, str]] = {}
+        """When, and through which host, by the message's id."""
+        self.acked: dict[str, dict[str, int]] = defaultdict(dict)
+        """Numbers by conversation and the message's id."""
+
+    def new(self, author: str, host: str) -> str:
+        """Note that a message is sent, and return its id."""
+        message_id = f"{author}-{len(self.sent)}"
+        self.sent[message_id] = (time.monotonic(), host)
+        return message_id
+
+
+class Page(ABC):
+    """One page: the newest host that let it in is where it goes first.
+
+    `known` is what it shows, ids by number and conversation; `shown_at` when it showed a message first.
+    """
+
+    def __init__(self, hosts: Sequence[str], place: int, ledger: Ledger) -> None:
+        self._hosts = hosts
+        self._place = place
+        self._socket: ClientConnection | None = None
+        self._last_heard = 0.0
+        self._gap_due: dict[str, asyncio.TimerHandle] = {}
+        self._waiting: dict[str, Json] = {}
+        self.ledger = ledger
+        self.known: dict[str, dict[int, str]] = defaultdict(dict)
+        self.shown_at: dict[str, float] = {}
+        self.closes: Counter[int] = Counter()
+        self.refused = 0
+        self.trouble = ""
+        self.opened: list[float] = []
+        self.ready = asyncio.Event()
+
+    @property
+    def host(self) -> str:
+        """Where it is connected, or tries to be."""
+        return self._hosts[self._place % len(self._hosts)]
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether something that it sent is not acknowledged yet."""
+        return bool(self._waiting)
+
+    async def live(self, later: float = 0.0) -> None:
+        """Be connected, for ever, from so many seconds later on."""
+        await asyncio.sleep(later)
+        tries = 1
+        while True:
+            code = 0
+            try:
+                async with self._opened() as socket:
+                    tries = 0
+                    await self._converse(socket)
+            except ConnectionClosed as closed:
+                code = closed.rcvd.code if closed.rcvd else 1006
+                self.trouble = str(closed)
+                if tries:
+                    self.refused += 1
+                else:
+                    self.closes[code] += 1
+            except (OSError, InvalidHandshake, InvalidMessage) as error:  # TimeoutError is the first
+                self.trouble = repr(error)
+                self.refused += not isinstance(error, OSError)
+                self._place += 1
+            tries += 1
+            await asyncio.sleep(self.wait(tries, code))
+
+    def missing(self, conversation: str) -> set[str]:
+        """Return what was acknowledged in a conversation and is not on this screen."""
+        return self.ledger.acked[conversation].keys() - set(self.known[conversation].values())
+
+    def doubled(self, conversation: str) -> int:
+        """Return how many messages of a conversation stand on this screen twice."""
+        shown = self.known[conversation]
+        return len(shown) - len(set(shown.values()))
+
+    @abstractmethod
+    def connecting(self) -> connect:
+        """Return what opens its socket at `host`."""
+
+    @abstractmethod
+    def wait(self, tries: int, code: int) -> float:
+        """Return the seconds before a try, from 1, to connect again after a close; 0 is no code at all."""
+
+    @abstractmethod
+    async def greet(self, socket: ClientConnection) -> None:
+        """Say who it is, until it is let in."""
+
+    @abstractmethod
+    async def look(self) -> None:
+        """Ask for what may have been missed."""
+
+    @abstractmethod
+    async def ask_before(self, conversation: str, seq: int) -> None:
+        """Ask for messages below a number."""
+
+    @abstractmethod
+    async def take(self, frame: Json) -> None:
+        """Take a frame in."""
+
+    async def say(self, frame: Mapping[str, object]) -> None:
+        """Send a frame, if there is a socket: what matters is sent again when there is one."""
+        if self._socket is not None:
+            with suppress(ConnectionClosed):
+                await self._socket.send(json.dumps(frame))
+
+    async def post(self, frame: Json) -> None:
+        """Send something until it is acknowledged."""
+        self._waiting[frame["id"]] = frame
+        if self.ready.is_set():
+            await self.say(frame)
+
+    def acknowledged(self, conversation: str, ack: Json) -> None:
+        """Take in that something sent is stored."""
+        if self._waiting.pop(ack["id"], None) is not None:
+            self.ledger.acked[conversation][ack["id"]] = ack["seq"]
+            self.show(conversation, [ack])
+
+    def show(self, conversation: str, entries: Sequence[Json]) -> None:
+        """Put messages on the screen, and look in a moment whether all before them are there."""
+        known, now = self.known[conversation], time.monotonic()
+        for entry in entries:
+            known[entry["seq"]] = entry["id"]
+            self.shown_at.setdefault(entry["id"], now)
+        if conversation not in self._gap_due and self._gap(conversation) is not None:
+            loop = asyncio.get_running_loop()
+            self._gap_due[conversation] = loop.call_later(GAP_SECONDS, self._fill, conversation)
+
+    def try_again(self, frame: Json) -> None:
+        """Try again in a moment; a frame without an id is followed by a close, or answers what is asked for anyway."""
+        again = self._waiting.get(frame.get("id", ""))
+        loop = asyncio.get_running_loop()
+        loop.call_later(AGAIN_SECONDS, lambda: asyncio.ensure_future(self.say(again) if again else self.look()))
+
+    def _gap(self, conversation: str) -> int | None:
+        known = self.known[conversation]
+        top = max(known, default=0)
+        if len(known) == top:
+            return None
+        return next(seq for seq in range(top, 1, -1) if seq - 1 not in known)
+
+    def _fill(self, conversation: str) -> None:
+        del self._gap_due[conversation]
+        above = self._gap(conversation)
+        if above is not None and self.ready.is_set():
+            asyncio.ensure_future(self.ask_before(conversation, above))  # noqa: RUF006 - the loop ends with the run
+
+    @asynccontextmanager
+    async def _opened(self) -> AsyncIterator[ClientConnection]:
+        async with self.connecting() as socket:
+            async with asyncio.timeout(CONNECT_SECONDS):
+                await self.greet(socket)
+            self._socket = socket
+            self._last_heard = time.monotonic()
+            self.opened.append(self._last_heard)
+            self.ready.set()
+            beating = asyncio.create_task(self._beat(socket))
+            try:
+                yield socket
+            finally:
+                self.ready.clear()
+                self._socket = None
+                beating.cancel()
+
+    async def _converse(self, socket: ClientConnection) -> None:
+        await self.look()
+        for frame in tuple(self._waiting.values()):
+            await self.say(frame)
+        while True:
+            text = await socket.recv()
+            self._last_heard = time.monotonic()
+            await self.take(json.loads(text))
+
+    async def _beat(self, socket: ClientConnection) -> None:
+        while time.monotonic() - self._last_heard < MISSED_BEATS * PING_SECONDS + AGAIN_SECONDS:
+            await asyncio.sleep(PING_SECONDS)
+            await self.say({"type": "ping"})
+        socket.transport.abort()
+
+
+class Tab(Page):
+    """A tab of a member's browser."""
+
+    def __init__(self, uid: str, key: Key, hosts: Sequence[str], place: int, ledger: Ledger) -> None:
+        super().__init__(hosts, place, ledger)
+        self.uid = uid
+        self._key = key
+        now = int(time.time())
+        claims = {"pid": PROVIDER, "uid": uid, "type": "user", "iat": now, "exp": now + TOKEN_SECONDS}
+        self._token = jwt.encode({**claims, "cnf": {"jkt": key.jkt}}, SECRET, "HS256")
+
+    async def write(self) -> None:
+        """Send a message."""
+        message_id = self.ledger.new(self.uid, self.host)
+        await self.post({"type": "message", "id": message_id, "body": f"This is message {message_id}."})
+
+    def connecting(self) -> connect:
+        """Return what opens its socket."""
+        return _connect(SOCKET_URI, self.host, subprotocols=[Subprotocol(SUBPROTOCOL)])
+
+    def wait(self, tries: int, code: int) -> float:
+        """Return how long a widget waits."""
+        return full_jitter(tries, fraction=random.random(), base=CROWD_BASE if code in CROWD else 1.0)
+
+    async def greet(self, socket: ClientConnection) -> None:
+        """Answer the nonce with a proof."""
+        hello = json.loads(await socket.recv())
+        proof = self._key.prove(token=self._token, nonce=hello["nonce"], htu=SOCKET_URI)
+        await socket.send(json.dumps({"type": "connect", "token": self._token, "proof": proof}))
+        answer = json.loads(await socket.recv())
+        if answer["type"] != "ready":
+            await socket.recv()  # raises: a close follows
+
+    async def look(self) -> None:
+        """Ask for the newest messages; what is missing before them is found by its numbers."""
+        await self.say({"type": "history", "id": "newest"})
+
+    async def ask_before(self, conversation: str, seq: int) -> None:  # noqa: ARG002 - a tab has one conversation
+        """Ask for messages below a number."""
+        await self.say({"type": "history", "id": "older", "before": seq})
+
+    async def take(self, frame: Json) -> None:
+        """Take a frame in."""
+        if frame["type"] == "ack":
+            self.acknowledged(self.uid, frame)
+        elif frame["type"] == "message":
+            self.show(self.uid, [frame])
+        elif frame["type"] == "history":
+            self.show(self.uid, frame["messages"])
+        elif frame["type"] == "error" and "id" in frame:
+            self.try_again(frame)
+
+
+class Panel(Page):
+    """A page of the agent panel, on which every conversation is open."""
+
+    def __init__(self, cookie: str, hosts: Sequence[str], place: int, ledger: Ledger) -> None:
+        super().__init__(hosts, place, ledger)
+        self._cookie = cookie
+        self._uids: dict[str, str] = {}
+        """Whose a conversation is."""
+        self._early: dict[str, list[Json]] = defaultdict(list)
+        """Messages of conversations that are not listed yet."""
+
+    async def write(self) -> None:
+        """Answer somebody."""
+        if self._uids:
+            conversation = random.choice(list(self._uids))
+            message_id = self.ledger.new("agent", self.host)
+            body = f"This is answer {message_id}."
+            await self.post({"type": "answer", "conversation": conversation, "id": message_id, "body": body})
+
+    def connecting(self) -> connect:
+        """Return what opens its socket."""
+        return _connect(PANEL_URI, self.host, origin=Origin(BASE_URL), additional_headers={"Cookie": self._cookie})
+
+    def wait(self, tries: int, code: int) -> float:  # noqa: ARG002 - the base class's signature
+        """Return how long the panel waits (`connect` in its script)."""
+        return min(2.0, 0.5 * 2.0 ** (tries - 1)) * (0.5 + random.random() / 2)
+
+    async def greet(self, socket: ClientConnection) -> None:
+        """Hear that the cookie counts."""
+        if json.loads(await socket.recv())["type"] != "ready":
+            await socket.recv()  # raises: a close follows
+
+    async def look(self) -> None:
+        """Ask for the list, and by it for every conversation in which there is something new."""
+        await self.say({"type": "list"})
+
+    async def ask_before(self, conversation: str, seq: int) -> None:
+        """Ask for messages below a number."""
+        (found,) = [known for known, uid in self._uids.items() if uid == conversation]
+        await self.say({"type": "thread", "conversation": found, "before": seq})
+
+    async def take(self, frame: Json) -> None:
+        """Take a frame in."""
+        if frame["type"] == "ack" and frame["id"] in self._waiting:
+            self.acknowledged(self._uids[self._waiting[frame["id"]]["conversation"]], frame)
+        elif frame["type"] == "message":
+            await self._told(frame["conversation"], frame["message"])
+        elif frame["type"] == "thread":
+            self.show(self._uids[frame["conversation"]], frame["messages"])
+        elif frame["type"] == "conversations":
+            await self._listed(frame)
+        elif frame["type"] == "missed":
+            await self.look()
+        elif frame["type"] == "error":
+            self.try_again(frame)
+
+    async def _told(self, conversation: str, entry: Json) -> None:
+        if conversation in self._uids:
+            self.show(self._uids[conversation], [entry])
+            return
+        if not self._early[conversation]:
+            await self.look()
+        self._early[conversation].append(entry)
+
+    async def _listed(self, frame: Json) -> None:
+        ours = [item for item in frame["items"] if item["uid"].startswith(self.ledger.mark)]
+        for item in ours:
+            uid = self._uids[item["id"]] = item["uid"]
+            self.show(uid, self._early.pop(item["id"], []))
+            if item["last"] is not None and item["last"]["seq"] not in self.known[uid]:
+                await self.say({"type": "thread", "conversation": item["id"]})
+        if frame["more"] and len(ours) == len(frame["items"]):
+            last = frame["items"][-1]
+            await self.say({"type": "list", "before": {"last_at": last["last_at"], "id": last["id"]}})
+
+
+def _connect(uri: str, host: str, **how: Any) -> connect:
+    return connect(
+        uri,
+        host=host,
+        port=PORT,
+        proxy=None,
+        compression=None,
+        ping_interval=None,
+        open_timeout=CONNECT_SECONDS,
+        close_timeout=1,
+        max_queue=None,
+        **how,
+    )

