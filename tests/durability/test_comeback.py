@@ -17,6 +17,8 @@ from chatkey_widget.context import Settings
 from chatkey_widget.keys import PublicKey
 from chatkey_widget.machine import Machine
 
+pytestmark = pytest.mark.long
+
 Fixture = Any
 E = TypeVar("E", bound=effects.Effect)
 

