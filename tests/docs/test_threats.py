@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
-import tomllib
 from functools import cache
 from pathlib import Path
 
 import pytest
+import refusals_page
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "threats.md").read_text()
-REFUSALS = ROOT / "tests" / "refusals"
 ROW_ID = re.compile(r"(?:JWT|PRF|OAS|OAC|HTM|WSK|HTP)-\d{3}")
 TABLE_ROW = re.compile(r"^\| (?!attack |accident |---)(.+?) \| (.+?) \| (.+?) \|$", re.MULTILINE)
 
@@ -30,8 +29,7 @@ def functions_in(module: Path) -> set[str]:
 
 @cache
 def rows() -> set[str]:
-    declined = tomllib.loads((REFUSALS / "declined.toml").read_text())["row"]
-    return set((REFUSALS / "ids.txt").read_text().split()) - {entry["id"] for entry in declined}
+    return set(refusals_page.ids()) - refusals_page.declined().keys()
 
 
 def exists(name: str) -> bool:

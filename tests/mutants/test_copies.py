@@ -10,6 +10,8 @@ import pytest
 from copies import Ended, run
 from mutants import Outcome, summary
 
+pytestmark = pytest.mark.long
+
 ENDINGS = {
     "passes": (Outcome.SURVIVED, "1 passed"),
     "fails": (Outcome.KILLED, "1 failed"),

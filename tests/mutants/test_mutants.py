@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
@@ -35,6 +36,10 @@ def test_every_mutant_is_killed_by_a_test_that_exists() -> None:
     missing = [mutant.killed_by for mutant in MUTANTS if not _is_there(*mutant.killed_by.split("::"))]
 
     assert not missing
+
+
+def test_of_a_table_of_verdicts_the_row_is_named_that_kills() -> None:
+    assert [mutant.name for mutant in MUTANTS if re.search(r"_verdicts\.py::\w+$", mutant.killed_by)] == []
 
 
 def test_there_are_many_and_no_two_are_the_same() -> None:
