@@ -17,12 +17,15 @@ import nox
 ROOT = Path(__file__).parent
 COMPONENTS = ("server", "widget_sim", "fake_oauth", "e2e", "demo", "stack", "serving", "lab")
 TYPED = (*COMPONENTS, "tests", "benchmarks", "tools", "noxfile.py", "hatch_build.py")
-BENCHES = ("boot", "tokens", "connect", "fake-oauth", "suite")
+BENCHES = ("boot", "tokens", "connect", "fake-oauth", "suite", "hosts")
 CHECKS = ("lint", "typing", "tests", "e2e", "build", "docs")
-LONG_CHECKS = ("mutants", "firefox")
-"""What takes longer than one waits for. `coverage`, `newest` and `lowest` are `tests` again, and run beside this."""
+LONG_CHECKS = ("long", "mutants", "firefox", "webkit")
+"""What takes longer than one waits for. Beside it run `firefox-long`, `coverage`, `newest` and `lowest`."""
 
-PARALLEL = ("--numprocesses=auto", "--dist=loadscope", "tests")
+OF_DOCS, OF_WEBKIT = "tests/docs", "tests/webkit"
+"""Tests that a session of the same name runs."""
+PARALLEL = ("--numprocesses=auto", "--dist=loadscope", f"--ignore={OF_WEBKIT}", "tests")
+SHORT = ("-m", "not long")
 
 NEWEST_PYTHON = "3.13"
 """The newest Python that every dependency was seen to work with."""
@@ -30,9 +33,18 @@ NEWEST_PYTHON = "3.13"
 WITHOUT_WIDGET = ("test_admin_panel.py", "test_check.py", "test_demo.py", "test_social_lab.py")
 """Scenarios of other pages than the widget's: one browser is enough for them."""
 
+WEBKIT = ("WebKitWebDriver", "Xvfb")
+"""Debian's WebKitGTK, which no Playwright drives, and a screen for it."""
+
 INSTALL_BROWSER = ("chatkey", "browser", "--install")
 NO_BROWSER = 8
 """What this command ends with when it can get none."""
+
+_built: list[Path] = []
+"""The wheel that this run has built, if it has."""
+
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+"""Sessions start programs by the hundred: what they import is compiled once, not by each of them."""
 
 nox.needs_version = ">=2025.2.9"
 nox.options.default_venv_backend = "uv"
@@ -59,7 +71,7 @@ def lint(session: nox.Session) -> None:
 @nox.session
 def typing(session: nox.Session) -> None:
     """Types: mypy in strict mode, pyright, and TypeScript for the scripts of our pages."""
-    _install(session, "dev", "checks")
+    _install(session, "dev", "checks", "load")
     session.run("mypy", *TYPED)
     session.run("pyright", "--pythonpath", str(Path(session.bin) / "python"))
     session.run("python", "tools/check_scripts.py")
@@ -67,12 +79,20 @@ def typing(session: nox.Session) -> None:
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """Our own tests, on SQLite and on PostgreSQL; one file drives a browser, and all of them install one if need be."""
+    """Our own tests, on SQLite and on PostgreSQL, without the long ones."""
     _install(session, "dev")
     _install_project(session)
-    if not session.posargs:
-        _install_browser(session)
-    session.run("pytest", *(session.posargs or PARALLEL))
+    session.run("pytest", *(session.posargs or (*SHORT, f"--ignore={OF_DOCS}", *PARALLEL)))
+
+
+@nox.session(name="long")
+def long_ones(session: nox.Session) -> None:
+    """The tests and scenarios that take longer than one waits for; installs a Chromium where there is none."""
+    _install(session, "dev", "load")
+    _install_project(session)
+    _install_browser(session)
+    session.run("pytest", "-m", "long", *PARALLEL)
+    session.run("chatkey", "e2e", "-m", "long")
 
 
 @nox.session
@@ -102,24 +122,34 @@ def lowest(session: nox.Session) -> None:
 
 @nox.session
 def e2e(session: nox.Session) -> None:
-    """Browser scenarios over TLS and WSS; installs a Chromium where there is none; arguments go to `chatkey e2e`."""
+    """Browser scenarios over TLS and WSS, without the long ones; installs a Chromium; arguments go to `chatkey e2e`."""
     _install(session, "dev")
     _install_project(session)
     if not any(argument.startswith("--browser") for argument in session.posargs):
         _install_browser(session)
-    session.run("chatkey", "e2e", *session.posargs)
+    session.run("chatkey", "e2e", *(session.posargs or SHORT))
 
 
 @nox.session
 def firefox(session: nox.Session) -> None:
-    """The widget's browser scenarios in Firefox; installs one where there is none; arguments go to `chatkey e2e`."""
+    """The widget's scenarios in Firefox, without the long ones; installs one where there is none."""
+    _in_firefox(session, SHORT)
+
+
+@nox.session(name="firefox-long")
+def long_in_firefox(session: nox.Session) -> None:
+    """The widget's long scenarios in Firefox, which takes twice as long over them as Chromium."""
+    _in_firefox(session, ("-m", "long"))
+
+
+@nox.session
+def webkit(session: nox.Session) -> None:
+    """What matters most of the widget, in WebKitGTK by WebDriver; left out where its driver is not on the machine."""
+    if not all(map(shutil.which, WEBKIT)):
+        session.skip("WebKitGTK is left out: `apt-get install webkit2gtk-driver xvfb` brings its driver and a screen")
     _install(session, "dev")
     _install_project(session)
-    said = str(session.run(*INSTALL_BROWSER, "firefox", silent=True, success_codes=(0, NO_BROWSER))).splitlines()
-    if not said[-1].startswith("found"):
-        session.skip("the scenarios in Firefox are left out: " + " ".join(said))
-    widgets = f"not ({' or '.join(WITHOUT_WIDGET)})"
-    session.run("chatkey", "e2e", "--browser", "firefox", "-k", widgets, *session.posargs)
+    session.run("pytest", OF_WEBKIT, *session.posargs)
 
 
 @nox.session
@@ -140,7 +170,7 @@ def mutants(session: nox.Session) -> None:
 
 @nox.session
 def build(session: nox.Session) -> None:
-    """Build wheel and source distribution, install the wheel in an empty environment and start what it brings."""
+    """Build wheel and sdist, install the wheel in an empty environment and start what it brings, bare and whole."""
     session.install("uv")
     shutil.rmtree(ROOT / "dist", ignore_errors=True)
     session.run("uv", "build", "--quiet", "--out-dir", "dist", str(ROOT))
@@ -148,7 +178,10 @@ def build(session: nox.Session) -> None:
     fresh = Path(session.create_tmp()) / "fresh"
     session.run("uv", "venv", "--quiet", "--clear", "--python", str(Path(session.bin) / "python"), str(fresh))
     python = str(fresh / ("Scripts" if os.name == "nt" else "bin") / "python")
-    session.run("uv", "pip", "install", "--quiet", "--python", python, "-r", "requirements/run.txt", str(wheel))
+    install = ("uv", "pip", "install", "--quiet", "--python", python)
+    session.run(*install, "--constraint", "requirements/run.txt", str(wheel))
+    session.run(python, "tools/check_base.py", external=True)
+    session.run(*install, "-r", "requirements/run.txt")
     session.run(python, "tools/check_wheel.py", str(wheel), external=True)
 
 
@@ -158,7 +191,7 @@ def docs(session: nox.Session) -> None:
     _install(session, "dev")
     _install_project(session)
     session.run("python", "tools/generate_docs.py", *(session.posargs or ["--check"]))
-    session.run("pytest", "tests/docs")
+    session.run("pytest", OF_DOCS)
 
 
 @nox.session
@@ -171,13 +204,26 @@ def demo(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Benchmarks: `nox -s bench -- boot`, `tokens`, `connect`, `fake-oauth`, `suite`, or all. Two need a browser."""
+    """Benchmarks: `nox -s bench -- boot`, `tokens`, `connect`, `fake-oauth`, `suite`, `hosts`, or all of them.
+
+    Two need a browser, the last one root. What is no benchmark's name is handed to it: `-- hosts --quick redis-killed`.
+    """
     _install(session, "dev")
     _install_project(session)
-    if not session.posargs or {"boot", "suite"} & set(session.posargs):
+    words = [word for word in session.posargs if word not in BENCHES]
+    names = [name for name in BENCHES if name in session.posargs] or BENCHES
+    if {"boot", "suite"} & set(names):
         _install_browser(session)
-    for name in session.posargs or BENCHES:
-        session.run("python", f"benchmarks/{name.replace('-', '_')}.py")
+    for name in names:
+        session.run("python", "-m", f"benchmarks.{name.replace('-', '_')}", *words)
+
+
+@nox.session
+def load(session: nox.Session) -> None:
+    """Load by Locust, on a server with PostgreSQL and Redis of its own; `-- --host https://…` for another."""
+    _install(session, "dev", "load")
+    _install_project(session)
+    session.run("python", "-m", "benchmarks.load", *session.posargs)
 
 
 @nox.session
@@ -185,13 +231,26 @@ def lock(session: nox.Session) -> None:
     """Write requirements/*.txt anew: exact versions with hashes, and no addresses."""
     session.install("uv")
     common = ("--quiet", "--universal", "--generate-hashes", "--no-emit-index-url", "--no-annotate", "--no-header")
+    whole = ("pyproject.toml", "--extra", "all")
     for name, sources in {
-        "run": ("pyproject.toml",),
-        "dev": ("pyproject.toml", "--group", "dev"),
+        "run": whole,
+        "dev": (*whole, "--group", "dev"),
         "checks": ("--group", "checks"),
-        "lowest": ("--resolution", "lowest-direct", "pyproject.toml", "--extra", "redis", "--group", "dev"),
+        "load": ("--constraint", "requirements/dev.txt", "pyproject.toml", "--extra", "load"),
+        "lowest": ("--resolution", "lowest-direct", *whole, "--group", "dev"),
     }.items():
         session.run("uv", "pip", "compile", *common, "--upgrade", *sources, "-o", f"requirements/{name}.txt")
+
+
+def _in_firefox(session: nox.Session, usual: tuple[str, ...]) -> None:
+    """Run the scenarios of the widget in Firefox, or those that the command line says."""
+    _install(session, "dev")
+    _install_project(session)
+    said = str(session.run(*INSTALL_BROWSER, "firefox", silent=True, success_codes=(0, NO_BROWSER))).splitlines()
+    if not said[-1].startswith("found"):
+        session.skip("the scenarios in Firefox are left out: " + " ".join(said))
+    widgets = f"not ({' or '.join(WITHOUT_WIDGET)})"
+    session.run("chatkey", "e2e", "--browser", "firefox", "-k", widgets, *(session.posargs or usual))
 
 
 def _tests_elsewhere(session: nox.Session, python: str, versions: str) -> None:
@@ -229,4 +288,14 @@ def _install_browser(session: nox.Session) -> None:
 
 def _install_project(session: nox.Session) -> None:
     # The wheel, not the checkout: what is tested is what users get.
-    session.install("--no-deps", "--reinstall-package", "chatkey", ".")
+    session.install("--no-deps", "--reinstall-package", "chatkey", str(_wheel(session)))
+
+
+def _wheel(session: nox.Session) -> Path:
+    """The wheel of this checkout, built once for all sessions of a run."""
+    if not _built:
+        session.install("uv")
+        to = session.cache_dir / "wheel"
+        session.run("uv", "build", "--quiet", "--wheel", "--clear", "--out-dir", str(to), str(ROOT))
+        _built.extend(to.glob("chatkey-*.whl"))
+    return _built[0]

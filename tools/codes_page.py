@@ -16,7 +16,7 @@ ENGLISH: Final = LANGUAGES["en"]
 START_CODES: Final = {
     "insecure_context": ("The page came by plain http.", "Serve it over https, or from localhost.", False),
     "csp_blocked": (
-        "The page's Content-Security-Policy blocks a file of the widget, or WebAssembly.",
+        "The page's Content-Security-Policy blocks a file of the widget, WebAssembly, or the service.",
         "Add to the directive what the message names.",
         False,
     ),
@@ -47,6 +47,7 @@ CAUSES: Final[dict[Fault, str]] = {
     Fault.SOCKET_REFUSED: "The server closed the socket for a reason it did not give.",
     Fault.FRAME_UNREADABLE: "The server sent something that the widget cannot read.",
     Fault.MESSAGE_REFUSED: "The server did not take a message, a search or a call.",
+    Fault.MESSAGE_DROPPED: "A member left, or was refused, before the service had a message of theirs.",
     Fault.POPUP_BLOCKED: "The browser opened no popup.",
     Fault.POPUP_UNSUPPORTED: "The browser opened no popup and keeps no key: it is built into an app.",
     Fault.POPUP_CLOSED: "The popup was closed before it reported a result.",
@@ -70,7 +71,8 @@ languages](decisions.md#d-12-what-the-widget-promises).
 """
 SERVER: Final = """\
 Over HTTP in `error.code` with the status, on the socket in an `error` frame followed by the close code, in the message
-to the opener in `error.code`. `error.message` names the member at fault.
+to the opener in `error.code`. A code that only an endpoint tells never comes with its close code. `error.message` names
+the member at fault.
 """
 
 
@@ -141,8 +143,11 @@ def _helped(code: Code) -> tuple[str, str]:
 
 
 def _error(code: str) -> WidgetError:
-    known = code in WIDGET_MEANINGS
-    return WidgetError(code, "", phase=None if known else "oauth" if code.startswith(OAUTH) else "socket")
+    if code in WIDGET_MEANINGS:
+        return WidgetError(code, "")
+    if code == Code.TOKEN_REVOKED:
+        return WidgetError(code, "", phase="token")  # of the exchange alone
+    return WidgetError(code, "", phase="oauth" if code.startswith(OAUTH) else "socket")
 
 
 def _table(head: tuple[str, ...], body: Iterable[tuple[str, ...]]) -> Iterator[str]:

@@ -12,7 +12,11 @@ import click
 import codes_page
 import contract
 import declarations
+import limits_page
 import parts
+import refusals_page
+import schemas
+import vectors
 
 from chatkey_server.cli import GROUP
 from chatkey_server.settings import SETTINGS
@@ -37,7 +41,17 @@ def commands() -> str:
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"][GROUP]
     found = [EntryPoint(name, value, GROUP) for name, value in sorted(declared.items())]
     helps = (page for command in found for page in _command_pages(command.load(), ("chatkey", command.name)))
-    return f"# Commands\n\n{NOTE}" + "\n".join(helps)
+    return f"# Commands\n\n{NOTE}{_extras(found)}\n" + "\n".join(helps)
+
+
+def _extras(found: list[EntryPoint]) -> str:
+    """Return which commands come with which extra, as a table."""
+    names: dict[str, list[str]] = {}
+    for command in found:
+        what = f"chatkey[{','.join(sorted(command.extras))}]" if command.extras else "chatkey"
+        names.setdefault(what, []).append(command.name)
+    rows = (f"| `pip install '{what}'` | {', '.join(map(_code, names[what]))} |\n" for what in sorted(names))
+    return "| installed by | commands |\n| --- | --- |\n" + "".join(rows)
 
 
 WHOLE: dict[str, Callable[[], str]] = {
@@ -45,7 +59,9 @@ WHOLE: dict[str, Callable[[], str]] = {
     "settings.md": settings,
     "codes.md": lambda: codes_page.page(NOTE),
     "commands.md": commands,
+    "limits.md": lambda: limits_page.page(NOTE),
     "checks.md": lambda: checks_page.page(NOTE),
+    "refusals.md": lambda: refusals_page.page(NOTE),
 }
 
 
@@ -55,6 +71,8 @@ def pages() -> Iterator[tuple[Path, str]]:
     for page in sorted(DOCS.glob("*.md")):
         if page.name not in WHOLE and parts.has_any(page.read_text()):
             yield page, parts.filled(page.read_text())
+    yield from ((DOCS / "schemas" / name, text) for name, text in schemas.schemas())
+    yield vectors.FILE, vectors.text()
     yield declarations.FILE, declarations.with_codes(declarations.FILE.read_text(), codes_page.every_code())
 
 

@@ -14,6 +14,7 @@ import check_samples
 import declarations
 import examples
 
+from chatkey_e2e.conform.capabilities import CAPABILITIES
 from chatkey_oauth.app import BODY_BYTES, create_app
 from chatkey_oauth.engine.flows import FLOWS, STEPS
 from chatkey_oauth.engine.grants import RING
@@ -24,6 +25,8 @@ from chatkey_oauth.providers import NAMES, declared_switches, load
 from chatkey_oauth.ready_made import READY_MADE
 from chatkey_oauth.request_log import RING as LOG_RING
 from chatkey_protocol import frames
+from chatkey_protocol.names import SOCIALS
+from chatkey_server.social import providers
 from chatkey_stack.site import pages
 
 ROOT: Final = Path(__file__).parents[1]
@@ -32,7 +35,7 @@ PART: Final = re.compile(
 )
 SAID: Final = re.compile(r"(?P<who>Server|Widget)[,:] (?P<what>.+)")
 SDK: Final = f"{examples.BASE_URL}/assets/sdk.js"
-FENCES: Final = {".py": "python", ".html": "html"}
+FENCES: Final = {".py": "python", ".html": "html", ".toml": "toml"}
 
 
 def has_any(page: str) -> bool:
@@ -194,6 +197,21 @@ def _rings() -> Iterator[tuple[str, ...]]:
     yield "bytes of a request's body", f"{BODY_BYTES:,}"
 
 
+def _socials() -> Iterator[tuple[str, ...]]:
+    yield "", "scope", "at the token endpoint", "PKCE", "id_token", "`iss`"
+    yield "---", "---", "---", "---", "---", "---"
+    for name in SOCIALS:
+        social = providers.load(name)
+        yield (
+            name,
+            f"`{social.scope}`",
+            f"`{social.client_auth}`",
+            "yes" if social.pkce else "no",
+            "yes" if social.keys_url else "no",
+            " or ".join(f"`{issuer}`" for issuer in social.issuers) or "none",
+        )
+
+
 def _events() -> Iterator[tuple[str, ...]]:
     yield "event", "detail", ""
     yield "---", "---", "---"
@@ -208,8 +226,17 @@ def _handle() -> Iterator[tuple[str, ...]]:
         yield f"`{name}`", text
 
 
+def _capabilities() -> Iterator[tuple[str, ...]]:
+    yield "capability", "means that"
+    yield "---", "---"
+    for name, meaning in CAPABILITIES.items():
+        yield f"`{name}`", meaning
+
+
 TABLES: Final[dict[str, Callable[[], Iterator[tuple[str, ...]]]]] = {
+    "capabilities": _capabilities,
     "frames": _frames,
+    "socials": _socials,
     "fixtures": _fixtures,
     "people": _people,
     "fake endpoints": _endpoints,

@@ -5,6 +5,8 @@ from collections import Counter
 from functools import cache
 from pathlib import Path
 
+import refusals_page
+
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("tests", "e2e", "server", "widget_sim", "demo", "stack", "serving", "fake_oauth", "lab")
 ID = r"\b(?:F\d{3}|(?:JWT|PRF|OAS|OAC|HTM|WSK|HTP|WDG)-\d{3})\b"
@@ -27,7 +29,7 @@ def defined() -> Counter[str]:
 
 def refused() -> set[str]:
     """Return the rows of what is refused, each of which is a test under its id."""
-    return set((ROOT / "tests" / "refusals" / "ids.txt").read_text().split())
+    return set(refusals_page.ids())
 
 
 def test_every_fault_that_is_named_is_defined() -> None:

@@ -1,6 +1,7 @@
 """The pages of docs/ and the README: what they name exists, and what the code has is in them."""
 
 import ast
+import inspect
 import json
 import re
 import shlex
@@ -14,15 +15,17 @@ import click
 import codes_page
 import contract
 import generate_docs
+import limits_page
 import pytest
 from litestar import Litestar
+from pytest_playwright import pytest_playwright
 
 from chatkey_oauth.app import create_app as create_fake
 from chatkey_oauth.lab.api import control_app
 from chatkey_oauth.settings import Settings as FakeSettings
 from chatkey_protocol.codes import Code
 from chatkey_server.app import create_app
-from chatkey_server.settings import SETTINGS, Settings
+from chatkey_server.settings import SETTINGS, Limits, Settings
 from chatkey_widget.errors import MEANINGS, Phase
 
 ROOT = Path(__file__).parents[2]
@@ -269,6 +272,13 @@ def spoken(page: Path) -> Iterator[list[str]]:
                 yield words
 
 
+PASSED_ON = {
+    "-x",
+    *re.findall(r'^ +"(--[a-z-]+)",$', inspect.getsource(pytest_playwright.pytest_addoption), re.MULTILINE),
+}
+"""What `chatkey e2e` hands to pytest and pytest-playwright."""
+
+
 def check_chatkey(words: list[str]) -> None:
     """Follow the words down the commands; every option has to be one of the command that is reached."""
     command: click.Command = click.Group(commands=chatkey())
@@ -277,7 +287,7 @@ def check_chatkey(words: list[str]) -> None:
         command = command.commands[rest.pop(0)]
     known = {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)}
     used = {word.partition("=")[0] for word in rest if word.startswith("-")}
-    passed_on = {"-x"} if command.context_settings.get("ignore_unknown_options") else set[str]()
+    passed_on = PASSED_ON if command.context_settings.get("ignore_unknown_options") else set[str]()
     assert used <= known | passed_on, f"`chatkey {' '.join(words)}`"
 
 
@@ -296,7 +306,7 @@ def test_every_command_line_names_a_command_and_options_that_exist(page: Path) -
 
 
 def test_every_session_of_nox_is_documented() -> None:
-    listed = set(re.findall(r"^\| `nox -s (\w+)`", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE))
+    listed = set(re.findall(r"^\| `nox -s ([\w-]+)`", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE))
 
     assert listed == sessions()
 
@@ -319,7 +329,10 @@ def defined_in(module: str) -> set[str]:
     name = "chatkey_stack.site.token_backend" if module == "token_backend" else module
     (path,) = ROOT.glob(f"*/{name.replace('.', '/')}.py")
     tree = ast.parse(path.read_text())
-    assigned = [target for node in tree.body if isinstance(node, ast.Assign) for target in node.targets]
+    assigned = [
+        *(target for node in tree.body if isinstance(node, ast.Assign) for target in node.targets),
+        *(node.target for node in tree.body if isinstance(node, ast.AnnAssign)),
+    ]
     exported = re.search(r"^__all__ = (\[.*?\])", path.read_text(), re.MULTILINE | re.DOTALL)
     return (
         {node.name for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef)}
@@ -333,7 +346,8 @@ def test_what_the_examples_import_from_us_is_there(page: Path) -> None:
     for text in blocks(page, "python"):
         for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(("chatkey_", "token_backend")):
-                assert {alias.name for alias in node.names} <= defined_in(node.module or ""), node.module
+                named = {alias.name for alias in node.names} - {"*"}
+                assert named <= defined_in(node.module or ""), node.module
 
 
 def test_the_examples_for_qa_ask_for_fixtures_that_exist() -> None:
@@ -346,8 +360,10 @@ def test_the_examples_for_qa_ask_for_fixtures_that_exist() -> None:
         for argument in node.args.args
     }
 
-    assert asked
-    assert asked <= fixtures
+    theirs = {"page", "context"}
+    assert asked - theirs
+    assert asked <= fixtures | theirs
+    assert all(hasattr(pytest_playwright, name) for name in theirs)
 
 
 # what does not belong
@@ -358,3 +374,13 @@ def test_no_page_names_a_machine_or_a_registry(page: Path) -> None:
     forbidden = re.compile(r"/(?:home|root|tmp|work|Users)\b|pypi\.|artifactory|npmjs\.|localhost:\d{5}")
 
     assert not forbidden.findall(page.read_text())
+
+
+# limits
+
+
+def test_of_every_limit_that_can_be_set_the_page_says_what_happens_beyond_it() -> None:
+    rows = text_of("limits.md").partition("## Of the form")[0]
+
+    assert set(limits_page.BEYOND) == set(Limits.__struct_fields__)
+    assert rows.count("\n| ") - 2 == len(limits_page.BEYOND)

@@ -11,6 +11,8 @@ from typing import Final
 import pytest
 from tests.recipes.copy import COMPONENTS, copy_of_the_tree
 
+pytestmark = pytest.mark.long
+
 DECLARED: Final = '''
 class AskTally(TypedDict):
     """Widget: how many messages there are."""
@@ -85,6 +87,13 @@ def test_it_is_asked_and_told(visitor):
 
     assert visitor.emitted("message:tally") == [{"count": 3}]
 """
+SCHEMAS: Final = """
+import pathlib, schemas
+for name, text in schemas.schemas():
+    pathlib.Path("docs", "schemas", name).write_text(text)
+"""
+"""What `nox -s docs -- --write` does for the frames that pass in the tests."""
+
 TESTS: Final = {"tests/server/socket/test_tally.py": OF_THE_SERVER, "tests/widget/test_tally.py": OF_THE_WIDGET}
 
 
@@ -100,6 +109,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (tree / name).write_text(text)
     for name, text in TESTS.items():
         (tree / name).write_text(text)
+    assert run(tree, "-c", SCHEMAS).returncode == 0
     return tree
 
 

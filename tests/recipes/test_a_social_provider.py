@@ -11,6 +11,8 @@ from typing import Final
 import pytest
 from tests.recipes.copy import COMPONENTS, copy_of_the_tree
 
+pytestmark = pytest.mark.long
+
 SERVER_MODULE: Final = '''
 """Quill: plain OAuth 2, as simple as it gets."""
 

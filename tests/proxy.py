@@ -1,0 +1,80 @@
+"""A TCP proxy in front of a server: it can cut what is open, or fall silent as a broken network does."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import Final
+
+Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+TURNS: Final = 10
+"""Of the loop, in which clients of this process notice that they were cut off."""
+Reach = Callable[[], Awaitable[Streams]]
+
+
+class Proxy:
+    """Passes bytes on in both directions, as long as it may."""
+
+    def __init__(self, reach: Reach) -> None:
+        self.port = 0
+        self.connections = 0
+        self._reach = reach
+        self._passes = asyncio.Event()
+        self._passes.set()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def silence(self) -> None:
+        """Pass nothing on, open connections stay open, and new ones are answered by nobody."""
+        self._passes.clear()
+
+    def resume(self) -> None:
+        """Pass everything on again, also what has come meanwhile."""
+        self._passes.set()
+
+    def cut(self) -> None:
+        """End every connection."""
+        for task in tuple(self._tasks):
+            task.cancel()
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[Proxy]:
+        """Listen on a port of this machine while the context lasts."""
+        server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        self.port = server.sockets[0].getsockname()[1]
+        try:
+            yield self
+        finally:
+            server.close()
+            self.cut()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+            for _ in range(TURNS):
+                await asyncio.sleep(0)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        task = asyncio.ensure_future(self._join(reader, writer))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        with suppress(asyncio.CancelledError):
+            await task
+        writer.transport.abort()
+
+    async def _join(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await self._passes.wait()
+        answers, there = await self._reach()
+        try:
+            async with asyncio.TaskGroup() as both:
+                both.create_task(self._pass_on(reader, there))
+                both.create_task(self._pass_on(answers, writer))
+        except* ConnectionError:
+            pass  # one end has left, so the other is let go
+        finally:
+            there.transport.abort()
+
+    async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while data := await reader.read(65_536):
+            await self._passes.wait()
+            writer.write(data)
+            await writer.drain()
+        raise ConnectionError("one end has left")
