@@ -167,6 +167,36 @@ def test_a_session_that_is_replaced_meanwhile_asks_again(make_run: Callable[...,
     assert len(calls.log) == 2
 
 
+def test_while_one_call_is_patient_no_other_is_made(make_run: Callable[..., Run], target: Target) -> None:
+    """Those that came between could use up what the endpoint allows."""
+
+    class Wide(Lanes):
+        def narrow(self) -> None:
+            """Stay as wide as ever, so that only patience holds others up."""
+
+    class Limited(HttpWire):
+        def send(self, request: Request) -> Exchange:
+            asked.append(request.label)
+            if request.label == "another":
+                between.set()
+            answer = Response(429, (("Retry-After", "0"),), b"") if len(asked) == 1 else Response(200, (), b"{}")
+            return Exchange(request, answer, None, 0.0, 0.0)
+
+    calls, asked, between = make_run(target).calls, list[str](), Event()
+    calls.wire, calls.lanes = Limited(target), Wide()
+    calls.lanes.widen(0.1, 10.0)
+    with ThreadPoolExecutor(1) as pool:
+
+        def let_another_try(_seconds: float, _why: str) -> None:
+            pool.submit(calls.ask, "another", calls.member)
+            assert not between.wait(0.2)
+
+        calls.on_wait = let_another_try
+        assert calls.ask("limited", calls.member).status == 200
+
+    assert asked == ["limited", "limited", "another"]
+
+
 def test_two_runs_of_one_endpoint_say_the_same(make_run: Callable[..., Run], target: Target) -> None:
     first, second = (report_of(make_run(target)) for _ in range(2))
 

@@ -197,11 +197,11 @@ class Caller:
         return done
 
     def _with_patience(self, refused: Exchange) -> Exchange:
-        """Repeat a call after the time that the endpoint asks for, and make one at a time from now on."""
+        """Repeat a call after the time that the endpoint asks for, in which no other is made; then one at a time."""
         self.lanes.narrow()
         done = refused
         if refused.patience <= PATIENCE:
-            with self.lanes.one():
+            with self.lanes.alone():
                 self.wait(refused.patience, "the endpoint limits calls (429)")
                 done = self.wire.send(refused.request)
         if done.status == TOO_MANY and any(exchange.succeeded for exchange in self.log):
