@@ -323,7 +323,7 @@ def _bindings() -> Iterator[Verdict]:
     for name, cnf in {**no_object, **arrays}.items():
         yield _unbound(f"JWT-130-{name}", claims(cnf=cnf), BOTH)
     yield _unbound("JWT-131-missing", claims(cnf={}), BOTH)
-    for name, inner in (("empty", ""), ("null", None), ("number", 7), ("short", "abc")):
+    for name, inner in (("empty", ""), ("null", None), ("number", 7), ("short", "abc"), ("31-bytes", 42 * "A")):
         yield _unbound(f"JWT-131-{name}", claims(cnf={"jkt": inner}), BOTH)
     yield _unbound("JWT-131-array", claims(cnf=lambda place: {"jkt": [jkt(place)]}), BOTH)
     yield _unbound("JWT-131-padded", claims(cnf=lambda place: {"jkt": jkt(place) + "="}), BOTH)
