@@ -116,12 +116,14 @@ class Unusable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """A chat service: what messages call it, its base address, its socket, and whether it was started for this run."""
+    """A chat service: what messages call it, its base address, its socket, whether it was started for this run, and
+    where the script of its widget is."""
 
     name: str
     url: str
     socket_uri: str
     own: bool
+    sdk_url: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,8 @@ class LiveOptions:
 
     service_url: str | None = None
     """Base address of a service that runs; otherwise the reference server is started."""
+    sdk_url: str | None = None
+    """Address of the widget's script; otherwise the service's own."""
     browser: bool = False
     by_hand: bool = False
     """Whether somebody logs in by hand, in a browser that can be seen."""
@@ -103,8 +105,8 @@ class Target:
     def addresses(self) -> tuple[str, ...]:
         """Every address that requests go to."""
         logins = (login.url for login in (self.login, self.login_b) if login)
-        service = self.live.service_url if self.live else None
-        return tuple(filter(None, (self.url, self.page_url, self.whoami, self.logout_url, service, *logins)))
+        service = (self.live.service_url, self.live.sdk_url) if self.live else ()
+        return tuple(filter(None, (self.url, self.page_url, self.whoami, self.logout_url, *service, *logins)))
 
     @property
     def secure(self) -> bool:

@@ -46,6 +46,29 @@ def test_the_checker_finds_the_shops_endpoint_good_in_a_browser(business: Busine
     assert "6 passed" in done.stdout
 
 
+@pytest.mark.long
+@pytest.mark.contract("3/get-token")
+def test_the_widget_of_the_checker_can_come_from_elsewhere(business: Business) -> None:
+    """The script is the one that `--sdk-url` names, and one that is not there is told as such."""
+    service = business.stack.service.browser_url
+    command = check(business, "--browser", "--service-url", service, "--only", "e2e.widget-member")
+
+    found, missing = (
+        subprocess.run(
+            [*command, "--sdk-url", f"{service}/assets/{name}"],
+            env=environ(business),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        for name in ("sdk.js?from=elsewhere", "none/sdk.js")
+    )
+
+    assert (found.returncode, found.stderr) == (0, "")
+    assert missing.returncode == 1
+    assert f"{service}/assets/none/sdk.js" in missing.stdout
+
+
 @pytest.fixture
 def desk(business: Business) -> Iterator[str]:
     """The address of the page of `--ui`, aimed at the shop."""

@@ -6,10 +6,12 @@ import pytest
 
 from chatkey_e2e.gettoken.exchange import Exchange, Header, Request, Response
 from chatkey_e2e.gettoken.live.browser.page import Document, document, with_service
+from chatkey_e2e.gettoken.live.service import sdk_of
 from chatkey_e2e.gettoken.model import Service
 
-OWN = Service("the reference server", "http://127.0.0.1:1", "ws://127.0.0.1:1/v1/socket", own=True)
-NAMED = Service("https://chat.example", "https://chat.example", "wss://chat.example/v1/socket", own=False)
+HERE, CHAT = "http://127.0.0.1:1", "https://chat.example"
+OWN = Service("the reference server", HERE, "ws://127.0.0.1:1/v1/socket", own=True, sdk_url=sdk_of(HERE))
+NAMED = Service(CHAT, CHAT, "wss://chat.example/v1/socket", own=False, sdk_url="https://cdn.example/sdk.js?v=2&x")
 PLAIN = b"<html><head><title>x</title></head><body>here</body></html>"
 
 
@@ -24,6 +26,10 @@ def policy(csp: str, *, service: Service = OWN) -> str:
 
 def test_the_script_stands_at_the_end_of_the_head() -> None:
     assert b'<title>x</title><script async src="http://127.0.0.1:1/assets/sdk.js"></script></head>' in shown().body
+
+
+def test_the_script_is_the_one_that_was_named() -> None:
+    assert b'<script async src="https://cdn.example/sdk.js?v=2&amp;x"></script></head>' in shown(service=NAMED).body
 
 
 def test_a_page_without_a_head_gets_the_script_at_its_end() -> None:

@@ -30,9 +30,10 @@ def planned(given: Target) -> Counter[str]:
 
 
 def test_the_end_of_a_run_is_read_from_the_options() -> None:
-    given = Given(url=URL, socket=True, service_url="https://chat.localhost/", browser=True, results=Path("kept"))
+    sdk = "https://cdn.localhost/sdk.js"
+    given = Given(url=URL, service_url="https://chat.localhost/", sdk_url=sdk, browser=True, results=Path("kept"))
 
-    assert target(given).live == LiveOptions("https://chat.localhost", browser=True, results=Path("kept"))
+    assert target(given).live == LiveOptions("https://chat.localhost", sdk, browser=True, results=Path("kept"))
 
 
 def test_a_login_by_hand_means_a_browser() -> None:
@@ -85,8 +86,17 @@ def test_the_address_of_a_service_is_an_origin(address: str) -> None:
         target(Given(url=URL, socket=True, service_url=address))
 
 
+@pytest.mark.parametrize("given", [{"browser": True}, {"service_url": "https://chat.localhost"}, {}])
+def test_a_script_is_for_a_widget_at_a_service_that_is_named(given: Any) -> None:
+    with pytest.raises(OptionError, match=r"^--sdk-url is the script of the widget of --browser"):
+        target(Given(url=URL, sdk_url="https://cdn.localhost/sdk.js", **given))
+
+
 def test_a_service_elsewhere_makes_the_run_leave_this_machine() -> None:
     """It is sent tokens, so it needs the same leave as an endpoint."""
+    elsewhere = Given(url=URL, service_url="https://chat.localhost", sdk_url="https://cdn.example/sdk.js", browser=True)
+
+    assert not target(elsewhere).local
     assert not target(Given(url=URL, socket=True, service_url="https://chat.example")).local
     assert target(Given(url=URL, socket=True, service_url="https://chat.localhost")).local
 

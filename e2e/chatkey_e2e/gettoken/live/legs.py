@@ -61,7 +61,7 @@ class Live:
         if target.live is None:
             raise Skipped("no service is started", "--socket")
         if target.live.service_url is not None:
-            self._service = self._named(target.live.service_url)
+            self._service = self._named(target.live.service_url, target.live.sdk_url)
         elif target.secret is not None:
             self._service = self._own(target.secret)
         else:
@@ -103,8 +103,8 @@ class Live:
         """End visit, browser and server, as far as there are any."""
         self._ending.close()
 
-    def _named(self, url: str) -> Service:
-        return named(url, self._calls.provider_id, self._wire)
+    def _named(self, url: str, sdk_url: str | None) -> Service:
+        return named(url, sdk_url, self._calls.provider_id, self._wire)
 
     def _own(self, secret: str) -> Service:
         return self._reference.service(self._calls.provider_id, secret)

@@ -31,11 +31,11 @@ class PlannedLive(Live):
             return Outcome({"type": "error", "code": "proof_key_mismatch"}, 4403)
         return Outcome({"type": "ready", "identity": "member", "uid": self.answer.uid}, None)
 
-    def _named(self, url: str) -> Service:
-        return Service(url, url, url, own=False)
+    def _named(self, url: str, sdk_url: str | None) -> Service:
+        return Service(url, url, url, own=False, sdk_url=sdk_url or url)
 
     def _own(self, secret: str) -> Service:  # noqa: ARG002 - nothing is signed
-        return self._named(REFERENCE)
+        return self._named(REFERENCE, None)
 
     def _visited(self, service: Service) -> Visit:  # noqa: ARG002 - no browser is started
         return cast("Visit", PlannedVisit(self._calls))

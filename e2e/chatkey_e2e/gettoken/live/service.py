@@ -22,7 +22,12 @@ REFERENCE: Final = "the reference server"
 INSTALL: Final = "pip install 'chatkey[server]'"
 
 
-def named(url: str, provider_id: str, wire: HttpWire) -> Service:
+def sdk_of(url: str) -> str:
+    """Return where a service has the script of its widget, unless one is told otherwise."""
+    return f"{url}/assets/sdk.js"
+
+
+def named(url: str, sdk_url: str | None, provider_id: str, wire: HttpWire) -> Service:
     """Return the service of --service-url, as its configuration describes it. Raises `Unusable`."""
     address = url + CONFIG_PATH.format(id=provider_id)
     try:
@@ -35,7 +40,7 @@ def named(url: str, provider_id: str, wire: HttpWire) -> Service:
     uri = _socket_uri(answer.text)
     if uri is None:
         raise Unusable(f"{address} names no socket_uri.", answer)
-    return Service(url, url, uri, own=False)
+    return Service(url, url, uri, own=False, sdk_url=sdk_url or sdk_of(url))
 
 
 def _socket_uri(text: str) -> str | None:
@@ -81,7 +86,7 @@ class ReferenceServer:
             except LabError as refused:
                 reason = str(refused).partition(": ")[2]
                 raise Skipped(f"{REFERENCE} takes no provider like this: {reason}") from None
-        return Service(REFERENCE, url, url.replace("http", "ws", 1) + SOCKET_PATH, own=True)
+        return Service(REFERENCE, url, url.replace("http", "ws", 1) + SOCKET_PATH, own=True, sdk_url=sdk_of(url))
 
     def close(self) -> None:
         """End it; one that is just starting is waited for. Why one did not start was told whoever asked for it."""

@@ -157,6 +157,9 @@ class OfEnd:
         "Open a real socket at the end, of a server started for it.  [default: yes]", default=True, in_report=False
     )
     service_url: str | None = one(Kind.URL, "Base address of a chat service that runs, to be used instead.")
+    sdk_url: str | None = one(
+        Kind.URL, "Address of the widget's script, where that service has none at /assets/sdk.js; for --browser."
+    )
     browser: bool = flag("Put a real widget on your page (--page-url, or an empty one), at the end.")
     browser_login: bool = flag(
         "The same, and log in by hand first, in a browser that you see.",

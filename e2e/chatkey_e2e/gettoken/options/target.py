@@ -105,7 +105,7 @@ def _own(given: Given, url: str | None, option: str) -> str | None:
 def _live(given: Given) -> LiveOptions | None:
     wanted = given.browser or given.browser_login
     if not given.socket:
-        if wanted or given.service_url:
+        if wanted or given.service_url or given.sdk_url:
             raise OptionError(
                 "--no-socket leaves out all that --service-url and --browser are for: give one or the other."
             )
@@ -115,4 +115,7 @@ def _live(given: Given) -> LiveOptions | None:
     if wanted and find_spec("playwright") is None:
         raise BrowserMissing(f"A browser is driven through Playwright, which is not installed here: {INSTALL}")
     url = checked_origin(given.service_url, "--service-url") if given.service_url else None
-    return LiveOptions(url, wanted, given.browser_login, given.passkeys, given.results)
+    sdk = checked_url(given.sdk_url, "--sdk-url") if given.sdk_url else None
+    if sdk and not (url and wanted):
+        raise OptionError("--sdk-url is the script of the widget of --browser, for the service of --service-url.")
+    return LiveOptions(url, sdk, wanted, given.browser_login, given.passkeys, given.results)

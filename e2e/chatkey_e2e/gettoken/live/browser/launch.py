@@ -48,8 +48,8 @@ def _public_keys(target: Target, wire: HttpWire) -> set[str]:
     """Return the hashes of the public keys that endpoint and service show, and that the checker verifies (--ca)."""
     if target.ca is None:
         return set()
-    service = target.live.service_url if target.live else None
-    return {_public_key(wire, url) for url in (target.url, service) if url and url.startswith("https:")}
+    service = (target.live.service_url, target.live.sdk_url) if target.live else ()
+    return {_public_key(wire, url) for url in (target.url, *service) if url and url.startswith("https:")}
 
 
 def _public_key(wire: HttpWire, url: str) -> str:

@@ -98,7 +98,7 @@ def _nonce(policies: str) -> str | None:
 def _with_script(body: bytes, service: Service, nonce: str | None) -> bytes:
     """Add the script at the end of the head, where a policy of the page itself counts."""
     secret = f' nonce="{html.escape(nonce)}"' if nonce else ""
-    script = f'<script async src="{html.escape(service.url)}/assets/sdk.js"{secret}></script>'.encode()
+    script = f'<script async src="{html.escape(service.sdk_url)}"{secret}></script>'.encode()
     found = END_OF_HEAD.search(body)
     at = found.start() if found else len(body)
     return body[:at] + script + body[at:]
@@ -157,6 +157,6 @@ def configuration(
         "shape": shape.browser(),
         "providerId": provider_id,
         "headers": dict(headers),
-        "needed": [service.url, service.socket_uri, url],
+        "needed": [service.url, service.socket_uri, service.sdk_url, url],
     }
     return CONFIGURE.replace("GIVEN", json.dumps(given), 1)

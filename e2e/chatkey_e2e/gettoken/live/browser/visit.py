@@ -218,7 +218,7 @@ class Visit:
         self._context.add_init_script(script)
         self._context.clock.install()
         self._context.route(lambda url: url.partition("#")[0] == self.address, self._answer)
-        self._context.route(lambda url: url.endswith("/sdk.js") and not url.startswith(self.service.url), _refuse)
+        self._context.route(lambda url: url.endswith("/sdk.js") and url != self.service.sdk_url, _refuse)
         self._context.tracing.start(screenshots=True, snapshots=True)
 
     def _listen(self) -> None:
