@@ -1,4 +1,4 @@
-"""The sample in Node, wrong in one place, is named; the same service, right in an unusual way, is not blamed."""
+"""The sample in Node, changed in a place, as a foreign target that is judged."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from tests.conform.nodes import OFFERED, Wishes, changed, node_service, places
 
 from chatkey_e2e.conform.case import Case
-from chatkey_e2e.conform.judging.verdict import Verdict
 from chatkey_e2e.conform.running.outcome import Result
 from chatkey_e2e.conform.running.runner import Run
 from chatkey_e2e.conform.subject.world import World
@@ -27,6 +26,9 @@ NOBODY = f"http://{LOOPBACK}:9"
 """Where no social provider is: over the wire nobody is asked to log in."""
 UNLIMITED = {"tokenRate": 0, "oauthRate": 0}
 DECLARED = {"token_rate": 0, "oauth_rate": 0}
+OVER_HTTP: Final = ("http", "paths", "start", "callback", "exchange", "visitors", "rates")
+OVER_THE_SOCKET: Final = ("tokens", "proofs", "opening", "frames", "staying", "chat")
+"""Families of cases, by where they ask."""
 TARGET = """\
 [target]
 name = "Sample in Node"
@@ -40,8 +42,23 @@ url = "{base}/lab"
 
 def services(name: str) -> list[Any]:
     """Return the services of a file, each as a parameter by its name."""
-    entries = tomllib.loads((HERE / name).read_text())["service"]
-    return [pytest.param(entry, id=entry["name"]) for entry in entries]
+    return [pytest.param(entry, id=entry["name"]) for entry in _entries(name)]
+
+
+def broken(*families: str) -> list[Any]:
+    """Return the services that are wrong in what these families ask, each as a parameter by its name."""
+    return [pytest.param(entry, id=entry["name"]) for entry in _entries("broken.toml") if entry["family"] in families]
+
+
+def judged_of_its_family(folder: Path, service: Mapping[str, str]) -> Result:
+    """Judge a broken service by the cases of the family that has to name it."""
+    [port] = free_ports(1)
+    rated = service["family"] == "rates"
+    limits = {"tokenRate": 60 if rated else 0, "oauthRate": 30 if rated else 0}
+    declared = {"token_rate": limits["tokenRate"], "oauth_rate": limits["oauthRate"]}
+    home = changed(folder, service)
+    with target_of(folder, home, wished(port, limits), declared) as target:
+        return judged(target, of_families(service["family"]))
 
 
 @contextmanager
@@ -73,32 +90,6 @@ def of_families(*keys: str) -> list[Case]:
     return [case for case in cases() if not keys or case.id.partition("/")[0] in {"smoke", *keys}]
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("service", services("broken.toml"))
-def test_a_service_that_is_wrong_in_one_place_is_named(tmp_path: Path, service: Mapping[str, str]) -> None:
-    [port] = free_ports(1)
-    rated = service["family"] == "rates"
-    limits = {"tokenRate": 60 if rated else 0, "oauthRate": 30 if rated else 0}
-    declared = {"token_rate": limits["tokenRate"], "oauth_rate": limits["oauthRate"]}
-
-    home = changed(tmp_path, service)
-    with target_of(tmp_path, home, wished(port, limits), declared) as target:
-        result = judged(target, of_families(service["family"]))
-
-    assert service["sentence"] in [sentence.id for sentence in result.failed]
-    assert result.of(Verdict.ERROR) == []
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("service", services("unusual.toml"))
-def test_a_service_that_is_right_in_an_unusual_way_is_not_blamed(tmp_path: Path, service: Mapping[str, Any]) -> None:
-    [port] = free_ports(1)
-    base = f"http://{service.get('host', LOOPBACK)}:{port}{service.get('path', '')}"
-
-    limits, declared = service.get("limits", UNLIMITED), service.get("declared", DECLARED)
-
-    home = changed(tmp_path, *service.get("edits", ()))
-    with target_of(tmp_path, home, wished(port, limits, base), declared) as target:
-        result = judged(target, of_families(*service.get("families", ())))
-
-    assert [(outcome.case.id, outcome.reason) for outcome in result.of(Verdict.FAILED, Verdict.ERROR)] == []
+def _entries(name: str) -> list[dict[str, Any]]:
+    entries: list[dict[str, Any]] = tomllib.loads((HERE / name).read_text())["service"]
+    return entries

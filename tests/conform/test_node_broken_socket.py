@@ -1,0 +1,20 @@
+"""The sample in Node, wrong in one place of its socket, is named."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from tests.conform.changing import OVER_THE_SOCKET, broken, judged_of_its_family
+
+from chatkey_e2e.conform.judging.verdict import Verdict
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("service", broken(*OVER_THE_SOCKET))
+def test_a_service_that_is_wrong_in_one_place_is_named(tmp_path: Path, service: Mapping[str, str]) -> None:
+    result = judged_of_its_family(tmp_path, service)
+
+    assert service["sentence"] in [sentence.id for sentence in result.failed]
+    assert result.of(Verdict.ERROR) == []

@@ -1,0 +1,45 @@
+"""The sample in Node, right in an unusual way, is not blamed; and every broken one is in one of the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.conform.changing import (
+    DECLARED,
+    OVER_HTTP,
+    OVER_THE_SOCKET,
+    UNLIMITED,
+    judged,
+    of_families,
+    services,
+    target_of,
+    wished,
+)
+from tests.conform.nodes import changed
+
+from chatkey_e2e.conform.judging.verdict import Verdict
+from chatkey_stack.ports import LOOPBACK, free_ports
+
+
+def test_every_broken_service_is_judged_in_one_of_the_two_files() -> None:
+    families = {param.values[0]["family"] for param in services("broken.toml")}
+
+    assert families == {*OVER_HTTP, *OVER_THE_SOCKET}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("service", services("unusual.toml"))
+def test_a_service_that_is_right_in_an_unusual_way_is_not_blamed(tmp_path: Path, service: Mapping[str, Any]) -> None:
+    [port] = free_ports(1)
+    base = f"http://{service.get('host', LOOPBACK)}:{port}{service.get('path', '')}"
+
+    limits, declared = service.get("limits", UNLIMITED), service.get("declared", DECLARED)
+
+    home = changed(tmp_path, *service.get("edits", ()))
+    with target_of(tmp_path, home, wished(port, limits, base), declared) as target:
+        result = judged(target, of_families(*service.get("families", ())))
+
+    assert [(outcome.case.id, outcome.reason) for outcome in result.of(Verdict.FAILED, Verdict.ERROR)] == []
