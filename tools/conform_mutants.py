@@ -40,7 +40,7 @@ NEAR: Final[Mapping[str, tuple[str, ...]]] = {
     "identity/oauth_state": ("start", "callback"),
     "identity/origins": ("start", "opening"),
     "identity/proofs": ("proofs",),
-    "identity/keys": ("proofs", "http", "exchange"),
+    "identity/keys": ("proofs", "tokens", "http", "exchange"),
     "identity/encoding": ("tokens", "proofs", "opening"),
     "identity/social_uid": ("tokens",),
     "identity/": ("tokens", "visitors", "exchange"),
