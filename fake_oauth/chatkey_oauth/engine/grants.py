@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from typing import Final, Generic, TypeVar
 
@@ -97,7 +98,7 @@ class Ring(Generic[V]):
 
     def __init__(self, size: int = RING) -> None:
         self._size = size
-        self._entries: dict[str, V] = {}
+        self._entries = OrderedDict[str, V]()  # of a dict the oldest entry is looked for among those that are gone
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -106,7 +107,7 @@ class Ring(Generic[V]):
         """Remember a value as the newest."""
         self._entries.pop(key, None)
         if len(self._entries) >= self._size:
-            del self._entries[next(iter(self._entries))]
+            self._entries.popitem(last=False)
         self._entries[key] = value
 
     def get(self, key: str) -> V | None:
