@@ -64,7 +64,7 @@ def test_a_cookie_is_kept_for_a_browser_with_the_path_it_has_by_where_it_was_set
 def test_an_answer_deletes_of_a_session_what_it_does_not_set_again(lines: tuple[str, ...], deleted: set[str]) -> None:
     session = Session("ada", [("Cookie", "sid=a; lang=en")])
 
-    assert session.deleted_by(answer(*lines)) == deleted
+    assert session.deleted_by(answer(*lines), "https://shop.example/chat/token") == deleted
 
 
 def test_a_made_up_session_has_the_same_shape_and_other_values() -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import base64
 import json
+from email.utils import formatdate
 from typing import Any
 
-from mutant_backend import BROKEN, PEOPLE, SECRET, Backend, Claims, b64, hs256, register
+from mutant_backend import BROKEN, PEOPLE, SECRET, Backend, Claims, b64, hs256, register, with_answer
 from mutant_server import Answer, Request
 
 broken = register(BROKEN)
@@ -152,4 +153,49 @@ class FailsForGood(Backend):
         self.first = self.first or self.clock.now()
         if self.clock.now() - self.first > 1 and request.cookies:
             return Answer(500, [], b"connection pool exhausted")
+        return await super().endpoint(request)
+
+
+# what an answer does to the session
+
+
+with_answer(BROKEN, "clears-cookies", lambda answer, _: answer.set("Clear-Site-Data", '"cache", "cookies"'))
+with_answer(BROKEN, "clears-storage", lambda answer, _: answer.set("Clear-Site-Data", '"storage"'))
+
+
+@broken("session-used-up")
+class SessionUsedUp(Backend):
+    def answer(self, request: Request, token: Any) -> Answer:
+        self.sessions.pop(request.cookies.get("sid", ""), None)
+        return super().answer(request, token)
+
+
+@broken("session-replaced")
+class SessionReplaced(Backend):
+    def answer(self, request: Request, token: Any) -> Answer:
+        return super().answer(request, token).add("Set-Cookie", f"sid=s-{self.calls:016}; Path=/; HttpOnly")
+
+
+@broken("session-cookie-dated-back")
+class SessionCookieDatedBack(Backend):
+    def answer(self, request: Request, token: Any) -> Answer:
+        yesterday = formatdate(self.clock.now() - 86_400, usegmt=True)
+        return super().answer(request, token).add("Set-Cookie", f"sid=deleted; Path=/; Expires={yesterday}")
+
+
+@broken("crashes-after-logout")
+class CrashesAfterLogout(Backend):
+    options = {"logout_url": "{base}/logout"}
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.ended: set[str] = set()
+
+    def logout(self, request: Request) -> Answer:
+        self.ended.add(request.cookies.get("sid", ""))
+        return super().logout(request)
+
+    async def endpoint(self, request: Request) -> Answer:
+        if request.cookies.get("sid") in self.ended:
+            return Answer(500, [], b"Internal Server Error")
         return await super().endpoint(request)

@@ -17,6 +17,7 @@ from mutant_backend import (
     hs256,
     register,
     signed_uid,
+    with_answer,
 )
 from mutant_server import Answer, Request
 
@@ -283,3 +284,17 @@ class SignedUid(Backend):
         uid, _, _ = request.cookies.get("sid", "").partition(".")
         found = next((claims for claims in PEOPLE.values() if claims["uid"] == uid), None)
         return dict(found) if found and request.cookies["sid"] == signed_uid(uid) else None
+
+
+with_answer(UNUSUAL, "DropsCookieOfOldPath", lambda answer, _: answer.add("Set-Cookie", "sid=; Path=/old; Max-Age=0"))
+with_answer(
+    UNUSUAL, "DropsCookieOfOldHost", lambda answer, _: answer.add("Set-Cookie", "sid=; Domain=old.example; Max-Age=0")
+)
+
+
+@unusual("LogoutWithCsrf")
+class LogoutWithCsrf(Backend):
+    options = {"logout_url": "{base}/logout"}
+
+    def logout(self, request: Request) -> Answer:
+        return super().logout(request) if request.method == "GET" else Answer(403, [], b"CSRF token missing")

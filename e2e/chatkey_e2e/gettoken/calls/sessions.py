@@ -11,7 +11,7 @@ from threading import RLock
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
-from chatkey_e2e.gettoken.exchange import Header, Response
+from chatkey_e2e.gettoken.exchange import Exchange, Header, Response, moment
 
 IN_HEADER: Final = re.compile(r"\{(cookie|meta):([^}]+)\}")
 ALPHABET: Final = string.ascii_letters + string.digits
@@ -74,18 +74,23 @@ class Session:
         """
         for line in response.all("set-cookie") if self._learns else ():
             name, value, attributes = _parsed(line)
-            if not name or _deletes(value, attributes):
+            if not name or _deletes(value, attributes, response):
                 continue
             self.changes += name in self.cookies and self.cookies[name] != value
             self.cookies = {**self.cookies, name: value}  # another thread may be reading the old ones
             self.same_site = {**self.same_site, name: _attribute(attributes, "samesite")}
             self.lines[name] = line if _attribute(attributes, "path") else f"{line}; Path={_default_path(url)}"
 
-    def deleted_by(self, response: Response | None) -> set[str]:
-        """Return the names of the cookies of this session that an answer deletes, and does not set again."""
-        lines = [_parsed(line) for line in (response.all("set-cookie") if response else [])]
-        gone = {name for name, value, attributes in lines if _deletes(value, attributes)}
-        kept = {name for name, value, attributes in lines if not _deletes(value, attributes)}
+    def deleted_by(self, response: Response | None, url: str) -> set[str]:
+        """Return the names of its cookies that the answer of an address deletes, and does not set again.
+
+        A cookie of the same name for another path or host is another cookie.
+        """
+        if response is None:
+            return set()
+        lines = [line for line in map(_parsed, response.all("set-cookie")) if _reaches(line[2], url)]
+        gone = {name for name, value, attributes in lines if _deletes(value, attributes, response)}
+        kept = {name for name, value, attributes in lines if not _deletes(value, attributes, response)}
         return (gone - kept) & set(self.cookies)
 
     def with_cookies(self, cookies: Mapping[str, str]) -> Session:
@@ -140,6 +145,13 @@ class Session:
             self._metas |= metas
 
 
+def replaced_cookies(exchange: Exchange) -> set[str]:
+    """Return the names of the cookies that a call sent and that its answer sets to something else."""
+    sent = _cookies(next((value for name, value in exchange.request.headers if name == "Cookie"), ""))
+    lines = map(_parsed, exchange.response.all("set-cookie") if exchange.response else ())
+    return {name for name, value, _ in lines if name in sent and sent[name] != value}
+
+
 def _cookies(line: str) -> dict[str, str]:
     pairs = (pair.partition("=") for pair in line.split(";") if "=" in pair)
     return {name.strip(): value.strip() for name, _, value in pairs}
@@ -157,12 +169,27 @@ def _default_path(url: str) -> str:
     return urlsplit(url).path.rpartition("/")[0] or "/"
 
 
-def _deletes(value: str, attributes: list[str]) -> bool:
+def _deletes(value: str, attributes: list[str], response: Response) -> bool:
     return (
         not value.strip('"')
         or _attribute(attributes, "max-age").startswith(("0", "-"))
-        or "1970" in _attribute(attributes, "expires")
+        or _has_ended(_attribute(attributes, "expires"), response.get("date") or "")
     )
+
+
+def _has_ended(expires: str, date: str) -> bool:
+    """Tell whether a cookie's end lies before the answer, by the clock that wrote both."""
+    end, said = moment(expires), moment(date)
+    return "1970" in expires or (end is not None and said is not None and end <= said)
+
+
+def _reaches(attributes: list[str], url: str) -> bool:
+    """Tell whether a cookie with these attributes is sent to an address (RFC 6265 5.1.3, 5.1.4)."""
+    parts = urlsplit(url)
+    path, domain = _attribute(attributes, "path"), _attribute(attributes, "domain").removeprefix(".")
+    host = (parts.hostname or "").lower()
+    below = not path.startswith("/") or f"{parts.path.lower()}/".startswith(f"{path.rstrip('/')}/")
+    return below and (not domain or host == domain or host.endswith(f".{domain}"))
 
 
 def _attribute(attributes: list[str], name: str) -> str:

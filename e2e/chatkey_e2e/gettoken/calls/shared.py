@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from typing import Final, Protocol
 
@@ -21,6 +22,9 @@ APART: Final = 1.1
 """Seconds between two calls whose times are compared: `exp` counts whole seconds, and moves on in one."""
 PARALLEL: Final = 24
 IN_A_PAGE: Final = "{meta:"
+UNKNOWN: Final = frozenset({401, 403})
+WORKERS: Final = 6
+"""Calls after which one that some worker answers has met that worker."""
 
 
 class Watcher(Protocol):
@@ -98,6 +102,19 @@ class Calls(Caller):
         return self.ask("the same from another browser (another jkt)", self.member, jkt=jkt)
 
     @once
+    def unknown_again(self) -> Exchange | None:
+        """The honest call once more, where a session is unknown that the first call was answered for; else None.
+
+        It is repeated, with no other call in between: one of several workers may know the session still.
+        """
+        if not self.first.minted or not _unknown(self.second):
+            return None
+        for done in self._in_a_row("the first call again", self.member, self.jkt_of(self.first), WORKERS):
+            if not _unknown(done):
+                return None
+        return done
+
+    @once
     def anonymous(self) -> Exchange:
         """The honest call of somebody who is not logged in."""
         label = "the call of a visitor, without cookies"
@@ -108,6 +125,22 @@ class Calls(Caller):
         """The honest call of the second person."""
         label = "an honest call of the second login, from the same browser"
         return self.ask(label, self.other, jkt=self._same_browser, measured=True)
+
+    @once
+    def of_other_again(self) -> list[Exchange]:
+        """Two calls of the second person that two workers answer, where they answer in turn."""
+        return list(self._in_a_row("the same call of the second login again", self.other, self._same_browser, 2))
+
+    def _in_a_row(self, label: str, session: Session, jkt: str, times: int) -> Iterator[Exchange]:
+        """Repeat a call while it is wanted, with no other call in between."""
+        request = self.request(label, session, jkt=jkt)
+        request = request.with_url(self.first.hops[-1]) if self.first.hops else request
+        with self.lanes.alone():
+            for _ in range(times):
+                done = self.wire.send(request)
+                self.note_answered(done)
+                self.log.append(done)
+                yield done
 
     @once
     def made_up(self) -> Exchange:
@@ -235,3 +268,8 @@ class Calls(Caller):
         elif self.target.page_url and any(IN_A_PAGE in value for _, value in self.target.headers):
             self.fetch(f"{name}: the page, for what a header holds", self.target.page_url, session)
         return session
+
+
+def _unknown(done: Exchange) -> bool:
+    """Tell whether a call is answered as that of nobody."""
+    return (done.succeeded and done.member is None) or done.status in UNKNOWN

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from chatkey_e2e.gettoken.calls.caller import fails
 from chatkey_e2e.gettoken.calls.sessions import Session
 from chatkey_e2e.gettoken.calls.shared import Calls
 from chatkey_e2e.gettoken.judging.check import check
@@ -16,7 +17,7 @@ from chatkey_e2e.gettoken.run import Run
     severity=Severity.MUST,
     section="3",
     sent="--logout-url as the login (a second one where there is a form), then the call with the same cookies",
-    passes="no token",
+    passes="no token, and no crash",
     hint="End the session on the server: deleting the cookie leaves it to whoever copied it.",
     mistakes=(
         "logging out deletes the cookie only",
@@ -38,14 +39,18 @@ def after_logout(run: Run) -> Finding:
         raise Skipped("logging out takes its address, and ends the session that was passed", "--logout-url URL")
     session = _session(calls)
     done = calls.fetch("logging out", address, session, method="POST", body=b"")
-    if done.status in {404, 405}:
+    if 400 <= done.status < 500:
         done = calls.fetch("logging out, by GET", address, session)
     if not done.status or done.status >= 400:
         return failed(f"Logging out is answered {done.status or done.broken}.", done, hint="Look at --logout-url.")
     answer = calls.ask("the call with the session that has logged out", session)
-    if not answer.minted:
-        return passed()
-    return failed("The session gets a token after it has logged out.", done, answer)
+    if answer.minted:
+        return failed("The session gets a token after it has logged out.", done, answer)
+    if fails(answer):
+        how = answer.status or answer.broken
+        hint = "Look the session up, and take none for nobody: answer null."
+        return failed(f"The call crashes with a session that has logged out ({how}).", done, answer, hint=hint)
+    return passed()
 
 
 def _session(calls: Calls) -> Session:

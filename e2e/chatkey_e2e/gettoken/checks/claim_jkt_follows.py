@@ -5,7 +5,8 @@ from __future__ import annotations
 from chatkey_e2e.gettoken import reading
 from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import failed, passed
-from chatkey_e2e.gettoken.model import BOUND, Finding, Severity
+from chatkey_e2e.gettoken.mistakes.jkts import changed
+from chatkey_e2e.gettoken.model import BOUND, Blocked, Finding, Severity
 from chatkey_e2e.gettoken.run import Run
 
 
@@ -37,6 +38,8 @@ def jkt_follows(run: Run) -> Finding:
         return passed()
     if answer.jkt == calls.jkt_of(calls.first):
         return failed("The token of the first call came back: it is cached by user, whatever the jkt.", answer)
+    if calls.unknown_again is not None:
+        raise Blocked("resp.session-kept")
     if not answer.minted:
         hint = "A person may use two browsers: give each call a token."
         if answer.status in {400, 422}:
@@ -44,4 +47,8 @@ def jkt_follows(run: Run) -> Finding:
         elif answer.succeeded and answer.member is None:
             hint = f"{hint} Sessions in a worker's memory are not known to the next worker."
         return failed(f"The second call got no token (status {answer.status or answer.broken}).", answer, hint=hint)
-    return failed(f"cnf.jkt is {reading.shown(answer.jkt)}, you were sent {sent}.", answer)
+    message = f"cnf.jkt is {reading.shown(answer.jkt)}, you were sent {sent}"
+    cause = changed(sent, str(answer.jkt))
+    if cause:
+        return failed(f"{message}: it is {cause.message}.", answer, hint=cause.hint)
+    return failed(f"{message}.", answer)

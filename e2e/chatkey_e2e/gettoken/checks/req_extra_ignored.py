@@ -6,7 +6,7 @@ from chatkey_e2e.gettoken.calls.shared import Calls
 from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import passed, warned
 from chatkey_e2e.gettoken.judging.shapes import without_body
-from chatkey_e2e.gettoken.model import BAD_REQUESTS, Finding, Severity
+from chatkey_e2e.gettoken.model import BAD_REQUESTS, Blocked, Finding, Severity
 from chatkey_e2e.gettoken.run import Run
 
 
@@ -31,4 +31,6 @@ def _judged(calls: Calls) -> Finding:
     answer = calls.ask("one member more", calls.member, more={"x_unknown": 1})
     if answer.minted:
         return passed()
+    if calls.unknown_again is not None:
+        raise Blocked("resp.session-kept")
     return warned(f"With one member more there is no token ({answer.status or answer.broken}).", answer)

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from chatkey_e2e.gettoken.calls.sessions import replaced_cookies
+from chatkey_e2e.gettoken.calls.shared import Calls
+from chatkey_e2e.gettoken.exchange import Exchange
 from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import failed, passed
 from chatkey_e2e.gettoken.model import ANSWERS, Finding, Severity
 from chatkey_e2e.gettoken.run import Run
+
+CLEARS = {
+    "*": "everything that the browser keeps for your site",
+    "cookies": "every cookie of your site",
+    "storage": "what scripts keep for your site, the widget's token too",
+}
+"""What Clear-Site-Data takes away that somebody needs; a cache is nobody's loss."""
 
 
 @check(
@@ -13,24 +23,44 @@ from chatkey_e2e.gettoken.run import Run
     group=ANSWERS,
     severity=Severity.MUST,
     section="4.7",
-    sent="the honest call again, without the cookies that the answer to the first deletes, if it deletes one",
-    passes="no cookie of the login is deleted, or only such as are no login",
-    hint="Read the session, and leave it: no Set-Cookie with Max-Age=0, and no logout, in this handler.",
+    sent="the honest call again; and without the cookies that the answer to the first deletes, if it deletes one",
+    passes="the next call knows the session; no cookie of the login is deleted, or only such as are no login; and no "
+    "Clear-Site-Data takes cookies or storage away",
+    hint="Read the session, and leave it: no Set-Cookie that ends or replaces it, and no logout, in this handler.",
     mistakes=(
         "the endpoint ends the session that it was asked with, as a single sign-on would",
         "a framework starts a new, empty session for calls with JSON",
+        "Clear-Site-Data is sent with every answer, and not with that to a logout only",
     ),
     needs=("resp.json-object",),
 )
 def session_kept(run: Run) -> Finding:
     """The widget calls on every page: your customer would be logged out of your shop by opening it."""
     calls = run.calls
-    deleted = calls.member.deleted_by(calls.first.response)
-    if not deleted:
+    cleared = _cleared(calls.first)
+    if cleared:
+        hint = "Send Clear-Site-Data where somebody logs out, and nowhere else."
+        return failed(f"Clear-Site-Data takes away {cleared}.", calls.first, hint=hint)
+    deleted = calls.member.deleted_by(calls.first.response, calls.first.request.url)
+    if deleted:
+        return _without(calls, deleted)
+    again = calls.unknown_again
+    if again is None:
         return passed()
+    replaced = ", ".join(sorted(replaced_cookies(calls.first)))
+    how = f"The answer replaces the cookie {replaced}" if replaced else "The session is used up by the first call"
+    return failed(f"{how}: the calls after it are answered as if nobody were logged in.", calls.first, again)
+
+
+def _cleared(answer: Exchange) -> str:
+    lines = answer.response.all("clear-site-data") if answer.response else []
+    named = {part.strip().strip('"').lower() for line in lines for part in line.split(",")}
+    return next((what for name, what in CLEARS.items() if name in named), "")
+
+
+def _without(calls: Calls, deleted: set[str]) -> Finding:
     kept = {name: value for name, value in calls.member.cookies.items() if name not in deleted}
-    without = calls.member.with_cookies(kept)
-    answer = calls.ask("the same, without the cookies that were deleted", without)
+    answer = calls.ask("the same, without the cookies that were deleted", calls.member.with_cookies(kept))
     names = ", ".join(sorted(deleted))
     if answer.minted:
         return passed(f"{names} is deleted, and is no login")
