@@ -59,6 +59,8 @@ class Broken(StrEnum):
     TIMEOUT = "no answer in time"
     CUT = "the connection was closed without an answer"
     GARBLED = "what came back is not HTTP"
+    SHORT = "the connection was closed in the middle of the body"
+    UNPACKABLE = "the body is not packed as its Content-Encoding says"
 
 
 class Missing:

@@ -409,3 +409,19 @@ class SecretInImport(Backend):
         if request.path == "/sign.js":
             return Answer(200, [("Content-Type", "text/javascript")], f'const key = "{SECRET}";'.encode())
         return await super().handle(request)
+
+
+# answers that are there, and cannot be read
+
+
+def cut_short(answer: Answer, _: str | None) -> Answer:
+    """Return the answer with a length that it has not."""
+    answer.closes = True
+    return answer.set("Content-Length", str(len(answer.body) + 40))
+
+
+with_answer(BROKEN, "body-cut-short", cut_short)
+with_answer(BROKEN, "says-gzip", lambda answer, _: answer.set("Content-Encoding", "gzip"))
+for_members("bad-gateway", 502, b"<h1>502 Bad Gateway</h1>", "text/html")
+for_members("maintenance", 503, b"<h1>Be right back</h1>", "text/html")
+for_members("bot-wall", 403, b"<title>Just a moment...</title>", "text/html")

@@ -175,9 +175,9 @@ class HttpWire:
         except (httpx.NetworkError, Unreachable):
             return Broken.CUT
         except httpx.RemoteProtocolError as error:
-            return Broken.CUT if "disconnected" in str(error) else Broken.GARBLED
+            return _broken(str(error))
         except Undecodable:
-            return Broken.GARBLED
+            return Broken.UNPACKABLE
         headers = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in answer.headers.raw)
         return Response(answer.status_code, headers, body)
 
@@ -223,6 +223,13 @@ class HttpWire:
         except OSError as error:
             raise Unreachable(f"the name {host} does not resolve: {error.strerror or error}") from error
         return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+def _broken(said: str) -> Broken:
+    """Return what h11 means by its words."""
+    if "complete message body" in said:
+        return Broken.SHORT
+    return Broken.CUT if "disconnected" in said else Broken.GARBLED
 
 
 def _body(answer: httpx.Response) -> bytes:
