@@ -337,3 +337,79 @@ with_claims(BROKEN, "bcrypt-inside", lambda claims: {**claims, "meta": {"h": "$2
 with_claims(BROKEN, "card", lambda claims: {**claims, "payment": "4111 1111 1111 1111"})
 with_claims(BROKEN, "api-key", lambda claims: {**claims, "apiKey": "k-77"})
 with_claims(BROKEN, "refresh-token", lambda claims: {**claims, "oauth": {"refresh_token": "r-77"}})
+
+
+# what is wrong with the second login alone
+
+
+def for_bo(name: str, change: Any) -> None:
+    """Keep a backend whose claims are changed for one of two persons."""
+    with_claims(BROKEN, name, lambda claims: {**claims, **change(claims)} if claims["name"] == "Bo Okafor" else claims)
+
+
+for_bo("second-login-role", lambda claims: {"type": "staff"})
+for_bo("second-login-int-uid", lambda claims: {"uid": 1002})
+for_bo("second-login-day", lambda claims: {"exp": claims["exp"] + 86_400})
+for_bo("second-login-pid", lambda claims: {"pid": "prov_wholesale"})
+
+
+@broken("jkt-once")
+class JktOnce(Backend):
+    """Remembers for which jkt it gave a token, and gives none for it again."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.known: set[str] = set()
+
+    def token(self, person: Claims, jkt: Any) -> Any:
+        if jkt in self.known:
+            return None
+        self.known.add(jkt)
+        return super().token(person, jkt)
+
+
+@broken("three-browsers")
+class ThreeBrowsers(Backend):
+    """Gives nobody tokens for more than three browsers."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.browsers: dict[str, list[str]] = {}
+
+    def token(self, person: Claims, jkt: Any) -> Any:
+        mine = self.browsers.setdefault(person["uid"], [])
+        if jkt not in mine:
+            mine.append(jkt)
+        return super().token(person, jkt) if jkt in mine[:3] else None
+
+
+with_jkt(BROKEN, "jkt-stripped", lambda jkt: jkt.strip("-_"))
+
+
+class NamedByHeader(Backend):
+    """Believes the header of a gateway that is not there."""
+
+    header_name = ""
+
+    def person(self, request: Request, body: Any) -> Claims | None:
+        named = request.headers.get(self.header_name, "")
+        known = next((dict(one) for one in PEOPLE.values() if named in {one["uid"], one["email"]}), None)
+        return known or super().person(request, body)
+
+
+@broken("user-from-cloudflare")
+class UserFromCloudflare(NamedByHeader):
+    header_name = "cf-access-authenticated-user-email"
+
+
+@broken("user-from-azure")
+class UserFromAzure(NamedByHeader):
+    header_name = "x-ms-client-principal-id"
+
+
+@broken("switch-user")
+class SwitchUser(Backend):
+    def person(self, request: Request, body: Any) -> Claims | None:
+        named = request.query.get("_switch_user")
+        known = next((dict(one) for one in PEOPLE.values() if named == one["uid"]), None)
+        return known or super().person(request, body)

@@ -21,8 +21,29 @@ NAMES = (
     "X-Authenticated-User",
     "X-Authenticated-Userid",
     "X-Consumer-Custom-Id",
+    "X-Consumer-Username",
+    "X-Customer-Id",
+    "X-Account-Id",
+    "X-Member-Id",
+    "X-Auth-User",
+    "X-Forwarded-Preferred-Username",
+    "X-Auth-Request-Preferred-Username",
+    "X-MS-Client-Principal-Id",
+    "X-Amzn-Oidc-Identity",
+    "X-Webauth-User",
+    "X-Authentik-Uid",
+    "X-Vouch-User",
 )
-EMAIL_NAMES = ("X-User-Email", "X-Forwarded-Email", "X-Auth-Request-Email")
+"""What gateways call the person, and what backends behind them do."""
+EMAIL_NAMES = (
+    "X-User-Email",
+    "X-Forwarded-Email",
+    "X-Auth-Request-Email",
+    "X-MS-Client-Principal-Name",
+    "Cf-Access-Authenticated-User-Email",
+    "X-Goog-Authenticated-User-Email",
+    "Remote-Email",
+)
 
 
 @check(

@@ -13,6 +13,8 @@ FRESH = 45 * MINUTE
 SLACK = 5
 GONE = "The first call got one: what has changed since? The backend's log says why this one got none."
 
+BROWSERS = "A person has many browsers, and each private window is a new one: do not limit them."
+
 
 @check(
     "claim.fresh",
@@ -38,6 +40,9 @@ def fresh(run: Run) -> Finding:
     """A token that was made long ago ends soon, and once it has ended nobody gets in."""
     calls, token = run.calls, run.calls.token
     answer = calls.later
+    if not answer.minted and calls.renewal.minted:
+        what = f"A further browser got no token (status {answer.status or answer.broken}), the first one did again."
+        return failed(what, answer, hint=BROWSERS)
     if not answer.minted:
         return failed(f"A later call got no token (status {answer.status or answer.broken}).", answer, hint=GONE)
     if stands_still(calls, token, "iat") and stands_still(calls, token, "exp"):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from chatkey_e2e.gettoken import reading
-from chatkey_e2e.gettoken.judging.check import check
+from chatkey_e2e.gettoken.calls.token import Token
+from chatkey_e2e.gettoken.judging.check import also_second, check
 from chatkey_e2e.gettoken.judging.findings import failed, passed
+from chatkey_e2e.gettoken.judging.texts import unfilled, whole
 from chatkey_e2e.gettoken.model import PERSON, Finding, Severity
 from chatkey_e2e.gettoken.run import Run
 
@@ -18,12 +19,6 @@ NOBODY = frozenset(
         *("0", "-1", "guest", "anonymous", "anonymoususer"),
     }
 )
-WHOLE = re.compile(
-    r"\{.*:.*\}|\[object \w+\]|#?<[\w.]+[ :].*>|(?:ObjectId|Symbol|UUID)\(.*\)|b'.*'|b\".*\"|\w+ object \(.+\)"
-    r"|(?:async )?function\b.*|\(.*\) ?=>.*",
-    re.DOTALL,
-)
-"""How languages write an object, a function or bytes as text."""
 ALIKE = frozenset({"sub", "user_id", "userid", "user", "id", "uuid"})
 STABLE = "Set uid to your own stable id of the user, as a string: String(user.id)."
 
@@ -49,9 +44,9 @@ STABLE = "Set uid to your own stable id of the user, as a string: String(user.id
     },
     needs=("jwt.payload",),
 )
-def uid(run: Run) -> Finding:
+@also_second
+def uid(_: Run, token: Token) -> Finding:
     """The member's conversations are kept under it."""
-    token = run.calls.token
     wrong = _wrong(token.claims)
     return failed(wrong, token.answer) if wrong else passed()
 
@@ -71,6 +66,8 @@ def _wrong(claims: Mapping[str, object]) -> str:
         return f"uid has white space around it: {reading.shown(value)}."
     if any(char < " " or char == "\x7f" for char in value):
         return f"uid has a control character in it: {reading.shown(value)}."
-    if WHOLE.fullmatch(value):
+    if whole(value):
         return f"uid is a whole object turned into text: {reading.shown(value)}."
+    if unfilled(value):
+        return f"uid is a template that nobody filled in: {reading.shown(value)}."
     return f"uid has {len(value)} characters; the socket accepts {MOST}." if len(value) > MOST else ""

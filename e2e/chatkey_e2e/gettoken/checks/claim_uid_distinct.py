@@ -33,6 +33,11 @@ def uid_distinct(run: Run) -> Finding:
     """Whoever shares a uid reads the other's conversations."""
     other, uid = run.calls.of_other, run.calls.token.uid
     if not other.minted:
+        elsewhere = run.calls.ask("the same, from another browser (another jkt)", run.calls.other)
+        if elsewhere.minted:
+            what = "The second login gets a token from another browser only: this jkt had one before"
+            hint = "Two people may log in at one browser, and each calls again: do not remember the jkt."
+            return failed(f"{what}.", other, elsewhere, hint=hint)
         hint = "Is the second login still good? Log in again, and pass it with --login-b."
         return failed(f"The second login got no token (status {other.status or other.broken}).", other, hint=hint)
     if other.uid != uid:

@@ -75,7 +75,7 @@ def _mixed(calls: Calls) -> Iterator[tuple[Exchange, str]]:
     for session, exchange in calls.together:
         own = uids[session.name]
         others = [uid for name, uid in uids.items() if name != session.name]
-        if exchange.succeeded and exchange.member is None and own is not None:
+        if _is_null(exchange) and own is not None and not _is_null(calls.ask("the same once more, alone", session)):
             yield exchange, f"A call of {session.name} got null, as if nobody were logged in."
         if not exchange.minted:
             continue
@@ -89,6 +89,10 @@ def _mixed(calls: Calls) -> Iterator[tuple[Exchange, str]]:
         odd = "" if _odd(calls, calls.first, calls.second) else _odd(calls, calls.alone(session), exchange)
         if odd:
             yield exchange, f"Of {PARALLEL} calls at once, one got a token {odd}. {WORKERS}"
+
+
+def _is_null(exchange: Exchange) -> bool:
+    return exchange.succeeded and exchange.member is None
 
 
 def _odd(calls: Calls, alone: Exchange, exchange: Exchange) -> str:

@@ -8,12 +8,14 @@ from functools import wraps
 from types import MappingProxyType
 
 from chatkey_e2e.gettoken.calls.token import Token
+from chatkey_e2e.gettoken.exchange import Exchange
 from chatkey_e2e.gettoken.judging.findings import WORKERS
 from chatkey_e2e.gettoken.model import Blocked, Finding, Phase, Question, Severity, Verdict
 from chatkey_e2e.gettoken.run import Run
 
 Judge = Callable[[Run], Finding]
 TokenJudge = Callable[[Run, Token], Finding]
+ONE_OF_TWO = "The first login's token is as it should be, the second login's is not."
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,20 +49,43 @@ def check(
 
 
 def also_second(judge: TokenJudge) -> Judge:
-    """Judge the token of the honest call, and if it passes that of the second: several workers may answer."""
+    """Judge the token of the honest call, if it passes that of the second, and then that of the second login.
+
+    Several workers may answer, and people of several kinds may ask.
+    """
 
     @wraps(judge)
     def judged(run: Run) -> Finding:
         found = judge(run, run.calls.token)
-        if found.verdict is not Verdict.PASS or not run.calls.second.minted:
+        if found.verdict is not Verdict.PASS:
             return found
-        try:
-            again = judge(run, Token(run.calls.second))
-        except Blocked:
-            return found
-        if again.verdict is Verdict.PASS:
-            return found
-        message = f"The first call is answered as it should be, the second is not. {again.message}"
-        return replace(again, message=message, hint=f"{WORKERS} {again.hint or ''}".rstrip())
+        again = _wrong(judge, run, run.calls.second)
+        if again is not None:
+            message = f"The first call is answered as it should be, the second is not. {again.message}"
+            return replace(again, message=message, hint=f"{WORKERS} {again.hint or ''}".rstrip())
+        again = _wrong_for_other(judge, run)
+        return found if again is None else replace(again, message=f"{ONE_OF_TWO} {again.message}")
 
     return judged
+
+
+def _wrong(judge: TokenJudge, run: Run, answer: Exchange) -> Finding | None:
+    """Return what is wrong with the token of another answer, if it has one that can be judged."""
+    if not answer.minted:
+        return None
+    try:
+        found = judge(run, Token(answer))
+    except Blocked:
+        return None
+    return None if found.verdict is Verdict.PASS else found
+
+
+def _wrong_for_other(judge: TokenJudge, run: Run) -> Finding | None:
+    """Return what is wrong with every token of the second login: with one of them, it may be the worker's fault."""
+    calls = run.calls
+    if calls.target.login_b is None:
+        return None
+    found = _wrong(judge, run, calls.of_other)
+    if found is None or not all(_wrong(judge, run, answer) for answer in calls.of_other_again):
+        return None
+    return found

@@ -27,6 +27,15 @@ ID_NAMES: Final = (
     "customerId",
     "member_id",
     "external_id",
+    "userid",
+    "account_id",
+    "accountId",
+    "memberId",
+    "customer",
+    "member",
+    "as",
+    "impersonate",
+    "_switch_user",
 )
 
 
