@@ -384,6 +384,15 @@ class ThreeBrowsers(Backend):
 
 
 with_jkt(BROKEN, "jkt-stripped", lambda jkt: jkt.strip("-_"))
+with_claims(BROKEN, "uid-template", lambda claims: {**claims, "uid": f"{{{{ {claims['uid']} }}}}"})
+with_claims(BROKEN, "uid-optional", lambda claims: {**claims, "uid": f"Optional[{claims['uid']}]"})
+with_claims(BROKEN, "name-escaped", lambda claims: {**claims, "name": "Ada O&#39;Brien"})
+with_claims(BROKEN, "name-template", lambda claims: {**claims, "name": "${user.name}"})
+with_claims(BROKEN, "name-object-text", lambda claims: {**claims, "name": "[object Object]"})
+with_claims(BROKEN, "avatar-port", lambda claims: {**claims, "avatar": "https://cdn.example:99999/ada.png"})
+with_claims(BROKEN, "session-in-text", lambda claims: {**claims, "ref": f"sid={SESSIONS['ada']};"})
+with_claims(BROKEN, "claim-address-with-password", lambda claims: {**claims, "db": "postgres://app:hunter2@db/shop"})
+with_claims(BROKEN, "claim-csrf-token", lambda claims: {**claims, "csrfToken": "8d9f7a6b5c"})
 
 
 class NamedByHeader(Backend):

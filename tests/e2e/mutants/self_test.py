@@ -135,6 +135,8 @@ def login(how: str, base: str, special: Mapping[str, Any]) -> Login | None:
         "bearer": Login((("Authorization", f"Bearer {SESSIONS['ada']}"),)),
         "csrf": Login((("Cookie", f"sid={SESSIONS['ada']}; csrftoken=c-5d2e9b71a4"),)),
         "with_hint": Login((("Cookie", f"sid={SESSIONS['ada']}; hint=shoes"),)),
+        "with_address": Login((("Cookie", f"sid={SESSIONS['ada']}; last_login=ada@shop.example"),)),
+        "with_zone": Login((("Cookie", f"sid={SESSIONS['ada']}; tz=Europe/Stockholm"),)),
         "uid": Login((("Cookie", "sid=u-1001"),)),
         "uid_b": Login((("Cookie", "sid=u-1002"),)),
         "uid_base64": Login((("Cookie", f"sid={base64.b64encode(b'u-1001').decode()}"),)),

@@ -292,6 +292,19 @@ with_answer(
 )
 
 
+@unusual("CookieOfAddress")
+class CookieOfAddress(Backend):
+    options = {"login": "with_address"}
+
+
+@unusual("CookieOfTimeZone")
+class CookieOfTimeZone(Backend):
+    options = {"login": "with_zone"}
+
+    def claims(self, person: Claims, jkt: Any) -> Claims:
+        return {**super().claims(person, jkt), "zoneinfo": "Europe/Stockholm"}
+
+
 @unusual("LogoutWithCsrf")
 class LogoutWithCsrf(Backend):
     options = {"logout_url": "{base}/logout"}

@@ -185,3 +185,8 @@ class Trims(Backend):
     def jkt(self, request: Request, body: Any) -> Any:
         sent = super().jkt(request, body)
         return sent.strip() if isinstance(sent, str) else sent
+
+
+ABOUT_PASSWORDS = {"password_strength": "good", "password_policy": "2024-01", "tax_id_type": "eu_vat"}
+with_claims(UNUSUAL, "AboutPasswords", lambda claims: {**claims, **ABOUT_PASSWORDS})
+with_claims(UNUSUAL, "NamesWithSigns", lambda claims: {**claims, "name": "Conan O'Brien & Söhne <3 {A$AP; 100%}"})

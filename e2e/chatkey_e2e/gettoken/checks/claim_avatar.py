@@ -45,7 +45,7 @@ def avatar(run: Run) -> Finding:
     shown = reading.shown(value)
     try:
         parts = urlsplit(value)
-        host = parts.hostname
+        host, _ = parts.hostname, parts.port
     except ValueError:
         return failed(f"avatar is no address: {shown}.", token.answer)
     if parts.scheme not in {"http", "https"} or not host:

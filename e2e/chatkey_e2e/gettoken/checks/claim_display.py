@@ -8,6 +8,7 @@ import unicodedata
 from chatkey_e2e.gettoken import reading
 from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import passed, warned
+from chatkey_e2e.gettoken.judging.texts import unfilled, whole
 from chatkey_e2e.gettoken.model import LEAKS, Finding, Severity
 from chatkey_e2e.gettoken.run import Run
 
@@ -16,6 +17,8 @@ OVERRIDES = "\u202d\u202e"
 """They turn the text that follows around."""
 UNSET = re.compile(r"(?:undefined|null|None)(?: (?:undefined|null|None))*")
 
+ESCAPED = re.compile(r"&(?:amp|lt|gt|quot|apos|nbsp|#\d{1,6}|#x[0-9a-fA-F]{1,5});")
+
 
 @check(
     "claim.display",
@@ -23,11 +26,12 @@ UNSET = re.compile(r"(?:undefined|null|None)(?: (?:undefined|null|None))*")
     severity=Severity.SHOULD,
     section="2.4",
     sent='the honest call: POST {"jkt": …} as the login',
-    passes="name and email are strings of at most 255 characters without control characters, or absent",
+    passes="name and email are strings of at most 255 characters without control characters or escapes, or absent",
     hint="Send strings, and leave out what you do not have.",
     mistakes=(
         "the name is an object of first and last name",
         "undefined, or None, was turned into text",
+        "the name is escaped for HTML: O&#39;Brien",
     ),
     mend={
         "Python": 'claims |= {"name": user.name} if user.name else {}',
@@ -55,4 +59,10 @@ def _wrong(value: object) -> str:
         return f"has {len(value)} characters; {MOST} are shown"
     if any(unicodedata.category(char) in {"Cc", "Cs"} or char in OVERRIDES for char in value):
         return f"has a control character in it: {reading.shown(value)}"
+    if whole(value):
+        return f"is a whole object turned into text: {reading.shown(value)}"
+    if unfilled(value):
+        return f"is a template that nobody filled in: {reading.shown(value)}"
+    if ESCAPED.search(value):
+        return f"is escaped for HTML: {reading.shown(value)}; it is shown as text"
     return f"is {reading.shown(value)}: a value that was not there" if UNSET.fullmatch(value) else ""

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
+from chatkey_e2e.gettoken.calls.shared import Calls
 from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import failed, passed
 from chatkey_e2e.gettoken.model import LEAKS, Finding, Severity
@@ -39,6 +40,13 @@ PAIRS = frozenset(
         ("remember", "token"),
         ("reset", "token"),
         ("password", "token"),
+        ("auth", "token"),
+        ("login", "token"),
+        ("csrf", "token"),
+        ("xsrf", "token"),
+        ("id", "token"),
+        ("backup", "codes"),
+        ("recovery", "codes"),
         ("signing", "key"),
         ("encryption", "key"),
         ("session", "id"),
@@ -52,7 +60,12 @@ PAIRS = frozenset(
 JOINED = frozenset(
     {*("".join(pair) for pair in PAIRS), "pass", "pin", "userpass", "apikey", "privatekey", "creditcard", "cardnumber"}
 )
-ABOUT = frozenset({"at", "changed", "set", "expires", "expired", "required", "enabled", "reset", "age", "count", "has"})
+ABOUT = frozenset(
+    {
+        *("at", "changed", "set", "expires", "expired", "required", "enabled", "reset", "age", "count", "has"),
+        *("type", "strength", "policy"),
+    }
+)
 """Words that make a name say something about a password instead of holding one."""
 VALUES = (
     (re.compile(r"\$2[abxy]?\$\d\d\$[./A-Za-z0-9]{20,}|\$argon2|\$(?:5|6|y)\$|\$P\$|\$pbkdf2"), "a password hash"),
@@ -63,6 +76,7 @@ VALUES = (
         re.compile(r"(?:sk|rk)_live_\w{10,}|gh[pousr]_\w{20,}|AKIA[0-9A-Z]{16}|AIza[\w-]{35}|xox[abprs]-[\w-]{10,}"),
         "an API key",
     ),
+    (re.compile(r"\w://[^\s/:@]*:[^\s/@]+@"), "a password, in an address"),
     (re.compile(r"^eyJ[\w-]+\.[\w-]+\.[\w-]*$", re.ASCII), "a token"),
 )
 OURS = frozenset({"cnf"})
@@ -87,13 +101,22 @@ def no_sensitive(run: Run) -> Finding:
     """The token lies in the browser's storage, where every script of the page can read it."""
     token = run.calls.token
     for path, value in _leaves(token.claims):
-        if isinstance(value, str) and value in run.calls.member.secrets:
+        if isinstance(value, str) and _holds_login(run.calls, value):
             hint = "Whoever reads the token could take the session over: leave it out, and let uid be the person's id."
             return failed(f"The claim {path!r} holds the session that was sent.", token.answer, hint=hint)
         what = _sensitive(path.rpartition(".")[2], value)
         if what:
             return failed(f"The claim {path!r} {what}.", token.answer)
     return passed()
+
+
+def _holds_login(calls: Calls, value: str) -> bool:
+    """Tell whether a value of the login stands in a claim, and is one without which nobody is logged in."""
+    told = [secret for secret in calls.member.secrets if secret in value]
+    if not told:
+        return False
+    rest = calls.member.keeping(lambda kept: not any(secret in kept for secret in told))
+    return not calls.ask("the login without what a claim says", rest).minted
 
 
 def _leaves(claims: dict[str, object], path: str = "") -> Iterator[tuple[str, object]]:
