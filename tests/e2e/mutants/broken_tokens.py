@@ -240,3 +240,9 @@ class NestedToken(Backend):
 
 with_claims(BROKEN, "large", lambda claims: {**claims, "roles": ["role-" + "x" * 30] * 100})
 with_claims(BROKEN, "huge", lambda claims: {**claims, "picture": "x" * 9000})
+
+
+with_key(BROKEN, "key-without-prefix", lambda secret: secret.removeprefix("sk_").encode())
+with_key(BROKEN, "key-literal-newline", lambda secret: rf"{secret}\n".encode())
+with_key(BROKEN, "key-masked-in-full", lambda secret: b"*" * len(secret))
+with_key(BROKEN, "key-numbers", lambda secret: ",".join(map(str, secret.encode())).encode())

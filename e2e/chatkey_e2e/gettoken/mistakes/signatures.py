@@ -20,6 +20,8 @@ AS_TEXT: Final = "Use secret_key as the text you were given, its UTF-8 bytes, wi
 ELSEWHERE: Final = "That one is another environment's, or an old one: use this environment's secret_key."
 CLEAN: Final = "Strip what the file or the shell put around the secret."
 SIGN_SEGMENTS: Final = "Sign the two segments as they are sent, or better: let your JWT library do it."
+UNMASK: Final = "Ask for the value itself, such as get_secret_value()."
+MASKS: Final = range(3, 65)
 WORDS: Final = ("undefined", "null", "None", "nil", "NaN", "false", "true", "[object Object]", "[object Promise]")
 DEFAULTS: Final = (
     "secret",
@@ -40,6 +42,15 @@ DEFAULTS: Final = (
     "a-string-secret-at-least-256-bits-long",
     "password",
     "test",
+    "secretkey",
+    "mysecret",
+    "jwt-secret",
+    "jwt_secret",
+    "JWT_SECRET",
+    "keyboard cat",
+    "shhhhh",
+    "[REDACTED]",
+    "SecretStr('**********')",
 )
 DIGESTS: Final = {32: "SHA-256", 48: "SHA-384", 64: "SHA-512", 20: "SHA-1"}
 
@@ -107,11 +118,8 @@ def public_keys(provider_id: str | None) -> Iterator[Key]:
         yield Key(f"the word {word!r}", word.encode(), READ_AGAIN)
     for name in DEFAULTS:
         yield Key(f"the placeholder {name!r}", name.encode(), READ_AGAIN)
-    yield Key(
-        "asterisks, which a settings class shows instead of a secret",
-        b"*" * 10,
-        "Ask for the value itself, such as get_secret_value().",
-    )
+    for count in MASKS:
+        yield Key("asterisks, which a settings class shows instead of a secret", b"*" * count, UNMASK)
     if provider_id:
         yield Key("the provider id", provider_id.encode(), "The provider id is public: sign with secret_key.")
 
@@ -128,6 +136,10 @@ def _around(secret: str) -> Iterator[tuple[str, str]]:
     yield "and a newline behind it", f"{secret}\n"
     yield "and a Windows line end behind it", f"{secret}\r\n"
     yield "and a carriage return behind it", f"{secret}\r"
+    yield "and two newlines behind it", f"{secret}\n\n"
+    yield r"and a literal \n, a backslash and an n, behind it", rf"{secret}\n"
+    yield "in double quotes, with a newline behind them", f'"{secret}"\n'
+    yield "in typographic quotes", f"\u201c{secret}\u201d"
     yield "and a space behind it", f"{secret} "
     yield "and a space before it", f" {secret}"
     yield "and a zero byte behind it", f"{secret}\0"
@@ -198,8 +210,12 @@ def _changed(secret: str) -> Iterator[tuple[str, str]]:
     yield "without its first character", secret[1:]
     for size in (16, 24, 32, 64, 72, 128, 255):
         yield f"cut to {size} characters", secret[:size]
-    if "_" in secret:
-        yield "without its prefix", secret.rpartition("_")[2]
+    for end in (place for place, char in enumerate(secret) if char == "_"):
+        yield "without its prefix", secret[end + 1 :]
+    yield "hashed with SHA-256, as base64url", reading.encoded(hashlib.sha256(raw).digest())
+    yield "written as numbers with commas", ",".join(map(str, raw))
+    yield "written as numbers with commas, in brackets", str(list(raw))
+    yield "written as a Node.js Buffer turned into JSON", _buffer(raw)
     for old, new, how in (("O", "0", "zeros for the letter O"), ("l", "I", "capital I for l")):
         yield f"with {how}", secret.replace(old, new)
 
@@ -289,6 +305,10 @@ def _other_signatures(compact: reading.Compact, secret: bytes) -> Iterator[tuple
     yield "a plain SHA-256 of the segments, without the secret", hashlib.sha256(compact.signed).digest()
     yield "an HMAC with secret and segments in the wrong order", reading.hs256(compact.signed, secret)
     yield "cut in half", right[:16]
+
+
+def _buffer(raw: bytes) -> str:
+    return json.dumps({"type": "Buffer", "data": list(raw)}, separators=(",", ":"))
 
 
 def _decoded_hex(text: str) -> bytes:
