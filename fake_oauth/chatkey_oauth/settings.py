@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 LIFETIMES: Final = ("code", "access", "refresh", "id")
 """What has a lifetime of its own at `oidc`."""
 
+IMPLIED_PORTS: Final = {"http": 80, "https": 443}
+"""The port of an address that names none (RFC 9110 4.2)."""
+
 
 class SettingsError(Exception):
     """A setting that cannot be used; the message names it, its value and what to write instead."""
@@ -82,9 +85,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def listens_at(self) -> str:
-        """The address of the listening socket."""
+        """The address of the listening socket, as clients normalise it: without the port that its scheme implies."""
         host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{'https' if self.tls_cert else 'http'}://{host}:{self.port}"
+        scheme = "https" if self.tls_cert else "http"
+        return f"{scheme}://{host}" if self.port == IMPLIED_PORTS[scheme] else f"{scheme}://{host}:{self.port}"
 
     @property
     def for_browsers(self) -> str:

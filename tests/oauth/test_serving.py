@@ -278,12 +278,15 @@ def test_half_of_tls_is_refused() -> None:
     [
         ({}, ("http://127.0.0.1:9911", "http://127.0.0.1:9911")),
         ({"host": "::1", "tls_cert": "c", "tls_key": "k"}, ("https://[::1]:9911", "https://[::1]:9911")),
+        ({"port": 80}, ("http://127.0.0.1", "http://127.0.0.1")),
+        ({"port": 443}, ("http://127.0.0.1:443", "http://127.0.0.1:443")),
+        ({"port": 443, "tls_cert": "c", "tls_key": "k"}, ("https://127.0.0.1", "https://127.0.0.1")),
         ({"browser_url": "https://id.localhost/"}, ("https://id.localhost", "https://id.localhost")),
         ({"server_url": "http://fake:1/"}, ("http://127.0.0.1:9911", "http://fake:1")),
     ],
 )
-def test_addresses_follow_from_the_settings(settings: dict[str, str], addresses: tuple[str, str]) -> None:
-    made = Settings(**settings)  # type: ignore[arg-type]
+def test_addresses_follow_from_the_settings(settings: dict[str, Any], addresses: tuple[str, str]) -> None:
+    made = Settings(**settings)
 
     assert (made.for_browsers, made.for_servers) == addresses
 
