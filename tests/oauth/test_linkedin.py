@@ -113,6 +113,15 @@ def test_the_api_refuses_with_a_number(linkedin: Visitor, content: Content, cloc
     assert content(late)["code"] == "EXPIRED_ACCESS_TOKEN"
 
 
+def test_a_token_may_come_as_a_parameter_under_linkedins_own_name(linkedin: Visitor, content: Content) -> None:
+    token = linkedin.login()["access_token"]
+
+    profile, older = (linkedin.get(path, {"oauth2_access_token": token}) for path in ("/v2/userinfo", "/v2/me"))
+
+    assert (profile.status, content(profile)["name"]) == (200, "Rhea Quill")
+    assert (older.status, content(older)["code"]) == (403, "ACCESS_DENIED")
+
+
 def test_the_older_profile_is_opened_by_no_token(linkedin: Visitor, content: Content) -> None:
     denied, unknown = (linkedin.profile(token, "/v2/me") for token in (linkedin.login()["access_token"], "nonsense"))
 

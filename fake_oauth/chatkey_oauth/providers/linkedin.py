@@ -6,7 +6,8 @@ github.com/authlib/authlib/issues/763. The verifier: github.com/nextauthjs/next-
 github.com/thephpleague/oauth2-linkedin/issues/27. The refusals of the API:
 learn.microsoft.com/linkedin/shared/api-guide/concepts/error-handling and
 github.com/decioferreira/omniauth-linkedin-oauth2/issues/81. The older profile API, which the scopes of OpenID
-Connect do not open: github.com/linkedin-developers/linkedin-api-js-client/issues/35.
+Connect do not open: github.com/linkedin-developers/linkedin-api-js-client/issues/35. The access token as
+`oauth2_access_token` in the query: passport-linkedin-oauth2, lib/oauth2.js, and the refusal of one that is missing.
 """
 
 from __future__ import annotations
@@ -185,6 +186,10 @@ class Imitated(Provider):
         return {name: value for name, value in claims.items() if value is not None}
 
     # Behind the token
+
+    def bearer_text(self, call: Call) -> str | None:
+        """The access token, which may also be a parameter under LinkedIn's own name."""
+        return super().bearer_text(call) or call.query.get("oauth2_access_token")
 
     def userinfo(self, call: Call) -> Answer:
         """The claims, for tokens with the scope `openid`."""
