@@ -198,6 +198,16 @@ def test_userinfo_refuses_as_the_standard_says(
     assert (answer.status, dict(answer.headers)["www-authenticate"]) == (status, challenge)
 
 
+def test_userinfo_takes_the_token_in_a_form_and_not_in_the_address(oidc: Visitor, content: Content) -> None:
+    token = {"access_token": oidc.login()["access_token"]}
+
+    form, address = oidc.post("/userinfo", token), oidc.get("/userinfo", token)
+    as_json = oidc.post("/userinfo", json.dumps(token).encode(), content_type="application/json")
+
+    assert (form.status, content(form)["email"]) == (200, "rhea@example.com")
+    assert (address.status, as_json.status) == (401, 401)
+
+
 def test_who_came_by_basic_is_asked_again_by_basic(oidc: Visitor) -> None:
     code = oidc.callback()["code"]
 

@@ -1,6 +1,6 @@
 """An OpenID Connect issuer that is nobody in particular: the standard's endpoints and words, claims as one wishes.
 
-OpenID Connect Core and Discovery 1.0, RFC 6749 (5.2 for the words), RFC 7009, RFC 7662.
+OpenID Connect Core and Discovery 1.0, RFC 6749 (5.2 for the words), RFC 6750, RFC 7009, RFC 7662.
 """
 
 from __future__ import annotations
@@ -173,6 +173,10 @@ class Imitated(Provider):
         return {name: value for name, value in (claims | wished).items() if value is not None}
 
     # Behind the token
+
+    def bearer_text(self, call: Call) -> str | None:
+        """The access token, which a POST may carry in its form (OpenID Connect Core 5.3.1, RFC 6750 2.2)."""
+        return super().bearer_text(call) or (None if call.is_json else call.form.get("access_token"))
 
     def userinfo(self, call: Call) -> Answer:
         """The claims, for tokens with the scope `openid`."""
