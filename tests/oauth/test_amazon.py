@@ -156,16 +156,18 @@ def test_a_code_lives_five_minutes(amazon: Visitor, content: Content, clock: Clo
     assert content(amazon.redeem(code))["error"] == "invalid_grant"
 
 
-def test_a_refresh_token_serves_again_and_again(amazon: Visitor, content: Content) -> None:
+def test_a_refresh_token_brings_another_and_serves_again_and_again(amazon: Visitor, content: Content) -> None:
     token = amazon.login()["refresh_token"]
 
     def refresh(token: str) -> Answer:
         return amazon.redeem("", grant_type="refresh_token", refresh_token=token)
 
     first, second = content(refresh(token)), content(refresh(token))
+    third = content(refresh(first["refresh_token"]))
 
-    assert first["access_token"] != second["access_token"]
-    assert "refresh_token" not in first
+    assert len({one["access_token"] for one in (first, second, third)}) == 3
+    assert set(first) == {"access_token", "refresh_token", "token_type", "expires_in"}
+    assert len({one["refresh_token"] for one in (first, second, third)} | {token}) == 4
     assert amazon.profile(first["access_token"]).status == 200
     refused = refresh("Atzr|nonsense")
     assert (refused.status, content(refused)["error"]) == (400, "invalid_grant")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from base64 import urlsafe_b64decode
+from base64 import b64encode, urlsafe_b64decode
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -90,16 +90,21 @@ def test_the_subject_is_the_applications_and_the_object_id_everybodys(microsoft:
     assert ours["sub"] != theirs["sub"]
 
 
-def test_only_offline_access_brings_a_refresh_token_which_serves_again(microsoft: Visitor, content: Content) -> None:
+def test_only_offline_access_brings_a_refresh_token_which_brings_another_and_serves_again(
+    microsoft: Visitor, content: Content
+) -> None:
     without = microsoft.login()
-    token = microsoft.login(scope="openid offline_access")
-    form = {"grant_type": "refresh_token", "refresh_token": token["refresh_token"], "client_id": "ours"}
+    token = microsoft.login(scope="openid offline_access")["refresh_token"]
 
-    answers = [microsoft.post(microsoft.site.token, form | {"client_secret": "ours-secret"}) for _ in range(2)]
+    def refresh(token: str) -> Any:
+        return content(microsoft.redeem(None, grant_type="refresh_token", refresh_token=token, redirect_uri=None))
+
+    first, second = refresh(token), refresh(token)
+    third = refresh(first["refresh_token"])
 
     assert "refresh_token" not in without
-    assert [answer.status for answer in answers] == [200, 200]
-    assert content(answers[0])["ext_expires_in"] == 3599
+    assert len({one["refresh_token"] for one in (first, second, third)} | {token}) == 4
+    assert [one["ext_expires_in"] for one in (first, second, third)] == [3599, 3599, 3599]
 
 
 @pytest.mark.parametrize(
@@ -147,8 +152,11 @@ def test_an_unknown_application_and_its_tenant_are_named(microsoft: Visitor, con
     assert "identifier 'nobody' was not found in the directory 'common'." in said
 
 
-def test_the_application_of_a_wrong_secret_is_named(microsoft: Visitor, content: Content) -> None:
-    said = content(microsoft.redeem("nonsense", client_secret="wrong"))["error_description"]
+@pytest.mark.parametrize("basic", ["", "ours:wrong", "%6Furs:wrong"], ids=["form", "basic", "basic encoded"])
+def test_the_application_of_a_wrong_secret_is_named(microsoft: Visitor, content: Content, basic: str) -> None:
+    header = f"Basic {b64encode(basic.encode()).decode()}" if basic else ""
+
+    said = content(microsoft.redeem("nonsense", client_secret="wrong", basic=header))["error_description"]
 
     assert "for a secret added to app 'ours'." in said
 

@@ -121,14 +121,15 @@ def check_redirect_uri(provider: Dialect, grant: Grant, params: Mapping[str, str
 
 
 def by_refresh_token(provider: Dialect, client: Client, params: Mapping[str, str]) -> Issued:
-    """Take a refresh token. Where they rotate, the pair it came with ends."""
+    """Take a refresh token, which may bring the next. Where they rotate, the pair it came with ends."""
     issued = provider.grants.refresh.get(required(params, "refresh_token"))
     if issued is None or issued.is_revoked or issued.grant.client_id != client.client_id:
         raise TokenRefused(Reason.REFRESH_TOKEN, "refresh_token")
     if (life := provider.lives().refresh) is not None and issued.issued_at + life <= provider.world.clock():
         raise TokenRefused(Reason.REFRESH_TOKEN, "refresh_token")
     issued.revoked = provider.rotates
-    fresh = issue(provider, issued.grant, provider.new_refresh_token() if provider.rotates else None)
+    brings_next = provider.rotates or provider.renews
+    fresh = issue(provider, issued.grant, provider.new_refresh_token() if brings_next else None)
     fresh.refreshed = True
     return fresh
 

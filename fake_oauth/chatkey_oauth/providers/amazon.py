@@ -1,6 +1,8 @@
 """Amazon (Login with Amazon): tokens with a bar, three ways to present them, errors in an order of their own.
 
-The token endpoint takes JSON too, which clients that post an object with axios rely on.
+The token endpoint takes JSON too, which clients that post an object with axios rely on. A refresh brings another
+refresh token, and the one it was made with does not end. Below developer.amazon.com/docs:
+login-with-amazon/access-token.html and refresh-token.html, amazon-data-portability/use-refresh-token.html (an answer).
 """
 
 from __future__ import annotations
@@ -67,6 +69,7 @@ class Imitated(Provider):
     json_bodies = True
     query_tokens = True
     rotates = False
+    renews = True
     code_life = 300
     words = {
         **say(Words(401, "invalid_client", "Client authentication failed"), CLIENT_REASONS),

@@ -101,6 +101,7 @@ class Imitated(Provider):
     response_modes = ("query", "fragment", "form_post")
     error_heading = "Sorry, but we're having trouble signing you in."
     rotates = False
+    renews = True
     knows_machines = True
     access_life = 3599
     hashes_access_token = False
@@ -455,7 +456,7 @@ def secret_named(call: Call) -> str:
 
 
 def credentials_of(call: Call) -> tuple[str, str]:
-    """Id and secret of the application that makes a token request, in a Basic header or in its form, as they came."""
+    """Id and secret of the application that makes a token request, in a Basic header, decoded, or in its form."""
     header = call.headers.get("authorization", "")
     pairs = basic_pairs(header) if header[:6].lower() == "basic " else body_pairs(call.form)
-    return (clean(pairs[0][0]), pairs[0][1]) if pairs else ("", "")
+    return (clean(pairs[-1][0]), pairs[-1][1]) if pairs else ("", "")

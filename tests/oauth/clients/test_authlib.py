@@ -275,8 +275,8 @@ def test_authlib_refreshes(make_login: MakeLogin, browser: Browser, name: str) -
     )
 
     assert second["access_token"] != first["access_token"]
-    rotates = name in {"gitlab", "discord", "x", "tiktok"}
-    assert (second.get("refresh_token", first["refresh_token"]) != first["refresh_token"]) == rotates
+    renews = name in {"gitlab", "discord", "x", "tiktok", "amazon"}
+    assert (second.get("refresh_token", first["refresh_token"]) != first["refresh_token"]) == renews
 
 
 @pytest.mark.parametrize("name", REVOKING)

@@ -33,6 +33,8 @@ class TokenDialect(Common):
     """Whether an application gets a token of its own by its secret alone (RFC 6749 4.4)."""
     rotates: ClassVar[bool] = True
     """Whether a refresh token serves once and brings the next."""
+    renews: ClassVar[bool] = False
+    """Whether a refresh token that serves again brings another one all the same."""
     code_life: ClassVar[int] = 600
     access_life: ClassVar[int | None] = 3600
     refresh_life: ClassVar[int | None] = None

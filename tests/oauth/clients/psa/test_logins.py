@@ -46,7 +46,7 @@ REFRESHING = {
     "discord": {},
     "amazon": {},
 }
-ROTATING = {"gitlab", "discord"}
+RENEWING = {"gitlab", "discord", "amazon"}
 
 
 def details(site: Site, said: dict[str, Any]) -> dict[str, Any]:
@@ -173,7 +173,7 @@ def test_a_refresh_brings_another_token(make_site: MakeSite, browser: Browser, n
 
     assert second["access_token"] != first["access_token"]
     assert second.get("refresh_token") != token
-    assert ("refresh_token" in second) == (name in ROTATING)
+    assert ("refresh_token" in second) == (name in RENEWING)
 
 
 def test_x_refuses_a_refresh_without_the_header_which_its_backend_leaves_out(
