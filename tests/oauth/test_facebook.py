@@ -381,3 +381,21 @@ def test_limited_login_has_a_document_and_keys_with_a_slash_at_the_end(facebook:
 
     assert document["issuer"] == "https://id.localhost/facebook"
     assert facebook.get(document["jwks_uri"].removeprefix("https://id.localhost/facebook")).status == 200
+
+
+@pytest.mark.parametrize(
+    ("changes", "code", "message"),
+    [
+        ({"client_id": None}, 101, "Missing client_id parameter."),
+        ({"client_id": "nobody"}, 101, "Error validating application. Cannot get application info."),
+        ({"client_secret": None}, 1, "Error validating client secret."),
+        ({"client_secret": "wrong"}, 1, "Error validating client secret."),
+    ],
+)
+def test_a_client_that_is_missing_is_told_from_an_unknown_one(
+    facebook: Visitor, content: Content, changes: dict[str, Any], code: int, message: str
+) -> None:
+    answer = facebook.redeem(facebook.callback()["code"], **changes)
+
+    error = content(answer)["error"]
+    assert (answer.status, error["code"], error["message"]) == (400, code, message)

@@ -377,7 +377,7 @@ def test_a_web_application_gets_no_device_code(google: Visitor, content: Content
 
 @pytest.mark.parametrize("path", ["/token", "/o/oauth2/token", "/oauth2/v4/token", "/oauth2/v3/token"])
 def test_the_token_endpoint_has_several_spellings(google: Visitor, content: Content, path: str) -> None:
-    assert content(google.post(path, {}))["error"] == "invalid_client"
+    assert content(google.post(path, {}))["error_description"] == "Could not determine client ID from request."
 
 
 @pytest.mark.parametrize(
@@ -495,7 +495,10 @@ def test_token_info_knows_no_token_that_ended(google: Visitor, clock: Clock) -> 
 @pytest.mark.parametrize(
     ("changes", "status", "error", "description"),
     [
+        ({"client_id": None}, 400, "invalid_request", "Could not determine client ID from request."),
         ({"client_id": "nobody"}, 401, "invalid_client", "The OAuth client was not found."),
+        ({"client_secret": None}, 400, "invalid_request", "client_secret is missing."),
+        ({"client_secret": ""}, 400, "invalid_request", "client_secret is missing."),
         ({"client_secret": "wrong"}, 401, "invalid_client", "The provided client secret is invalid."),
         ({"code_verifier": None}, 400, "invalid_grant", "Missing code verifier."),
         ({"code_verifier": "wrong"}, 400, "invalid_grant", "Invalid code verifier."),

@@ -69,12 +69,28 @@ def test_a_verifier_is_refused_unless_the_application_is_set_up_for_it(linkedin:
     assert "access_token" in content(accepted)
 
 
-def test_a_basic_header_proves_nothing(linkedin: Visitor, content: Content) -> None:
+@pytest.mark.parametrize(
+    ("named", "missing"),
+    [({"client_id": None, "client_secret": None}, "client_id"), ({"client_secret": None}, "client_secret")],
+)
+def test_a_basic_header_proves_nothing(
+    linkedin: Visitor, content: Content, named: dict[str, Any], missing: str
+) -> None:
     basic = "Basic " + b64encode(b"ours:ours-secret").decode()
 
-    answer = linkedin.redeem(linkedin.callback()["code"], client_secret=None, basic=basic)
+    answer = linkedin.redeem(linkedin.callback()["code"], basic=basic, **named)
 
-    assert (answer.status, content(answer)["error"]) == (401, "invalid_client")
+    assert (answer.status, content(answer)) == (
+        400,
+        {"error": "invalid_request", "error_description": f'A required parameter "{missing}" is missing'},
+    )
+
+
+def test_a_body_that_is_no_form_lacks_the_first_parameter(linkedin: Visitor, content: Content) -> None:
+    answer = linkedin.post(linkedin.site.token, b'{"grant_type":"authorization_code"}', content_type="application/json")
+
+    assert (answer.status, content(answer)["error"]) == (400, "invalid_request")
+    assert content(answer)["error_description"] == 'A required parameter "grant_type" is missing'
 
 
 def test_the_profile_has_the_locale_as_an_object(linkedin: Visitor, content: Content) -> None:

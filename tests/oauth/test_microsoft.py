@@ -131,6 +131,23 @@ def test_a_refusal_has_its_number_in_the_words_and_in_a_member(
     assert body["error_uri"] == f"https://login.microsoftonline.com/error?code={number}"
 
 
+@pytest.mark.parametrize(
+    ("body", "content_type", "missing"),
+    [
+        (b"grant_type=authorization_code&code=c", "application/x-www-form-urlencoded", "client_id"),
+        (b'{"grant_type":"authorization_code","client_id":"ours"}', "application/json", "grant_type"),
+    ],
+)
+def test_what_is_not_in_the_form_is_named(
+    microsoft: Visitor, content: Content, body: bytes, content_type: str, missing: str
+) -> None:
+    answer = microsoft.post(microsoft.site.token, body, content_type=content_type)
+
+    said = f"AADSTS900144: The request body must contain the following parameter: '{missing}'."
+    assert (answer.status, content(answer)["error"]) == (400, "invalid_request")
+    assert content(answer)["error_description"].startswith(said)
+
+
 def test_who_it_is_is_told_to_those_who_ask_and_not_of_applications(microsoft: Visitor, content: Content) -> None:
     asked, unasked = (
         content(microsoft.redeem(microsoft.callback("omar")["code"], client_info=info)) for info in ("1", None)

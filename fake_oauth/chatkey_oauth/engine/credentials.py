@@ -24,6 +24,8 @@ def authenticate(provider: Dialect, authorization: str, params: Mapping[str, str
     """
     by_header = provider.basic_auth and authorization[:6].lower() == "basic "
     offered = basic_pairs(authorization) if by_header else body_pairs(params, secrets=provider.body_auth)
+    if not offered:
+        raise TokenRefused(Reason.CLIENT_MISSING, "client_id")
     known = [
         (client, secret) for name, secret in offered if (client := provider.world.clients.get(provider.name, name))
     ]
@@ -33,7 +35,8 @@ def authenticate(provider: Dialect, authorization: str, params: Mapping[str, str
         if not provider.asks_proof(params) or provider.proves(client, secret):
             return client
     detail = "" if by_header or provider.body_auth else "which counts in a Basic header only"
-    raise TokenRefused(Reason.CLIENT_SECRET, "client_secret", detail)
+    reason = Reason.CLIENT_SECRET if any(secret for _, secret in known) else Reason.SECRET_MISSING
+    raise TokenRefused(reason, "client_secret", detail)
 
 
 def basic_pairs(header: str) -> list[Pair]:

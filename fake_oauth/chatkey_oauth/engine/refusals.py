@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 class Reason(StrEnum):
     """Why the token endpoint refuses."""
 
+    CLIENT_MISSING = "client_missing"
     CLIENT_UNKNOWN = "client_unknown"
     CLIENT_SECRET = "client_secret"  # noqa: S105 - a reason, not a secret
     CONTENT_TYPE = "content_type"
@@ -36,7 +37,12 @@ class Reason(StrEnum):
     SLOW_DOWN = "slow_down"
 
 
-CLIENT_REASONS: Final = (Reason.CLIENT_UNKNOWN, Reason.CLIENT_SECRET)
+CLIENT_REASONS: Final = (
+    Reason.CLIENT_MISSING,
+    Reason.CLIENT_UNKNOWN,
+    Reason.SECRET_MISSING,
+    Reason.CLIENT_SECRET,
+)
 CODE_REASONS: Final = (
     Reason.CODE_MALFORMED,
     Reason.CODE_UNKNOWN,
@@ -53,6 +59,10 @@ class Words(NamedTuple):
     status: int
     error: str
     description: str | None = None
+
+    def naming(self, member: str) -> Words:
+        """The same about this member, whichever is at fault."""
+        return self._replace(description=(self.description or "").replace("{member}", member))
 
 
 class Problem(StrEnum):

@@ -167,7 +167,7 @@ def of_client(provider: Dialect, call: Call, params: Mapping[str, str]) -> Verdi
     try:
         client = client_of(provider, call, params)
     except TokenRefused as refusal:
-        unknown = refusal.reason is Reason.CLIENT_UNKNOWN
+        unknown = refusal.reason in {Reason.CLIENT_UNKNOWN, Reason.CLIENT_MISSING}
         why = f", {refusal.detail}" if refusal.detail else ""
         return wrong(f"{style}: {'no such client' if unknown else 'wrong secret'}{why}")
     if client.is_public:

@@ -1,4 +1,7 @@
-"""Facebook: Graph API versions in every path, errors that are objects, a token endpoint that takes GET."""
+"""Facebook: Graph API versions in every path, errors that are objects, a token endpoint that takes GET.
+
+A client id that is missing: github.com/facebookarchive/php-graph-sdk/issues/50, github.com/nov/fb_graph/issues/204.
+"""
 
 from __future__ import annotations
 
@@ -71,9 +74,9 @@ class Imitated(Provider):
     code_shape = re.compile(r"AQ[\w-]+")
     words = {
         Reason.CLIENT_UNKNOWN: Words(400, "101", "Error validating application. Cannot get application info."),
-        Reason.CLIENT_SECRET: Words(400, "1", "Error validating client secret."),
+        **say(Words(400, "1", "Error validating client secret."), (Reason.SECRET_MISSING, Reason.CLIENT_SECRET)),
         Reason.PARAMETER_MISSING: Words(400, "100", "Missing {member} parameter."),
-        Reason.CONTENT_TYPE: Words(400, "100", "Missing client_id parameter."),
+        **say(Words(400, "101", "Missing client_id parameter."), (Reason.CLIENT_MISSING, Reason.CONTENT_TYPE)),
         Reason.GRANT_TYPE: Words(400, "100", "Unsupported grant_type."),
         **say(Words(400, "100", "Invalid verification code format."), CODE_REASONS),
         Reason.CODE_USED: Words(400, "100/36009", "This authorization code has been used."),

@@ -5,7 +5,8 @@ The shape of `/tokeninfo`: pkg.go.dev/go.chromium.org/luci/common/gcloud/googleo
 of its versions 1 and 2: googleapis.dev/ruby/google-api-client/latest/Google/Apis/Oauth2V2/Tokeninfo.html.
 That a refused grant type is named: github.com/android/play-billing-samples/issues/471; that a missing one is an empty
 one: github.com/googleapis/google-api-ruby-client/issues/862. The APIs' words for a bad token and for none:
-github.com/mxrch/GHunt/issues/513, github.com/googleapis/google-api-php-client/issues/2479.
+github.com/mxrch/GHunt/issues/513, github.com/googleapis/google-api-php-client/issues/2479. A client or a secret that is
+missing: github.com/openid/AppAuth-iOS/issues/226, github.com/googleapis/google-api-nodejs-client/issues/1582.
 """
 
 from __future__ import annotations
@@ -95,6 +96,8 @@ class Imitated(Provider):
     first_keys = 2
     words = {
         **say(Words(400, "invalid_grant", "Bad Request"), CODE_REASONS),
+        Reason.CLIENT_MISSING: Words(400, "invalid_request", "Could not determine client ID from request."),
+        Reason.SECRET_MISSING: Words(400, "invalid_request", "client_secret is missing."),
         Reason.CLIENT_UNKNOWN: Words(401, "invalid_client", "The OAuth client was not found."),
         Reason.CLIENT_SECRET: Words(401, "invalid_client", "The provided client secret is invalid."),
         Reason.VERIFIER_MISSING: Words(400, "invalid_grant", "Missing code verifier."),

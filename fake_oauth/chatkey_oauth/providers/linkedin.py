@@ -8,6 +8,8 @@ learn.microsoft.com/linkedin/shared/api-guide/concepts/error-handling and
 github.com/decioferreira/omniauth-linkedin-oauth2/issues/81. The older profile API, which the scopes of OpenID
 Connect do not open: github.com/linkedin-developers/linkedin-api-js-client/issues/35. The access token as
 `oauth2_access_token` in the query: passport-linkedin-oauth2, lib/oauth2.js, and the refusal of one that is missing.
+What is missing in the form, also when it came by Basic: github.com/scribejava/scribejava/issues/822 and
+github.com/badgateway/oauth2-client/issues/141.
 """
 
 from __future__ import annotations
@@ -44,6 +46,7 @@ BAD_CODE: Final = Words(
     "Unable to retrieve access token: appid/redirect uri/code verifier does not match authorization code. "
     "Or authorization code expired. Or external member binding exists",
 )
+MISSING: Final = Words(400, "invalid_request", 'A required parameter "{member}" is missing')
 API: Final = {
     Problem.MISSING: (401, 401, None, "Empty oauth2_access_token"),
     Problem.UNKNOWN: (401, 65600, "INVALID_ACCESS_TOKEN", "Invalid access token"),
@@ -78,10 +81,8 @@ class Imitated(Provider):
     words = {
         **say(Words(401, "invalid_client", "Client authentication failed"), CLIENT_REASONS),
         **say(BAD_CODE, (*CODE_REASONS, *VERIFIER_REASONS, Reason.REDIRECT_URI, Reason.REFRESH_TOKEN)),
-        **say(
-            Words(400, "invalid_request", 'A required parameter "{member}" is missing'),
-            (Reason.PARAMETER_MISSING, Reason.CONTENT_TYPE),
-        ),
+        **say(MISSING, (Reason.PARAMETER_MISSING, Reason.CLIENT_MISSING, Reason.SECRET_MISSING)),
+        Reason.CONTENT_TYPE: MISSING.naming("grant_type"),
         Reason.GRANT_TYPE: Words(400, "unsupported_grant_type", "The grant type is not supported"),
     }
     switches = (

@@ -11,6 +11,8 @@ github.com/AzureAD/microsoft-authentication-library-for-js/issues/6069, of 70002
 github.com/MicrosoftDocs/azure-docs/issues/30777 and github.com/haystackeditor/haystack-editor/issues/41, of Graph for a
 token of nobody's github.com/pnp/pnpcore/pull/905. The names of the cloud, and `client_info`:
 github.com/AzureAD/microsoft-authentication-library-for-python `msal/authority.py`, `msal/application.py`.
+What is missing, also where it came otherwise than in a form: github.com/openid/AppAuth-iOS/issues/671 and
+github.com/microsoftgraph/microsoft-graph-docs/issues/9207.
 """
 
 from __future__ import annotations
@@ -72,7 +74,9 @@ GRAPH: Final = {
 }
 """How Graph refuses: the status, its code, and words."""
 
-
+NOT_IN_BODY: Final = Words(
+    400, "invalid_request", "AADSTS900144: The request body must contain the following parameter: '{member}'."
+)
 UNKNOWN: Final = (
     "AADSTS700016: Application with identifier '{client}' was not found in the directory '{tenant}'. This can happen "
     "if the application has not been installed by the administrator of the tenant or consented to by any user in the "
@@ -120,13 +124,8 @@ class Imitated(Provider):
             ),
             VERIFIER_REASONS,
         ),
-        **say(
-            Words(
-                *(400, "invalid_request"),
-                "AADSTS900144: The request body must contain the following parameter: '{member}'.",
-            ),
-            (Reason.PARAMETER_MISSING, Reason.CONTENT_TYPE),
-        ),
+        **say(NOT_IN_BODY, (Reason.PARAMETER_MISSING, Reason.CLIENT_MISSING)),
+        Reason.CONTENT_TYPE: NOT_IN_BODY.naming("grant_type"),
         Reason.SCOPE: Words(
             *(400, "invalid_scope"),
             "AADSTS1002012: The provided value for scope {member} is not valid. Client credential flows must have a "
@@ -330,11 +329,9 @@ class Imitated(Provider):
         return json_answer(body, words.status, NO_STORE)
 
     def reason_of(self, call: Call, refusal: TokenRefused) -> Reason:
-        """Tell a secret that is not there from a wrong one."""
-        if refusal.reason is not Reason.CLIENT_SECRET or secret_named(call):
-            return refusal.reason
+        """Say of a secret that is not there what it is needed for."""
         machine = call.form.get("grant_type") == CLIENT_CREDENTIALS
-        return Reason.PUBLIC_CLIENT if machine else Reason.SECRET_MISSING
+        return Reason.PUBLIC_CLIENT if machine and refusal.reason is Reason.SECRET_MISSING else refusal.reason
 
     def id_claims(self, issued: Issued) -> dict[str, Any]:
         """The tenant's issuer, the object's id beside the subject, and never whether an address is verified."""
@@ -446,17 +443,7 @@ def tenant_of(call: Call) -> str:
 
 
 def client_named(call: Call) -> str:
-    """The application that a token request names."""
-    return credentials_of(call)[0]
-
-
-def secret_named(call: Call) -> str:
-    """The secret that a token request brings along, or an empty text."""
-    return credentials_of(call)[1]
-
-
-def credentials_of(call: Call) -> tuple[str, str]:
-    """Id and secret of the application that makes a token request, in a Basic header, decoded, or in its form."""
+    """The application that a token request names, in a Basic header, decoded, or in its form."""
     header = call.headers.get("authorization", "")
     pairs = basic_pairs(header) if header[:6].lower() == "basic " else body_pairs(call.form)
-    return (clean(pairs[-1][0]), pairs[-1][1]) if pairs else ("", "")
+    return clean(pairs[-1][0]) if pairs else ""

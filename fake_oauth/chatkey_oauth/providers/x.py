@@ -94,8 +94,11 @@ class Imitated(Provider):
             400, "invalid_request", "Value passed for the redirect uri did not match the uri of the authorization code."
         ),
         Reason.REFRESH_TOKEN: Words(400, "invalid_request", "Value passed for the token was invalid."),
-        Reason.CLIENT_SECRET: Words(401, "unauthorized_client", "Missing valid authorization header"),
-        Reason.CLIENT_UNKNOWN: Words(401, "invalid_client"),
+        **say(
+            Words(401, "unauthorized_client", "Missing valid authorization header"),
+            (Reason.SECRET_MISSING, Reason.CLIENT_SECRET),
+        ),
+        **say(Words(401, "invalid_client"), (Reason.CLIENT_MISSING, Reason.CLIENT_UNKNOWN)),
         Reason.GRANT_TYPE: Words(
             400,
             "invalid_request",
@@ -179,7 +182,7 @@ class Imitated(Provider):
 
     def token_refusal(self, call: Call, refusal: TokenRefused) -> Answer:
         """An unknown client may be told no more than one with a wrong secret."""
-        if refusal.reason is Reason.CLIENT_UNKNOWN and not self.on("unknown-client"):
+        if refusal.reason in {Reason.CLIENT_UNKNOWN, Reason.CLIENT_MISSING} and not self.on("unknown-client"):
             refusal = TokenRefused(Reason.CLIENT_SECRET, refusal.member)
         return super().token_refusal(call, refusal)
 

@@ -79,7 +79,7 @@ def test_a_reset_connection_ends_with_rst(running: Running) -> None:
         with pytest.raises(ConnectionResetError):
             connection.recv(100)
 
-    assert running.ask().status_code == 401
+    assert running.ask().status_code == 400
 
 
 def test_a_client_is_told_of_a_reset(running: Running) -> None:
@@ -94,7 +94,7 @@ def test_a_truncated_answer_is_shorter_than_it_says(running: Running) -> None:
 
     with pytest.raises(httpx.RemoteProtocolError, match="without sending complete message body"):
         running.ask()
-    assert running.ask().status_code == 401
+    assert running.ask().status_code == 400
 
 
 def test_a_slow_answer_comes(running: Running) -> None:
@@ -102,7 +102,7 @@ def test_a_slow_answer_comes(running: Running) -> None:
 
     answer = running.ask()
 
-    assert answer.status_code == 401
+    assert answer.status_code == 400
     assert answer.elapsed.total_seconds() >= 0.05
 
 
@@ -111,7 +111,7 @@ def test_a_hanging_answer_does_not_come_and_others_do(running: Running) -> None:
 
     with pytest.raises(httpx.ReadTimeout):
         running.ask(timeout=0.05)
-    assert running.ask().status_code == 401
+    assert running.ask().status_code == 400
 
 
 def test_a_hanging_answer_keeps_no_server_from_its_end(capfd: pytest.CaptureFixture[str]) -> None:
@@ -150,4 +150,4 @@ async def test_a_server_that_cannot_cut_says_so(fake: App, call: Callable[..., A
 async def test_a_slow_answer_needs_no_special_server(fake: App, call: Callable[..., Any]) -> None:
     fake.faults.arm(Order(fault="slow", with_={"seconds": 0.01}))
 
-    assert (await call(fake)).status_code == 401
+    assert (await call(fake)).status_code == 400
