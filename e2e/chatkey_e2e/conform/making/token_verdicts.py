@@ -261,6 +261,8 @@ def _times() -> Iterator[Verdict]:
         says = f"The token's claim exp is {seconds} s after iat; up to 7200 s are accepted here."
         make = claims(exp=now(seconds), iat=now(0))
         yield Verdict(f"JWT-111-{name}", make, "token_claims", "exp", says=says, kinds=SOCKET)
+    a_day = claims(exp=now(24 * HOUR + 1), iat=now(0))
+    yield Verdict("JWT-111-a-day-and-a-second", a_day, "token_claims", "exp", kinds=IDENTITY)
     yield Verdict("JWT-111", claims(exp=now(48 * HOUR)), "token_claims", "exp")
     yield Verdict("JWT-112", claims(iat=now(50), exp=now(40)), "token_claims", "exp")
     yield Verdict("JWT-112-soon", claims(iat=now(20), exp=now(10)), "token_claims", "exp")
@@ -268,7 +270,9 @@ def _times() -> Iterator[Verdict]:
     ahead = "the clock that made the token is about"
     make = claims(iat=now(HOUR), exp=now(2 * HOUR))
     yield Verdict("JWT-115", make, "token_not_yet_valid", "iat", ahead, "set the clock that made it")
+    yield Verdict("JWT-115-two-minutes", claims(iat=now(110)), "token_not_yet_valid", "iat", ahead)
     yield Verdict("JWT-117", claims(nbf=now(600)), "token_not_yet_valid", "nbf", ahead)
+    yield Verdict("JWT-117-two-minutes", claims(nbf=now(110)), "token_not_yet_valid", "nbf", ahead)
 
 
 # which kind, and bound to which key
@@ -302,6 +306,8 @@ def _kinds() -> Iterator[Verdict]:
     yield Verdict("visitor-for-too-long", too_long, "token_claims", "exp", kinds=SOCKET)
     social = claims(uid="google:123", data={"auth_provider": "google"})
     yield Verdict("social-for-an-hour", social, "token_claims", "exp", kinds=SOCKET)
+    too_long = claims(uid="google:123", data={"auth_provider": "google"}, iat=now(0), exp=now(121))
+    yield Verdict("social-for-a-second-too-long", too_long, "token_claims", "exp", kinds=SOCKET)
     for name, uid in (
         ("no-prefix", "42"),
         ("no-colon", "google"),
@@ -403,6 +409,10 @@ ACCEPTED: Final = (
     # F054: a clock that is a little ahead is honest, up to a minute.
     *(Honest(f"JWT-114-{ahead}", claims(iat=now(ahead), nbf=now(ahead))) for ahead in (0, 2, 30, 59)),
     Honest("JWT-123", claims(uid="u" * 255), SOCKET),
+    Honest("JWT-123-code-points", claims(uid="\N{FOX FACE}" * 255), SOCKET),
+    Honest("JWT-092-c1-controls", claims(uid="a\x85\u2028b"), SOCKET),
+    Honest("JWT-138-null", claims(name=None, email=None, avatar=None)),
+    *(Honest(f"JWT-138-{name}-of-255", claims(**{name: "\N{FOX FACE}" * 255})) for name in ("name", "email")),
     Honest("JWT-125-any-letters", claims(uid="Ünï—😀"), SOCKET),
     Honest("JWT-128-visitor", visitor(), SOCKET),
     Honest("JWT-135", claims(cnf=lambda place: {"jkt": jkt(place), "x5t#S256": "A" * 43})),

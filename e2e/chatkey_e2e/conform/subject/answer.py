@@ -78,6 +78,7 @@ class Answer:
             ("x-content-type-options", "nosniff"),
             ("x-frame-options", "deny"),
             ("content-security-policy", "default-src 'none'"),
+            ("content-security-policy", "'nonce-"),
         ):
             expect_that(
                 wanted in self.header(name).lower(),

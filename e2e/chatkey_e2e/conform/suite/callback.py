@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 from urllib.parse import urlencode
 
+from chatkey_e2e.conform.capabilities import SOCIAL
 from chatkey_e2e.conform.case import Family
 from chatkey_e2e.conform.judging.verdict import OtherLimit, expect, expect_that
 from chatkey_e2e.conform.making.honest import b64
@@ -97,6 +98,24 @@ def every_word_for_a_no_is_400(subject: Subject, word: str) -> None:
     """Social providers say in several words that the person declined."""
     shop = subject.shop()
     arrive(subject, shop, state=begun(subject, shop), error=word).page(400)
+
+
+@FAMILY.judges("D-09/error", each=("user_denied", "access_denied"))
+def a_no_may_stand_in_the_reason(subject: Subject, word: str) -> None:
+    """A word for a no counts in `error_reason` as well."""
+    shop = subject.shop()
+    arrive(subject, shop, state=begun(subject, shop), error="refused", error_reason=word).page(400)
+
+
+@FAMILY.judges("D-09/error", "4.5/steps")
+def an_error_code_of_facebooks_is_502(subject: Subject) -> None:
+    """Facebook tells of an error by `error_code` as well."""
+    subject.needs(f"{SOCIAL}facebook")
+    shop = subject.shop()
+    if "facebook" not in shop.business.socials:
+        raise OtherLimit("facebook is not enabled")
+    state = str(sent_to(start(subject, shop, "facebook")).get("state", ""))
+    arrive(subject, shop, social="facebook", state=state, error_code="200").page(502)
 
 
 @FAMILY.judges("D-09/error", "4.5/steps", rows=["OAC-022"])
@@ -280,10 +299,13 @@ def a_state_lives_ten_minutes(subject: Subject, age: int) -> None:
 
 @FAMILY.judges("D-07/still-allowed", alone=True, needs=["businesses", "change", "clock"], rows=["OAC-013", "OAC-014"])
 def a_callback_asks_again_whether_all_is_still_good(subject: Subject) -> None:
-    """A business switched off meanwhile is 403, an origin that is no longer registered 400."""
-    shop, other = subject.shop_with(), subject.shop_with()
-    state, late = begun(subject, shop), begun(subject, other)
+    """A business switched off meanwhile is 403, a login 404, an origin that is no longer registered 400."""
+    shop, other, third = (subject.shop_with() for _ in range(3))
+    state, late, last = (begun(subject, each) for each in (shop, other, third))
     subject.change(shop, enabled=False)
     arrive(subject, shop, state=state, code="x").page(403)
     subject.change(other, domains=["new.example"])
     arrive(subject, other, state=late, code="x").page(400)
+    logins = subject.world.logins()
+    subject.change(third, socials={name: {**login, "enabled": False} for name, login in logins.items()})
+    arrive(subject, third, state=last, code="x").page(404)

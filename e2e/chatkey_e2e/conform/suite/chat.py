@@ -17,6 +17,7 @@ from chatkey_e2e.conform.subject.subject import Subject
 FAMILY = Family("chat", "Chat", "socket.md#chat")
 LOGINS = ("visitor", "custom", "social")
 TRIES = 4
+SECOND = 1.1
 ENTRY = ("id", "seq", "sender", "name", "body", "sent_at")
 
 
@@ -37,6 +38,13 @@ def history(peer: Peer, **more: object) -> Json:
     return peer.granted({"type": "history", "id": "h-1", **more}, "history")
 
 
+def only(told: Json) -> Json:
+    """Return the message of a history that has one. Raises `Broken` where it has none, or more."""
+    found = told["messages"]
+    expect(len(found), 1, "The number of messages where one was written")
+    return Json(found[0])
+
+
 @FAMILY.judges("D-10/messages", "1/same-chat", "D-10/history-search-call", each=LOGINS)
 def a_message_is_stored_and_acknowledged(subject: Subject, login: str) -> None:
     """A message is stored, acknowledged, and in the history."""
@@ -45,7 +53,7 @@ def a_message_is_stored_and_acknowledged(subject: Subject, login: str) -> None:
         ack = write(peer, "Is the oak table in stock?")
         told = history(peer)
 
-    (message,) = told["messages"] or [{}]
+    message = only(told)
     expect((message.get("id"), message.get("seq")), ("m-1", ack["seq"]), "id and seq of the stored message")
     expect((message.get("sender"), message.get("body")), ("customer", "Is the oak table in stock?"), "sender and body")
     expect(message.get("sent_at"), ack["sent_at"], "sent_at of the stored message")
@@ -64,6 +72,7 @@ def a_message_is_stored_and_acknowledged(subject: Subject, login: str) -> None:
         "right-to-left": "\u202e\u0645\u0631\u062d\u0628\u0627",
         "markup": "<b>&amp;</b> {{7*7}} %s ${x} \\u0041",
         "no-width": "\u200b",
+        "byte-order-mark": "\ufeff",
     },
 )
 def a_body_is_stored_as_it_was_written(subject: Subject, body: str) -> None:
@@ -80,7 +89,7 @@ def members_that_are_not_known_are_passed_over(subject: Subject) -> None:
     """A frame may have members that nobody knows, and `before` and `name` may be null."""
     with subject.joined(subject.shop()) as peer:
         write(peer, "Hello", headers={"name": None, "x": [1]}, seq=7, sender="agent", x={"y": None})
-        (message,) = history(peer, before=None, x=1)["messages"]
+        message = only(history(peer, before=None, x=1))
 
     expect((message["sender"], message["name"]), ("customer", "Ada Lovelace"), "sender and name of the message")
 
@@ -97,12 +106,48 @@ def what_is_written_is_there_at_the_next_connection(subject: Subject, login: str
     expect(found, ["Still there?"], "The history at the next connection")
 
 
+@FAMILY.judges("D-10/messages", "D-10/history-search-call")
+def the_numbers_go_on_at_the_next_connection(subject: Subject) -> None:
+    """`seq` is a number of the conversation, whichever connection a message came by."""
+    shop, seqs = subject.shop(), []
+    for number in range(3):
+        with subject.joined(shop) as peer:
+            seqs.append(write(peer, f"Number {number}", number)["seq"])
+            stored = [message["seq"] for message in history(peer)["messages"]]
+
+    expect_that(seqs == sorted(set(seqs)), f"The numbers of messages by three connections are {seqs}")
+    expect(stored, seqs, "seq of the history")
+
+
+@FAMILY.judges("D-10/message-id", "D-10/messages")
+def an_id_in_other_letters_is_another_message(subject: Subject) -> None:
+    """An `id` is the widget's choice, and its letter case counts."""
+    with subject.joined(subject.shop()) as peer:
+        for name in ("m-a", "m-A"):
+            peer.granted({"type": "message", "id": name, "body": name}, "ack")
+        stored = [message["body"] for message in history(peer)["messages"]]
+
+    expect(stored, ["m-a", "m-A"], "What is stored")
+
+
+@FAMILY.judges("D-10/message-id", "D-10/frame-schema", page="socket.md#the-socket")
+def an_id_has_up_to_64_letters(subject: Subject) -> None:
+    """An `id` is 1 to 64 of `A-Z a-z 0-9 _ -`."""
+    with subject.joined(subject.shop()) as peer:
+        for name in ("0", "-_", "A" * 64):
+            peer.granted({"type": "message", "id": name, "body": "Hello"}, "ack")
+        stored = [message["id"] for message in history(peer)["messages"]]
+
+    expect(stored, ["0", "-_", "A" * 64], "The ids of what is stored")
+
+
 @FAMILY.judges("D-10/message-id", "D-10/messages")
 def an_id_is_the_conversations_and_its_first_body_stands(subject: Subject) -> None:
     """The same `id` by another connection, with another body, is acknowledged as the first, and stored once."""
     shop = subject.shop()
     with subject.joined(shop) as peer:
         first = write(peer, "One")
+    threading.Event().wait(SECOND)  # so that the time is another, if it is told anew
     with subject.joined(shop) as other:
         again = write(other, "Another")
         stored = [message["body"] for message in history(other, before=None)["messages"]]
@@ -138,7 +183,7 @@ def who_writes_hears_an_ack_and_every_other_tab_the_message_once(subject: Subjec
     with subject.joined(shop) as one, subject.joined(shop) as other:
         one.say({"type": "message", "id": "m-1", "body": "From one", "headers": {"name": "Grace"}})
         mine, theirs = until_pong(one, "ack"), [other.next(), *until_pong(other)]
-        (stored,) = history(one)["messages"]
+        stored = only(history(one))
 
     expect([frame["type"] for frame in mine], ["ack"], "What the tab that writes hears")
     expect([frame["type"] for frame in theirs], ["message"], "What the other tab hears")
@@ -201,24 +246,36 @@ def the_name_shown_is_the_headers_else_the_tokens(subject: Subject, login: str) 
     """The name of a message is that of the frame's header, else the token's; an empty one counts as none."""
     shop = subject.shop()
     with subject.joined(shop, token_of(shop, login)) as peer:
-        given: list[Json] = [{}, {"headers": {}}, {"headers": {"name": ""}}, {"headers": {"name": "Grace"}}]
+        names = ("", " \n", "Grace")
+        given: list[Json] = [{}, {"headers": {}}, *({"headers": {"name": name}} for name in names)]
         for number, more in enumerate(given):
             write(peer, "Hello", number, **more)
         shown = [message["name"] for message in history(peer)["messages"]]
 
     own = None if login == "visitor" else "Ada Lovelace"
-    expect(shown, [own, own, own, "Grace"], "The names of the messages")
+    expect(shown, [own, own, own, own, "Grace"], "The names of the messages")
 
 
-@FAMILY.judges("D-10/messages", page="socket.md#chat")
-def a_name_is_one_line(subject: Subject) -> None:
-    """Control characters of a name become spaces, and spaces at its ends are dropped."""
+@FAMILY.judges(
+    "D-10/messages",
+    page="socket.md#chat",
+    each={
+        "controls": (" Ada\nLovelace\t", "Ada Lovelace"),
+        "delete": ("Ada\x7fLovelace", "Ada Lovelace"),
+        "next-line": ("Ada\x85Lovelace", "Ada Lovelace"),
+        "c1": ("Ada\x9fLovelace", "Ada Lovelace"),
+        "line-end": ("Ada\u2029Lovelace", "Ada Lovelace"),
+        "spaces-within": ("Ada  Lovelace", "Ada  Lovelace"),
+    },
+)
+def a_name_is_one_line(subject: Subject, name: str, wanted: str) -> None:
+    """A control character of a name becomes a space, and spaces at its ends are dropped."""
     shop = subject.shop()
     with subject.joined(shop) as peer:
-        write(peer, "Hello", headers={"name": " Ada\nLovelace\t"})
-        shown = history(peer)["messages"][0]["name"]
+        write(peer, "Hello", headers={"name": name})
+        shown = only(history(peer))["name"]
 
-    expect(shown, "Ada Lovelace", "name of the message")
+    expect(shown, wanted, "name of the message")
 
 
 @FAMILY.judges("D-10/messages", "2.4/display", page="socket.md#chat")
@@ -228,7 +285,7 @@ def a_tokens_name_is_one_line_too(subject: Subject) -> None:
         shop = subject.shop()
         with subject.joined(shop, shop.token(name=name)) as peer:
             write(peer, "Hello", number)
-            shown = history(peer)["messages"][0]["name"]
+            shown = only(history(peer))["name"]
         expect(shown, wanted, "name of the message")
 
 
@@ -241,10 +298,12 @@ def history_is_paged(subject: Subject) -> None:
         newest = history(peer, limit=2)
         older = history(peer, limit=2, before=newest["messages"][0]["seq"])
         rest = history(peer, before=older["messages"][0]["seq"])
+        filled = history(peer, limit=3, before=seqs[3])
+        pages = (newest, older, rest, filled)
 
-    found = [[message["seq"] for message in page["messages"]] for page in (newest, older, rest)]
-    expect(found, [seqs[3:], seqs[1:3], seqs[:1]], "seq of the pages")
-    expect([page["more"] for page in (newest, older, rest)], [True, True, False], "more of the pages")
+    found = [[message["seq"] for message in page["messages"]] for page in pages]
+    expect(found, [seqs[3:], seqs[1:3], seqs[:1], seqs[:3]], "seq of the pages")
+    expect([page["more"] for page in pages], [True, True, False, False], "more of the pages")
 
 
 @FAMILY.judges("D-10/history-search-call")
@@ -278,13 +337,15 @@ def history_has_50_messages_at_most_and_knows_its_ends(subject: Subject) -> None
         "underscore": ("L_ngen", 0),
         "pattern": ("Caf.", 0),
         "backslash": ("\\", 0),
+        "space-behind": ("Stra\u00dfe ", 0),
+        "compatible": ("No1", 0),
     },
 )
 def a_search_folds_letters_and_not_accents(subject: Subject, query: str, count: int) -> None:
     """A search finds any part of a body, whatever the letter case and the spelling of accents."""
     shop = subject.shop()
     with subject.joined(shop) as peer:
-        write(peer, "Das Caf\u00e9 in der Langen Stra\u00dfe")
+        write(peer, "N\u1d52\u00b9: Das Caf\u00e9 in der Langen Stra\u00dfe")
         found = peer.granted({"type": "search", "id": "s-1", "query": query}, "search")["messages"]
 
     expect(len(found), count, f"The number of messages with {query!r}")
@@ -301,6 +362,26 @@ def a_search_stays_in_ones_own_conversation(subject: Subject, login: str) -> Non
         found = peer.granted({"type": "search", "id": "s-1", "query": "oak"}, "search")["messages"]
 
     expect([message["body"] for message in found], ["My oak table"], "What is found")
+
+
+@FAMILY.judges("D-10/history-search-call", needs=["search"])
+def a_search_tells_the_newest_50_in_their_order(subject: Subject) -> None:
+    """Of more than 50 messages that contain the text, a search tells the newest, in the order of `seq`."""
+    with subject.joined(subject.shop()) as peer:
+        seqs = [write(peer, "An oak", number)["seq"] for number in range(51)]
+        found = peer.granted({"type": "search", "id": "s-1", "query": "oak"}, "search")["messages"]
+
+    expect([message["seq"] for message in found], seqs[1:], "seq of what is found")
+
+
+@FAMILY.judges("D-10/history-search-call", needs=["search"])
+def a_search_looks_at_bodies_alone(subject: Subject) -> None:
+    """The name beside a message is not searched."""
+    with subject.joined(subject.shop()) as peer:
+        write(peer, "Hello", headers={"name": "Oak"})
+        found = peer.granted({"type": "search", "id": "s-1", "query": "oak"}, "search")["messages"]
+
+    expect(found, [], "What is found by a name")
 
 
 # calls
@@ -349,6 +430,18 @@ def who_calls_hears_the_answer_alone(subject: Subject) -> None:
 
     expect(mine, [("call", "c-0"), ("call", "c-1")], "What the tab that calls hears")
     expect(theirs, ["ringing", "ended"], "The states of the call that the other tab hears")
+
+
+@FAMILY.judges("D-10/history-search-call", needs=["calls"])
+def a_call_that_is_asked_for_again_is_told_again(subject: Subject) -> None:
+    """Where a `start` asks for what is so already, all other sockets are told once more."""
+    shop = subject.shop()
+    with subject.joined(shop) as one, subject.joined(shop) as other:
+        call = one.granted({"type": "call", "id": "c-1", "action": "start"}, "call")
+        one.granted({"type": "call", "id": "c-2", "action": "start"}, "call")
+        heard = [(frame.get("call_id"), frame.get("state")) for frame in (other.next(), other.next())]
+
+    expect(heard, [(call["call_id"], "ringing")] * 2, "What the other tab hears of a call that is asked for twice")
 
 
 @FAMILY.judges("D-10/history-search-call", "D-11/keyed", needs=["calls"])
@@ -410,6 +503,7 @@ UNFIT: dict[str, Json] = {
     "no-body": {"type": "message", "id": "m-1"},
     "unknown": {"type": "typing", "id": "t-1"},
     "no-type": {"id": "t-1"},
+    "half-a-pair": {"type": "message", "id": "m-1", "body": "\ud83e"},
 }
 
 
@@ -444,6 +538,7 @@ def _stays(peer: Peer, frame: Json, code: str) -> None:
         "white-space": ({"type": "message", "body": " \n"}, "parameter_invalid"),
         "wide-space": ({"type": "message", "body": "\u00a0\u3000"}, "parameter_invalid"),
         "separators": ({"type": "message", "body": "\u2028\u001c"}, "parameter_invalid"),
+        "next-line": ({"type": "message", "body": "\u0085"}, "parameter_invalid"),
         "nul": ({"type": "message", "body": "a\0b"}, "parameter_invalid"),
     },
 )

@@ -18,6 +18,8 @@ FAMILY = Family("http", "HTTP", "protocol.md#endpoints")
 
 CONFIGURATION, VISITOR, MEMBER = "configuration", "visitor token", "member token"
 ENDPOINTS: Final = (CONFIGURATION, VISITOR, MEMBER)
+MOST_QUERY: Final = 60_000
+"""What a request's line and headers have room for."""
 
 
 def target_of(shop: Shop, endpoint: str) -> tuple[str, dict[str, str]]:
@@ -178,6 +180,7 @@ def a_business_that_is_off_is_403(subject: Subject, endpoint: str) -> None:
         "empty-auth": ({"auth": ""}, "parameter_missing"),
         "empty-jkt": ({"jkt": ""}, "parameter_missing"),
         "bad-auth-and-no-jkt": ({"auth": "x", "jkt": REMOVED}, "parameter_missing"),
+        "no-auth-and-malformed-jkt": ({"auth": REMOVED, "jkt": "y"}, "parameter_missing"),
         "bad-auth-and-malformed-jkt": ({"auth": "x", "jkt": "y"}, "parameter_invalid"),
     },
 )
@@ -232,6 +235,39 @@ def a_parameter_that_is_not_read_may_come_as_often_as_it_likes(subject: Subject,
 
     answer.data()
     expect_that(answer.body.lstrip().startswith(b"{"), "A callback parameter changes the answer")
+
+
+MOST_PARAMETERS: Final = 32
+
+
+@FAMILY.judges("D-03/parameter-400", "D-20/limits", each=ENDPOINTS, page="limits.md#of-the-form")
+def a_query_has_32_parameters_and_no_more(subject: Subject, endpoint: str) -> None:
+    """One parameter more than 32 is 400, also of those that nobody reads; a query of the configuration is not read."""
+    path, query = target_of(subject.shop(), endpoint)
+
+    def asked(number: int) -> Answer:
+        more = {f"x{at}": "1" for at in range(number - len(query))}
+        return subject.request("GET", path, query={**query, **more})
+
+    asked(MOST_PARAMETERS).data()
+    beyond = asked(MOST_PARAMETERS + 1)
+    if endpoint == CONFIGURATION:
+        beyond.data()
+    else:
+        beyond.refused(400, "parameter_invalid")
+
+
+@FAMILY.judges("D-20/limits", "D-03/parameter-400", page="limits.md#limits")
+def a_query_has_so_many_bytes_and_no_more(subject: Subject) -> None:
+    """A query of the limit is read, and one byte more is 400."""
+    path, query = target_of(subject.shop(), VISITOR)
+    given = f"uid={query['uid']}&t="
+    most = subject.limits.query_bytes
+    if not len(given) < most <= MOST_QUERY:
+        raise OtherLimit(f"query_bytes of {most} is not tried out")
+
+    subject.request("GET", path, query=given.ljust(most, "1")).data()
+    subject.request("GET", path, query=given.ljust(most + 1, "1")).refused(400, "parameter_invalid")
 
 
 @FAMILY.judges("4.3/verifies", each=("header", "cookie"), rows=["JWT-160"])
@@ -423,17 +459,24 @@ def the_requests_host_changes_no_address_that_is_handed_out(subject: Subject) ->
 
 
 @FAMILY.judges(
-    "4.1/edge-cache", "D-02/settings-cache", alone=True, needs=["businesses", "change", "clock"], rows=["HTP-035"]
+    "4.1/edge-cache",
+    "D-02/settings-cache",
+    "D-02/configuration-caching",
+    alone=True,
+    needs=["businesses", "change", "clock"],
+    rows=["HTP-035"],
 )
 def a_change_is_seen_after_60_seconds(subject: Subject) -> None:
-    """A change of a business is in the configuration a minute later."""
-    shop = subject.shop_with(livechat_title="Before")
+    """A change of a business is in the configuration a minute later, also for who names the ETag of before."""
+    shop = subject.shop_with(livechat_title="First")
     before = subject.get(shop.path)
-    subject.change(shop, livechat_title="After")
+    subject.change(shop, livechat_title="Later")
     after = subject.get(shop.path)
+    again = subject.request("GET", shop.path, headers={"If-None-Match": before.header("etag")})
 
     titles = [answer.data().get("livechat", {}).get("title") for answer in (before, after)]
-    expect(titles, ["Before", "After"], "livechat.title before and after")
+    expect(titles, ["First", "Later"], "livechat.title before and after")
+    expect(again.status, 200, "The status for the ETag of what was changed since")
 
 
 @FAMILY.judges("1/modes-optional", "2.1/socials", needs=["businesses"])

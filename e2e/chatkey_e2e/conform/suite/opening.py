@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +15,8 @@ from chatkey_e2e.conform.subject.subject import Subject, Unopened
 FAMILY = Family("opening", "Opening of the socket", "socket.md#order-of-checks")
 FORBIDDEN, BAD_FRAME = 4403, 4400
 LONGEST_WAIT = 20
+SLOP = 1.5
+"""Seconds that a `hello` may take to come."""
 
 
 @FAMILY.judges("D-10/hello", "D-10/accept-first", page="socket.md#opening")
@@ -43,6 +46,24 @@ def a_page_without_a_secure_origin_of_its_own_is_refused(subject: Subject, origi
     """A page by plain http, or without a web origin, hears no `hello`."""
     with subject.socket(origin=origin) as peer:
         peer.end().refused(code, FORBIDDEN)
+
+
+@FAMILY.judges(
+    "D-10/insecure-origin",
+    each=(
+        "http://localhost:3000",
+        "http://shop.localhost",
+        "http://127.0.0.1:8000",
+        "http://127.8.9.1",
+        "http://[::1]:5173",
+    ),
+)
+def a_page_of_this_machine_may_come_by_plain_http(subject: Subject, origin: str) -> None:
+    """Plain http is refused but from loopback."""
+    shop = subject.shop_with(restrict_socket_origins=False) if subject.has("businesses") else subject.shop()
+    token = shop.token()
+    with subject.socket(origin=origin) as peer:
+        peer.join(token, shop.key)
 
 
 @FAMILY.judges(
@@ -128,7 +149,12 @@ def a_silent_peer_is_closed_when_its_time_is_over(subject: Subject) -> None:
         most = silent.hello["auth_timeout"]
         if most > LONGEST_WAIT:
             raise OtherLimit(f"an auth_timeout of {most} s is not waited for")
-        silent.end(most).refused("auth_timeout", 4408)
+        begun = time.monotonic()
+        ended = silent.end(most)
+        waited = time.monotonic() - begun
+
+    ended.refused("auth_timeout", 4408)
+    expect_that(waited > most - SLOP, f"It was closed after {waited:.1f} s, where `hello` named {most}")
 
 
 @FAMILY.judges("D-10/nonce", "D-10/frame-schema", rows=["WSK-024", "WSK-025"], each={"same": False, "other": True})

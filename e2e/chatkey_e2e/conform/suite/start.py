@@ -34,6 +34,7 @@ SCOPES: Final = {
     "tiktok": "user.info.basic",
     "amazon": "profile",
 }
+LONG: Final = "nonce" * 13
 SEPARATORS: Final = ".:~|-"
 VERIFIER: Final = re.compile(rb"[A-Za-z0-9_-]{43,128}")
 WITH_PKCE: Final = frozenset(SCOPES) - {"apple", "tiktok"}
@@ -153,6 +154,16 @@ def a_start_is_judged_in_one_order(
     answer = subject.get(f"{path}/oauth/{social or shop.social}", **given)
 
     answer.page(status)
+
+
+@FAMILY.judges("D-03/start-pages", "D-03/parameter-400")
+def a_nonce_of_another_form_does_not_come_back(subject: Subject) -> None:
+    """A `nonce` that is too long is 400, and stands nowhere in the page that says so."""
+    shop = subject.shop()
+    answer = start(subject, shop, nonce=LONG)
+
+    answer.page(400)
+    expect_that(LONG not in answer.text, "The page tells a nonce that is not of its form")
 
 
 @FAMILY.judges("4.4/enabled-only", "7/not-enabled-404", "4.4/names", each=tuple(SOCIALS), rows=["OAS-040"])

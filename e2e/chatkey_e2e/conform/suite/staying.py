@@ -71,6 +71,39 @@ def a_connection_that_was_renewed_outlives_its_first_token(subject: Subject) -> 
         peer.granted({"type": "ping"}, "pong")
 
 
+@FAMILY.judges("D-10/refresh", "D-10/reauth", "2.4/exp")
+def a_connection_that_was_renewed_ends_with_its_newer_token(subject: Subject) -> None:
+    """After `refreshed` the connection ends with the newer token, and an older one behind it changes nothing."""
+    shop = subject.shop()
+    with subject.socket() as peer:
+        end = shop.now + 2 * SOON
+        peer.join(shop.token(exp=end - 4), shop.key)
+        peer.granted({"type": "refresh", "token": shop.token(exp=end)}, "refreshed")
+        peer.granted({"type": "refresh", "token": shop.token(exp=end - SOON)}, "refreshed")
+        threading.Event().wait(max(0.0, end - SOON + 1 - subject.now()))
+        peer.granted({"type": "ping"}, "pong")
+        ended = peer.end(SOON)
+        late = subject.now() - end
+
+    kinds = [frame.get("code", frame["type"]) for frame in ended.frames if frame["type"] != "reauth"]
+    expect((kinds, ended.close), (["token_expired"], 4419), "What is told at the end of the newer token, and its close")
+    expect_that(late > -SLOP, f"The connection ended {-late:.0f} s before its token")
+
+
+@FAMILY.judges("D-10/reauth", "D-10/refresh")
+def a_refresh_that_changes_nothing_asks_for_nothing(subject: Subject) -> None:
+    """`reauth` comes again after each `refreshed` that changed something, and after no other."""
+    shop = subject.shop()
+    token = shop.token(exp=shop.now + 24)
+    with subject.joined(shop, token) as peer:
+        asked = peer.next()
+        peer.granted({"type": "refresh", "token": token}, "refreshed")
+        peer.say({"type": "ping"})
+        heard = peer.next()
+
+    expect((asked["type"], heard["type"]), ("reauth", "pong"), "The frames before and after such a `refreshed`")
+
+
 CHANGED: dict[str, tuple[dict[str, Any], str, int]] = {
     "unbound": ({"cnf": REMOVED}, "proof_binding_missing", 4403),
     "not-yet": ({"nbf": 9_000_000_000}, "token_not_yet_valid", 4401),

@@ -9,6 +9,7 @@ from chatkey_e2e.conform.case import Family
 from chatkey_e2e.conform.data import misfit
 from chatkey_e2e.conform.judging.verdict import Broken, expect, expect_that
 from chatkey_e2e.conform.making.honest import Json, Maker, unb64
+from chatkey_e2e.conform.subject.shop import Shop
 from chatkey_e2e.conform.subject.subject import Subject
 
 FAMILY = Family("visitors", "Visitors", "protocol.md#tokens")
@@ -43,8 +44,25 @@ def a_visitor_token_is_what_the_page_says(subject: Subject) -> None:
     expect((claims["pid"], claims["uid"]), (shop.id, shop.key.uid), "pid and uid of a visitor token")
     expect(claims["exp"], (claims["iat"] // 60 + 2) * 60, "exp of a visitor token")
     expect_that(abs(claims["iat"] - subject.now()) < 60, "iat of a visitor token is not the service's time")
-    by_minute = signed_by(token, Maker().minute_key(shop.secret, claims["iat"]))
+    signed_by_its_minute(shop, token)
+
+
+def signed_by_its_minute(shop: Shop, token: str) -> None:
+    """Be a visitor's token by the key of the minute it was made in."""
+    iat = parts_of(token)[1].get("iat")
+    expect_that(isinstance(iat, int), "A visitor token has no iat")
+    by_minute = signed_by(token, Maker().minute_key(shop.secret, int(iat or 0)))
     expect_that(by_minute, "A visitor token is not signed by HMAC-SHA256(secret_key, HH:MM of iat in UTC)")
+
+
+@FAMILY.judges("2.6/visitor-time", "D-05/visitor", alone=True, needs=["clock"], each={"hour": 10, "afternoon": 13})
+def hours_and_minutes_of_a_visitors_key_have_two_digits(subject: Subject, hour: int) -> None:
+    """The key of a minute is that of `HH:MM`, with a nought before 10, and 24 hours a day."""
+    shop = subject.shop()
+    at = (hour * 60 - 55) * 60
+    subject.advance((at - subject.now()) % 86_400)
+
+    signed_by_its_minute(shop, shop.visitor_token())
 
 
 @FAMILY.judges("2.3/uid-derived", "D-04/uid")
