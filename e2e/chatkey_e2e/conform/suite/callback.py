@@ -158,6 +158,8 @@ def no_two_pages_have_one_nonce(subject: Subject) -> None:
     """The nonce of a page's policy is its own."""
     shop = subject.shop()
     answers = [arrive(subject, shop, state=begun(subject, shop), error="access_denied") for _ in range(2)]
+    for answer in answers:
+        answer.page(400)
     nonces = [set(NONCE.findall(answer.header("content-security-policy"))) for answer in answers]
 
     expect_that(not nonces[0] & nonces[1], "Two pages have one nonce in their policies")
