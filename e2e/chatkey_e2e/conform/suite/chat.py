@@ -296,8 +296,8 @@ def history_is_paged(subject: Subject) -> None:
     with subject.joined(shop) as peer:
         seqs = [write(peer, f"Number {number}", number)["seq"] for number in range(5)]
         newest = history(peer, limit=2)
-        older = history(peer, limit=2, before=newest["messages"][0]["seq"])
-        rest = history(peer, before=older["messages"][0]["seq"])
+        older = history(peer, limit=2, before=seqs[3])
+        rest = history(peer, before=seqs[1])
         filled = history(peer, limit=3, before=seqs[3])
         pages = (newest, older, rest, filled)
 

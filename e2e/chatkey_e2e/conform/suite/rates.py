@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from contextlib import ExitStack
 from typing import Final
@@ -89,7 +90,7 @@ def too_many_pings_beneath_the_frames_end_the_connection(subject: Subject) -> No
 
 @FAMILY.judges("D-10/sockets", alone=True, needs=["rate-limits"], rows=["WSK-045"])
 def one_identity_has_so_many_sockets_and_no_more(subject: Subject) -> None:
-    """One socket more than the limit is 4429."""
+    """One socket more than the limit is 4429, and those that were closed do not count."""
     most = subject.limits.sockets_per_identity
     if not 0 < most <= MOST_SOCKETS:
         raise OtherLimit(f"sockets_per_identity of {most} is not tried out")
@@ -99,3 +100,6 @@ def one_identity_has_so_many_sockets_and_no_more(subject: Subject) -> None:
         for _ in range(most):
             ending.enter_context(subject.joined(shop, token))
         subject.try_token(token, shop.key).refused("too_many_sockets", 4429)
+    threading.Event().wait(1)  # the service may hear a little later that they are gone
+    with subject.joined(shop, token) as peer:
+        peer.granted({"type": "ping"}, "pong")
