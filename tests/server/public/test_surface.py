@@ -195,8 +195,9 @@ async def test_a_socket_at_another_spelling_of_its_path_is_never_accepted(client
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
-async def test_a_request_to_the_sockets_address_is_told_to_upgrade(client: ServerClient, method: str) -> None:
-    answer = await client.request(method, "/v1/socket")
+@pytest.mark.parametrize("path", ["/v1/socket", "/agent/socket"])
+async def test_a_request_to_a_sockets_address_is_told_to_upgrade(client: ServerClient, path: str, method: str) -> None:
+    answer = await client.request(method, path)
 
     assert is_error(answer, 426, "method_not_allowed")
     assert answer.headers["upgrade"] == "websocket"
