@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from functools import reduce
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypedDict
 from uuid import UUID
 
 import msgspec
 from piccolo.columns import Varchar
-from piccolo.columns.combination import Or, Where, WhereRaw
+from piccolo.columns.combination import And, Or, Where, WhereRaw
 
 from chatkey_protocol.frames import ENTRIES, CallState, Entry
 from chatkey_server.chat import conversations, entries
@@ -123,9 +124,8 @@ async def overview(agent: SignedIn, wanted: Filter = EVERYTHING, before: Place |
     async with snapshot():
         rows = await query.order_by(Conversation.last_at, Conversation.id, ascending=False).limit(PAGE + 1)
         shown = rows[:PAGE]
-        ids = [row["id"] for row in shown]
-        last = await _last_messages(ids) if ids else {}
-        calls = await _open_calls(ids) if ids else {}
+        last = await _last_messages({row["id"]: row["last_seq"] for row in shown})
+        calls = await _open_calls([row["id"] for row in shown]) if shown else {}
     items = [_summary(row, last.get(row["id"]), calls.get(row["id"])) for row in shown]
     return Listed(items=items, more=len(rows) > PAGE)
 
@@ -148,6 +148,7 @@ def _matching(agent: SignedIn, wanted: Filter) -> Select[Conversation]:
         Conversation.provider,
         Conversation.login,
         Conversation.uid,
+        Conversation.last_seq,
         Conversation.last_at,
         customer.name.as_alias("name"),
         customer.email.as_alias("email"),
@@ -173,13 +174,16 @@ def _one_of(column: Varchar, providers: Collection[str]) -> Where:
     return column.is_in([*providers] or [""])  # Piccolo takes no empty list; no id is empty
 
 
-async def _last_messages(ids: list[UUID]) -> dict[UUID, Entry]:
-    newest = Message.conversation._.last_seq
-    # It is selected, too, because Piccolo joins the tables of selected columns and of a condition's left side only.
-    rows = await Message.select(Message.conversation, newest.as_alias("last_seq"), *entries.ENTRY).where(
-        Message.conversation.is_in(ids), Message.seq == newest
-    )
-    return {row.pop("conversation"): _entry(row) for row in rows}
+async def _last_messages(last_seqs: Mapping[UUID, int]) -> dict[UUID, Entry]:
+    said = {id_: seq for id_, seq in last_seqs.items() if seq}
+    rows = await _messages(said) if said else []
+    return {row.pop("conversation"): entries.entry_of(row) for row in rows}
+
+
+def _messages(seqs: Mapping[UUID, int]) -> Select[Message]:
+    # Each is named by its whole key: for a join PostgreSQL would read all that was ever said in these conversations.
+    keys: list[And | Or] = [And(Message.conversation == id_, Message.seq == seq) for id_, seq in seqs.items()]
+    return Message.select(Message.conversation, *entries.ENTRY).where(reduce(Or, keys))
 
 
 async def _open_calls(ids: list[UUID]) -> dict[UUID, CallSummary]:
@@ -187,11 +191,6 @@ async def _open_calls(ids: list[UUID]) -> dict[UUID, CallSummary]:
         Call.conversation.is_in(ids), Call.state != "ended"
     )
     return {row["conversation"]: CallSummary(call_id=str(row["id"]), state=row["state"]) for row in rows}
-
-
-def _entry(row: dict[str, Any]) -> Entry:
-    del row["last_seq"]
-    return entries.entry_of(row)
 
 
 def _summary(row: dict[str, Any], last: Entry | None, call: CallSummary | None) -> Summary:

@@ -120,6 +120,21 @@ MANY = """
 """
 
 
+SAID = """
+    INSERT INTO message (id, conversation, seq, message_id, sender, body, folded, sent_at)
+    SELECT gen_random_uuid(), conversation.id, n, 'm' || n, 'customer', 'Hello', 'hello', n
+    FROM conversation, generate_series(1, 2000) AS n WHERE uid IN ('v_19998', 'v_19999', 'v_20000')
+"""
+
+
+async def planned(query: Fixture) -> str:
+    """Run a query, and return what PostgreSQL says of how it did."""
+    text = str(query).replace("{", "{{").replace("}", "}}")
+    (explained,) = await Conversation.raw(f"EXPLAIN (ANALYZE, FORMAT JSON) {text}")
+    plan: str = explained["QUERY PLAN"]
+    return plan
+
+
 class TestPaging:
     @pytest.mark.parametrize("database_kind", ["postgres"])
     async def test_a_page_of_one_business_among_many_reads_nothing_of_the_others(
@@ -131,14 +146,26 @@ class TestPaging:
         await Conversation.raw("ANALYZE conversation")
 
         query = str(desk._matching(agent, Filter()).order_by(Conversation.last_at, Conversation.id, ascending=False))
-        (explained,) = await Conversation.raw(
-            "EXPLAIN (ANALYZE, FORMAT JSON) " + f"{query} LIMIT 51".replace("{", "{{").replace("}", "}}")
-        )
-        plan = explained["QUERY PLAN"]
+        plan = await planned(f"{query} LIMIT 51")
 
         assert "conversation_of_provider" in plan
         assert most_rows(msgspec.json.decode(plan)[0]["Plan"]) <= 200  # all that it has
         assert len((await desk.overview(agent))["items"]) == 50
+
+    @pytest.mark.parametrize("database_kind", ["postgres"])
+    async def test_of_the_last_messages_no_other_is_read(self, make_agent: Fixture, database: Fixture) -> None:
+        """However much was said in the conversations of a page."""
+        agent = await make_agent("zoe")
+        await Conversation.raw(MANY)
+        await Conversation.raw(SAID)
+        await Conversation.raw("UPDATE conversation SET last_seq = 2000 WHERE uid IN ('v_19998', 'v_19999', 'v_20000')")
+        await Conversation.raw("ANALYZE")
+        items = (await desk.overview(agent))["items"]
+
+        plan = await planned(desk._messages({UUID(item["id"]): 2000 for item in items[:3]}))
+
+        assert most_rows(msgspec.json.decode(plan)[0]["Plan"]) <= 3
+        assert [item["last"] and item["last"]["seq"] for item in items[:4]] == [2000, 2000, 2000, None]
 
     async def test_the_pages_hold_every_conversation_once_also_those_of_one_second(
         self, chat: Fixture, eve: Fixture, make_person: Fixture, time: Fixture, monkeypatch: pytest.MonkeyPatch
