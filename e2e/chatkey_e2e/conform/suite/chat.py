@@ -113,7 +113,8 @@ def the_numbers_go_on_at_the_next_connection(subject: Subject) -> None:
     for number in range(3):
         with subject.joined(shop) as peer:
             seqs.append(write(peer, f"Number {number}", number)["seq"])
-            stored = [message["seq"] for message in history(peer)["messages"]]
+    with subject.joined(shop) as peer:
+        stored = [message["seq"] for message in history(peer)["messages"]]
 
     expect_that(seqs == sorted(set(seqs)), f"The numbers of messages by three connections are {seqs}")
     expect(stored, seqs, "seq of the history")

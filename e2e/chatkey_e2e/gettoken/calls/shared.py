@@ -109,10 +109,11 @@ class Calls(Caller):
         """
         if not self.first.minted or not _unknown(self.second):
             return None
-        for done in self._in_a_row("the first call again", self.member, self.jkt_of(self.first), WORKERS):
-            if not _unknown(done):
+        last = None
+        for last in self._in_a_row("the first call again", self.member, self.jkt_of(self.first), WORKERS):
+            if not _unknown(last):
                 return None
-        return done
+        return last
 
     @once
     def anonymous(self) -> Exchange:
