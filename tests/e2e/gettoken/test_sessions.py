@@ -80,6 +80,16 @@ def test_a_made_up_session_has_the_same_shape_and_other_values() -> None:
     assert "abc" not in made.headers[0][1]
 
 
+def test_a_made_up_cookie_keeps_what_is_percent_encoded() -> None:
+    """Other digits there could be a line's end, which a header that holds the cookie decoded cannot carry."""
+    session = Session("ada", [("Cookie", "XSRF-TOKEN=c%2B79%3D%3d-100%")])
+
+    made = session.garbage().cookies["XSRF-TOKEN"]
+
+    assert re.fullmatch(r"\w%2B\w\w%3D%3d-\w\w\w%\w*", made)
+    assert not made.startswith("c%2B79%3D%3d-100%")
+
+
 def test_only_what_a_browser_sends_from_another_site_goes_across() -> None:
     session = Session("ada")
     session.learn(answer("sid=a; SameSite=Lax", "wide=b; SameSite=None; Secure", "old=c"), HERE)

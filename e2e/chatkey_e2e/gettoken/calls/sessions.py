@@ -15,6 +15,7 @@ from chatkey_e2e.gettoken.exchange import Exchange, Header, Response, moment
 
 IN_HEADER: Final = re.compile(r"\{(cookie|meta):([^}]+)\}")
 ALPHABET: Final = string.ascii_letters + string.digits
+CHARACTER: Final = re.compile(r"(%[0-9A-Fa-f]{2})|[^\W_]")
 GUESSLESS: Final = 24
 SHORTEST_SESSION: Final = 8
 """Shorter values are no secrets, but words such as a language or a number."""
@@ -203,6 +204,8 @@ def _credential(value: str) -> str:
 
 
 def _random(like: str) -> str:
-    """Return a text of the same shape, with other letters and digits, and too long to be somebody's by chance."""
-    longer = like.ljust(GUESSLESS, "x")
-    return "".join(secrets.choice(ALPHABET) if char.isalnum() else char for char in longer)
+    """Return a text of the same shape, with other letters and digits, and too long to be somebody's by chance.
+
+    What is percent-encoded stays: another code could be a line's end, which no header can hold.
+    """
+    return CHARACTER.sub(lambda found: found[1] or secrets.choice(ALPHABET), like.ljust(GUESSLESS, "x"))
