@@ -120,6 +120,7 @@ def test_a_secret_with_a_fault_is_told_which(changes: dict[str, Any], says: str)
         ("e30.e30.", "its header: Object missing required field `alg`"),
         ("\udcff.\udcff.\udcff", "is not base64url"),
     ],
+    ids=lambda value: f"{len(value)}-characters" if value.count(".") > 1 else None,  # signatures are never the same
 )
 def test_what_is_no_jwt_is_told_why(secret: str, says: str) -> None:
     with pytest.raises(BadSecret, match=says):
