@@ -19,7 +19,7 @@ COMPONENTS = ("server", "widget_sim", "fake_oauth", "e2e", "demo", "stack", "ser
 TYPED = (*COMPONENTS, "tests", "benchmarks", "tools", "noxfile.py", "hatch_build.py")
 BENCHES = ("boot", "tokens", "connect", "fake-oauth", "suite", "hosts")
 CHECKS = ("lint", "typing", "tests", "e2e", "build", "docs")
-LONG_CHECKS = ("long", "mutants", "firefox", "webkit")
+LONG_CHECKS = ("long", "e2e-long", "mutants", "firefox", "webkit")
 """What takes longer than one waits for. Beside it run `firefox-long`, `coverage`, `newest` and `lowest`."""
 
 OF_DOCS, OF_WEBKIT = "tests/docs", "tests/webkit"
@@ -87,11 +87,19 @@ def tests(session: nox.Session) -> None:
 
 @nox.session(name="long")
 def long_ones(session: nox.Session) -> None:
-    """The tests and scenarios that take longer than one waits for; installs a Chromium where there is none."""
+    """Our own tests that take longer than one waits for; installs a Chromium where there is none."""
     _install(session, "dev", "load")
     _install_project(session)
     _install_browser(session)
     session.run("pytest", "-m", "long", *PARALLEL)
+
+
+@nox.session(name="e2e-long")
+def long_scenarios(session: nox.Session) -> None:
+    """The browser scenarios that take longer than one waits for; installs a Chromium where there is none."""
+    _install(session, "dev")
+    _install_project(session)
+    _install_browser(session)
     session.run("chatkey", "e2e", "-m", "long")
 
 
