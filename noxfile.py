@@ -264,7 +264,7 @@ def _in_firefox(session: nox.Session, usual: tuple[str, ...]) -> None:
 def _tests_elsewhere(session: nox.Session, python: str, versions: str) -> None:
     """Run our own tests in an environment with another Python or other versions."""
     session.install("uv")
-    home = Path(session.create_tmp()) / "environment"
+    home = Path(session.bin).parent / "environment"  # not nox's own tmp: pytest in there would read our settings
     session.run("uv", "venv", "--quiet", "--clear", "--python", python, str(home))
     at = home / ("Scripts" if os.name == "nt" else "bin") / "python"
     install = ("uv", "pip", "install", "--quiet", "--python", str(at))
