@@ -1,0 +1,105 @@
+"""The server's settings, read from `CHATKEY_*` and checked before anything starts."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+import msgspec
+
+from chatkey_lab.guard import TOKEN_VARIABLE
+from chatkey_protocol.names import SOCIALS
+from chatkey_server.identity.origins import is_loopback_host
+from chatkey_server.settings.read import MASTER_KEY_CHARS
+from chatkey_server.settings.table import PREFIX, SETTINGS, Setting
+from chatkey_server.settings.values import Limits, Settings, SocialAddress
+
+__all__ = ["SETTINGS", "Limits", "Setting", "Settings", "SettingsError", "SocialAddress", "load"]
+
+OTHERS = ("CHATKEY_BROWSER", "CHATKEY_PATIENCE", "CHATKEY_E2E_", "CHATKEY_DEMO_")
+"""Variables, and beginnings of variables, that belong to the other components."""
+
+
+class SettingsError(Exception):
+    """A setting that cannot be used; the message names the variable, its value and what to write instead."""
+
+
+def load(environ: Mapping[str, str] = os.environ) -> Settings:
+    """Read and check the settings; an empty variable counts as not set.
+
+    Raises `SettingsError` naming the first variable that is wrong.
+    """
+    _refuse_unknown(environ)
+    read = {setting.name: _read(setting, environ[setting.name]) for setting in SETTINGS if environ.get(setting.name)}
+    settings = msgspec.convert(
+        {
+            **_members(read, Settings),
+            "limits": _members(read, Limits, "LIMIT_"),
+            "socials": {
+                social: members
+                for social in SOCIALS
+                if (members := _members(read, SocialAddress, f"{social.upper()}_"))
+            },
+        },
+        Settings,
+    )
+    if not environ.get("CHATKEY_BASE_URL"):
+        scheme = "https" if settings.tls_cert else "http"
+        settings = msgspec.structs.replace(settings, base_url=f"{scheme}://localhost:{settings.port}")
+    _check_together(settings)
+    return settings
+
+
+def _members(read: Mapping[str, object], struct: type[msgspec.Struct], start: str = "") -> dict[str, object]:
+    """Return the values that were read for the fields of one Struct."""
+    names = {f"{PREFIX}{start}{field.name.upper()}": field.name for field in msgspec.structs.fields(struct)}
+    return {names[name]: value for name, value in read.items() if name in names}
+
+
+def _refuse_unknown(environ: Mapping[str, str]) -> None:
+    known = [setting.name for setting in SETTINGS]
+    for name in environ:
+        if not name.startswith(PREFIX) or name in known or name.startswith(OTHERS):
+            continue
+        near = difflib.get_close_matches(name, known, n=1)
+        hint = f"did you mean {near[0]}?" if near else "remove it, or look the name up in the list of settings"
+        raise SettingsError(f"{name} is not a setting: {hint}")
+
+
+def _read(setting: Setting, text: str) -> object:
+    try:
+        return setting.parse(text)
+    except ValueError as error:
+        shown = "(not shown)" if setting.secret or "@" in text else repr(text)
+        raise SettingsError(f"{setting.name} {shown} {error}") from None
+
+
+def _check_together(settings: Settings) -> None:
+    """Refuse what is only wrong in combination (D-14, D-15)."""
+    if bool(settings.tls_cert) != bool(settings.tls_key):
+        missing = "CHATKEY_TLS_KEY" if settings.tls_cert else "CHATKEY_TLS_CERT"
+        raise SettingsError(f"{missing} is not set, but its other half is; set both, or none to serve without TLS")
+    if settings.lab_opens_panel:
+        _check_only_here(settings)
+    shared = settings.redis_url or settings.database_url.startswith("postgres")
+    if shared and not settings.master_key:
+        raise SettingsError(
+            "CHATKEY_MASTER_KEY is not set, but a database or Redis that several processes share is; write one random "
+            f"key of at least {MASTER_KEY_CHARS} characters, the same for all of them"
+        )
+
+
+def _check_only_here(settings: Settings) -> None:
+    """Refuse a lab without a token that others could reach, directly or through a proxy (D-14)."""
+    if not is_loopback_host(settings.host):
+        raise SettingsError(
+            f"CHATKEY_LAB '1' opens test controls to anyone, and CHATKEY_HOST {settings.host!r} is not a loopback "
+            f"address; write CHATKEY_HOST=127.0.0.1, set {TOKEN_VARIABLE}, or leave CHATKEY_LAB out"
+        )
+    if not is_loopback_host(urlsplit(settings.base_url).hostname or ""):
+        raise SettingsError(
+            f"CHATKEY_LAB '1' opens test controls to anyone, and CHATKEY_BASE_URL {settings.base_url!r} is not a "
+            f"loopback address; set {TOKEN_VARIABLE}, or leave CHATKEY_LAB out"
+        )

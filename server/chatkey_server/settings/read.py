@@ -1,0 +1,147 @@
+"""Reads the text of one variable; each raises ValueError with a clause: what is wrong, and what to write."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import ssl
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from chatkey_protocol.names import ANNOUNCED_SOCIALS
+from chatkey_server.identity.origins import is_loopback_host
+
+MASTER_KEY_CHARS = 32
+
+HOST = re.compile(r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\]")
+
+
+def address(text: str, *, path: bool, insecure: bool = False) -> str:
+    """Read an http(s) address, optionally with a path and never ending in a slash."""
+    example = "https://chat.example" + ("/path" if path else "")
+    if not text.startswith(("https://", "http://")):
+        raise ValueError(f"is not an http or https address; write one such as {example}")
+    try:
+        parts = urlsplit(text)
+        port = parts.port
+    except ValueError as error:
+        raise ValueError(f"is not an address ({error}); write one such as {example}") from None
+    host = parts.netloc.lower().rpartition("@")[2].removesuffix(f":{port}")
+    if not HOST.fullmatch(host):
+        raise ValueError(f"has no usable host name; write one such as {example}")
+    shown_port = "" if port in {None, {"https": 443, "http": 80}[parts.scheme]} else f":{port}"
+    clean = f"{parts.scheme}://{host}{shown_port}{parts.path.rstrip('/') if path else ''}"
+    if text != clean:
+        raise ValueError(f"has more than {'an address' if path else 'scheme, host and port'}; write {clean}")
+    if parts.scheme == "http" and not insecure and not is_loopback_host(host):
+        raise ValueError(f"is plain http, which browsers only trust on localhost; write https://{host}{shown_port}")
+    return clean
+
+
+def whole(text: str, *, least: int, most: int) -> int:
+    """Read a whole number, written in digits."""
+    if not re.fullmatch(r"[0-9]{1,9}", text) or not least <= int(text) <= most:
+        raise ValueError(f"is not a whole number from {least} to {most}")
+    return int(text)
+
+
+def switch(text: str) -> bool:
+    """Read what is on or off."""
+    if text.lower() in {"1", "true", "yes", "on"}:
+        return True
+    if text.lower() in {"0", "false", "no", "off"}:
+        return False
+    raise ValueError("is neither on nor off; write 1 or 0")
+
+
+def file(text: str) -> str:
+    """Read the path of a file that exists."""
+    if not Path(text).is_file():
+        raise ValueError("is not a file that exists; write the path of a PEM file")
+    return text
+
+
+def authorities(text: str) -> str:
+    """Read the path of a PEM file with certificates."""
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(file(text))
+    except OSError:  # ssl.SSLError is one
+        raise ValueError("holds no certificates; write the path of a PEM file with certificates") from None
+    return text
+
+
+def database(text: str) -> str:
+    """Read a database's URL; whether one answers there is seen at the start."""
+    if text.startswith(("postgresql://", "postgres://")):
+        return text
+    if text.startswith("sqlite:///") and len(text) > len("sqlite:///"):
+        return text
+    raise ValueError(
+        "is not a database address; write postgresql://user:password@host/database or sqlite:///path/to/file"
+    )
+
+
+def redis(text: str) -> str:
+    """Read Redis' URL."""
+    if not text.startswith(("redis://", "rediss://", "unix://")):
+        raise ValueError("is not a Redis address; write redis://host:6379/0")
+    return text
+
+
+def master_keys(text: str) -> tuple[str, ...]:
+    """Read keys with commas between them, the current one first."""
+    keys = tuple(key.strip() for key in text.split(","))
+    for number, key in enumerate(keys, 1):
+        if len(key) < MASTER_KEY_CHARS:
+            raise ValueError(
+                f"has {len(key)} characters in key {number}, where at least {MASTER_KEY_CHARS} are needed; "
+                "write long random keys with commas between them, the current one first"
+            )
+    return keys
+
+
+def frame_ancestors(text: str) -> str:
+    """Read the sources of a CSP's `frame-ancestors`."""
+    sources = text.split()
+    if not all(re.fullmatch(r"'none'|'self'|https?://[a-z0-9.:\[\]-]+", source) for source in sources):
+        raise ValueError("is not a list of origins; write 'none', 'self' or origins with spaces between them")
+    return " ".join(sources)
+
+
+def host(text: str) -> str:
+    """Read what a server listens on."""
+    if not re.fullmatch(r"[A-Za-z0-9.:-]+", text):
+        raise ValueError("is not an address to listen on; write one such as 127.0.0.1 or 0.0.0.0")
+    return text
+
+
+def networks(text: str) -> str:
+    """Read addresses and networks with commas between them."""
+    networks = [part.strip() for part in text.split(",")]
+    for network in networks:
+        try:
+            ipaddress.ip_network(network)
+        except ValueError:
+            raise ValueError(
+                f"holds {network!r}, which is no address or network; write such as 10.0.0.7 or 10.0.0.0/8, "
+                "with commas between them"
+            ) from None
+    return ",".join(networks)
+
+
+def announced(text: str) -> tuple[str, ...]:
+    """Read names of announced social providers with commas between them."""
+    names = tuple(name.strip() for name in text.split(","))
+    if not set(names) <= set(ANNOUNCED_SOCIALS):
+        raise ValueError(
+            f"names a provider that is not announced; write names of {', '.join(ANNOUNCED_SOCIALS)} "
+            "with commas between them"
+        )
+    return names
+
+
+def log_level(text: str) -> str:
+    """Read the name of a level, in any case."""
+    if text.lower() not in {"debug", "info", "warning", "error"}:
+        raise ValueError("is not a level; write debug, info, warning or error")
+    return text.lower()

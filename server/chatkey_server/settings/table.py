@@ -1,0 +1,226 @@
+"""Every setting there is: its variable, how it is read, and what it means."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from chatkey_lab.guard import TOKEN_VARIABLE, check_token
+from chatkey_protocol.names import ANNOUNCED_SOCIALS, SOCIALS
+from chatkey_server.settings import read
+from chatkey_server.settings.values import Limits, Settings
+
+PREFIX = "CHATKEY_"
+
+TOGETHER = " Of all processes together, where there is Redis."
+"""Of a limit that protects the service as a whole; every other one is counted by each process."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One variable: how its text is read, what it means, and whether its value may be shown.
+
+    `parse` raises ValueError with a clause that says what is wrong and what to write ("is not …; write …").
+    """
+
+    name: str
+    parse: Callable[[str], object]
+    help: str
+    secret: bool = False
+
+    @property
+    def field(self) -> str:
+        """The field of `Settings`, `Limits` or `SocialAddress` that it fills."""
+        return self.name.removeprefix(PREFIX).removeprefix("LIMIT_").lower()
+
+    @property
+    def default(self) -> str:
+        """The default as one would write it; empty when there is none."""
+        if self.name.startswith(f"{PREFIX}LIMIT_"):
+            return str(getattr(Limits(), self.field))
+        value = getattr(Settings(), self.field, "")
+        return "0" if value is False else str(value or "")
+
+
+def _general() -> Iterator[Setting]:
+    yield Setting("CHATKEY_BASE_URL", partial(read.address, path=False), "The address of this server for browsers.")
+    yield Setting(
+        "CHATKEY_ASSETS_URL",
+        partial(read.address, path=True),
+        "The address of `sdk.js`, unless it is `/assets` here.",
+    )
+    yield Setting("CHATKEY_HOST", read.host, "The network address to listen on.")
+    yield Setting("CHATKEY_PORT", partial(read.whole, least=1, most=65535), "The port to listen on.")
+    yield Setting("CHATKEY_TLS_CERT", read.file, "The certificate chain, when the server speaks TLS itself.")
+    yield Setting("CHATKEY_TLS_KEY", read.file, "The certificate's private key.")
+    yield Setting(
+        "CHATKEY_TRUSTED_PROXIES",
+        read.networks,
+        "Addresses and networks of reverse proxies, with commas between them: their `X-Forwarded-For` says whom limits "
+        "are counted for. Without it that is the proxy, as one caller.",
+    )
+    yield Setting("CHATKEY_DATA_DIR", Path, "The folder of the embedded database and of the generated master key.")
+    yield Setting(
+        "CHATKEY_DATABASE_URL", read.database, "The database, unless it is the embedded SQLite file.", secret=True
+    )
+    yield Setting(
+        "CHATKEY_REDIS_URL",
+        read.redis,
+        "Redis, for fan-out between several processes or hosts, and for limits that they count together.",
+        secret=True,
+    )
+    yield Setting(
+        "CHATKEY_MASTER_KEY",
+        read.master_keys,
+        "The key all others are derived from; old ones, still readable, follow after commas.",
+        secret=True,
+    )
+    yield Setting("CHATKEY_CA_FILE", read.authorities, "Certificates to trust when the server calls social providers.")
+    yield Setting("CHATKEY_PANEL_FRAME_ANCESTORS", read.frame_ancestors, "The origins that may frame the agent panel.")
+    yield Setting(
+        "CHATKEY_LAB",
+        read.switch,
+        "Switches the test controls under `/lab` on; on a loopback address only, or with `CHATKEY_LAB_TOKEN`.",
+    )
+    yield Setting(
+        TOKEN_VARIABLE,
+        check_token,
+        "What whoever uses the lab has to show: a bearer, or the password of HTTP's basic authentication.",
+        secret=True,
+    )
+    yield Setting(
+        "CHATKEY_PREVIEW_PROVIDERS",
+        read.announced,
+        f"Announced social providers to offer already, with commas between them: {', '.join(ANNOUNCED_SOCIALS)}.",
+    )
+    yield Setting(
+        "CHATKEY_METRICS_TOKEN",
+        check_token,
+        "What Prometheus shows as a bearer to read `/metrics`; without it there are none.",
+        secret=True,
+    )
+    yield Setting(
+        "CHATKEY_DRAIN",
+        partial(read.whole, least=0, most=3600),
+        "Seconds that an end takes: in the first half `/health/ready` says 503 and all is served as before, in the "
+        "second nobody is let in and sockets are closed one after the other.",
+    )
+    yield Setting("CHATKEY_LOG_LEVEL", read.log_level, "How much is logged: debug, info, warning or error.")
+
+
+def _limits() -> Iterator[Setting]:
+    rate, size = partial(read.whole, least=0, most=1_000_000), partial(read.whole, least=1, most=1_000_000)
+    wait = partial(read.whole, least=1, most=3600)
+    yield Setting(
+        "CHATKEY_LIMIT_HEAD_BYTES",
+        partial(read.whole, least=16_384, most=1_048_576),
+        "Bytes of a request's line and headers.",
+    )
+    yield Setting(
+        "CHATKEY_LIMIT_QUERY_BYTES",
+        partial(read.whole, least=2048, most=65_000),
+        "Bytes of a query; of a form as well.",
+    )
+    yield Setting(
+        "CHATKEY_LIMIT_BODY_BYTES", partial(read.whole, least=16_384, most=16_777_216), "Bytes of a request's body."
+    )
+    yield Setting(
+        "CHATKEY_LIMIT_TOKEN_BYTES",
+        partial(read.whole, least=1024, most=32_768),
+        "Bytes of one token; the widget itself sends 8192 at most.",
+    )
+    yield Setting(
+        "CHATKEY_LIMIT_REQUEST_TIMEOUT",
+        wait,
+        "Seconds a request may take to arrive, from the opening of the connection or from its own first byte, "
+        "and its answer may wait for a peer that takes nothing of it.",
+    )
+    yield Setting("CHATKEY_LIMIT_TOKEN_RATE", rate, "Token requests a minute from one client address; 0 is no limit.")
+    yield Setting(
+        "CHATKEY_LIMIT_OAUTH_RATE", rate, f"OAuth requests a minute from one client address; 0 is no limit.{TOGETHER}"
+    )
+    yield Setting("CHATKEY_LIMIT_FRAME_BYTES", partial(read.whole, least=16_384, most=1_048_576), "Bytes of one frame.")
+    yield Setting("CHATKEY_LIMIT_MESSAGE_CHARS", size, "Characters of one message.")
+    yield Setting("CHATKEY_LIMIT_NAME_CHARS", partial(read.whole, least=1, most=255), "Characters of a member's name.")
+    yield Setting("CHATKEY_LIMIT_FRAMES_PER_SECOND", size, "Frames a second on one socket.")
+    yield Setting(
+        "CHATKEY_LIMIT_AUTH_TIMEOUT",
+        partial(read.whole, least=1, most=60),
+        "Seconds a new socket has to prove itself.",
+    )
+    yield Setting(
+        "CHATKEY_LIMIT_FRAME_TIMEOUT", wait, "Seconds a frame may take to arrive, from its first byte to its last."
+    )
+    yield Setting("CHATKEY_LIMIT_IDLE_TIMEOUT", wait, "Seconds a connected socket may stay without a frame.")
+    yield Setting(
+        "CHATKEY_LIMIT_PONG_TIMEOUT",
+        wait,
+        "Seconds between the server's WebSocket pings, and those a peer has to answer one or to read what it is sent.",
+    )
+    yield Setting(
+        "CHATKEY_LIMIT_PING", partial(read.whole, least=1, most=300), "Seconds between the pings of a widget."
+    )
+    yield Setting(
+        "CHATKEY_LIMIT_SOCKETS_PER_ADDRESS", rate, "Sockets open at once from one client address; 0 is no limit."
+    )
+    yield Setting("CHATKEY_LIMIT_SOCKETS_PER_IDENTITY", rate, "Sockets open at once of one person; 0 is no limit.")
+    yield Setting(
+        "CHATKEY_LIMIT_SEARCH_CHARS", partial(read.whole, least=1, most=1000), "Characters of what is searched for."
+    )
+    yield Setting("CHATKEY_LIMIT_SEARCHES_PER_IDENTITY", rate, "Searches a minute of one person; 0 is no limit.")
+    yield Setting(
+        "CHATKEY_LIMIT_SEARCHES_PER_ADDRESS", rate, "Searches a minute from one client address; 0 is no limit."
+    )
+    yield Setting(
+        "CHATKEY_LIMIT_HISTORIES_PER_IDENTITY", rate, "Pages of history a minute of one person; 0 is no limit."
+    )
+    yield Setting(
+        "CHATKEY_LIMIT_HISTORIES_PER_ADDRESS", rate, "Pages of history a minute from one client address; 0 is no limit."
+    )
+    yield from _quotas()
+    yield Setting(
+        "CHATKEY_LIMIT_IPV6_PREFIX",
+        partial(read.whole, least=32, most=128),
+        "Bits of an IPv6 address that make a client: what comes from one network of this size is counted together.",
+    )
+
+
+def _quotas() -> Iterator[Setting]:
+    amount = partial(read.whole, least=0, most=999_999_999)
+    for name, what in (("MESSAGES", "Messages and calls"), ("KILOBYTES", "Kilobytes of messages")):
+        for of, whose in (
+            ("IDENTITY", "of one person"),
+            ("ADDRESS", "from one client address"),
+            ("PROVIDER", "of a business's visitors, and again of its members"),
+        ):
+            yield Setting(
+                f"CHATKEY_LIMIT_{name}_PER_{of}",
+                amount,
+                f"{what} a day {whose}, an hour's worth of them at once; 0 is no limit.{TOGETHER}",
+            )
+
+
+def _socials() -> Iterator[Setting]:
+    for social in SOCIALS:
+        start = f"{PREFIX}{social.upper()}"
+        yield Setting(
+            f"{start}_BROWSER_URL",
+            partial(read.address, path=True),
+            f"Where browsers find {social}, if not the real one.",
+        )
+        yield Setting(
+            f"{start}_SERVER_URL",
+            partial(read.address, path=True, insecure=True),
+            f"Where this server finds {social}, if not the real one.",
+        )
+        yield Setting(
+            f"{start}_ISSUER",
+            partial(read.address, path=True, insecure=True),
+            f"The issuer in the id_tokens of {social}.",
+        )
+
+
+SETTINGS: tuple[Setting, ...] = (*_general(), *_limits(), *_socials())
+"""Every setting there is, in the order of the documentation."""

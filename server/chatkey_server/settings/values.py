@@ -1,0 +1,115 @@
+"""What the server is told from outside, as values."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from chatkey_protocol.names import ANNOUNCED_SOCIALS, AVAILABLE_SOCIALS, SOCKET_PATH
+from chatkey_server.identity.tokens import MAX_TOKEN_BYTES
+
+
+class SocialAddress(msgspec.Struct, frozen=True):
+    """Where a social provider is: for browsers, for this server, and under which issuer it signs.
+
+    All None means the real provider at its real hosts. Set, they are base addresses under which all hosts of that
+    provider are folded together with unchanged paths.
+    """
+
+    browser_url: str | None = None
+    server_url: str | None = None
+    issuer: str | None = None
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """How much one peer may ask for. Rates are per minute, what may be stored is per day; 0 is no limit."""
+
+    head_bytes: int = 64 * 1024
+    query_bytes: int = 16 * 1024
+    body_bytes: int = 64 * 1024
+    token_bytes: int = MAX_TOKEN_BYTES
+    request_timeout: int = 20
+    token_rate: int = 600
+    oauth_rate: int = 60
+    frame_bytes: int = 64 * 1024
+    message_chars: int = 4000
+    name_chars: int = 255
+    frames_per_second: int = 20
+    auth_timeout: int = 10
+    frame_timeout: int = 20
+    idle_timeout: int = 180
+    pong_timeout: int = 20
+    ping: int = 25
+    sockets_per_address: int = 1000
+    sockets_per_identity: int = 50
+    search_chars: int = 100
+    searches_per_identity: int = 60
+    searches_per_address: int = 600
+    histories_per_identity: int = 240
+    histories_per_address: int = 12_000
+    messages_per_identity: int = 2400
+    messages_per_address: int = 480_000
+    messages_per_provider: int = 2_400_000
+    kilobytes_per_identity: int = 4000
+    kilobytes_per_address: int = 96_000
+    kilobytes_per_provider: int = 1_200_000
+    ipv6_prefix: int = 64
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything the server is told from outside."""
+
+    base_url: str = "http://localhost:8800"
+    assets_url: str = ""
+    host: str = "127.0.0.1"
+    port: int = 8800
+    tls_cert: str = ""
+    tls_key: str = ""
+    trusted_proxies: str = ""
+    data_dir: Path = Path(".chatkey")
+    database_url: str = ""
+    redis_url: str = ""
+    master_key: tuple[str, ...] = ()
+    ca_file: str = ""
+    panel_frame_ancestors: str = "'none'"
+    lab: bool = False
+    lab_token: str = ""
+    preview_providers: tuple[str, ...] = ()
+    log_level: str = "info"
+    metrics_token: str = ""
+    drain: int = 0
+    limits: Limits = Limits()
+    socials: dict[str, SocialAddress] = {}
+
+    @property
+    def socket_uri(self) -> str:
+        """The socket's address for browsers (D-10)."""
+        scheme, _, rest = self.base_url.partition("://")
+        return f"{'wss' if scheme == 'https' else 'ws'}://{rest}{SOCKET_PATH}"
+
+    @property
+    def assets(self) -> str:
+        """The address under which browsers find `sdk.js`."""
+        return self.assets_url or f"{self.base_url}/assets"
+
+    @property
+    def lab_opens_panel(self) -> bool:
+        """Whether the agent panel opens without a password: where a page of this machine may use the lab."""
+        return self.lab and not self.lab_token
+
+    @property
+    def offered_socials(self) -> tuple[str, ...]:
+        """The social providers a business can enable on this server, in the order of the login page (contract 4.4)."""
+        return (*AVAILABLE_SOCIALS, *(social for social in ANNOUNCED_SOCIALS if social in self.preview_providers))
+
+    @property
+    def database(self) -> str:
+        """The database's URL; an SQLite file in the data folder unless another is set."""
+        return self.database_url or f"sqlite:///{self.data_dir / 'chatkey.sqlite'}"
+
+    def __repr__(self) -> str:
+        return f"Settings(base_url={self.base_url!r}, …)"
+
+    def __rich_repr__(self) -> list[tuple[str, object]]:
+        return [("base_url", self.base_url)]
