@@ -114,8 +114,8 @@ def _members(frame: Any) -> str:
 def _fixtures() -> Iterator[tuple[str, ...]]:
     yield "fixture", "lasts", ""
     yield "---", "---", "---"
-    plugin = ast.parse((ROOT / "e2e" / "chatkey_e2e" / "plugin.py").read_text())
-    for function in (node for node in plugin.body if isinstance(node, ast.FunctionDef)):
+    fixtures = ast.parse((ROOT / "e2e" / "chatkey_e2e" / "fixtures.py").read_text())
+    for function in (node for node in fixtures.body if isinstance(node, ast.FunctionDef)):
         for decorator in map(ast.unparse, function.decorator_list):
             if decorator.startswith("pytest.fixture"):
                 lasts = "session" if "session" in decorator else "test"

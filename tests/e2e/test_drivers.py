@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from chatkey_e2e import plugin
+from chatkey_e2e import fixtures
 from chatkey_stack.browsers import NO_BROWSER
 from chatkey_stack.lab import ServiceLab
 
@@ -79,7 +79,7 @@ def test_a_missing_browser_is_told_before_any_server_is_started(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started: list[object] = []
-    monkeypatch.setattr(plugin, "running", lambda *_, **__: started.append("a stack"))
+    monkeypatch.setattr(fixtures, "running", lambda *_, **__: started.append("a stack"))
     monkeypatch.setenv("CHATKEY_BROWSER", "/no/such/browser")
     pytester.makeconftest("from chatkey_e2e.overrides import *")
     pytester.makepyfile("def test_it(stack, page):\n    pass")
@@ -93,8 +93,8 @@ def test_a_missing_browser_is_told_before_any_server_is_started(
 
 def test_who_needs_no_browser_is_not_asked_for_one(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     silent = SimpleNamespace(service_lab=ServiceLab("http://nobody.test", None))
-    monkeypatch.setattr(plugin, "running", lambda *_, **__: nullcontext(silent))
-    monkeypatch.setattr(plugin, "refresh", lambda: None)
+    monkeypatch.setattr(fixtures, "running", lambda *_, **__: nullcontext(silent))
+    monkeypatch.setattr(fixtures, "refresh", lambda: None)
     monkeypatch.setenv("CHATKEY_BROWSER", "/no/such/browser")
     pytester.makepyfile("def test_it(stack):\n    assert stack.service_lab")
 

@@ -1,0 +1,21 @@
+"""What the fixtures that make or do something are called in a test's signature."""
+
+from collections.abc import Callable
+from typing import Any
+
+from playwright.sync_api import BrowserContext, Page
+
+from chatkey_e2e.business import Business
+from chatkey_e2e.misbehaviour import Faults
+from chatkey_e2e.pages.driven import DrivenWidget
+from chatkey_e2e.wire import Peer
+
+Members = dict[str, Any]
+NewContext = Callable[..., BrowserContext]
+MakeBusiness = Callable[..., Business]
+MakeDriven = Callable[[Page], DrivenWidget]
+MakeFaults = Callable[[BrowserContext], Faults]
+MakePeer = Callable[..., Peer]
+Advance = Callable[[float], None]
+Restart = Callable[[], None]
+Watch = Callable[..., BrowserContext]

@@ -1,0 +1,392 @@
+"""The fixtures: a stack per session; a business, faults and page objects per test."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import BrowserContext, BrowserType, Page, Playwright, expect
+
+from chatkey_e2e import needs, options
+from chatkey_e2e.aim import applicable, restarting
+from chatkey_e2e.aim.aim import Aim
+from chatkey_e2e.aim.around import aimed
+from chatkey_e2e.annotations import (
+    Advance,
+    MakeBusiness,
+    MakeDriven,
+    MakeFaults,
+    MakePeer,
+    Members,
+    NewContext,
+    Restart,
+    Watch,
+)
+from chatkey_e2e.business import Business, close_business, open_business
+from chatkey_e2e.clerk import Clerk
+from chatkey_e2e.clocks import Clocks
+from chatkey_e2e.conform.capabilities import NotApplicable
+from chatkey_e2e.freshness import StaleError, refresh
+from chatkey_e2e.misbehaviour import Faults, Marks
+from chatkey_e2e.pages.agent import AgentPage
+from chatkey_e2e.pages.driven import DrivenWidget
+from chatkey_e2e.pages.shop import ShopPage
+from chatkey_e2e.pages.widget import WidgetPage
+from chatkey_e2e.people import People, Person
+from chatkey_e2e.stashed import (
+    NOT_STARTED,
+    aim_key,
+    faults_key,
+    folder_key,
+    found_key,
+    kept_key,
+    marks_key,
+    timings_key,
+    witness_key,
+)
+from chatkey_e2e.wire import Peer, peer
+from chatkey_e2e.witness import Witness
+from chatkey_oauth.client import LabError
+from chatkey_protocol.names import SOCIALS
+from chatkey_stack import browsers
+from chatkey_stack.process import ProcessError, ended_in_order
+from chatkey_stack.stack import UNLIMITED, Flavour, Stack, running
+from chatkey_stack.tls import NAMES, Certificates, issue
+
+
+@pytest.fixture(scope="session")
+def chatkey_options(pytestconfig: pytest.Config) -> options.Options:
+    """What was asked of the harness on the command line."""
+    return options.read(pytestconfig)
+
+
+@pytest.fixture(scope="session")
+def chatkey_aim(pytestconfig: pytest.Config) -> Aim | None:
+    """The target of this run, None where it is our own stack."""
+    return pytestconfig.stash.get(aim_key, None)
+
+
+@pytest.fixture(scope="session")
+def chatkey_certificates(tmp_path_factory: pytest.TempPathFactory, chatkey_aim: Aim | None) -> Certificates:
+    """The run's own CA, and the servers' certificates."""
+    folder = tmp_path_factory.mktemp("certificates")
+    if chatkey_aim is None:
+        return issue(folder)
+    return chatkey_aim.trusting(issue(folder, tuple(dict.fromkeys((*NAMES, *chatkey_aim.hosts)))))
+
+
+@pytest.fixture(scope="session")
+def stack(
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    chatkey_certificates: Certificates,
+    chatkey_aim: Aim | None,
+) -> Iterator[Stack]:
+    """The service, the fake provider and the site, over TLS on three sites; or what stands around a target."""
+    if any("chatkey_browsers" in getattr(item, "fixturenames", ()) for item in request.session.items):
+        request.getfixturevalue("chatkey_browsers")  # before the servers: a missing browser is told at once
+    with ExitStack() as ending:
+        ending.enter_context(ended_in_order())
+        try:
+            refresh()
+            folder = tmp_path_factory.mktemp("stack")
+            stack = ending.enter_context(
+                aimed(chatkey_aim, folder=folder, certificates=chatkey_certificates)
+                if chatkey_aim
+                else running(
+                    Flavour.TLS,
+                    folder=folder,
+                    settings=UNLIMITED,
+                    certificates=chatkey_certificates,
+                    socials=tuple(SOCIALS),  # those that are only announced are tested like the others
+                )
+            )
+        except (StaleError, ProcessError, LabError) as error:
+            pytest.exit(f"The stack does not start: {error}", returncode=NOT_STARTED)
+        stack.service_lab.on_ask = needs.note_ask
+        yield stack
+
+
+@pytest.fixture(scope="session")
+def chatkey_browsers(pytestconfig: pytest.Config, playwright: Playwright) -> dict[str, browsers.Found]:
+    """The browser of each kind that `--browser` names, or Chromium's; ends the run where one is missing."""
+    named = os.environ.get("CHATKEY_BROWSER", "")
+    try:
+        found = {
+            kind: browsers.find(browsers.machine(playwright, {"CHATKEY_BROWSER": wanted}))
+            for kind in pytestconfig.option.browser or ["chromium"]
+            for wanted in [named if named and browsers.kind_of(named) == kind else kind]
+        }
+    except browsers.NoBrowserError as error:
+        pytest.exit(str(error), returncode=browsers.NO_BROWSER)
+    pytestconfig.stash[found_key] = found
+    return found
+
+
+@pytest.fixture(scope="session")
+def chatkey_trust(request: pytest.FixtureRequest, chatkey_aim: Aim | None) -> str | None:
+    """The key of the run's CA, which the browsers of tests that ask for the stack trust; for other tests None.
+
+    A target's own fake provider may have another; then both, as Chromium takes a list.
+    """
+    if not getattr(request, "param", False):
+        return None
+    certificates: Certificates = request.getfixturevalue("chatkey_certificates")
+    return ",".join((certificates.spki, *(chatkey_aim.trusted_spki if chatkey_aim else ())))
+
+
+@pytest.fixture(scope="session")
+def chatkey_launch(
+    browser_name: str,
+    chatkey_browsers: dict[str, browsers.Found],
+    chatkey_trust: str | None,
+    chatkey_aim: Aim | None,
+) -> Callable[[Members], Members]:
+    """What a launch needs, given what was asked of it."""
+    found = chatkey_browsers[browser_name]
+
+    def complete(asked: Members) -> Members:
+        if chatkey_trust is None:
+            return browsers.located(found, asked)
+        quick: tuple[str, ...] = () if "ignore_default_args" in asked else browsers.ONE_COMPILER
+        quick += chatkey_aim.browser_args if chatkey_aim else ()
+        args = [*quick, *(argument for argument in asked.get("args", ()) if argument not in quick)]
+        return browsers.launch_options(found, {**asked, "args": args}, trusted_spki=chatkey_trust)
+
+    return complete
+
+
+@pytest.fixture
+def chatkey_watch(
+    request: pytest.FixtureRequest,
+    witness: Witness,
+    chatkey_marks: Marks,
+    chatkey_options: options.Options,
+    output_path: str,
+) -> Iterator[Watch]:
+    """Watch a context, with the harness's patience; at the end nothing secret may be anywhere."""
+    contexts: list[BrowserContext] = []
+    milliseconds = 0 if os.environ.get("PWDEBUG") else chatkey_options.patience * 1000
+    request.node.stash[folder_key] = Path(output_path)
+
+    def watch(context: BrowserContext, *files: Path) -> BrowserContext:
+        request.config.stash[kept_key].files.update(files)
+        context.set_default_timeout(milliseconds)
+        witness.watch(context)
+        chatkey_marks.mark(context)
+        if timings_key in request.config.stash:
+            request.config.stash[timings_key].watch(context)
+        if chatkey_options.traces == "steps" and request.config.option.tracing != "off":
+            context.tracing.stop()  # what is in the page costs a third of a scenario's time
+            context.tracing.start(title=request.node.name, sources=True)
+        contexts.append(context)
+        return context
+
+    with _patient(milliseconds):
+        yield watch
+    if leaks := witness.leaks(contexts):
+        pytest.fail("a secret is where it must not be:\n" + "\n".join(sorted(set(leaks))), pytrace=False)
+
+
+@pytest.fixture
+def make_business(stack: Stack, witness: Witness) -> Iterator[MakeBusiness]:
+    """Open businesses of this test's own; see `open_business` for how they may differ."""
+    with ExitStack() as ending:
+        made = 0
+
+        def make(**members: Any) -> Business:
+            nonlocal made
+            made += 1
+            if made > 1:
+                needs.note("businesses")
+            try:
+                business = open_business(stack, **members)
+            except NotApplicable as lacking:
+                pytest.skip(f"{applicable.NOT_APPLICABLE}: {lacking.capability}")
+            ending.callback(close_business, business)
+            witness.secrets.update(business.secrets)
+            return business
+
+        yield make
+
+
+@pytest.fixture
+def business(make_business: MakeBusiness) -> Business:
+    """A business with custom login and no social login."""
+    return make_business()
+
+
+@pytest.fixture
+def witness(request: pytest.FixtureRequest, stack: Stack) -> Iterator[Witness]:
+    """What this test's contexts and the servers say and do."""
+    for server in stack.servers:
+        server.process.check()
+    witness = request.node.stash[witness_key] = Witness(stack)
+    yield witness
+    request.config.stash[kept_key].secrets |= witness.secrets  # here, because an interrupted test has no report
+
+
+@pytest.fixture
+def chatkey_people(
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    browser_type: BrowserType,
+    browser_type_launch_args: Members,
+    browser_context_args: Members,
+) -> Iterator[People]:
+    """The browsers of people who come back, in the profiles that this run keeps."""
+    profiles = tmp_path_factory.getbasetemp() / "people"
+    recorder = request.getfixturevalue("_artifacts_recorder")  # so that --tracing and its kin mean these contexts, too
+    people = People(profiles, browser_type, browser_type_launch_args, browser_context_args, recorder)
+    yield people
+    people.close()
+
+
+@pytest.fixture
+def person(chatkey_people: People, chatkey_watch: Watch) -> Person:
+    """Open a person's browser, by name: in another test of the run they come back as the same visitor."""
+    return lambda name, **members: chatkey_watch(chatkey_people.open(name, **members))
+
+
+@pytest.fixture
+def chatkey_marks(request: pytest.FixtureRequest, stack: Stack) -> Marks:
+    """The marks by which the fake provider knows this test's contexts."""
+    marks = request.node.stash[marks_key] = Marks(stack)
+    return marks
+
+
+@pytest.fixture
+def make_faults(request: pytest.FixtureRequest, stack: Stack, chatkey_marks: Marks) -> Iterator[MakeFaults]:
+    """Let the fake provider misbehave for one of this test's contexts; a fault that is never hit fails the test."""
+    made = request.node.stash[faults_key] = []
+
+    def make(context: BrowserContext) -> Faults:
+        made.append(Faults(stack.provider_lab, chatkey_marks.by_context[context]))
+        return made[-1]
+
+    yield make
+    for faults in made:
+        faults.disarm()
+
+
+@pytest.fixture
+def faults(make_faults: MakeFaults, context: BrowserContext) -> Faults:
+    """What the fake provider does wrong for `context`: `faults.arm("deny", provider="google")`."""
+    return make_faults(context)
+
+
+@pytest.fixture
+def shop(page: Page, business: Business) -> ShopPage:
+    """The business's shop, not opened yet."""
+    return ShopPage(page, business)
+
+
+@pytest.fixture
+def widget(shop: ShopPage) -> WidgetPage:
+    """The widget in the opened shop, connected as a visitor."""
+    return shop.open()
+
+
+@pytest.fixture
+def make_driven(
+    business: Business, witness: Witness, chatkey_aim: Aim | None, chatkey_options: options.Options
+) -> MakeDriven:
+    """Drive the widget of a page by selectors: those of a target's own widget, or those of ours."""
+    given = chatkey_aim.target.document.widget if chatkey_aim else None
+    selectors = given.selectors if given else {}
+    return lambda page: DrivenWidget(page, business, witness, selectors, chatkey_options.patience)
+
+
+@pytest.fixture
+def driven(make_driven: MakeDriven, page: Page) -> DrivenWidget:
+    """The widget as anybody's, in the business's shop, not opened yet."""
+    return make_driven(page)
+
+
+@pytest.fixture
+def make_agent(stack: Stack, new_context: NewContext) -> Callable[[], AgentPage]:
+    """Sign agents in to the agent panel, each in a browser of their own."""
+
+    def make() -> AgentPage:
+        needs.note(needs.KIT)
+        agent = AgentPage(new_context().new_page(), stack.service.browser_url)
+        agent.sign_in()
+        return agent
+
+    return make
+
+
+@pytest.fixture
+def agent(make_agent: Callable[[], AgentPage]) -> AgentPage:
+    """An agent who has signed in to the agent panel."""
+    return make_agent()
+
+
+@pytest.fixture
+def clerk(stack: Stack, business: Business) -> Clerk:
+    """An agent of the business, whatever panel the service has: reads, answers and ends calls."""
+    return Clerk(stack.service_lab, business.provider.id)
+
+
+@pytest.fixture
+def make_peer(stack: Stack, business: Business, chatkey_options: options.Options) -> Iterator[MakePeer]:
+    """Open sockets without a browser, from the business's origin or another."""
+    with ExitStack() as ending:
+
+        def make(origin: str = business.origin) -> Peer:
+            port = urlsplit(stack.service.local_url).port
+            opening = peer(
+                business.socket_uri, origin=origin, ca=stack.ca, port=port, patience=chatkey_options.patience
+            )
+            return ending.enter_context(opening)
+
+        yield make
+
+
+@pytest.fixture
+def advance(stack: Stack, context: BrowserContext, chatkey_options: options.Options) -> Iterator[Advance]:
+    """Move every clock: the servers' and that of all pages of `context`, and only then does what has become due happen.
+
+    A page's clock must be taken over before it loads: name `advance` before `widget` in a test's arguments.
+    """
+    needs.note("clock")
+    if any(page.url != "about:blank" for page in context.pages):
+        pytest.fail("name advance before the fixture that opens a page", pytrace=False)
+    yield Clocks(stack, context, chatkey_options.patience).advance
+    stack.reset()
+
+
+@pytest.fixture
+def page_time(stack: Stack, context: BrowserContext, chatkey_options: options.Options) -> Advance:
+    """Move the clock of all pages of `context` alone: enough for what a widget waits for by itself."""
+    if any(page.url != "about:blank" for page in context.pages):
+        pytest.fail("name page_time before the fixture that opens a page", pytrace=False)
+    return Clocks(stack, context, chatkey_options.patience).advance_pages
+
+
+@pytest.fixture
+def restart(stack: Stack, chatkey_aim: Aim | None, chatkey_options: options.Options) -> Restart:
+    """Start the service anew, as its administrator does, and wait until it is there."""
+
+    def again() -> None:
+        needs.note("restart")
+        if chatkey_aim:
+            restarting.restart(chatkey_aim.target, chatkey_options.patience)
+        else:
+            stack.service.process.restart()
+
+    return again
+
+
+@contextmanager
+def _patient(milliseconds: float) -> Iterator[None]:
+    """Let `expect` wait as long as everything else here; whoever comes next finds it as it was."""
+    before = expect._timeout  # noqa: SLF001  (there is no other way to put it back)
+    expect.set_options(timeout=milliseconds)
+    try:
+        yield
+    finally:
+        expect.set_options(timeout=before)

@@ -1,0 +1,26 @@
+"""What a run and a test keep from one of pytest's hooks to the next."""
+
+from pathlib import Path
+
+import pytest
+
+from chatkey_e2e import keeping
+from chatkey_e2e.aim.aim import Aim
+from chatkey_e2e.aim.known import KnownFailures
+from chatkey_e2e.misbehaviour import Faults, Marks
+from chatkey_e2e.timings import Timings
+from chatkey_e2e.witness import Witness
+from chatkey_stack import browsers
+
+kept_key = pytest.StashKey[keeping.Kept]()
+found_key = pytest.StashKey[dict[str, browsers.Found]]()
+folder_key = pytest.StashKey[Path]()
+witness_key = pytest.StashKey[Witness]()
+marks_key = pytest.StashKey[Marks]()
+faults_key = pytest.StashKey[list[Faults]]()
+aim_key = pytest.StashKey[Aim]()
+known_key = pytest.StashKey[KnownFailures]()
+timings_key = pytest.StashKey[Timings]()
+
+NOT_STARTED = 3
+"""Exit status when a server does not start; without a browser it is `browsers.NO_BROWSER`."""
