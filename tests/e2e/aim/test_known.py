@@ -48,7 +48,9 @@ def test_what_is_excused_fails_nothing_and_ends_no_smoke_and_what_excuses_nothin
     pytester: pytest.Pytester,
 ) -> None:
     """By the name of a scenario, of which one of two passes, or by a sentence that it shows."""
-    pytester.makeini("[pytest]\nxfail_strict = true\nmarkers = smoke\n contract")
+    pytester.makeini(
+        "[pytest]\nasyncio_default_fixture_loop_scope = function\nxfail_strict = true\nmarkers = smoke\n contract"
+    )
     pytester.makeconftest(CONFTEST)
     pytester.makepyfile(SCENARIOS)
 

@@ -91,7 +91,7 @@ def test_the_smoke_comes_first_and_a_restart_last(
 ) -> None:
     monkeypatch.setenv("SECRET_OF_1", "s" * 32)
     target(tmp_path, "http://10.0.0.7", "./again")
-    pytester.makeini("[pytest]\nmarkers = smoke\n needs")
+    pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = function\nmarkers = smoke\n needs")
     items = pytester.getitems(ORDERED)
 
     applicable.leave_out(items, take_aim(tmp_path / "TARGET.toml"))

@@ -88,6 +88,7 @@ def test_a_curl_line_repeats_the_call_without_what_is_secret(masks: Masks) -> No
         '{"jkt": "\u00e9"}'.encode(),
         b'{"jkt": "' + 10_000 * b"A" + b'", "more": "' + 1_000_000 * b"'" + b'"}',
     ],
+    ids=["json", "shell", "bytes", "unicode", "long"],
 )
 def test_a_curl_line_can_be_run_and_sends_the_very_same(masks: Masks, body: bytes) -> None:
     request = Request("x", "POST", "http://x/y?a=1&b=$c", (("Cookie", "sid=1"), ("X-Odd", '"q" $x `y`')), body)
