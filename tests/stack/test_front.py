@@ -81,7 +81,7 @@ async def fronted(service: str) -> AsyncIterator[tuple[str, str]]:
     """Run a front; yield its address and that of its control API."""
     port, control = free_ports(2)
     app = Front(Upstream(service, HOST, trust(None)), control)
-    config = uvicorn.Config(app, log_level="warning", ws="websockets-sansio", date_header=False, server_header=False)
+    config = uvicorn.Config(app, log_config=None, ws="websockets-sansio", date_header=False, server_header=False)
     server = uvicorn.Server(config)
     listeners = [socket.create_server((LOOPBACK, number)) for number in (port, control)]
     serving = asyncio.create_task(server.serve(sockets=listeners))
