@@ -311,11 +311,12 @@ def test_token_answers_are_named_without_a_charset(discord: Visitor) -> None:
     assert (refused.status, dict(refused.headers)["content-type"]) == (400, "application/json")
 
 
-def test_nobody_is_in_a_server(discord: Visitor, content: Content) -> None:
-    allowed, not_asked = (discord.login(scope=scope)["access_token"] for scope in ("identify guilds", "identify"))
+@pytest.mark.parametrize("what", ["guilds", "connections"])
+def test_nobody_is_in_a_server_or_has_connected_an_account(discord: Visitor, content: Content, what: str) -> None:
+    allowed, not_asked = (discord.login(scope=scope)["access_token"] for scope in (f"identify {what}", "identify"))
 
-    assert content(discord.profile(allowed, "/api/users/@me/guilds")) == []
-    assert discord.profile(not_asked, "/api/users/@me/guilds").status == 401
+    assert content(discord.profile(allowed, f"/api/users/@me/{what}")) == []
+    assert discord.profile(not_asked, f"/api/users/@me/{what}").status == 401
 
 
 # Tokens of applications themselves

@@ -32,7 +32,7 @@ LEGS = {
     **dict.fromkeys(("authorization", "check_token", "debug_token", "emails", "introspect", "me"), Leg.PROFILE),
     "reset_token": Leg.PROFILE,
     **dict.fromkeys(("people_me", "token_info", "user", "userinfo", "userinfo_v2"), Leg.PROFILE),
-    **dict.fromkeys(("guilds", "older_profile", "token_info_v2"), Leg.PROFILE),
+    **dict.fromkeys(("connections", "guilds", "older_profile", "token_info_v2"), Leg.PROFILE),
     **dict.fromkeys(("avatar", "device", "device_page", "gone"), None),
 }
 """Which leg the endpoints of all providers are, by the methods that answer them."""

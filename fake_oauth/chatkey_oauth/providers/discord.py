@@ -4,7 +4,10 @@ The headers of the rate limit: docs.discord.com/developers/topics/rate-limits.
 That JSON is `application/json` with no charset behind it, which clients compare as a whole:
 github.com/Rapptz/discord.py `discord/http.py` (`json_or_text`), github.com/reboxer/discord-oauth2
 `lib/eris/rest/RequestHandler.js`.
-The servers behind the scope `guilds`: docs.discord.com/developers/resources/user, "Get Current User Guilds".
+The servers behind the scope `guilds`, and the accounts behind `connections`:
+docs.discord.com/developers/resources/user, "Get Current User Guilds" and "Get Current User Connections".
+The older name of the host, which clients still have: github.com/discord/discord-api-docs/issues/1665,
+github.com/klen/aioauth-client `aioauth_client.py`.
 An application's own token, which is its owner's, and every scope there is: docs.discord.com/developers/topics/oauth2,
 "Client Credentials Grant" and "OAuth2 Scopes". How a scope is refused there:
 github.com/discord/discord-api-docs/issues/2310.
@@ -52,10 +55,10 @@ BAD_CODE = Words(400, "invalid_grant", 'Invalid "code" in request.')
 
 
 class Imitated(Provider):
-    """discord.com."""
+    """discord.com, and discordapp.com as it was called before."""
 
     name = "discord"
-    hosts = ("discord.com",)
+    hosts = ("discord.com", "discordapp.com")
     accent = ("#4752c4", "#5865f2")
     ready_made = {
         "client_id": "1234567890123456789",
@@ -66,6 +69,7 @@ class Imitated(Provider):
         "email": "Your e-mail address",
         "openid": "Who you are at Discord",
         "guilds": "Which servers you are in",
+        "connections": "Which accounts of yours are connected",
     }
     knows_machines = True
     access_life = 604800
@@ -99,6 +103,7 @@ class Imitated(Provider):
             "POST /api/oauth2/token/revoke": Route(Leg.REVOKE, self.revoke),
             "GET /api/users/@me": Route(Leg.PROFILE, self.user),
             "GET /api/users/@me/guilds": Route(Leg.PROFILE, self.guilds),
+            "GET /api/users/@me/connections": Route(Leg.PROFILE, self.connections),
             "GET /api/oauth2/@me": Route(Leg.PROFILE, self.authorization),
             "GET POST /api/oauth2/userinfo": Route(Leg.PROFILE, self.userinfo),
             "GET /api/oauth2/keys": Route(Leg.KEYS, self.jwks),
@@ -224,6 +229,11 @@ class Imitated(Provider):
     def guilds(self, call: Call) -> Answer:
         """The servers a person is in, which are none; it needs the scope `guilds`."""
         self.bearer(call, "guilds")
+        return json_answer([], headers=self.rate_headers(call))
+
+    def connections(self, call: Call) -> Answer:
+        """The accounts elsewhere that a person connected, which are none; it needs the scope `connections`."""
+        self.bearer(call, "connections")
         return json_answer([], headers=self.rate_headers(call))
 
     def avatar_hash(self, person: Person) -> str | None:
