@@ -143,6 +143,37 @@ def test_a_refresh_ends_the_pair_it_came_from(gitlab: Visitor, content: Content)
     assert (again.status, content(again)["error"]) == (400, "invalid_grant")
 
 
+def test_a_refresh_may_ask_for_fewer_scopes_and_the_next_one_has_no_more(gitlab: Visitor, content: Content) -> None:
+    def refresh(token: str, scope: str | None) -> Any:
+        return content(gitlab.redeem("", grant_type="refresh_token", refresh_token=token, scope=scope))
+
+    whole = gitlab.login()["refresh_token"]
+    more = refresh(whole, "openid api")
+    fewer = refresh(whole, "read_user openid")
+    back = refresh(fewer["refresh_token"], "openid profile")
+    same = refresh(fewer["refresh_token"], None)
+
+    assert (
+        more
+        == back
+        == {"error": "invalid_scope", "error_description": "The requested scope is invalid, unknown, or malformed."}
+    )
+    assert fewer["scope"] == same["scope"] == "read_user openid"
+    assert gitlab.profile(same["access_token"]).status == 200
+
+
+def test_a_code_used_twice_takes_back_what_was_narrowed_too(gitlab: Visitor, content: Content) -> None:
+    gitlab.fake.world.switches.set("gitlab.reuse-revokes", on=True)
+    code = gitlab.callback()["code"]
+    first = content(gitlab.redeem(code))
+    again = {"grant_type": "refresh_token", "refresh_token": first["refresh_token"], "scope": "read_user"}
+    narrow = content(gitlab.redeem("", **again))["access_token"]
+
+    gitlab.redeem(code)
+
+    assert gitlab.profile(narrow).status == 401
+
+
 @pytest.mark.parametrize("doorkeeper_6", [True, False])
 def test_a_code_used_twice_takes_back_what_it_brought_from_doorkeeper_6_on(
     gitlab: Visitor, content: Content, *, doorkeeper_6: bool

@@ -144,6 +144,23 @@ def test_offline_access_brings_a_refresh_token_that_serves_once(oidc: Visitor, c
     assert again["error"] == "invalid_grant"
 
 
+def test_a_refresh_may_ask_for_fewer_scopes_and_the_next_one_has_them_all(oidc: Visitor, content: Content) -> None:
+    def refresh(token: str, scope: str | None) -> Any:
+        return content(oidc.redeem(None, grant_type="refresh_token", refresh_token=token, scope=scope))
+
+    whole = oidc.login(scope="openid email offline_access")["refresh_token"]
+    more = refresh(whole, "openid profile")
+    fewer = refresh(whole, "email")
+    profile = oidc.profile(fewer["access_token"])
+    same = refresh(fewer["refresh_token"], None)
+
+    assert more["error"] == "invalid_scope"
+    assert (fewer["scope"], same["scope"]) == ("email", "openid email offline_access")
+    assert profile.status == 403
+    assert "id_token" in same
+    assert "id_token" not in fewer
+
+
 def test_a_machine_gets_a_token_of_its_own(oidc: Visitor, content: Content) -> None:
     token = content(oidc.post("/token", CREDENTIALS | {"scope": "jobs:run openid"}))
 

@@ -34,7 +34,8 @@ class Grant(msgspec.Struct):
     """One approval by one person for one client. Revoked, it takes all its tokens with it.
 
     `first` tells whether it was the first; `flow` is the id of the login it came from, while the lab is on. With
-    `for_itself` the application asked for itself, and nobody was asked (RFC 6749 4.4).
+    `for_itself` the application asked for itself, and nobody was asked (RFC 6749 4.4). `whole` is the approval that
+    this is a part of, where a refresh asked for fewer scopes.
     """
 
     consent: Consent
@@ -50,6 +51,18 @@ class Grant(msgspec.Struct):
     revoked: bool = False
     flow: str | None = None
     for_itself: bool = False
+    whole: Grant | None = None
+
+    @property
+    def is_revoked(self) -> bool:
+        """Tell whether the approval, or the whole that it is a part of, was taken back."""
+        of_whole = self.whole is not None and self.whole.is_revoked
+        return self.revoked or self.consent.withdrawn or of_whole
+
+    def narrowed(self, scopes: tuple[str, ...]) -> Grant:
+        """The same approval with these scopes only."""
+        whole = self.whole or self
+        return whole if set(scopes) == set(whole.scopes) else msgspec.structs.replace(self, scopes=scopes, whole=whole)
 
 
 class Code(msgspec.Struct):
@@ -77,7 +90,7 @@ class Issued(msgspec.Struct):
     @property
     def is_revoked(self) -> bool:
         """Tell whether the token or the whole approval was taken back."""
-        return self.revoked or self.grant.revoked or self.grant.consent.withdrawn
+        return self.revoked or self.grant.is_revoked
 
 
 class Device(msgspec.Struct):

@@ -29,6 +29,8 @@ class Reason(StrEnum):
     PUBLIC_CLIENT = "public_client"
     SCOPE = "scope"
     SCOPES = "scopes"
+    SCOPE_NOT_GRANTED = "scope_not_granted"
+    CONSENT = "consent"
     DEVICE_CODE = "device_code"
     DEVICE_EXPIRED = "device_expired"
     DEVICE_PENDING = "device_pending"

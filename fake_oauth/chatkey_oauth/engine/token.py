@@ -127,9 +127,10 @@ def by_refresh_token(provider: Dialect, client: Client, params: Mapping[str, str
         raise TokenRefused(Reason.REFRESH_TOKEN, "refresh_token")
     if (life := provider.lives().refresh) is not None and issued.issued_at + life <= provider.world.clock():
         raise TokenRefused(Reason.REFRESH_TOKEN, "refresh_token")
+    grant = issued.grant.narrowed(provider.refreshed_scopes(issued.grant, split_scopes(params.get("scope", ""))))
     issued.revoked = provider.rotates
     brings_next = provider.rotates or provider.renews
-    fresh = issue(provider, issued.grant, provider.new_refresh_token() if brings_next else None)
+    fresh = issue(provider, grant, provider.new_refresh_token() if brings_next else None)
     fresh.refreshed = True
     return fresh
 

@@ -6,6 +6,8 @@ Who approved before is asked no more where the application is confidential: gitl
 `app/controllers/oauth/authorizations_controller.rb`.
 That a refreshed id_token has no nonce: github.com/doorkeeper-gem/doorkeeper-openid_connect
 `lib/doorkeeper/openid_connect/oauth/token_response.rb`.
+Fewer scopes for a refresh, which its next refresh token keeps: Doorkeeper's
+`lib/doorkeeper/oauth/refresh_token_request.rb`.
 What version 3 of the API says since it is gone: github.com/abrader/abrader-gms/issues/43.
 An application's own token, of no resource owner and with no refresh token: Doorkeeper's
 `lib/doorkeeper/oauth/client_credentials/`, github.com/gitlabhq/gitlabhq
@@ -93,7 +95,7 @@ class Imitated(Provider):
     access_life = 7200
     words = {
         **say(Words(401, "invalid_client", BAD_CLIENT), (*CLIENT_REASONS, Reason.PUBLIC_CLIENT)),
-        Reason.SCOPE: Words(400, "invalid_scope", BAD_SCOPE),
+        **say(Words(400, "invalid_scope", BAD_SCOPE), (Reason.SCOPE, Reason.SCOPE_NOT_GRANTED)),
         **say(Words(400, "invalid_grant", BAD_GRANT), CODE_REASONS),
         **say(
             Words(400, "invalid_grant", BAD_GRANT), (Reason.REDIRECT_URI, Reason.REFRESH_TOKEN, Reason.VERIFIER_WRONG)
@@ -197,6 +199,12 @@ class Imitated(Provider):
         if not self.scopes.keys() >= set(asked):
             raise TokenRefused(Reason.SCOPE, "scope")
         return asked or (DEFAULT_SCOPE,)
+
+    def refreshed_scopes(self, grant: Grant, asked: tuple[str, ...]) -> tuple[str, ...]:
+        """Those asked for, of those that the refresh token has: what was narrowed stays so."""
+        if not set(asked) <= set(grant.scopes):
+            raise TokenRefused(Reason.SCOPE_NOT_GRANTED, "scope")
+        return asked or grant.scopes
 
     def token_body(self, issued: Issued, id_token: str | None) -> dict[str, Any]:
         """Add the time of issue."""

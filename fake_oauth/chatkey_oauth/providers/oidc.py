@@ -65,12 +65,14 @@ class Imitated(Provider):
             (Reason.PARAMETER_MISSING, Reason.CONTENT_TYPE),
         ),
         Reason.SCOPE: Words(400, "invalid_scope", "The scope is malformed."),
+        Reason.SCOPE_NOT_GRANTED: Words(400, "invalid_scope", "The scope exceeds what the person granted."),
         **say(
             Words(400, "unsupported_grant_type", "The grant type is not supported."),
             (Reason.GRANT_TYPE, Reason.PUBLIC_CLIENT),
         ),
     }
     knows_machines = True
+    narrows = True
     open_to_pages = frozenset({Leg.DISCOVERY, Leg.KEYS, Leg.TOKEN, Leg.PROFILE, Leg.REVOKE})
 
     @property

@@ -33,6 +33,8 @@ class TokenDialect(Common):
     """Whether an application gets a token of its own by its secret alone (RFC 6749 4.4)."""
     rotates: ClassVar[bool] = True
     """Whether a refresh token serves once and brings the next."""
+    narrows: ClassVar[bool] = False
+    """Whether a refresh may ask for fewer scopes than were granted, and for no more (RFC 6749 6)."""
     renews: ClassVar[bool] = False
     """Whether a refresh token that serves again brings another one all the same."""
     code_life: ClassVar[int] = 600
@@ -63,6 +65,15 @@ class TokenDialect(Common):
 
     def machine_scopes(self, asked: tuple[str, ...]) -> tuple[str, ...]:
         """The scopes of an application's own token: those asked for. Raises `TokenRefused`."""
+        return asked
+
+    def refreshed_scopes(self, grant: Grant, asked: tuple[str, ...]) -> tuple[str, ...]:
+        """The scopes of a refreshed token, where that provider looks at those asked for. Raises `TokenRefused`."""
+        whole = (grant.whole or grant).scopes
+        if not self.narrows or not asked:
+            return whole
+        if not set(asked) <= set(whole):
+            raise TokenRefused(Reason.SCOPE_NOT_GRANTED, "scope")
         return asked
 
     def owner(self) -> str:
