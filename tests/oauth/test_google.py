@@ -274,7 +274,9 @@ def test_userinfo_refuses_an_expired_token(
     [
         ({"response_type": None}, "invalid_request"),
         ({"response_type": "token"}, "unsupported_response_type"),
-        ({"scope": None}, "invalid_scope"),
+        ({"scope": None}, "invalid_request"),
+        ({"scope": ""}, "invalid_request"),
+        ({"scope": "openid nonsense"}, "invalid_scope"),
         ({"code_challenge": "x", "code_challenge_method": "S512"}, "invalid_request"),
         ({"redirect_uri": None}, "invalid_request"),
         ({"redirect_uri": "https://evil.example/"}, "redirect_uri_mismatch"),
@@ -285,6 +287,52 @@ def test_a_faulty_request_stays_on_googles_page(google: Visitor, changes: dict[s
 
     assert answer.status == 400
     assert f"Error 400: {error}".encode() in answer.body
+
+
+def test_scopes_that_are_none_are_named_and_those_of_any_api_taken(google: Visitor) -> None:
+    page = google.ask(scope="openid nonsense https://www.googleapis.com/auth/drive")
+
+    named = "{valid=[openid, https://www.googleapis.com/auth/drive], invalid=[nonsense]}"
+    assert f"Some requested scopes were invalid. {named}".encode() in page.body
+    assert google.ask(scope="openid https://www.googleapis.com/auth/drive").status == 200
+
+
+@pytest.mark.parametrize("asked", ["email", EMAIL])
+def test_a_refresh_may_ask_for_fewer_scopes_in_either_spelling(google: Visitor, content: Content, asked: str) -> None:
+    refresh = {"grant_type": "refresh_token", "refresh_token": google.login(access_type="offline")["refresh_token"]}
+
+    fewer = content(google.redeem("", scope=asked, **refresh))
+    all_again = content(google.redeem("", **refresh))
+
+    assert fewer["scope"] == EMAIL
+    assert set(content(google.profile(fewer["access_token"]))) == {"sub", "email", "email_verified"}
+    assert "name" in content(google.profile(all_again["access_token"]))
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("openid https://www.googleapis.com/auth/drive", "Bad Request"),
+        ("openid n, x", "Some requested scopes were invalid. {invalid=[n, x]}"),
+    ],
+)
+def test_a_refresh_may_not_ask_for_more(google: Visitor, content: Content, asked: str, said: str) -> None:
+    refresh = {"grant_type": "refresh_token", "refresh_token": google.login(access_type="offline")["refresh_token"]}
+
+    answer = google.redeem("", scope=asked, **refresh)
+
+    assert (answer.status, content(answer)) == (400, {"error": "invalid_scope", "error_description": said})
+    assert google.redeem("", **refresh).status == 200
+
+
+def test_what_a_refresh_narrowed_ends_with_the_approval(google: Visitor, content: Content) -> None:
+    token = google.login(access_type="offline")
+    narrow = google.redeem("", grant_type="refresh_token", refresh_token=token["refresh_token"], scope="openid")
+    access = content(narrow)["access_token"]
+
+    google.post("/revoke", {"token": access})
+
+    assert [google.profile(one).status for one in (access, token["access_token"])] == [401, 401]
 
 
 def test_the_keys_are_published_as_certificates_too(google: Visitor, content: Content) -> None:

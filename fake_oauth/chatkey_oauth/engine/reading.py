@@ -77,8 +77,9 @@ def read_response(provider: Dialect, query: Mapping[str, str], redirect_uri: str
 def read_scopes(provider: Dialect, query: Mapping[str, str], redirect_uri: str) -> tuple[str, ...]:
     """The scopes asked for, or those granted by default. Raises `Refusal` for one that is none."""
     asked = query.get("scope", provider.default_scope)
-    if asked is None:
-        missing = fault(provider, query, redirect_uri, "invalid_scope", "Missing required parameter: scope.")
+    if asked is None or (provider.scope_required and not asked):
+        error = "invalid_request" if provider.scope_required else "invalid_scope"
+        missing = fault(provider, query, redirect_uri, error, "Missing required parameter: scope.")
         raise advised(missing, advice.unknown_scope(provider.label, provider.scopes, asked))
     scopes = split_scopes(asked)
     known = not provider.strict_scopes or provider.scopes.keys() >= set(scopes)

@@ -7,6 +7,10 @@ That a refused grant type is named: github.com/android/play-billing-samples/issu
 one: github.com/googleapis/google-api-ruby-client/issues/862. The APIs' words for a bad token and for none:
 github.com/mxrch/GHunt/issues/513, github.com/googleapis/google-api-php-client/issues/2479. A client or a secret that is
 missing: github.com/openid/AppAuth-iOS/issues/226, github.com/googleapis/google-api-nodejs-client/issues/1582.
+That a scope that is missing or empty is a missing parameter: github.com/olivierbon/Placid/issues/25; one that is none,
+at a refresh too: github.com/googleapis/google-auth-library-python/issues/999; one that a refresh token does not have:
+github.com/kelproject/pykube/issues/86, github.com/openid/AppAuth-Android/issues/419. That id_tokens come from either
+spelling of the issuer: github.com/coreos/go-oidc/issues/125, github.com/googleapis/google-auth-library-nodejs/pull/63.
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from chatkey_oauth.engine.advice import advised, unknown_scope
 from chatkey_oauth.engine.call import Call
 from chatkey_oauth.engine.dialect import say
 from chatkey_oauth.engine.flows import Leg
@@ -86,6 +91,7 @@ class Imitated(Provider):
         "client_secret": "GOCSPX-ready-made-for-tests-only-00",
     }
     scopes = WORDS | {url: WORDS[name] for url, name in SCOPE_NAMES.items()}
+    scope_required = True
     challenge_methods = ("S256", "plain")
     response_modes = ("query", "fragment", "form_post")
     json_bodies = True
@@ -105,6 +111,8 @@ class Imitated(Provider):
         Reason.CODE_MALFORMED: Words(400, "invalid_grant", "Malformed auth code."),
         Reason.REDIRECT_URI: Words(400, "redirect_uri_mismatch", "Bad Request"),
         Reason.REFRESH_TOKEN: Words(400, "invalid_grant", "Token has been expired or revoked."),
+        Reason.SCOPE_NOT_GRANTED: Words(400, "invalid_scope", "Bad Request"),
+        Reason.SCOPE: Words(400, "invalid_scope", "Some requested scopes were invalid. {invalid=[{member}]}"),
         Reason.PARAMETER_MISSING: Words(400, "invalid_request", "Missing required parameter: {member}"),
         Reason.GRANT_TYPE: Words(400, "unsupported_grant_type", "Invalid grant_type: {member}"),
     }
@@ -190,6 +198,14 @@ class Imitated(Provider):
         """Show every fault on the page."""
         return True
 
+    def check_request(self, request: AuthorizationRequest) -> None:
+        """Refuse scopes that cannot be any; which of the addresses are scopes of some API is not known here."""
+        if invalid := none_at_all(request.scopes):
+            valid = ", ".join(scope for scope in request.scopes if scope not in invalid)
+            words = f"Some requested scopes were invalid. {{valid=[{valid}], invalid=[{', '.join(invalid)}]}}"
+            advice = unknown_scope(self.label, self.scopes, request.query["scope"])
+            raise advised(ShownToPerson(400, "invalid_scope", words), advice)
+
     def callback_extras(self) -> dict[str, str]:
         """Add `iss` to success and error, while that is switched on."""
         return {"iss": self.addresses.issuer} if self.on("iss") else {}
@@ -231,6 +247,14 @@ class Imitated(Provider):
         if before and request.query.get("include_granted_scopes") == "true":
             scopes = (*scopes, *sorted(before.allowed))
         return tuple(dict.fromkeys((*scopes, *(["openid"] if "email" in short(scopes) else []))))
+
+    def refreshed_scopes(self, grant: Grant, asked: tuple[str, ...]) -> tuple[str, ...]:
+        """Those asked for, in either spelling."""
+        if invalid := none_at_all(asked):
+            raise TokenRefused(Reason.SCOPE, clean(", ".join(invalid)))
+        if not short(asked) <= short(grant.scopes):
+            raise TokenRefused(Reason.SCOPE_NOT_GRANTED, "scope")
+        return asked or grant.scopes
 
     def token_body(self, issued: Issued, id_token: str | None) -> dict[str, Any]:
         """Write the scopes in their long spelling."""
@@ -392,6 +416,11 @@ def as_text(value: Any) -> str:
 def silent(request: AuthorizationRequest) -> bool:
     """Whether the client wants no page to be shown."""
     return request.query.get("prompt") == "none"
+
+
+def none_at_all(scopes: Iterable[str]) -> list[str]:
+    """The scopes that are neither of OpenID Connect nor an address, as those of all APIs are."""
+    return [scope for scope in scopes if scope not in WORDS and not scope.startswith(("https://", "http://"))]
 
 
 def short(scopes: Iterable[str]) -> set[str]:

@@ -25,6 +25,8 @@ class RequestDialect(Common):
     hint: ClassVar[str] = "login_hint"
     default_scope: ClassVar[str | None] = None
     """What is granted when no scope is asked for; None: the parameter is required."""
+    scope_required: ClassVar[bool] = False
+    """Whether a scope that is missing or empty is a missing parameter like any other."""
     strict_scopes: ClassVar[bool] = False
     """Whether a scope that is not among `scopes` is refused."""
     challenge_methods: ClassVar[tuple[str, ...]] = ("S256",)
