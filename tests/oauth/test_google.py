@@ -362,6 +362,15 @@ def test_a_callback_may_come_without_the_issuer(google: Visitor) -> None:
     assert "iss" not in google.callback()
 
 
+def test_an_id_token_may_name_the_issuer_without_its_scheme(google: Visitor, content: Content) -> None:
+    google.fake.world.switches.set("google.bare-iss", on=True)
+
+    claims = jwt.decode(google.login()["id_token"], options={"verify_signature": False})
+
+    assert claims["iss"] == "id.localhost/google"
+    assert content(google.get("/.well-known/openid-configuration"))["issuer"] == "https://id.localhost/google"
+
+
 @pytest.mark.parametrize("advertised", [True, False])
 def test_discovery_tells_of_the_issuer_in_the_callback_or_does_not(
     google: Visitor, content: Content, *, advertised: bool

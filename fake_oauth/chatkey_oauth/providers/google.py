@@ -120,6 +120,7 @@ class Imitated(Provider):
     switches = (
         Switch("iss", True, "The callback carries `iss` (RFC 9207), as it does since 2026."),
         Switch("advertise-iss", True, "Discovery says that the callback carries `iss`."),
+        Switch("bare-iss", False, "An id_token names its issuer without the scheme: `accounts.google.com`."),
         Switch("silent-prompt", True, "`prompt=none` is answered with an error where a page would be needed."),
         Switch("remember-approval", False, "Who approved as much before is sent back without a page."),
         Switch("www-authenticate", True, "A refusal of userinfo has the header `WWW-Authenticate`."),
@@ -272,12 +273,17 @@ class Imitated(Provider):
         """The claims of userinfo, and an hour of life."""
         grant = issued.grant
         return {
+            **self.issuer_claim(),
             "azp": grant.client_id,
             "aud": grant.client_id,
             **self.claims(grant),
             "iat": issued.issued_at,
             "exp": issued.issued_at + 3600,
         }
+
+    def issuer_claim(self) -> dict[str, str]:
+        """Another issuer than discovery names, while that is switched on."""
+        return {"iss": self.addresses.issuer.partition("://")[2]} if self.on("bare-iss") else {}
 
     def claims(self, grant: Grant) -> dict[str, Any]:
         """The claims that the granted scopes open; what a person does not have is absent."""
