@@ -108,6 +108,54 @@ def test_only_offline_access_brings_a_refresh_token_which_brings_another_and_ser
 
 
 @pytest.mark.parametrize(
+    "path", ["/common//v2.0/.well-known/openid-configuration", "//common/v2.0//.well-known/openid-configuration/"]
+)
+def test_slashes_too_many_are_passed_over_as_msal_sends_them(microsoft: Visitor, content: Content, path: str) -> None:
+    assert content(microsoft.get(path))["token_endpoint"] == f"{BASE}/common/oauth2/v2.0/token"
+
+
+@pytest.mark.parametrize(
+    "scope", ["user.read", "https://graph.microsoft.com/User.Read", "https://graph.microsoft.com/.default"]
+)
+def test_the_scope_of_the_user_has_several_spellings_and_the_address_a_slash(microsoft: Visitor, scope: str) -> None:
+    token = microsoft.login(scope=f"openid {scope}")["access_token"]
+
+    assert microsoft.profile(token, "/v1.0/me/").status == 200
+
+
+def test_offline_access_is_asked_for_and_not_told(microsoft: Visitor, content: Content) -> None:
+    token = microsoft.login(scope="offline_access User.Read openid")
+    again = microsoft.redeem(None, grant_type="refresh_token", refresh_token=token["refresh_token"])
+
+    assert token["scope"] == content(again)["scope"] == "User.Read openid"
+
+
+@pytest.mark.parametrize("asked", ["user.read openid profile", "https://graph.microsoft.com/.default"])
+def test_a_refresh_brings_all_that_was_allowed_whichever_of_it_is_asked_for(
+    microsoft: Visitor, content: Content, asked: str
+) -> None:
+    token = microsoft.login(scope="User.Read Mail.Read offline_access")["refresh_token"]
+
+    answer = microsoft.redeem(None, grant_type="refresh_token", refresh_token=token, scope=asked)
+
+    assert content(answer)["scope"] == "User.Read Mail.Read"
+
+
+@pytest.mark.parametrize(("person", "number", "detail"), [("rhea", 70000, None), ("omar", 65001, "consent_required")])
+def test_a_refresh_for_what_nobody_allowed_wants_the_person_first(
+    microsoft: Visitor, content: Content, person: str, number: int, detail: str | None
+) -> None:
+    token = microsoft.login(person, scope="User.Read offline_access")["refresh_token"]
+
+    answer = microsoft.redeem(None, grant_type="refresh_token", refresh_token=token, scope="Mail.Read")
+
+    body = content(answer)
+    assert (answer.status, body["error"], body["error_codes"]) == (400, "invalid_grant", [number])
+    assert body.get("suberror") == detail
+    assert ("ID 'ours' named" in body["error_description"]) is (detail is not None)
+
+
+@pytest.mark.parametrize(
     ("change", "refusal", "number"),
     [
         ({"client_secret": "wrong"}, (401, "invalid_client"), 7000215),

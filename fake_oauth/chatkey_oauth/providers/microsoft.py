@@ -13,6 +13,11 @@ token of nobody's github.com/pnp/pnpcore/pull/905. The names of the cloud, and `
 github.com/AzureAD/microsoft-authentication-library-for-python `msal/authority.py`, `msal/application.py`.
 What is missing, also where it came otherwise than in a form: github.com/openid/AppAuth-iOS/issues/671 and
 github.com/microsoftgraph/microsoft-graph-docs/issues/9207.
+Slashes too many, which are passed over: github.com/AzureAD/microsoft-authentication-library-for-python
+`msal/authority.py`, github.com/seanfisher/passport-microsoft `lib/strategy.js`. That `offline_access` is asked for and
+not told: github.com/requests/requests-oauthlib/issues/507, github.com/oauthlib/oauthlib/issues/562. A refresh that asks
+for what nobody allowed: github.com/O365/python-o365/issues/323, and where the account is personal
+github.com/AzureAD/microsoft-authentication-library-for-js/issues/3303.
 """
 
 from __future__ import annotations
@@ -24,6 +29,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from chatkey_oauth.engine.advice import advised, forgotten_scope
 from chatkey_oauth.engine.call import Call
 from chatkey_oauth.engine.credentials import basic_pairs, body_pairs
 from chatkey_oauth.engine.dialect import say
@@ -45,10 +51,10 @@ from chatkey_oauth.engine.text import base64url, clean, fingerprint
 from chatkey_oauth.engine.token import CLIENT_CREDENTIALS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from chatkey_oauth.engine.clients import Client
-    from chatkey_oauth.engine.grants import Issued
+    from chatkey_oauth.engine.grants import Grant, Issued
     from chatkey_oauth.engine.people import Person
     from chatkey_oauth.engine.requests import AuthorizationRequest
 
@@ -60,6 +66,16 @@ OF_NO_TENANT: Final = ("common", "organizations")
 
 EVERYTHING: Final = "/.default"
 """How a scope ends that means all that was granted of a resource."""
+
+OF_GRAPH: Final = "https://graph.microsoft.com/"
+"""The resource of a scope that names none."""
+
+OFFLINE: Final = "offline_access"
+OF_OPENID: Final = frozenset({"openid", "profile", "email", OFFLINE})
+"""The scopes that are of no resource."""
+
+READS_ME: Final = frozenset({"user.read", "user.readwrite", EVERYTHING[1:]})
+"""The scopes of Graph that open one's own user."""
 
 GRAPH: Final = {
     Problem.MISSING: (401, "InvalidAuthenticationToken", "Access token is empty."),
@@ -136,6 +152,16 @@ class Imitated(Provider):
             "AADSTS70011: The provided request must include a 'scope' input parameter. The provided value for the "
             "input parameter 'scope' is not valid. The scope {member} is not valid.",
         ),
+        Reason.CONSENT: Words(
+            *(400, "invalid_grant"),
+            "AADSTS65001: The user or administrator has not consented to use the application with ID '{client}' named "
+            "'{member}'. Send an interactive authorization request for this user and resource.",
+        ),
+        Reason.SCOPE_NOT_GRANTED: Words(
+            *(400, "invalid_grant"),
+            "AADSTS70000: The request was denied because one or more scopes requested are unauthorized or expired. The "
+            "user must first sign in and grant the client application access to the requested scope.",
+        ),
         Reason.SECRET_MISSING: Words(
             *(401, "invalid_client"),
             "AADSTS7000218: The request body must contain the following parameter: 'client_assertion' or "
@@ -189,6 +215,10 @@ class Imitated(Provider):
             "GET POST /oidc/userinfo": Route(Leg.PROFILE, self.userinfo),
             "GET /v1.0/me": Route(Leg.PROFILE, self.me),
         }
+
+    def canonical(self, path: str) -> str:
+        """Pass over slashes too many, between two names and at the end."""
+        return "/" + "/".join(filter(None, path.split("/")))
 
     def discovery(self, call: Call) -> Answer:
         """The discovery document of a tenant; where that is open, the issuer has a placeholder for it."""
@@ -275,7 +305,7 @@ class Imitated(Provider):
 
     def refreshable(self, request: AuthorizationRequest, *, first: bool) -> bool:
         """Only offline access brings a refresh token."""
-        return "offline_access" in request.scopes
+        return OFFLINE in request.scopes
 
     def denied_params(self) -> dict[str, str]:
         """Tell of the refusal with Microsoft's number."""
@@ -293,9 +323,19 @@ class Imitated(Provider):
             raise TokenRefused(Reason.SCOPES, " ".join(asked))
         return asked
 
+    def refreshed_scopes(self, grant: Grant, asked: tuple[str, ...]) -> tuple[str, ...]:
+        """All that were granted, whichever of them are asked for; others want the person's consent first."""
+        if resource_scopes(asked) <= resource_scopes(grant.scopes) | {EVERYTHING[1:]}:
+            return grant.scopes
+        if self.tenant(self.person(grant)) == CONSUMERS:
+            raise TokenRefused(Reason.SCOPE_NOT_GRANTED, "scope")
+        client = self.world.clients.get(self.name, grant.client_id)
+        raise TokenRefused(Reason.CONSENT, client.title if client else "")
+
     def token_body(self, issued: Issued, id_token: str | None) -> dict[str, Any]:
-        """Add the lifetime during an outage; an application's own token comes without its scope."""
+        """Add the lifetime during an outage, and do not tell `offline_access`; an application's own has no scope."""
         body = super().token_body(issued, id_token)
+        body["scope"] = " ".join(scope for scope in issued.grant.scopes if scope != OFFLINE)
         if issued.grant.for_itself:
             del body["scope"]
         return body | {"ext_expires_in": body["expires_in"]}
@@ -326,6 +366,8 @@ class Imitated(Provider):
             "correlation_id": correlation,
             "error_uri": f"https://login.microsoftonline.com/error?code={number}",
         }
+        if refusal.reason is Reason.CONSENT:
+            body["suberror"] = "consent_required"
         return json_answer(body, words.status, NO_STORE)
 
     def reason_of(self, call: Call, refusal: TokenRefused) -> Reason:
@@ -375,8 +417,11 @@ class Imitated(Provider):
         return json_answer({name: value for name, value in claims.items() if value is not None})
 
     def me(self, call: Call) -> Answer:
-        """Graph's user, for tokens with the scope `User.Read`."""
-        person = self.person(self.bearer(call, "User.Read").grant)
+        """Graph's user, for tokens with the scope `User.Read` or one that holds it, in whatever case."""
+        grant = self.bearer(call).grant
+        if READS_ME.isdisjoint(resource_scopes(grant.scopes)):
+            raise advised(BearerRefused(Problem.SCOPE, "User.Read"), forgotten_scope(["User.Read"], grant.scopes))
+        person = self.person(grant)
         return json_answer(
             {
                 "@odata.context": f"{self.addresses.server}/v1.0/$metadata#users/$entity",
@@ -437,9 +482,14 @@ class Imitated(Provider):
         return base64url(sha256(f"microsoft {person.id} {client_id}".encode()).digest())
 
 
+def resource_scopes(scopes: Iterable[str]) -> set[str]:
+    """The scopes of a resource, those of Graph without its name, in lower case."""
+    return {scope.removeprefix(OF_GRAPH).casefold() for scope in scopes if scope not in OF_OPENID}
+
+
 def tenant_of(call: Call) -> str:
     """The tenant that a request's address names."""
-    return call.path.split("/")[1]
+    return call.path.lstrip("/").partition("/")[0]
 
 
 def client_named(call: Call) -> str:
