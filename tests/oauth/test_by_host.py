@@ -84,6 +84,7 @@ def test_a_login_may_change_between_the_names(fake: App, content: Content, name:
         ("oauth2.googleapis.com", "https://accounts.google.com"),
         ("oauth2.googleapis.com:8443", "https://accounts.google.com:8443"),
         ("gitlab.com", "https://gitlab.com"),
+        ("discordapp.com", "https://discord.com"),
     ],
 )
 def test_addresses_and_issuer_are_those_it_was_called_by(fake: App, content: Content, host: str, base: str) -> None:
@@ -95,6 +96,12 @@ def test_addresses_and_issuer_are_those_it_was_called_by(fake: App, content: Con
     claims = jwt.decode(id_token, options={"verify_signature": False})
     assert document["issuer"] == claims["iss"] == base
     assert document["token_endpoint"].startswith(f"{base}/")
+
+
+def test_facebook_without_www_shows_the_page_that_leads_back(fake: App) -> None:
+    answer = named(fake, "facebook.com").decide()
+
+    assert dict(answer.headers)["location"].startswith(f"{CALLBACK}?code=")
 
 
 def test_metadata_before_the_issuers_path_is_at_the_root_too(fake: App, content: Content) -> None:

@@ -1,6 +1,7 @@
 """Facebook: Graph API versions in every path, errors that are objects, a token endpoint that takes GET.
 
 A client id that is missing: github.com/facebookarchive/php-graph-sdk/issues/50, github.com/nov/fb_graph/issues/204.
+The host without www, which clients have: github.com/fastify/fastify-oauth2 `index.js`.
 """
 
 from __future__ import annotations
@@ -52,10 +53,10 @@ NO_REDIRECT_URI = (
 
 
 class Imitated(Provider):
-    """www.facebook.com, graph.facebook.com and limited.facebook.com."""
+    """www.facebook.com, also without www, graph.facebook.com and limited.facebook.com."""
 
     name = "facebook"
-    hosts = ("www.facebook.com", "graph.facebook.com", "limited.facebook.com")
+    hosts = ("www.facebook.com", "facebook.com", "graph.facebook.com", "limited.facebook.com")
     accent = ("#0a5fdc", "#256fe3")
     ready_made = {
         "client_id": "1234567890123456",
