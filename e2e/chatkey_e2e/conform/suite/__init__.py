@@ -8,6 +8,8 @@ from chatkey_e2e.conform.case import Case
 from chatkey_e2e.conform.suite import (
     callback,
     chat,
+    chat_asked,
+    chat_refused,
     exchange,
     frames,
     http_endpoints,
@@ -35,6 +37,8 @@ FAMILIES = (
     opening.FAMILY,
     staying.FAMILY,
     chat.FAMILY,
+    chat_asked.FAMILY,
+    chat_refused.FAMILY,
     frames.FAMILY,
     rates.FAMILY,
 )
@@ -42,5 +46,5 @@ FAMILIES = (
 
 @cache
 def cases() -> tuple[Case, ...]:
-    """Return all cases."""
-    return tuple(case for family in FAMILIES for case in family.cases)
+    """Return all cases; the family that several modules share is one."""
+    return tuple(case for family in dict.fromkeys(FAMILIES) for case in family.cases)

@@ -1,11 +1,9 @@
-"""Messages, history, search and calls, the same in every mode."""
+"""Messages, the same in every mode: how they are stored, told and shown, and whose record they make."""
 
 from __future__ import annotations
 
-import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 from chatkey_e2e.conform.case import Family
 from chatkey_e2e.conform.judging.verdict import expect, expect_that
@@ -16,7 +14,6 @@ from chatkey_e2e.conform.subject.subject import Subject
 
 FAMILY = Family("chat", "Chat", "socket.md#chat")
 LOGINS = ("visitor", "custom", "social")
-TRIES = 4
 SECOND = 1.1
 ENTRY = ("id", "seq", "sender", "name", "body", "sent_at")
 
@@ -43,6 +40,23 @@ def only(told: Json) -> Json:
     found = told["messages"]
     expect(len(found), 1, "The number of messages where one was written")
     return Json(found[0])
+
+
+def until_pong(peer: Peer, *awaited: str) -> list[Json]:
+    """Return what the service says until it has answered a `ping`, and said what is awaited, in whatever order."""
+    peer.say({"type": "ping"})
+    heard: list[Json] = []
+    while not {"pong", *awaited} <= {frame["type"] for frame in heard}:
+        heard.append(peer.next())
+    return [frame for frame in heard if frame["type"] != "pong"]
+
+
+def stays(peer: Peer, frame: Json, code: str) -> None:
+    """Send a frame that cannot be done: it is answered with its `id`, and the socket stays."""
+    answer = peer.ask({**frame, "id": "f-1"})
+    came = (answer["type"], answer.get("code"), answer.get("id"))
+    expect(came, ("error", code, "f-1"), "type, code and id of the answer")
+    peer.granted({"type": "ping"}, "pong")
 
 
 @FAMILY.judges("D-10/messages", "1/same-chat", "D-10/history-search-call", each=LOGINS)
@@ -168,15 +182,6 @@ def two_tabs_of_one_member_both_hear_everything(subject: Subject) -> None:
     expect((heard["type"], heard.get("body")), ("message", "From one"), "What the other tab hears")
 
 
-def until_pong(peer: Peer, *awaited: str) -> list[Json]:
-    """Return what the service says until it has answered a `ping`, and said what is awaited, in whatever order."""
-    peer.say({"type": "ping"})
-    heard: list[Json] = []
-    while not {"pong", *awaited} <= {frame["type"] for frame in heard}:
-        heard.append(peer.next())
-    return [frame for frame in heard if frame["type"] != "pong"]
-
-
 @FAMILY.judges("D-10/messages", rows=["WSK-056"])
 def who_writes_hears_an_ack_and_every_other_tab_the_message_once(subject: Subject) -> None:
     """A message is acknowledged to the socket that wrote it, and told to each other one, once."""
@@ -288,310 +293,6 @@ def a_tokens_name_is_one_line_too(subject: Subject) -> None:
             write(peer, "Hello", number)
             shown = only(history(peer))["name"]
         expect(shown, wanted, "name of the message")
-
-
-@FAMILY.judges("D-10/history-search-call")
-def history_is_paged(subject: Subject) -> None:
-    """`limit` and `before` page through the history, in the order of `seq`."""
-    shop = subject.shop()
-    with subject.joined(shop) as peer:
-        seqs = [write(peer, f"Number {number}", number)["seq"] for number in range(5)]
-        newest = history(peer, limit=2)
-        older = history(peer, limit=2, before=seqs[3])
-        rest = history(peer, before=seqs[1])
-        filled = history(peer, limit=3, before=seqs[3])
-        pages = (newest, older, rest, filled)
-
-    found = [[message["seq"] for message in page["messages"]] for page in pages]
-    expect(found, [seqs[3:], seqs[1:3], seqs[:1], seqs[:3]], "seq of the pages")
-    expect([page["more"] for page in pages], [True, True, False, False], "more of the pages")
-
-
-@FAMILY.judges("D-10/history-search-call")
-def history_has_50_messages_at_most_and_knows_its_ends(subject: Subject) -> None:
-    """Without a `limit` there are 50; before the first there is nothing, and beyond the last all."""
-    with subject.joined(subject.shop()) as peer:
-        seqs = [write(peer, "Hello", number)["seq"] for number in range(51)]
-        newest, first = history(peer), history(peer, before=seqs[0])
-        beyond = history(peer, before=2**31 - 1, limit=50)
-
-    expect_that(seqs == sorted(set(seqs)) and seqs[0] >= 1, "The messages of a conversation are not numbered in order")
-    for page, wanted, more in ((newest, seqs[1:], True), (first, [], False), (beyond, seqs[1:], True)):
-        expect([message["seq"] for message in page["messages"]], wanted, "seq of a page")
-        expect(page["more"], more, "more of a page")
-
-
-# search
-
-
-@FAMILY.judges(
-    "D-10/history-search-call",
-    needs=["search"],
-    each={
-        "capitals": ("STRASSE", 1),
-        "sharp-s": ("stra\u00dfe", 1),
-        "decomposed": ("CAFE\u0301", 1),
-        "part": ("angen", 1),
-        "accents-count": ("Cafe", 0),
-        "nothing": ("oak", 0),
-        "percent": ("%", 0),
-        "underscore": ("L_ngen", 0),
-        "pattern": ("Caf.", 0),
-        "backslash": ("\\", 0),
-        "space-behind": ("Stra\u00dfe ", 0),
-        "compatible": ("No1", 0),
-    },
-)
-def a_search_folds_letters_and_not_accents(subject: Subject, query: str, count: int) -> None:
-    """A search finds any part of a body, whatever the letter case and the spelling of accents."""
-    shop = subject.shop()
-    with subject.joined(shop) as peer:
-        write(peer, "N\u1d52\u00b9: Das Caf\u00e9 in der Langen Stra\u00dfe")
-        found = peer.granted({"type": "search", "id": "s-1", "query": query}, "search")["messages"]
-
-    expect(len(found), count, f"The number of messages with {query!r}")
-
-
-@FAMILY.judges("D-10/history-search-call", "1/same-chat", needs=["search"], each=LOGINS)
-def a_search_stays_in_ones_own_conversation(subject: Subject, login: str) -> None:
-    """A search finds one's own messages only."""
-    shop, other = subject.shop(), subject.shop()
-    with subject.joined(other) as peer:
-        write(peer, "The oak table of somebody else")
-    with subject.joined(shop, token_of(shop, login)) as peer:
-        write(peer, "My oak table")
-        found = peer.granted({"type": "search", "id": "s-1", "query": "oak"}, "search")["messages"]
-
-    expect([message["body"] for message in found], ["My oak table"], "What is found")
-
-
-@FAMILY.judges("D-10/history-search-call", needs=["search"])
-def a_search_tells_the_newest_50_in_their_order(subject: Subject) -> None:
-    """Of more than 50 messages that contain the text, a search tells the newest, in the order of `seq`."""
-    with subject.joined(subject.shop()) as peer:
-        seqs = [write(peer, "An oak", number)["seq"] for number in range(51)]
-        found = peer.granted({"type": "search", "id": "s-1", "query": "oak"}, "search")["messages"]
-
-    expect([message["seq"] for message in found], seqs[1:], "seq of what is found")
-
-
-@FAMILY.judges("D-10/history-search-call", needs=["search"])
-def a_search_looks_at_bodies_alone(subject: Subject) -> None:
-    """The name beside a message is not searched."""
-    with subject.joined(subject.shop()) as peer:
-        write(peer, "Hello", headers={"name": "Oak"})
-        found = peer.granted({"type": "search", "id": "s-1", "query": "oak"}, "search")["messages"]
-
-    expect(found, [], "What is found by a name")
-
-
-# calls
-
-
-@FAMILY.judges("D-10/history-search-call", needs=["calls"], each=LOGINS)
-def a_call_is_started_and_ended(subject: Subject, login: str) -> None:
-    """A call rings, and ends."""
-    shop = subject.shop()
-    with subject.joined(shop, token_of(shop, login)) as peer:
-        ringing = peer.granted({"type": "call", "id": "c-1", "action": "start"}, "call")
-        ended = peer.granted({"type": "call", "id": "c-2", "action": "end"}, "call")
-
-    expect((ringing["state"], ended["state"]), ("ringing", "ended"), "The states of the call")
-    expect(ended["call_id"], ringing["call_id"], "call_id of the end")
-
-
-@FAMILY.judges("D-10/history-search-call", needs=["calls"])
-def a_conversation_has_one_call_at_a_time(subject: Subject) -> None:
-    """`start` while one is on is answered with that one; its end is told to all, and the next is another."""
-    shop = subject.shop()
-    with subject.joined(shop) as peer, subject.joined(shop) as other:
-        first = peer.granted({"type": "call", "id": "c-1", "action": "start"}, "call")
-        told = other.next()
-        same = other.granted({"type": "call", "id": "c-2", "action": "start"}, "call")
-        ended = other.granted({"type": "call", "id": "c-3", "action": "end"}, "call")
-        after = other.granted({"type": "call", "id": "c-4", "action": "start"}, "call")
-
-    expect((told["type"], told.get("call_id")), ("call", first["call_id"]), "What the other tab hears of the call")
-    expect_that("id" not in told, "What another tab is told of a call answers no id")
-    expect((same["call_id"], same["state"]), (first["call_id"], "ringing"), "The answer to a second start")
-    expect((ended["call_id"], ended["state"]), (first["call_id"], "ended"), "The answer to the end")
-    expect_that(after["call_id"] != first["call_id"], "The next call has the id of the one before")
-
-
-@FAMILY.judges("D-10/history-search-call", needs=["calls"])
-def who_calls_hears_the_answer_alone(subject: Subject) -> None:
-    """The change of a call is told to all other sockets, once, and not to the one that made it."""
-    shop = subject.shop()
-    with subject.joined(shop) as one, subject.joined(shop) as other:
-        mine = []
-        for number, action in enumerate(("start", "end")):
-            one.say({"type": "call", "id": f"c-{number}", "action": action})
-            mine += [(frame["type"], frame.get("id")) for frame in until_pong(one, "call")]
-        theirs = [frame.get("state") for frame in (other.next(), other.next(), *until_pong(other))]
-
-    expect(mine, [("call", "c-0"), ("call", "c-1")], "What the tab that calls hears")
-    expect(theirs, ["ringing", "ended"], "The states of the call that the other tab hears")
-
-
-@FAMILY.judges("D-10/history-search-call", needs=["calls"])
-def a_call_that_is_asked_for_again_is_told_again(subject: Subject) -> None:
-    """Where a `start` asks for what is so already, all other sockets are told once more."""
-    shop = subject.shop()
-    with subject.joined(shop) as one, subject.joined(shop) as other:
-        call = one.granted({"type": "call", "id": "c-1", "action": "start"}, "call")
-        one.granted({"type": "call", "id": "c-2", "action": "start"}, "call")
-        heard = [(frame.get("call_id"), frame.get("state")) for frame in (other.next(), other.next())]
-
-    expect(heard, [(call["call_id"], "ringing")] * 2, "What the other tab hears of a call that is asked for twice")
-
-
-@FAMILY.judges("D-10/history-search-call", "D-11/keyed", needs=["calls"])
-def a_call_is_of_ones_own_conversation(subject: Subject) -> None:
-    """Nobody ends or hears of the call of somebody else."""
-    with subject.joined(subject.shop()) as mine, subject.joined(subject.shop()) as theirs:
-        mine.granted({"type": "call", "id": "c-1", "action": "start"}, "call")
-        heard = until_pong(theirs)
-        _stays(theirs, {"type": "call", "action": "end"}, "call_unknown")
-
-    expect(heard, [], "What somebody else hears of a call")
-
-
-@FAMILY.judges("D-10/history-search-call", needs=["calls"])
-def a_call_outlives_a_tab_that_is_not_the_last(subject: Subject) -> None:
-    """A call goes on while a socket of its identity is open, whichever began it."""
-    shop = subject.shop()
-    with subject.joined(shop) as other:
-        with subject.joined(shop) as one:
-            call = one.granted({"type": "call", "id": "c-1", "action": "start"}, "call")
-        threading.Event().wait(1)  # the service may hear a little later that it is gone
-        same = other.granted({"type": "call", "id": "c-2", "action": "start"}, "call")
-
-    expect(same["call_id"], call["call_id"], "call_id after another tab was closed")
-
-
-@FAMILY.judges("D-10/history-search-call", needs=["calls"])
-def a_call_ends_with_the_last_socket_of_its_identity(subject: Subject) -> None:
-    """A call ends by itself when nobody of its identity is connected."""
-    shop = subject.shop()
-    calls = set()
-    for _ in range(TRIES):  # the service may hear a little later that the last socket is gone
-        with subject.joined(shop) as peer:
-            calls.add(peer.granted({"type": "call", "id": "c-1", "action": "start"}, "call")["call_id"])
-        if len(calls) > 1:
-            return
-        threading.Event().wait(1)
-    expect_that(False, "A call outlives the last socket of its identity")
-
-
-# refusals
-
-UNFIT: dict[str, Json] = {
-    "limit-0": {"type": "history", "id": "h-1", "limit": 0},
-    "limit-51": {"type": "history", "id": "h-1", "limit": 51},
-    "before-0": {"type": "history", "id": "h-1", "before": 0},
-    "id-with-a-space": {"type": "history", "id": "h 1"},
-    "id-of-65": {"type": "history", "id": "h" * 65},
-    "no-id": {"type": "history"},
-    "empty-id": {"type": "history", "id": ""},
-    "id-number": {"type": "message", "id": 5, "body": "Hello"},
-    "limit-text": {"type": "history", "id": "h-1", "limit": "20"},
-    "limit-fraction": {"type": "history", "id": "h-1", "limit": 20.5},
-    "headers-text": {"type": "message", "id": "m-1", "body": "Hello", "headers": "Ada"},
-    "name-number": {"type": "message", "id": "m-1", "body": "Hello", "headers": {"name": 5}},
-    "no-query": {"type": "search", "id": "s-1"},
-    "no-action": {"type": "call", "id": "c-1"},
-    "body-number": {"type": "message", "id": "m-1", "body": 5},
-    "no-body": {"type": "message", "id": "m-1"},
-    "unknown": {"type": "typing", "id": "t-1"},
-    "no-type": {"id": "t-1"},
-    "half-a-pair": {"type": "message", "id": "m-1", "body": "\ud83e"},
-}
-
-
-@FAMILY.judges("D-10/frame-schema", each=UNFIT, page="socket.md#refusals")
-def a_frame_that_does_not_fit_ends_the_connection(subject: Subject, frame: Json) -> None:
-    """A frame that does not fit its schema is `frame_invalid`, 4400, in spite of its `id`."""
-    with subject.joined(subject.shop()) as peer:
-        peer.say(frame)
-        peer.end().refused("frame_invalid", 4400)
-
-
-@FAMILY.judges("D-10/frame-schema", needs=["calls"], page="socket.md#refusals")
-def an_action_that_there_is_not_ends_the_connection(subject: Subject) -> None:
-    """An `action` that there is not is `frame_invalid`."""
-    with subject.joined(subject.shop()) as peer:
-        peer.say({"type": "call", "id": "c-1", "action": "foo"})
-        peer.end().refused("frame_invalid", 4400)
-
-
-def _stays(peer: Peer, frame: Json, code: str) -> None:
-    answer = peer.ask({**frame, "id": "f-1"})
-    came = (answer["type"], answer.get("code"), answer.get("id"))
-    expect(came, ("error", code, "f-1"), "type, code and id of the answer")
-    peer.granted({"type": "ping"}, "pong")
-
-
-@FAMILY.judges(
-    "D-10/frame-schema",
-    page="socket.md#refusals",
-    each={
-        "empty": ({"type": "message", "body": ""}, "parameter_invalid"),
-        "white-space": ({"type": "message", "body": " \n"}, "parameter_invalid"),
-        "wide-space": ({"type": "message", "body": "\u00a0\u3000"}, "parameter_invalid"),
-        "separators": ({"type": "message", "body": "\u2028\u001c"}, "parameter_invalid"),
-        "next-line": ({"type": "message", "body": "\u0085"}, "parameter_invalid"),
-        "nul": ({"type": "message", "body": "a\0b"}, "parameter_invalid"),
-    },
-)
-def what_fits_and_cannot_be_done_is_answered_and_the_socket_stays(subject: Subject, frame: Json, code: str) -> None:
-    """What cannot be done is answered with its `id`, and the socket stays."""
-    with subject.joined(subject.shop()) as peer:
-        _stays(peer, frame, code)
-
-
-@FAMILY.judges(
-    "D-10/frame-schema", needs=["search"], page="socket.md#refusals", each={"nothing": "", "space": " ", "nul": "a\0"}
-)
-def an_empty_search_is_answered_and_the_socket_stays(subject: Subject, query: str) -> None:
-    """A search for nothing, or with a NUL character, is `parameter_invalid`."""
-    with subject.joined(subject.shop()) as peer:
-        _stays(peer, {"type": "search", "query": query}, "parameter_invalid")
-
-
-@FAMILY.judges("D-10/frame-schema", needs=["calls"], page="socket.md#refusals")
-def the_end_of_no_call_is_answered_and_the_socket_stays(subject: Subject) -> None:
-    """The end of a call that there is not is `call_unknown`."""
-    with subject.joined(subject.shop()) as peer:
-        _stays(peer, {"type": "call", "action": "end"}, "call_unknown")
-
-
-SIZES: dict[str, tuple[str, str, str]] = {
-    "body": ("message", "message_chars", "x"),
-    "name": ("message", "name_chars", "x"),
-    "query": ("search", "search_chars", "x"),
-    "body-of-code-points": ("message", "message_chars", "\N{FOX FACE}"),
-    "name-of-code-points": ("message", "name_chars", "\N{FOX FACE}"),
-    "query-of-code-points": ("search", "search_chars", "\N{FOX FACE}"),
-}
-
-
-@FAMILY.judges("D-10/frame-schema", each=SIZES, page="limits.md#limits")
-def a_text_has_so_many_characters_and_no_more(subject: Subject, kind: str, limit: str, letter: str) -> None:
-    """A text of the limit is taken, and a longer one is `too_large` with its `id`; a character is a code point."""
-    if kind == "search":
-        subject.needs("search")
-    most = int(getattr(subject.limits, limit))
-    subject.within(len(json.dumps(letter)) * most + 300, "frame_bytes")
-
-    def frame(size: int) -> dict[str, Any]:
-        text = letter * size
-        if limit == "name_chars":
-            return {"type": kind, "body": "Hello", "headers": {"name": text}}
-        return {"type": kind, ("query" if kind == "search" else "body"): text}
-
-    with subject.joined(subject.shop()) as peer:
-        peer.granted({**frame(most), "id": "f-0"}, "search" if kind == "search" else "ack")
-        _stays(peer, frame(most + 1), "too_large")
 
 
 # records
