@@ -78,7 +78,7 @@ def _pages(services: Services) -> list[ControllerRouterHandler]:
 
 async def _credentials(request: PanelRequest, most: int) -> tuple[str, str]:
     """Return the name and the password of a sign-in form."""
-    form = read_pairs(await form_body(request), "username", "password", most=most)
+    form = read_pairs(b"", "username", "password", most=most, form=await form_body(request))
     for member in ("username", "password"):
         if member not in form:
             raise Refused(

@@ -87,11 +87,9 @@ def router(services: Services) -> Router:
 
 async def _parameters(request: Request[Any, Any, Any], social: SocialProvider, most: int) -> dict[str, str]:
     """Read the query and, of a POST, the form with it: what stands in both is as repeated as what stands twice."""
-    pairs = request.scope["query_string"]
-    if request.method == "POST":
-        pairs += b"&" + await form_body(request)
+    form = await form_body(request) if request.method == "POST" else b""
     names = {*(parameter.name for parameter in QUERY.optional), *ERRORS, *social.callback_extras}
-    return read_pairs(pairs, *names, most=most)
+    return read_pairs(request.scope["query_string"], *names, most=most, form=form)
 
 
 def _brought_back(given: dict[str, str], name: str, social: SocialProvider) -> str:

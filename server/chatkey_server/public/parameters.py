@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl
 
+from litestar.exceptions.http_exceptions import RequestEntityTooLarge
+
 from chatkey_protocol.codes import Code
 from chatkey_protocol.tokens import THUMBPRINT
 from chatkey_server.identity.errors import Refused
@@ -102,20 +104,27 @@ ERROR: Final = Parameter("error", "why there is no code (RFC 6749 4.1.2.1)")
 
 
 async def form_body(request: Request[Any, Any, Any]) -> bytes:
-    """Return a form as it was posted, for `read_pairs`; refuses any other kind of body."""
+    """Return a form as it was posted, for `read_pairs`; refuses any other kind of body, and one that is too large."""
     if request.content_type[0] != FORM:
         raise Refused(
             Code.MEDIA_TYPE_UNSUPPORTED, f"A form is posted to this address, as {FORM}.", member="Content-Type"
         )
-    return await request.body()
-
-
-def read_pairs(query: bytes, *names: str, most: int) -> dict[str, str]:
-    """Return the named parameters of a query or form, under the rules of `Query.read`."""
-    if len(query) > most:
-        raise Refused(Code.PARAMETER_INVALID, f"The query has {len(query)} bytes; send at most {most}.", member="query")
     try:
-        pairs = parse_qsl(query.decode(errors="replace"), keep_blank_values=True, max_num_fields=MAX_PARAMETERS)
+        return await request.body()
+    except RequestEntityTooLarge:
+        raise Refused(Code.TOO_LARGE, "The form is too large.", member="form") from None
+
+
+def read_pairs(query: bytes, *names: str, most: int, form: bytes = b"") -> dict[str, str]:
+    """Return the named parameters of a query or form, or of both as one, under the rules of `Query.read`."""
+    for name, text in (("query", query), ("form", form)):
+        if len(text) > most:
+            raise Refused(
+                Code.PARAMETER_INVALID, f"The {name} has {len(text)} bytes; send at most {most}.", member=name
+            )
+    together = b"&".join(filter(None, (query, form))).decode(errors="replace")
+    try:
+        pairs = parse_qsl(together, keep_blank_values=True, max_num_fields=MAX_PARAMETERS)
     except ValueError:
         raise Refused(
             Code.PARAMETER_INVALID, f"The query has more than {MAX_PARAMETERS} parameters.", member="query"

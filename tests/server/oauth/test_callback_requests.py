@@ -78,10 +78,38 @@ async def test_a_form_may_say_its_charset(
     assert answer.status_code == 200
 
 
-async def test_a_huge_form_is_413(client: ServerClient) -> None:
+async def test_a_huge_form_is_413_and_a_page(client: ServerClient) -> None:
+    """A person sees it."""
     answer = await client.post(PATH, content=b"x" * 70_000, headers={"Content-Type": FORM})
 
-    assert answer.status_code == 413
+    assert (answer.status_code, answer.headers["content-type"]) == (413, "text/html; charset=utf-8")
+    assert "too_large" in answer.text
+
+
+@pytest.mark.contract("D-20/limits")
+@pytest.mark.parametrize(("more", "status"), [(0, 502), (1, 400)])
+async def test_a_form_has_as_many_bytes_as_a_query_and_no_more(
+    client: ServerClient, start: Start, more: int, status: int
+) -> None:
+    given = f"state={await start()}&error=server_error&x="
+
+    answer = await client.post(PATH, content=given.ljust(16_384 + more, "1"), headers={"Content-Type": FORM})
+
+    assert answer.status_code == status
+
+
+@pytest.mark.contract("D-03/parameter-400")
+@pytest.mark.parametrize(("more", "status"), [(30, 502), (31, 400)])
+@pytest.mark.parametrize("in_query", [0, 3])
+async def test_query_and_form_have_32_parameters_together_and_no_more(
+    client: ServerClient, start: Start, in_query: int, more: int, status: int
+) -> None:
+    given = f"state={await start()}&error=server_error" + "&x=1" * (more - in_query)
+    query = "&".join(["y=1"] * in_query)
+
+    answer = await client.post(f"{PATH}?{query}", content=given, headers={"Content-Type": FORM})
+
+    assert answer.status_code == status
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH"])
