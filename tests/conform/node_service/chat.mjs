@@ -76,8 +76,8 @@ export function checkText(text, most, what) {
 
 /** One line of text, or null where nothing is left. @param {string | null | undefined} name */
 export function oneLine(name) {
-  const line = (name ?? "").replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, " ");
-  return line.replace(/^ +| +$/g, "") || null;
+  const line = (name ?? "").replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, " ");
+  return line.replace(/^\p{White_Space}+|\p{White_Space}+$/gu, "") || null;
 }
 
 /** In NFC and case-folded: the code points one by one, for letter case in JavaScript looks at neighbours. @param {string} text */

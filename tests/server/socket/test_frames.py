@@ -91,6 +91,8 @@ def test_members_of_a_later_version_are_passed_over() -> None:
         ('{"type":"history","id":"1","before":0}', "before"),
         ('{"type":"history","id":"1","before":2147483648}', "before"),
         ('{"type":"history","id":"1","before":1.5}', "before"),
+        ('{"type":"history","id":"1","before":51.0}', "before"),
+        ('{"type":"history","id":"1","limit":2e1}', "limit"),
         ('{"type":"history","id":"1","before":true}', "before"),
         ('{"type":"history","id":"1","limit":51}', "limit"),
         ('{"type":"call","id":"1","action":"accept"}', "action"),

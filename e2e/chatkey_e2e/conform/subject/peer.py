@@ -92,6 +92,14 @@ class Rhythm:
         self._sent.append(time.monotonic())
 
 
+class Written(float):
+    """A number that is written with a fraction or an exponent: no integer, whatever it comes to."""
+
+    def is_integer(self) -> bool:
+        """Tell a schema that it is none."""
+        return False
+
+
 class Peer:
     """An open socket; `hello` has been read unless the service refused at once."""
 
@@ -230,7 +238,7 @@ class Peer:
         text = self.connection.recv(timeout=max(0.0, seconds))
         self._transcript.note("", f"← {_shown(text)}")
         try:
-            frame = json.loads(text)
+            frame = json.loads(text, parse_float=Written)
         except ValueError:
             raise Broken("The service sent a frame that is no JSON") from None
         if not isinstance(frame, dict) or not isinstance(text, str):

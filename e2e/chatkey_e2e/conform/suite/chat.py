@@ -86,6 +86,7 @@ def a_message_is_stored_and_acknowledged(subject: Subject, login: str) -> None:
         "right-to-left": "\u202e\u0645\u0631\u062d\u0628\u0627",
         "markup": "<b>&amp;</b> {{7*7}} %s ${x} \\u0041",
         "no-width": "\u200b",
+        "controls": "\x01\x1b[1m\x7f\x80\x9f",
         "byte-order-mark": "\ufeff",
     },
 )
@@ -271,11 +272,13 @@ def the_name_shown_is_the_headers_else_the_tokens(subject: Subject, login: str) 
         "next-line": ("Ada\x85Lovelace", "Ada Lovelace"),
         "c1": ("Ada\x9fLovelace", "Ada Lovelace"),
         "line-end": ("Ada\u2029Lovelace", "Ada Lovelace"),
+        "run-of-controls": ("Ada\r\n\0\u2028Lovelace", "Ada Lovelace"),
+        "wide-spaces-at-the-ends": ("\u00a0Ada Lovelace\u3000", "Ada Lovelace"),
         "spaces-within": ("Ada  Lovelace", "Ada  Lovelace"),
     },
 )
 def a_name_is_one_line(subject: Subject, name: str, wanted: str) -> None:
-    """A control character of a name becomes a space, and spaces at its ends are dropped."""
+    """A run of control characters of a name becomes a space, and white space at its ends is dropped."""
     shop = subject.shop()
     with subject.joined(shop) as peer:
         write(peer, "Hello", headers={"name": name})

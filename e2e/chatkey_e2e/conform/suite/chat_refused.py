@@ -23,6 +23,8 @@ UNFIT: dict[str, Json] = {
     "id-number": {"type": "message", "id": 5, "body": "Hello"},
     "limit-text": {"type": "history", "id": "h-1", "limit": "20"},
     "limit-fraction": {"type": "history", "id": "h-1", "limit": 20.5},
+    "limit-whole-fraction": {"type": "history", "id": "h-1", "limit": 20.0},
+    "before-whole-fraction": {"type": "history", "id": "h-1", "before": 51.0},
     "headers-text": {"type": "message", "id": "m-1", "body": "Hello", "headers": "Ada"},
     "name-number": {"type": "message", "id": "m-1", "body": "Hello", "headers": {"name": 5}},
     "no-query": {"type": "search", "id": "s-1"},
