@@ -10,6 +10,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     token_bytes: int = 8192
     query_bytes: int = 16 * 1024
+    body_bytes: int = 64 * 1024
     token_rate: int = 600
     oauth_rate: int = 60
     frame_bytes: int = 64 * 1024

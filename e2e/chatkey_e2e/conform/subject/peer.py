@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from websockets.exceptions import ConnectionClosed
+from websockets.frames import Frame, Opcode
+from websockets.protocol import Event
 from websockets.sync.client import ClientConnection
 
 from chatkey_e2e.conform.data import misfit
@@ -92,6 +94,20 @@ class Rhythm:
         self._sent.append(time.monotonic())
 
 
+class Pinged(ClientConnection):
+    """A connection that notes when it is pinged beneath the frames."""
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.pinged = threading.Event()
+
+    def process_event(self, event: Event) -> None:
+        """Take an event of the protocol; a ping has been answered by then."""
+        if isinstance(event, Frame) and event.opcode is Opcode.PING:
+            self.pinged.set()
+        super().process_event(event)
+
+
 class Written(float):
     """A number that is written with a fraction or an exponent: no integer, whatever it comes to."""
 
@@ -105,7 +121,7 @@ class Peer:
 
     def __init__(
         self,
-        connection: ClientConnection,
+        connection: Pinged,
         socket_uri: str,
         transcript: Transcript,
         clock: Callable[[], float],
@@ -194,6 +210,10 @@ class Peer:
             pass
         self._late()
         raise Broken("The socket had to be closed, and stayed open")
+
+    def is_pinged(self, seconds: float) -> bool:
+        """Wait so long for a ping beneath the frames, and as long as usual besides; tell whether one came."""
+        return self.connection.pinged.wait(seconds + self._wait())
 
     def prove(self, key: BrowserKey, token: str, **changes: Any) -> str:
         """Return an honest proof for this connection, with these members changed."""

@@ -8,12 +8,12 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, cast
 from urllib.parse import urlencode, urlsplit
 
 import httpx
 from websockets.exceptions import InvalidHandshake, InvalidMessage, InvalidStatus
-from websockets.sync.client import ClientConnection, connect
+from websockets.sync.client import connect
 from websockets.typing import Subprotocol
 
 from chatkey_e2e.conform.grades.business import Business, HarnessError
@@ -22,7 +22,7 @@ from chatkey_e2e.conform.judging.verdict import Broken, OtherLimit
 from chatkey_e2e.conform.limits import Limits
 from chatkey_e2e.conform.making.honest import BrowserKey
 from chatkey_e2e.conform.subject.answer import Answer
-from chatkey_e2e.conform.subject.peer import WAIT, Ended, Peer
+from chatkey_e2e.conform.subject.peer import WAIT, Ended, Peer, Pinged
 from chatkey_e2e.conform.subject.shop import Shop
 from chatkey_e2e.conform.subject.world import World
 from chatkey_protocol.names import SUBPROTOCOL
@@ -196,7 +196,7 @@ class Subject:
         address = self.world.socket_address + (f"?{query}" if query else "")
         pages = [("Origin", str(page))] * origins if page is not None else []
         for left in reversed(range(TRIES)):
-            with self._opened(address, subprotocols, pages) as connection:
+            with (connection := self._opened(address, subprotocols, pages)):
                 peer = Peer(connection, self.world.socket_uri, self.transcript, self.now, self.world.patience)
                 if left and peer.hello.get("code") == "too_many_sockets":  # of this address: others are about to end
                     threading.Event().wait(1)
@@ -204,11 +204,12 @@ class Subject:
                 yield peer
                 return
 
-    def _opened(self, address: str, subprotocols: tuple[str, ...], headers: list[tuple[str, str]]) -> ClientConnection:
+    def _opened(self, address: str, subprotocols: tuple[str, ...], headers: list[tuple[str, str]]) -> Pinged:
         self.transcript.note(f"opens {address}, {headers}")
         try:
-            return connect(
+            opened = connect(
                 address,
+                create_connection=Pinged,
                 subprotocols=[Subprotocol(name) for name in subprotocols] or None,
                 additional_headers=headers,
                 ssl=self.world.trust if address.startswith("wss:") else None,
@@ -219,6 +220,7 @@ class Subject:
                 ping_interval=None,
                 close_timeout=2,
             )
+            return cast("Pinged", opened)
         except InvalidStatus as refused:
             raise Unopened(refused.response.status_code) from None
         except (InvalidHandshake, InvalidMessage, OSError, TimeoutError) as error:

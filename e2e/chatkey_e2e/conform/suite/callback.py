@@ -15,11 +15,13 @@ from chatkey_e2e.conform.making.honest import b64
 from chatkey_e2e.conform.subject.answer import Answer
 from chatkey_e2e.conform.subject.shop import Shop
 from chatkey_e2e.conform.subject.subject import Subject
+from chatkey_e2e.conform.suite.http_endpoints import MOST_PARAMETERS
 from chatkey_e2e.conform.suite.start import sent_to, start
 
 FAMILY = Family("callback", "Callback of a social login", "protocol.md#the-callback")
 FORM: Final = "application/x-www-form-urlencoded"
 AT_ONCE: Final = 5
+MOST_BODY: Final = 2**20
 NONCE: Final = re.compile(r"'nonce-([^']*)'")
 
 
@@ -265,6 +267,49 @@ def a_post_without_a_body_is_415(subject: Subject) -> None:
     state = begun(subject, shop)
     query = {"state": state, "error": "server_error"}
     subject.request("POST", f"/v1/public/oauth/{shop.social}/callback", query=query).page(415)
+    holds(subject, shop, state)
+
+
+def post(subject: Subject, shop: Shop, form: str) -> Answer:
+    """Post a form to the callback."""
+    path = f"/v1/public/oauth/{shop.social}/callback"
+    return subject.request("POST", path, headers={"Content-Type": FORM}, content=form.encode())
+
+
+@FAMILY.judges("D-20/limits", "D-03/parameter-400", "4.5/get-and-post")
+def a_form_has_so_many_bytes_and_no_more(subject: Subject) -> None:
+    """A form of a query's limit is read, and one byte more is 400, and uses nothing up."""
+    shop, most = subject.shop(), subject.limits.query_bytes
+    state = begun(subject, shop)
+    given = f"{urlencode({'state': state, 'error': 'server_error'})}&x="
+    if not len(given) < most < subject.limits.body_bytes:
+        raise OtherLimit(f"query_bytes of {most} is not tried out")
+
+    post(subject, shop, given.ljust(most + 1, "1")).page(400)
+    post(subject, shop, given.ljust(most, "1")).page(502)
+
+
+@FAMILY.judges("D-20/limits", "D-03/parameter-400", "4.5/get-and-post")
+def a_form_has_32_parameters_and_no_more(subject: Subject) -> None:
+    """A form of 32 parameters is read, and one more is 400, and uses nothing up."""
+    shop = subject.shop()
+    given = urlencode({"state": begun(subject, shop), "error": "server_error"})
+
+    post(subject, shop, given + "&x=1" * (MOST_PARAMETERS - 1)).page(400)
+    post(subject, shop, given + "&x=1" * (MOST_PARAMETERS - 2)).page(502)
+
+
+@FAMILY.judges("D-20/limits", "4.5/get-and-post", page="limits.md#limits")
+def a_body_has_so_many_bytes_and_no_more(subject: Subject) -> None:
+    """A body of the limit is read, and too long for a form; one byte more is 413. Neither uses anything up."""
+    shop, most = subject.shop(), subject.limits.body_bytes
+    if not subject.limits.query_bytes < most <= MOST_BODY:
+        raise OtherLimit(f"body_bytes of {most} is not tried out")
+    state = begun(subject, shop)
+    given = f"{urlencode({'state': state, 'error': 'server_error'})}&x="
+
+    post(subject, shop, given.ljust(most, "1")).page(400)
+    expect(post(subject, shop, given.ljust(most + 1, "1")).status, 413, "The status of a body above the limit")
     holds(subject, shop, state)
 
 

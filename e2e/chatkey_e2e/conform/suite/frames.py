@@ -82,6 +82,16 @@ def a_frame_that_does_not_come_to_its_end_is_not_waited_for(subject: Subject) ->
         peer.end(most).closed(LATE)
 
 
+@FAMILY.judges("D-10/patience", page="socket.md#staying")
+def the_service_pings_beneath_the_frames(subject: Subject) -> None:
+    """A WebSocket ping comes as often as the limits say: by it a peer that is gone is found."""
+    most = subject.limits.pong_timeout
+    if not 0 < most <= LONGEST_WAIT:
+        raise OtherLimit(f"a pong_timeout of {most} s is not waited for")
+    with subject.joined(subject.shop()) as peer:
+        expect_that(peer.is_pinged(most), f"No WebSocket ping came, where one comes every {most} s")
+
+
 def _padded(size: int) -> bytes:
     start, end = b'{"type":"ping","x":"', b'"}'
     return start + b"x" * (size - len(start) - len(end)) + end

@@ -87,6 +87,7 @@ def options_is_204_with_allow_and_what_pages_may(subject: Subject, endpoint: str
     methods = _listed(answer, "access-control-allow-methods")
     expect_that("GET" in methods, "Access-Control-Allow-Methods has no GET")
     expect(answer.header("access-control-allow-headers"), "*", "Access-Control-Allow-Headers of a preflight")
+    expect(answer.header("access-control-max-age"), "86400", "Access-Control-Max-Age of a preflight")
 
 
 def _listed(answer: Answer, name: str) -> set[str]:

@@ -17,6 +17,8 @@ FORBIDDEN, BAD_FRAME = 4403, 4400
 LONGEST_WAIT = 20
 SLOP = 1.5
 """Seconds that a `hello` may take to come."""
+LATE = 3.0
+"""Seconds that a close may come late on a machine that is busy, or half of what was told."""
 
 
 @FAMILY.judges("D-10/hello", "D-10/accept-first", page="socket.md#opening")
@@ -154,7 +156,8 @@ def a_silent_peer_is_closed_when_its_time_is_over(subject: Subject) -> None:
         waited = time.monotonic() - begun
 
     ended.refused("auth_timeout", 4408)
-    expect_that(waited > most - SLOP, f"It was closed after {waited:.1f} s, where `hello` named {most}")
+    is_in_time = most - SLOP < waited < most + max(LATE, most / 2)
+    expect_that(is_in_time, f"It was closed after {waited:.1f} s, where `hello` named {most}")
 
 
 @FAMILY.judges("D-10/nonce", "D-10/frame-schema", rows=["WSK-024", "WSK-025"], each={"same": False, "other": True})
