@@ -141,6 +141,18 @@ def the_subprotocol_is_named_where_it_is_offered(subject: Subject, offered: tupl
     expect(chosen, "wf.v1" if "wf.v1" in offered else None, "The subprotocol that the service chose")
 
 
+@FAMILY.judges("D-10/ready", page="socket.md#opening")
+def ready_tells_until_when_the_token_lasts(subject: Subject) -> None:
+    """`expires_at` of `ready` is the token's `exp`, and `server_time` the service's time."""
+    shop = subject.shop()
+    end = shop.now + 600
+    with subject.socket() as peer:
+        ready = peer.join(shop.token(exp=end), shop.key)
+
+    expect(ready["expires_at"], end, "expires_at of ready")
+    expect_that(abs(ready["server_time"] - subject.now()) < 60, "server_time of ready is not the service's time")
+
+
 # the first frame
 
 
