@@ -41,7 +41,7 @@ PATHS = {
             "/common/oauth2/v2.0/token",
             "/common/v2.0/.well-known/openid-configuration",
         ),
-        *("/oidc/userinfo", "/v1.0/me", "/consent"),
+        *("/oidc/userinfo", "/v1.0/me", "/consent", "/common/oauth2/v2.0/devicecode", "/devicelogin"),
     ),
     "linkedin": ("/oauth/v2/authorization", "/oauth/v2/accessToken", "/v2/userinfo", "/oauth/openid/jwks", "/consent"),
     "oidc": ("/authorize", "/token", "/userinfo", "/introspect", "/revoke", "/consent"),

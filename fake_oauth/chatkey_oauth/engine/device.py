@@ -37,15 +37,14 @@ BAD_CODE: Final = "There is no device with this code that still waits. Look at t
 
 def begin(provider: Dialect, client: Client, params: Mapping[str, str]) -> tuple[str, Device]:
     """A device code, and the device that waits from now on, with the code that it shows."""
-    digits = provider.hexadecimal(8).upper()
     device = Device(
         client_id=client.client_id,
         scopes=tuple(filter(is_visible, split_scopes(params.get("scope", "")))),
-        user_code=f"{digits[:4]}-{digits[4:]}",
+        user_code=provider.new_user_code(),
         expires_at=provider.world.clock() + LIFE,
         interval=INTERVAL,
     )
-    device_code = provider.hexadecimal(40)
+    device_code = provider.new_device_code()
     provider.grants.devices.put(device_code, device)
     return device_code, device
 
@@ -53,15 +52,15 @@ def begin(provider: Dialect, client: Client, params: Mapping[str, str]) -> tuple
 # The device
 
 
-def by_device_code(provider: Dialect, client: Client, params: Mapping[str, str]) -> Issued:
+def by_device_code(provider: Dialect, client: Client, device_code: str) -> Issued:
     """Answer a poll: once with a token, when somebody approved (RFC 8628 3.5)."""
-    device_code = params.get("device_code", "")
     device = provider.grants.devices.get(device_code)
     if device is None or device.client_id != client.client_id:
         raise TokenRefused(Reason.DEVICE_CODE, "device_code")
     if device.expires_at <= provider.world.clock():
         raise TokenRefused(Reason.DEVICE_EXPIRED, "device_code")
-    pace(device, provider.world.clock())
+    if provider.paces_devices:
+        pace(device, provider.world.clock())
     if device.denied:
         raise TokenRefused(Reason.DEVICE_DENIED, "device_code")
     grant = device.grant or unasked(provider, device)
@@ -79,6 +78,18 @@ def pace(device: Device, now: float) -> None:
     if too_early:
         device.interval += SLOWER
         raise SlowDown(device.interval)
+
+
+def is_approved(provider: Dialect, device_code: str) -> bool:
+    """Whether the next poll with this code would bring a token, as far as people are concerned."""
+    device = provider.grants.devices.get(device_code)
+    return device is not None and (device.grant is not None or provider.world.approval.person("") is not None)
+
+
+def was_given(provider: Dialect, params: Mapping[str, str]) -> bool:
+    """Whether a request refreshes what a device was given, for which no browser was sent back anywhere."""
+    issued = provider.grants.refresh.get(params.get("refresh_token", ""))
+    return issued is not None and not issued.grant.redirect_uri
 
 
 def unasked(provider: Dialect, device: Device) -> Grant | None:
@@ -108,7 +119,7 @@ def page(provider: Dialect, call: Call) -> Answer:
         provider,
         request,
         selected=authorize.account_of(provider, call),
-        action=f"{provider.browser_path}{call.path}?user_code={device.user_code}",
+        action=f"{provider.browser_path}{provider.canonical(call.path)}?user_code={device.user_code}",
         leads="Then you go back to your device",
     )
 
@@ -116,7 +127,7 @@ def page(provider: Dialect, call: Call) -> Answer:
 def find(provider: Dialect, typed: str) -> Device | None:
     """The device that shows this code, however that was typed, while it waits."""
     signs = "".join(sign for sign in typed.upper() if sign.isalnum())
-    device = provider.grants.waiting(f"{signs[:4]}-{signs[4:]}")
+    device = provider.grants.waiting(signs)
     return device if device and device.expires_at > provider.world.clock() else None
 
 

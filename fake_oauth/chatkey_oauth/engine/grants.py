@@ -172,9 +172,9 @@ class Grants:
         self._consents.put(f"{client_id} {person_id}", consent)
         return consent
 
-    def waiting(self, user_code: str) -> Device | None:
-        """The device that shows this code, and that nobody approved or refused so far."""
-        shown = (one for one in self.devices.newest_first() if one.user_code == user_code)
+    def waiting(self, signs: str) -> Device | None:
+        """The device whose code has these letters and digits, and that nobody approved or refused so far."""
+        shown = (one for one in self.devices.newest_first() if one.user_code.replace("-", "") == signs)
         return next((one for one in shown if one.grant is None and not one.denied), None)
 
     def withdraw(self, grant: Grant) -> None:

@@ -45,7 +45,8 @@ def device_page(provider: Dialect, call: Call, message: str = "") -> Answer:
     """Ask for the code that a device shows; the message says what is wrong with the last one."""
     body = template("device.html").substitute(
         frame(provider),
-        action=escape(clean(f"{provider.browser_path}{call.path}")),
+        action=escape(clean(f"{provider.browser_path}{provider.canonical(call.path)}")),
+        shape=provider.user_code_shape,
         message=f'<p class="advice" id="message" role="alert">{escape(message)}</p>' if message else "",
         described=' aria-describedby="message" aria-invalid="true"' if message else "",
     )

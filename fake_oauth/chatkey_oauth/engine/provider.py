@@ -45,10 +45,6 @@ class Provider(Dialect):
         """The provider's endpoints by method and path, where `{name}` stands for one segment."""
         raise NotImplementedError
 
-    def canonical(self, path: str) -> str:
-        """Fold the spellings of a path into one; the provider's aliases that follow a rule."""
-        return path
-
     # The way through
 
     def route(self, call: Call) -> Route:

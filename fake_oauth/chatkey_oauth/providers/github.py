@@ -23,7 +23,7 @@ import msgspec
 from chatkey_lab.hosts import is_loopback
 from chatkey_oauth.engine.addresses import is_redirect_uri
 from chatkey_oauth.engine.call import Call, Handler
-from chatkey_oauth.engine.device import DEVICE_CODE, LIFE, begin, by_device_code, page
+from chatkey_oauth.engine.device import DEVICE_CODE, LIFE, begin, by_device_code, page, was_given
 from chatkey_oauth.engine.dialect import say
 from chatkey_oauth.engine.flows import Leg
 from chatkey_oauth.engine.http import NO_STORE, Answer, encode, json_answer, text_answer
@@ -258,7 +258,7 @@ class Imitated(Provider):
             return super().other_grant(client, params)
         if not self.on("device-flow"):
             raise TokenRefused(Reason.DEVICE_FLOW)
-        return by_device_code(self, client, params)
+        return by_device_code(self, client, params.get("device_code", ""))
 
     def before_issue(self, grant: Grant) -> None:
         """Demand a verified e-mail address, while that is switched on."""
@@ -268,8 +268,7 @@ class Imitated(Provider):
 
     def asks_proof(self, params: Mapping[str, str]) -> bool:
         """A device has no secret to keep, nor has who refreshes what a device was given."""
-        issued = self.grants.refresh.get(params.get("refresh_token", ""))
-        return params.get("grant_type") != DEVICE_CODE and (issued is None or bool(issued.grant.redirect_uri))
+        return params.get("grant_type") != DEVICE_CODE and not was_given(self, params)
 
     def device(self, call: Call) -> Answer:
         """The endpoint that gives a device its codes, unless the application did not switch that on."""

@@ -18,6 +18,16 @@ Slashes too many, which are passed over: github.com/AzureAD/microsoft-authentica
 not told: github.com/requests/requests-oauthlib/issues/507, github.com/oauthlib/oauthlib/issues/562. A refresh that asks
 for what nobody allowed: github.com/O365/python-o365/issues/323, and where the account is personal
 github.com/AzureAD/microsoft-authentication-library-for-js/issues/3303.
+The device flow: v2-oauth2-device-code.md there, which knows no `slow_down`. Its scope:
+github.com/MicrosoftDocs/azure-docs/issues/60942. The older grant type, which MSAL for Node sends, and 70016:
+github.com/AzureAD/microsoft-authentication-library-for-js `lib/msal-common/src/utils/Constants.ts`,
+`lib/msal-node/test/test_kit/StringConstants.ts`; the older parameter `code`:
+github.com/AzureAD/microsoft-authentication-library-for-dotnet/issues/658; which is missed:
+github.com/mvelazc0/msInvader/issues/7; 70020:
+github.com/Azure/azure-cli/issues/22251; 7000014: github.com/MicrosoftDocs/microsoft-graph-training/issues/97. That an
+application with a secret gets its codes, and is asked for the secret once somebody approved:
+github.com/AzureAD/azure-activedirectory-library-for-nodejs/issues/140 and
+github.com/Azure-Samples/active-directory-dotnetcore-devicecodeflow-v2/issues/9.
 """
 
 from __future__ import annotations
@@ -32,6 +42,7 @@ import msgspec
 from chatkey_oauth.engine.advice import advised, forgotten_scope
 from chatkey_oauth.engine.call import Call
 from chatkey_oauth.engine.credentials import basic_pairs, body_pairs
+from chatkey_oauth.engine.device import DEVICE_CODE, LIFE, begin, by_device_code, is_approved, page, was_given
 from chatkey_oauth.engine.dialect import say
 from chatkey_oauth.engine.flows import Leg
 from chatkey_oauth.engine.http import NO_STORE, Answer, json_answer
@@ -47,8 +58,9 @@ from chatkey_oauth.engine.refusals import (
     Words,
 )
 from chatkey_oauth.engine.routing import Route
+from chatkey_oauth.engine.switches import Switch
 from chatkey_oauth.engine.text import base64url, clean, fingerprint
-from chatkey_oauth.engine.token import CLIENT_CREDENTIALS
+from chatkey_oauth.engine.token import CLIENT_CREDENTIALS, required
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -77,6 +89,9 @@ OF_OPENID: Final = frozenset({"openid", "profile", "email", OFFLINE})
 READS_ME: Final = frozenset({"user.read", "user.readwrite", EVERYTHING[1:]})
 """The scopes of Graph that open one's own user."""
 
+OF_DEVICES: Final = (DEVICE_CODE, "device_code")
+"""The grant type of devices, and the older name of it."""
+
 GRAPH: Final = {
     Problem.MISSING: (401, "InvalidAuthenticationToken", "Access token is empty."),
     Problem.UNKNOWN: (
@@ -93,6 +108,7 @@ GRAPH: Final = {
 NOT_IN_BODY: Final = Words(
     400, "invalid_request", "AADSTS900144: The request body must contain the following parameter: '{member}'."
 )
+DECLINED: Final = "AADSTS65004: User declined to consent to access the app."
 UNKNOWN: Final = (
     "AADSTS700016: Application with identifier '{client}' was not found in the directory '{tenant}'. This can happen "
     "if the application has not been installed by the administrator of the tenant or consented to by any user in the "
@@ -124,6 +140,9 @@ class Imitated(Provider):
     renews = True
     knows_machines = True
     access_life = 3599
+    user_code_shape = "X" * 9
+    user_code_signs = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
+    paces_devices = False
     hashes_access_token = False
     words = {
         **say(
@@ -193,11 +212,32 @@ class Imitated(Provider):
             "AADSTS500112: The reply address does not match the reply address provided when requesting Authorization "
             "code.",
         ),
+        Reason.DEVICE_PENDING: Words(
+            *(400, "authorization_pending"),
+            "AADSTS70016: OAuth 2.0 device flow error. Authorization is pending. Continue polling.",
+        ),
+        Reason.DEVICE_DENIED: Words(400, "authorization_declined", DECLINED),
+        Reason.DEVICE_EXPIRED: Words(
+            *(400, "expired_token"),
+            "AADSTS70020: The provided value for the input parameter 'device_code' is not valid. This device code has "
+            "expired.",
+        ),
+        Reason.DEVICE_CODE: Words(
+            *(400, "bad_verification_code"),
+            "AADSTS7000014: The provided value for the input parameter 'device_code' is not valid.",
+        ),
         Reason.GRANT_TYPE: Words(
             400, "unsupported_grant_type", "AADSTS70003: The app requested an unsupported grant type."
         ),
     }
     open_to_pages = frozenset({Leg.DISCOVERY, Leg.KEYS, Leg.TOKEN, Leg.PROFILE})
+    switches = (
+        Switch(
+            "public-flows",
+            False,
+            "Applications allow public client flows, which new ones do not: a device needs no secret.",
+        ),
+    )
 
     @property
     def label(self) -> str:
@@ -211,6 +251,8 @@ class Imitated(Provider):
             "GET /{tenant}/discovery/instance": Route(Leg.DISCOVERY, self.instance),
             "GET /{tenant}/oauth2/v2.0/authorize": Route(Leg.AUTHORIZE, self.authorize),
             "POST /{tenant}/oauth2/v2.0/token": Route(Leg.TOKEN, self.token),
+            "POST /{tenant}/oauth2/v2.0/devicecode": Route(None, self.device),
+            "GET POST /devicelogin": Route(None, self.device_page),
             "GET /{tenant}/discovery/v2.0/keys": Route(Leg.KEYS, self.jwks),
             "GET POST /oidc/userinfo": Route(Leg.PROFILE, self.userinfo),
             "GET /v1.0/me": Route(Leg.PROFILE, self.me),
@@ -241,6 +283,7 @@ class Imitated(Provider):
                 "request_uri_parameter_supported": False,
                 "userinfo_endpoint": f"{server}/oidc/userinfo",
                 "authorization_endpoint": f"{browser}/{asked}/oauth2/v2.0/authorize",
+                "device_authorization_endpoint": f"{server}/{asked}/oauth2/v2.0/devicecode",
                 "http_logout_supported": True,
                 "claims_supported": [
                     *("sub", "iss", "cloud_instance_name", "cloud_instance_host_name", "cloud_graph_host_name"),
@@ -309,7 +352,48 @@ class Imitated(Provider):
 
     def denied_params(self) -> dict[str, str]:
         """Tell of the refusal with Microsoft's number."""
-        return self.fault_params("access_denied", "AADSTS65004: User declined to consent to access the app.")
+        return self.fault_params("access_denied", DECLINED)
+
+    # Devices
+
+    def device(self, call: Call) -> Answer:
+        """The endpoint that gives a device its codes, and a sentence to show with them."""
+        params = {} if call.is_json else call.form
+        client = self.world.clients.get(self.name, required(params, "client_id"))
+        if client is None:
+            raise TokenRefused(Reason.CLIENT_UNKNOWN, "client_id")
+        required(params, "scope")
+        device_code, device = begin(self, client, params)
+        where = f"{self.addresses.browser}/devicelogin"
+        return json_answer(
+            {
+                "user_code": device.user_code,
+                "device_code": device_code,
+                "verification_uri": where,
+                "expires_in": LIFE,
+                "interval": device.interval,
+                "message": f"To sign in, use a web browser to open the page {where} and enter the code "
+                f"{device.user_code} to authenticate.",
+            },
+            headers=NO_STORE,
+        )
+
+    def device_page(self, call: Call) -> Answer:
+        """The page where a person types the code that a device shows, and approves."""
+        return page(self, call)
+
+    def other_grant(self, client: Client, params: Mapping[str, str]) -> Issued:
+        """What a device asks for."""
+        if params.get("grant_type") not in OF_DEVICES:
+            return super().other_grant(client, params)
+        return by_device_code(self, client, params.get("code") or required(params, "device_code"))
+
+    def asks_proof(self, params: Mapping[str, str]) -> bool:
+        """Let a device wait without a secret; where public flows are allowed, it needs none for its tokens either."""
+        by_device = params.get("grant_type") in OF_DEVICES
+        if self.on("public-flows"):
+            return not by_device and not was_given(self, params)
+        return not by_device or is_approved(self, params.get("code") or params.get("device_code", ""))
 
     # Tokens
 
@@ -476,6 +560,10 @@ class Imitated(Provider):
         return "EwB" + self.alphanumeric(900)
 
     new_refresh_token = new_code
+
+    def new_device_code(self) -> str:
+        """`HAQABIQEAAAB` and 180 letters and digits."""
+        return "HAQABIQEAAAB" + self.alphanumeric(180)
 
     def derived_subject(self, person: Person, client_id: str) -> str:
         """43 letters of base64url, others for each application."""

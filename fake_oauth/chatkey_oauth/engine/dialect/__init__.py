@@ -6,6 +6,7 @@ A provider overrides what is its own. The engine asks a `Dialect` and knows no p
 from __future__ import annotations
 
 from chatkey_oauth.engine.dialect.approval import ApprovalDialect
+from chatkey_oauth.engine.dialect.device import DeviceDialect
 from chatkey_oauth.engine.dialect.id_token import IdTokenDialect
 from chatkey_oauth.engine.dialect.profile import ProfileDialect
 from chatkey_oauth.engine.dialect.request import RequestDialect
@@ -14,5 +15,5 @@ from chatkey_oauth.engine.dialect.token import TokenDialect, say
 __all__ = ["Dialect", "say"]
 
 
-class Dialect(RequestDialect, ApprovalDialect, TokenDialect, IdTokenDialect, ProfileDialect):
+class Dialect(RequestDialect, ApprovalDialect, TokenDialect, DeviceDialect, IdTokenDialect, ProfileDialect):
     """All that one provider says in its own way."""

@@ -60,6 +60,10 @@ class Common:
         """Whether a switch of `switches` is on."""
         return self.world.switches.is_on(f"{self.name}.{name}", self._defaults[name])
 
+    def canonical(self, path: str) -> str:
+        """Fold the spellings of a path into one; the provider's aliases that follow a rule."""
+        return path
+
     def kid(self, digest: bytes) -> str:
         """The id of the signing key that has this digest."""
         return hexadecimal(digest)
