@@ -33,7 +33,7 @@ LEGS = {
     "reset_token": Leg.PROFILE,
     **dict.fromkeys(("people_me", "token_info", "user", "userinfo", "userinfo_v2"), Leg.PROFILE),
     **dict.fromkeys(("connections", "guilds", "older_profile", "token_info_v2"), Leg.PROFILE),
-    **dict.fromkeys(("avatar", "device", "device_page", "gone"), None),
+    **dict.fromkeys(("avatar", "device", "device_page", "gone", "rate_limit"), None),
 }
 """Which leg the endpoints of all providers are, by the methods that answer them."""
 

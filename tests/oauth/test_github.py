@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.oauth.visitor import NOW
 
 from chatkey_oauth.engine.call import Call
 from chatkey_oauth.engine.clients import Client
@@ -394,6 +395,61 @@ def test_every_answer_of_the_api_has_its_headers(github: Visitor, path: str, *, 
     assert headers["x-oauth-client-id"] == ("ours" if good else "")
     assert {"x-oauth-scopes", "x-accepted-oauth-scopes", "x-github-request-id", "x-ratelimit-remaining"} <= set(headers)
     assert {"x-ratelimit-reset", "x-ratelimit-used", "x-ratelimit-resource"} <= set(headers)
+
+
+@pytest.mark.parametrize("path", ["/rate_limit", "/api/v3/rate_limit"])
+@pytest.mark.parametrize(("good", "core", "search"), [(True, 5000, 30), (False, 60, 10)])
+def test_what_is_left_of_the_limits_is_told_as_in_the_headers(
+    github: Visitor, content: Content, path: str, *, good: bool, core: int, search: int
+) -> None:
+    known = {"authorization": f"Bearer {github.login()['access_token']}"} if good else {}
+
+    answer = github.get(path, None, **known)
+
+    headers, told = dict(answer.headers), content(answer)
+    assert told["resources"]["core"] == {"limit": core, "used": 1, "remaining": core - 1, "reset": NOW + 3600}
+    assert told["resources"]["search"] == {"limit": search, "used": 0, "remaining": search, "reset": NOW + 60}
+    assert told["rate"] == told["resources"]["core"]
+    assert {name: headers[f"x-ratelimit-{name}"] for name in told["rate"]} == {
+        name: str(value) for name, value in told["rate"].items()
+    }
+
+
+def test_what_is_left_is_not_told_for_a_bad_token(github: Visitor, content: Content) -> None:
+    answer = github.get("/rate_limit", authorization="Bearer gho_nonsense")
+
+    assert (answer.status, content(answer)["message"]) == (401, "Bad credentials")
+
+
+@pytest.mark.parametrize(
+    ("path", "host"),
+    [
+        ("/github/api/v3/repos/a/b", "id.localhost"),
+        ("/github/api/v3", "id.localhost"),
+        ("/repos/a/b", "api.github.com"),
+        ("/repos/a/b", "API.github.com:8443"),
+    ],
+)
+def test_the_api_has_nothing_at_other_paths_and_says_so_as_json(
+    github: Visitor, content: Content, path: str, host: str
+) -> None:
+    answer = github.fake.answer(Call("GET", path, headers={"host": host, "user-agent": "tests"}))
+
+    docs = "https://docs.github.com/rest"
+    assert (answer.status, content(answer)) == (
+        404,
+        {"message": "Not Found", "documentation_url": docs, "status": "404"},
+    )
+    assert dict(answer.headers)["x-ratelimit-limit"] == "60"
+
+
+@pytest.mark.parametrize(
+    ("path", "host"), [("/github/a", "id.localhost"), ("/github/api/v30", "id.localhost"), ("/a", "github.com")]
+)
+def test_pages_that_are_not_there_are_not_the_apis(github: Visitor, path: str, host: str) -> None:
+    answer = github.fake.answer(Call("GET", path, headers={"host": host, "user-agent": "tests"}))
+
+    assert (answer.status, answer.body[:16]) == (404, b"There is nothing")
 
 
 def applications(github: Visitor, method: str, path: str, body: bytes) -> Answer:

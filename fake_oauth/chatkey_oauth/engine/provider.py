@@ -54,7 +54,11 @@ class Provider(Dialect):
             methods = [method for method, route in self._routes.at(path).items() if route.leg in self.open_to_pages]
             if methods:
                 return Route(None, lambda asked: cors.preflight(asked, methods))
-        return self._routes.find(call.method, path)
+        return self._routes.find(call.method, path) or Route(None, self.nothing)
+
+    def nothing(self, call: Call) -> Answer:
+        """What is answered at a path where there is nothing."""
+        return text_answer(f"There is nothing at {self.canonical(call.path)}.", 404)
 
     def respond(self, call: Call) -> Answer:
         """Answer a request."""

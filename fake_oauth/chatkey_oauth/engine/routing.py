@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from chatkey_oauth.engine.call import Handler
 from chatkey_oauth.engine.flows import Leg
-from chatkey_oauth.engine.http import Answer, text_answer
+from chatkey_oauth.engine.http import Answer
 
 
 class Route(NamedTuple):
@@ -36,11 +36,11 @@ class Routes:
         """The endpoints at a path, by method."""
         return self._exact.get(path) or next((m for p, m in self._patterns if p.fullmatch(path)), {})
 
-    def find(self, method: str, path: str) -> Route:
-        """The endpoint, or one that answers 404 or 405. HEAD is answered as GET is."""
+    def find(self, method: str, path: str) -> Route | None:
+        """The endpoint, or one that answers 405, or None where there is nothing. HEAD is answered as GET is."""
         methods = self.at(path)
         if not methods:
-            return Route(None, lambda _: text_answer(f"There is nothing at {path}.", 404))
+            return None
         return methods.get("GET" if method == "HEAD" else method) or not_allowed(methods)
 
 

@@ -7,6 +7,8 @@ members of one that is switched off: github.com/octokit/create-octokit-project.j
 github.com/github/app/issues/1320; that asking too early comes before an approval: github.com/cli/cli/issues/9370; the
 words for a code that is none: github.com/cli/cli/issues/9302. That codes live a second less than documented:
 docs.rs/crate/oauth2-github, `docs/Device_Authorization_Grant.md`.
+What is left of the limits: docs.github.com/rest/rate-limit/rate-limit, as answered in
+github.com/link-assistant/hive-mind/issues/1000.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from chatkey_lab.hosts import is_loopback
+from chatkey_lab.hosts import host_name, is_loopback
 from chatkey_oauth.engine.addresses import is_redirect_uri
 from chatkey_oauth.engine.call import Call, Handler
 from chatkey_oauth.engine.device import DEVICE_CODE, LIFE, begin, by_device_code, page, was_given
@@ -72,6 +74,9 @@ ERROR_LINKS = {
 DEVICE_FLOW = "Device Flow must be explicitly enabled for this App"
 EXPIRING = Lives(code=600, access=8 * 60 * 60, refresh=15897600)
 """How long what a GitHub App is given lives, while that is switched on: eight hours, half a year."""
+API_HOST = "api.github.com"
+ENTERPRISE = "/api/v3"
+"""Where Enterprise Server has the API."""
 ISSUER_PATH = "/login/oauth"
 MAIL_SCOPES = ("user:email", "user")
 ACCEPTED = "user, user:email"
@@ -82,7 +87,7 @@ class Imitated(Provider):
     """github.com and api.github.com, with the API also under `/api/v3` as Enterprise Server has it."""
 
     name = "github"
-    hosts = ("github.com", "api.github.com")
+    hosts = ("github.com", API_HOST)
     accent = ("#24292f", "#4b5563")
     ready_made = {
         "client_id": "Ov23liReadyMade00000",
@@ -149,6 +154,7 @@ class Imitated(Provider):
             "GET POST /login/device": Route(None, self.device_page),
             "GET /user": Route(Leg.PROFILE, self.api(self.user)),
             "GET /user/emails": Route(Leg.PROFILE, self.api(self.emails, ACCEPTED)),
+            "GET /rate_limit": Route(None, self.api(self.rate_limit)),
             "POST /applications/{client_id}/token": Route(Leg.PROFILE, self.api(self.check_token)),
             "PATCH /applications/{client_id}/token": Route(Leg.PROFILE, self.api(self.reset_token)),
             "DELETE /applications/{client_id}/token": Route(Leg.REVOKE, self.api(self.delete_token)),
@@ -159,7 +165,14 @@ class Imitated(Provider):
 
     def canonical(self, path: str) -> str:
         """Fold the API's path on Enterprise Server, `/api/v3`, into that on github.com."""
-        return path.removeprefix("/api/v3")
+        return path.removeprefix(ENTERPRISE)
+
+    def nothing(self, call: Call) -> Answer:
+        """Answer as the API where that is meant, by its host or by its path on Enterprise Server."""
+        by_path = f"{call.path}/".startswith(f"{ENTERPRISE}/")
+        if not by_path and host_name(call.headers.get("host", "")) != API_HOST:
+            return super().nothing(call)
+        return self.api(lambda _: json_answer(NOT_FOUND, 404))(call)
 
     @property
     def issuer(self) -> str:
@@ -374,6 +387,11 @@ class Imitated(Provider):
         """The endpoint of the person's e-mail addresses, which needs a scope for them."""
         person = self.person(self.bearer(call, *MAIL_SCOPES).grant)
         return json_answer(github_api.addresses(self.subject(person, ""), person))
+
+    def rate_limit(self, call: Call) -> Answer:
+        """The endpoint of what is left of the limits, for which nobody has to say who asks."""
+        issued = self.any_bearer(call) if self.bearer_text(call) else None
+        return json_answer(github_api.rates(issued.grant if issued else None, self.now))
 
     def rate_limited(self, retry_after: int) -> Answer:
         """403, which only the message and the headers tell from other refusals."""

@@ -5,14 +5,43 @@ from __future__ import annotations
 from base64 import b64encode
 from datetime import UTC, datetime
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from chatkey_oauth.engine.http import Answer
 from chatkey_oauth.engine.text import fingerprint
 
+HOUR: Final = 60 * 60
+MINUTE: Final = 60
+
+LIMITS: Final = {
+    "core": (5000, HOUR),
+    "search": (30, MINUTE),
+    "graphql": (5000, HOUR),
+    "integration_manifest": (5000, HOUR),
+    "source_import": (100, MINUTE),
+    "code_scanning_upload": (5000, HOUR),
+    "code_scanning_autofix": (10, MINUTE),
+    "actions_runner_registration": (10000, HOUR),
+    "scim": (15000, HOUR),
+    "dependency_snapshots": (100, MINUTE),
+    "dependency_sbom": (100, MINUTE),
+    "code_search": (10, MINUTE),
+}
+"""How many requests of each kind a token is good for, and in how many seconds."""
+
+LIMITS_OF_NOBODY: Final = {
+    "core": (60, HOUR),
+    "search": (10, MINUTE),
+    "graphql": (0, HOUR),
+    "integration_manifest": (5000, HOUR),
+}
+"""The same without a token."""
+
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from chatkey_oauth.engine.clients import Client
     from chatkey_oauth.engine.grants import Grant, Issued
     from chatkey_oauth.engine.http import Headers
@@ -92,6 +121,23 @@ def authorization(issued: Issued, client: Client, person: dict[str, Any], places
     }
 
 
+def rates(grant: Grant | None, now: int) -> dict[str, Any]:
+    """How many requests are left of each kind; `rate` is the older name of the first."""
+    kinds = limits_of(grant)
+    resources = {name: left(*kind, now, used=1 if name == "core" else 0) for name, kind in kinds.items()}
+    return {"resources": resources, "rate": resources["core"]}
+
+
+def limits_of(grant: Grant | None) -> Mapping[str, tuple[int, int]]:
+    """The limits for who has a token, or for nobody in particular."""
+    return LIMITS if grant else LIMITS_OF_NOBODY
+
+
+def left(limit: int, seconds: int, now: int, *, used: int) -> dict[str, int]:
+    """What is left of one limit."""
+    return {"limit": limit, "used": used, "remaining": limit - used, "reset": now + seconds}
+
+
 def tagged(answer: Answer, known: str | None) -> Answer:
     """A successful answer with its ETag (RFC 9110 8.8.3); 304 for who knows it already."""
     if answer.status != 200:
@@ -110,16 +156,13 @@ def zulu(seconds: float) -> str:
 
 def headers(grant: Grant | None, accepted: str, request_id: str, now: int) -> Headers:
     """What every answer carries; `accepted` names the scopes that would do. Without a token less is allowed."""
-    limit = 5000 if grant else 60
+    core = left(*limits_of(grant)["core"], now, used=1)
     return (
         ("x-oauth-scopes", ", ".join(grant.scopes) if grant else ""),
         ("x-accepted-oauth-scopes", accepted),
         ("x-oauth-client-id", grant.client_id if grant else ""),
         ("x-github-media-type", "github.v3; format=json"),
         ("x-github-request-id", request_id),
-        ("x-ratelimit-limit", str(limit)),
-        ("x-ratelimit-remaining", str(limit - 1)),
-        ("x-ratelimit-reset", str(now + 3600)),
-        ("x-ratelimit-used", "1"),
+        *((f"x-ratelimit-{name}", str(core[name])) for name in ("limit", "remaining", "reset", "used")),
         ("x-ratelimit-resource", "core"),
     )
