@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import broken_answers
+import broken_callers
 import broken_people
 import broken_requests
 import broken_sessions
@@ -33,6 +34,7 @@ from mutant_server import Server
 HERE: Final = Path(__file__).parent
 MODULES: Final = (
     broken_answers,
+    broken_callers,
     broken_people,
     broken_requests,
     broken_sessions,

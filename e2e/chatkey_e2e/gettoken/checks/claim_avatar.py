@@ -5,7 +5,8 @@ from __future__ import annotations
 from urllib.parse import urlsplit
 
 from chatkey_e2e.gettoken import reading
-from chatkey_e2e.gettoken.judging.check import check
+from chatkey_e2e.gettoken.calls.token import Token
+from chatkey_e2e.gettoken.judging.check import also_second, check
 from chatkey_e2e.gettoken.judging.findings import failed, passed
 from chatkey_e2e.gettoken.model import LEAKS, Finding, Severity
 from chatkey_e2e.gettoken.run import Run
@@ -32,9 +33,9 @@ MOST = 2048
     },
     needs=("jwt.payload",),
 )
-def avatar(run: Run) -> Finding:
+@also_second
+def avatar(run: Run, token: Token) -> Finding:
     """It is loaded on your page, and on the screens of your agents."""
-    token = run.calls.token
     value = token.claims.get("avatar")
     if value is None:
         return passed()

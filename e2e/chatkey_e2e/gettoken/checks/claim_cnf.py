@@ -6,7 +6,8 @@ import json
 from collections.abc import Mapping
 
 from chatkey_e2e.gettoken import reading
-from chatkey_e2e.gettoken.judging.check import check
+from chatkey_e2e.gettoken.calls.token import Token
+from chatkey_e2e.gettoken.judging.check import also_second, check
 from chatkey_e2e.gettoken.judging.findings import failed, passed
 from chatkey_e2e.gettoken.model import BOUND, Finding, Severity
 from chatkey_e2e.gettoken.run import Run
@@ -35,9 +36,9 @@ HINT = "Add the claim cnf: {jkt: <the jkt you received>}."
     },
     needs=("jwt.payload",),
 )
-def cnf(run: Run) -> Finding:
+@also_second
+def cnf(_run: Run, token: Token) -> Finding:
     """Without cnf.jkt the socket refuses the token: whoever copied it could use it."""
-    token = run.calls.token
     claims = token.claims
     wrong = _wrong(claims)
     if not wrong:

@@ -6,7 +6,8 @@ import re
 import unicodedata
 
 from chatkey_e2e.gettoken import reading
-from chatkey_e2e.gettoken.judging.check import check
+from chatkey_e2e.gettoken.calls.token import Token
+from chatkey_e2e.gettoken.judging.check import also_second, check
 from chatkey_e2e.gettoken.judging.findings import passed, warned
 from chatkey_e2e.gettoken.judging.texts import unfilled, whole
 from chatkey_e2e.gettoken.model import LEAKS, Finding, Severity
@@ -40,9 +41,9 @@ ESCAPED = re.compile(r"&(?:amp|lt|gt|quot|apos|nbsp|#\d{1,6}|#x[0-9a-fA-F]{1,5})
     },
     needs=("jwt.payload",),
 )
-def display(run: Run) -> Finding:
+@also_second
+def display(_run: Run, token: Token) -> Finding:
     """They are shown to the member, and to your agents."""
-    token = run.calls.token
     for name in ("name", "email"):
         wrong = _wrong(token.claims.get(name))
         if wrong:

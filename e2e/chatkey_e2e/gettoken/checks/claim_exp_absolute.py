@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from chatkey_e2e.gettoken.judging.check import check
+from chatkey_e2e.gettoken.calls.token import Token
+from chatkey_e2e.gettoken.judging.check import also_second, check
 from chatkey_e2e.gettoken.judging.findings import failed, passed
 from chatkey_e2e.gettoken.judging.times import DIVIDE, TEN_DIGITS, not_seconds, whole
 from chatkey_e2e.gettoken.model import LIFETIME, Finding, Severity
@@ -28,9 +29,9 @@ from chatkey_e2e.gettoken.run import Run
     },
     needs=("claim.exp-type",),
 )
-def exp_absolute(run: Run) -> Finding:
+@also_second
+def exp_absolute(_run: Run, token: Token) -> Finding:
     """3600 is an hour after 1970 began; milliseconds are some day in the year 50,000."""
-    token = run.calls.token
     value = whole(token.claims, "exp") or 0
     if value in TEN_DIGITS:
         return passed()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from chatkey_e2e.gettoken.judging.check import check
+from chatkey_e2e.gettoken.calls.token import Token
+from chatkey_e2e.gettoken.judging.check import also_second, check
 from chatkey_e2e.gettoken.judging.findings import passed, warned
 from chatkey_e2e.gettoken.judging.times import LONGEST, SHORTEST, left, seconds
 from chatkey_e2e.gettoken.model import LIFETIME, Finding, Severity
@@ -29,9 +30,9 @@ SAME = 120
     },
     needs=("claim.lifetime", "claim.iat"),
 )
-def exp_iat(run: Run) -> Finding:
+@also_second
+def exp_iat(run: Run, token: Token) -> Finding:
     """The socket measures the lifetime from iat to exp."""
-    token = run.calls.token
     span = (seconds(token.claims, "exp") or 0) - (seconds(token.claims, "iat") or 0)
     if SHORTEST <= span <= LONGEST:
         return passed()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from chatkey_e2e.gettoken import reading
-from chatkey_e2e.gettoken.judging.check import check
+from chatkey_e2e.gettoken.calls.token import Token
+from chatkey_e2e.gettoken.judging.check import also_second, check
 from chatkey_e2e.gettoken.judging.findings import failed, passed
 from chatkey_e2e.gettoken.judging.times import whole
 from chatkey_e2e.gettoken.model import LIFETIME, Finding, Severity
@@ -32,9 +33,9 @@ NOW = "exp must be the whole seconds since 1970 at which the token ends: now + 3
     },
     needs=("jwt.payload",),
 )
-def exp_type(run: Run) -> Finding:
+@also_second
+def exp_type(_run: Run, token: Token) -> Finding:
     """A token without an end is good for ever, and a text is not compared with a clock."""
-    token = run.calls.token
     claims = token.claims
     if whole(claims, "exp") is not None:
         return passed()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from chatkey_e2e.gettoken import reading
-from chatkey_e2e.gettoken.judging.check import check
+from chatkey_e2e.gettoken.calls.token import Token
+from chatkey_e2e.gettoken.judging.check import also_second, check
 from chatkey_e2e.gettoken.judging.findings import failed, passed
 from chatkey_e2e.gettoken.judging.times import DIVIDE, LEEWAY, TEN_DIGITS, not_seconds, shift, whole, zone_like
 from chatkey_e2e.gettoken.model import LIFETIME, Blocked, Finding, Severity
@@ -31,9 +32,10 @@ from chatkey_e2e.gettoken.words import duration
     },
     needs=("jwt.payload",),
 )
-def iat(run: Run) -> Finding:
+@also_second
+def iat(run: Run, token: Token) -> Finding:
     """The socket refuses a token from the future, and one whose life it cannot measure."""
-    calls, token = run.calls, run.calls.token
+    calls = run.calls
     claims = token.claims
     value = whole(claims, "iat")
     if "iat" not in claims:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from chatkey_e2e.gettoken import reading
-from chatkey_e2e.gettoken.judging.check import check
+from chatkey_e2e.gettoken.calls.token import Token
+from chatkey_e2e.gettoken.judging.check import also_second, check
 from chatkey_e2e.gettoken.judging.findings import failed, passed
 from chatkey_e2e.gettoken.judging.times import DIVIDE, LEEWAY, TEN_DIGITS, not_seconds, whole
 from chatkey_e2e.gettoken.model import LIFETIME, Finding, Severity
@@ -29,9 +30,9 @@ from chatkey_e2e.gettoken.words import duration
     },
     needs=("jwt.payload",),
 )
-def nbf(run: Run) -> Finding:
+@also_second
+def nbf(run: Run, token: Token) -> Finding:
     """The widget connects as soon as it has the token."""
-    token = run.calls.token
     claims = token.claims
     if claims.get("nbf") is None:
         return passed()

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from chatkey_e2e.gettoken.calls.shared import Calls
-from chatkey_e2e.gettoken.judging.check import check
+from chatkey_e2e.gettoken.calls.token import Token
+from chatkey_e2e.gettoken.judging.check import also_second, check
 from chatkey_e2e.gettoken.judging.findings import failed, passed
 from chatkey_e2e.gettoken.model import LEAKS, Finding, Severity
 from chatkey_e2e.gettoken.run import Run
@@ -97,9 +98,9 @@ OURS = frozenset({"cnf"})
     },
     needs=("jwt.payload",),
 )
-def no_sensitive(run: Run) -> Finding:
+@also_second
+def no_sensitive(run: Run, token: Token) -> Finding:
     """The token lies in the browser's storage, where every script of the page can read it."""
-    token = run.calls.token
     for path, value in _leaves(token.claims):
         if isinstance(value, str) and _holds_login(run.calls, value):
             hint = "Whoever reads the token could take the session over: leave it out, and let uid be the person's id."

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from chatkey_e2e.gettoken.judging.check import check
+from chatkey_e2e.gettoken.calls.token import Token
+from chatkey_e2e.gettoken.judging.check import also_second, check
 from chatkey_e2e.gettoken.judging.findings import passed, warned
 from chatkey_e2e.gettoken.model import PERSON, Finding, Severity
 from chatkey_e2e.gettoken.run import Run
@@ -23,9 +24,9 @@ PHONE = re.compile(r"(?:tel:)?\+\d[\d ().-]{6,}")
     mistakes=("the name to log in with is the e-mail address or the telephone number",),
     needs=("claim.uid",),
 )
-def uid_pii(run: Run) -> Finding:
+@also_second
+def uid_pii(_run: Run, token: Token) -> Finding:
     """An id that is an address is personal data wherever it is written down."""
-    token = run.calls.token
     uid = str(token.uid)
     if EMAIL.fullmatch(uid):
         return warned("uid is an e-mail address.", token.answer)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from chatkey_e2e.gettoken import reading
-from chatkey_e2e.gettoken.judging.check import check
+from chatkey_e2e.gettoken.calls.token import Token
+from chatkey_e2e.gettoken.judging.check import also_second, check
 from chatkey_e2e.gettoken.judging.findings import passed, warned
 from chatkey_e2e.gettoken.model import PERSON, Finding, Severity
 from chatkey_e2e.gettoken.run import Run
@@ -26,9 +27,9 @@ from chatkey_protocol.names import SOCIALS
     },
     needs=("claim.uid",),
 )
-def uid_reserved(run: Run) -> Finding:
+@also_second
+def uid_reserved(_run: Run, token: Token) -> Finding:
     """People who read lists of members take one for the other."""
-    token = run.calls.token
     uid = str(token.uid)
     social, colon, _ = uid.partition(":")
     if colon and social.lower() in SOCIALS:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from chatkey_e2e.gettoken.judging.check import check
+from chatkey_e2e.gettoken.calls.token import Token
+from chatkey_e2e.gettoken.judging.check import also_second, check
 from chatkey_e2e.gettoken.judging.findings import failed, passed
 from chatkey_e2e.gettoken.mistakes.tokens import no_token, wrong_form
 from chatkey_e2e.gettoken.model import ANSWERS, Finding, Severity
@@ -31,8 +32,9 @@ from chatkey_e2e.gettoken.run import Run
     },
     needs=("resp.json-object",),
 )
-def compact(run: Run) -> Finding:
+@also_second
+def compact(_run: Run, token: Token) -> Finding:
     """The socket reads the token strictly; what a lenient library forgives, it refuses."""
-    member = run.calls.first.member
+    member = token.answer.member
     wrong = wrong_form(member) if isinstance(member, str) and member else no_token(member)
-    return failed(wrong.message, run.calls.first, hint=wrong.hint) if wrong else passed()
+    return failed(wrong.message, token.answer, hint=wrong.hint) if wrong else passed()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from chatkey_e2e.gettoken import reading
-from chatkey_e2e.gettoken.judging.check import check
+from chatkey_e2e.gettoken.calls.token import Token
+from chatkey_e2e.gettoken.judging.check import also_second, check
 from chatkey_e2e.gettoken.judging.findings import failed, passed, warned
 from chatkey_e2e.gettoken.model import ANSWERS, Finding, Severity
 from chatkey_e2e.gettoken.run import Run
@@ -29,9 +30,9 @@ TYPES = (None, "jwt", "application/jwt")
     ),
     needs=("jwt.alg",),
 )
-def header_clean(run: Run) -> Finding:
+@also_second
+def header_clean(_run: Run, token: Token) -> Finding:
     """What changes the meaning of a token is refused by the socket; a key in the header is ignored, and misleads."""
-    token = run.calls.token
     try:
         header = reading.strict_object(token.compact.header)
     except reading.Unreadable as unreadable:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from chatkey_e2e.gettoken import reading
-from chatkey_e2e.gettoken.judging.check import check
+from chatkey_e2e.gettoken.calls.token import Token
+from chatkey_e2e.gettoken.judging.check import also_second, check
 from chatkey_e2e.gettoken.judging.findings import failed, passed
 from chatkey_e2e.gettoken.model import ANSWERS, Finding, Severity
 from chatkey_e2e.gettoken.run import Run
@@ -30,9 +31,9 @@ from chatkey_e2e.gettoken.run import Run
     },
     needs=("jwt.compact",),
 )
-def payload(run: Run) -> Finding:
+@also_second
+def payload(_run: Run, token: Token) -> Finding:
     """Of a claim that stands there twice, verifiers disagree which value counts."""
-    token = run.calls.token
     try:
         claims = reading.strict_object(token.compact.payload)
     except reading.Unreadable as unreadable:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from chatkey_e2e.gettoken.judging.check import check
+from chatkey_e2e.gettoken.calls.token import Token
+from chatkey_e2e.gettoken.judging.check import also_second, check
 from chatkey_e2e.gettoken.judging.findings import failed, passed, warned
 from chatkey_e2e.gettoken.model import ANSWERS, Finding, Severity
 from chatkey_e2e.gettoken.run import Run
@@ -25,9 +26,9 @@ TOO_LARGE = 8192
     ),
     needs=("jwt.compact",),
 )
-def size(run: Run) -> Finding:
+@also_second
+def size(_run: Run, token: Token) -> Finding:
     """The token is cached in the browser and sent with every connection; the socket reads up to 8,192 characters."""
-    token = run.calls.token
     length = len(token.text)
     if length <= LARGE:
         return passed(f"{length} characters")
