@@ -122,6 +122,11 @@ def holds_token(text: str) -> bool:
     return LIKE_A_TOKEN.search(text) is not None
 
 
+def holds_bound_token(text: str) -> bool:
+    """Tell whether a token with `cnf` stands anywhere in a text, as a session's own does not."""
+    return any("cnf" in lenient_claims(found[0]) for found in LIKE_A_TOKEN.finditer(text))
+
+
 def kind(value: object) -> str:
     """Return what JSON calls the type of a value, with its article."""
     names: dict[type, str] = {

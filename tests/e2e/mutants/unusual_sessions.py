@@ -311,3 +311,70 @@ class LogoutWithCsrf(Backend):
 
     def logout(self, request: Request) -> Answer:
         return super().logout(request) if request.method == "GET" else Answer(403, [], b"CSRF token missing")
+
+
+@unusual("KnowsOneSession")
+class KnowsOneSession(Backend):
+    """Ends a person's other sessions where they log in."""
+
+    options = {"login": "form", "login_b": "form_b", "logout_url": "{base}/logout"}
+
+    def login(self, request: Request) -> Answer:
+        before = dict(self.sessions)
+        answer = super().login(request)
+        for fresh in self.sessions.keys() - before.keys():
+            for old in [old for old, person in before.items() if person == self.sessions[fresh]]:
+                del self.sessions[old]
+        return answer
+
+    def set_cookie(self, session: str) -> str:
+        self.sessions[fresh := f"s-{secrets.token_hex(8)}"] = self.sessions.pop(session)
+        return super().set_cookie(fresh)
+
+
+@unusual("SwitchesAtOneBrowser")
+class SwitchesAtOneBrowser(Backend):
+    """Keeps the session, and knows who is logged in."""
+
+    options = {"login": "form", "login_b": "form_b", "logout_url": "{base}/logout"}
+
+    def login(self, request: Request) -> Answer:
+        answer = super().login(request)
+        here = request.cookies.get(self.cookie, "")
+        if answer.status != 303 or here not in self.sessions:
+            return answer
+        self.sessions[here] = parse_qs(request.body.decode())["user"][0]
+        return answer.set("Set-Cookie", self.set_cookie(here))
+
+
+@unusual("NobodyTwice")
+class NobodyTwice(Backend):
+    """Sends whoever is logged in away from the form."""
+
+    options = {"login": "form", "login_b": "form_b", "logout_url": "{base}/logout"}
+
+    def login(self, request: Request) -> Answer:
+        if request.cookies.get(self.cookie, "") in self.sessions:
+            return Answer(303, [("Location", "/")])
+        return super().login(request)
+
+
+@unusual("InOnce")
+class InOnce(Backend):
+    """Refuses whoever is logged in elsewhere."""
+
+    options = {"login": "form", "login_b": "form_b", "logout_url": "{base}/logout"}
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.sessions.clear()
+
+    def login(self, request: Request) -> Answer:
+        if request.method != "POST":
+            return super().login(request)
+        here = request.cookies.get(self.cookie, "")
+        user = parse_qs(request.body.decode()).get("user", [""])[0]
+        if any(person == user for session, person in self.sessions.items() if session != here):
+            return Answer(409, [], b"You are logged in elsewhere.")
+        self.sessions.pop(here, None)
+        return super().login(request)

@@ -49,6 +49,14 @@ def random_jkt() -> str:
             return made
 
 
+class Limited(Skipped):
+    """The endpoint goes on refusing for its rate limits; `answer` says so."""
+
+    def __init__(self, reason: str, answer: Exchange) -> None:
+        super().__init__(reason)
+        self.answer = answer
+
+
 class Variation(TypedDict, total=False):
     """How a call differs from an honest one.
 
@@ -98,6 +106,8 @@ class Caller:
         self._sleep = sleep
         self.new_jkt = make_jkt
         self._limit = ""
+        self._hangs = False
+        """Whether a call by itself took too long: then it is no matter of how many there are, and none is repeated."""
         self._hide_what_is_secret()
 
     def close(self) -> None:
@@ -190,7 +200,7 @@ class Caller:
             if fails(done) and not company.there:
                 done = self._again(done)
             self.note_answered(done)
-        if company.there and (fails(done) or done.broken is Broken.TIMEOUT):
+        if company.there and (fails(done) or (done.broken is Broken.TIMEOUT and not self._hangs)):
             done = self._without_company(done)
         if done.status == TOO_MANY:
             done = self._with_patience(done)
@@ -205,7 +215,7 @@ class Caller:
                 self.wait(refused.patience, "the endpoint limits calls (429)")
                 done = self.wire.send(refused.request)
         if done.status == TOO_MANY and any(exchange.succeeded for exchange in self.log):
-            raise Skipped(self.limited_by(done))
+            raise Limited(self.limited_by(done), done)
         return done
 
     def _again(self, failed: Exchange) -> Exchange:
@@ -220,6 +230,7 @@ class Caller:
         """Repeat a call by itself that failed among others, and make one at a time from now on if that helps."""
         with self.lanes.alone():
             done = self.wire.send(failed.request)
+        self._hangs = self._hangs or done.broken is Broken.TIMEOUT
         if done.broken is not Broken.TIMEOUT and not fails(done):
             self.lanes.narrow()
             self.crowded.append(failed)

@@ -39,10 +39,11 @@ class _Way(NamedTuple):
     body: bytes
 
 
-def log_in(caller: Caller, session: Session, login: Login) -> None:
+def log_in(caller: Caller, session: Session, login: Login, jkt: str = "") -> bool:
     """Open the login page, and send the fields as it would; as JSON where that is refused. Raises `LoginError`.
 
-    Whether that worked is seen from a token call: a cookie may have been there before, or be set in vain.
+    Whether that worked is seen from a token call, with `jkt` where one is given: a cookie may have been there before,
+    or be set in vain. Returns whether the page had a form for the fields.
     """
     caller.masks.add(*login.passwords)
     caller.masks.add(*(urlencode([pair]) for pair in login.fields if not NAMES_SOMEBODY.search(pair[0])))
@@ -51,17 +52,17 @@ def log_in(caller: Caller, session: Session, login: Login) -> None:
     action = urljoin(page.request.url, form.action) if form else login.url
     filled = form.filled(login.fields) if form else dict(login.fields)
     headers = _csrf(page, session)
-    trouble = _tried(caller, session, _Way(action, FORM, urlencode(filled).encode()), headers)
+    trouble = _tried(caller, session, _Way(action, FORM, urlencode(filled).encode()), headers, jkt)
     if trouble is None:
-        return
+        return form is not None
     if form is None or trouble.about.status in OTHER_FORM:
         by_json = _Way(action, JSON, json.dumps(dict(login.fields)).encode())
-        if _tried(caller, session, by_json, headers) is None:
-            return
+        if _tried(caller, session, by_json, headers, jkt) is None:
+            return form is not None
     raise trouble
 
 
-def _tried(caller: Caller, session: Session, way: _Way, headers: tuple[Header, ...]) -> LoginError | None:
+def _tried(caller: Caller, session: Session, way: _Way, headers: tuple[Header, ...], jkt: str) -> LoginError | None:
     """Send the fields in one way, and return what is wrong with what came of it, or nothing."""
     before = dict(session.cookies)
     label = f"{session.name}: the form, filled in"
@@ -70,7 +71,7 @@ def _tried(caller: Caller, session: Session, way: _Way, headers: tuple[Header, .
     if not sent.status or sent.status >= 400:
         return LoginError(f"the login form answered {sent.status or sent.broken}", sent)
     landed = _followed(caller, session, sent)
-    answer = caller.ask(f"{session.name}: a call, to see whether it worked", session)
+    answer = caller.ask(f"{session.name}: a call, to see whether it worked", session, jkt=jkt or caller.new_jkt())
     if answer.minted or holds_token(answer.text):
         return None
     if any(form.has_password for form in Forms(landed.text).found):

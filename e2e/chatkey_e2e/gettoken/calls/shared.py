@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol, Unpack
 
 from chatkey_e2e.gettoken.calls import logins
-from chatkey_e2e.gettoken.calls.caller import SERVER_FAILS, Caller, fails
+from chatkey_e2e.gettoken.calls.caller import SERVER_FAILS, TOO_MANY, Caller, Limited, Variation, fails
 from chatkey_e2e.gettoken.calls.once import once
 from chatkey_e2e.gettoken.calls.sessions import Session
 from chatkey_e2e.gettoken.calls.token import Token
-from chatkey_e2e.gettoken.exchange import Exchange, Request
-from chatkey_e2e.gettoken.model import Skipped
+from chatkey_e2e.gettoken.exchange import Broken, Exchange, Request
+from chatkey_e2e.gettoken.model import Blocked, Skipped
 from chatkey_e2e.gettoken.target import Login
 
 FOREIGN: Final = "https://evil.example"
@@ -25,6 +25,19 @@ IN_A_PAGE: Final = "{meta:"
 UNKNOWN: Final = frozenset({401, 403})
 WORKERS: Final = 6
 """Calls after which one that some worker answers has met that worker."""
+
+
+class Earlier(NamedTuple):
+    """A browser at which one person logs in after the other."""
+
+    session: Session
+    of_member: Exchange
+    of_other: Exchange | None = None
+    """The second person's call, with the jkt that the first one's had; None where that person did not get in."""
+    of_other_anew: Exchange | None = None
+    """The same with another jkt."""
+    asked: bool = False
+    """Whether the page asked for the second person's name and password, with the first one logged in."""
 
 
 class Watcher(Protocol):
@@ -50,25 +63,49 @@ class Calls(Caller):
         """The first login. Raises `Skipped` without one."""
         if self.target.login is None:
             raise Skipped("it takes somebody who is logged in", "--login 'Cookie: …' or --login-url")
-        return self._logged_in("the login", self.target.login)
+        if not self.target.login.url:
+            return self._logged_in("the login", self.target.login)
+        earlier = self.earlier  # first: a site may know the newest session of a person only, which is to be this one
+        try:
+            return self._logged_in("the login", self.target.login)
+        except logins.LoginError:
+            if not earlier.of_member.minted or earlier.of_other is not None:
+                raise
+            return earlier.session  # the site lets a person in once at a time, who is in here
 
     @once
     def other(self) -> Session:
         """The second person. Raises `Skipped` without one."""
         if self.target.login_b is None:
             raise Skipped("it takes a second person who is logged in", "--login-b 'Cookie: …'")
-        return self._logged_in("the second login", self.target.login_b)
+        try:
+            return self._logged_in("the second login", self.target.login_b)
+        except logins.LoginError:
+            earlier = self.earlier if self.target.login and self.target.login.url else None
+            if earlier is None or earlier.of_other is None:
+                raise
+            return earlier.session  # the site lets a person in once at a time, who is in here
 
     @once
-    def member_again(self) -> Session:
-        """The first person, logged in once more. Raises `Skipped` where that cannot be done."""
-        login = self.target.login
+    def earlier(self) -> Earlier:
+        """What came of an earlier login of the first person, in whose browser the second one logs in then.
+
+        Raises `Skipped` without a login form.
+        """
+        login, login_b = self.target.login, self.target.login_b
         if login is None or not login.url:
             raise Skipped("it takes a second login of the same person", "--login-url with --login-field")
+        session, jkt = Session("an earlier login of the same person", login.headers), self.new_jkt()
+        logins.log_in(self, session, login, jkt)
+        of_member = self.ask("a call after an earlier login of the same person", session, jkt=jkt)
+        if login_b is None or not login_b.url or not of_member.minted:
+            return Earlier(session, of_member)
         try:
-            return self._logged_in("the same person's second login", login)
-        except logins.LoginError as error:
-            raise Skipped(f"a second login of the same person fails: {error}") from error
+            asked = logins.log_in(self, session, login_b, jkt)
+        except logins.LoginError:
+            return Earlier(session, of_member)
+        label = "a call after the second person has logged in at the same browser"
+        return Earlier(session, of_member, self.ask(label, session, jkt=jkt), self.ask(label, session), asked=asked)
 
     @once
     def nobody(self) -> Session:
@@ -84,6 +121,12 @@ class Calls(Caller):
     def anybody(self) -> Session:
         """The first login, or nobody where there is none."""
         return self.nobody if self.target.login is None else self.member
+
+    def ask(self, label: str, session: Session, **how: Unpack[Variation]) -> Exchange:
+        """Call the endpoint as a session; as nobody only where nobody is answered at all."""
+        if session is self.nobody and self.anonymous.broken is Broken.TIMEOUT:
+            raise Blocked("anon.no-5xx")
+        return super().ask(label, session, **how)
 
     # what is asked, and shared
 
@@ -119,7 +162,25 @@ class Calls(Caller):
     def anonymous(self) -> Exchange:
         """The honest call of somebody who is not logged in."""
         label = "the call of a visitor, without cookies"
-        return self.ask(label, self.nobody, jkt=self._same_browser, measured=True)
+        try:
+            return super().ask(label, self.nobody, jkt=self._same_browser, measured=True)
+        except Limited as limited:
+            if not self._only_visitors(limited.answer):
+                raise
+            self.log.append(limited.answer)
+            return limited.answer
+
+    def _only_visitors(self, refused: Exchange) -> bool:
+        """Tell whether members are answered while visitors are refused: then it is no limit that time would lift."""
+        if self.target.login is None:
+            return False
+        by_turns = [self.request("a member's call, where visitors are refused", self.member), refused.request] * 2
+        with self.lanes.alone():
+            done = [self.wire.send(request) for request in by_turns]
+        self.note_answered(*done)
+        self.log += done
+        members, visitors = done[::2], done[1::2]
+        return all(one.succeeded for one in members) and all(one.status == TOO_MANY for one in visitors)
 
     @once
     def of_other(self) -> Exchange:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from chatkey_e2e.gettoken import reading
+from chatkey_e2e.gettoken.evidence.leaks import whole
 from chatkey_e2e.gettoken.exchange import MISSING
 from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import failed, passed
 from chatkey_e2e.gettoken.model import NOBODY, Finding, Severity
+from chatkey_e2e.gettoken.reading import holds_bound_token
 from chatkey_e2e.gettoken.run import Run
 
 
@@ -16,7 +18,7 @@ from chatkey_e2e.gettoken.run import Run
     severity=Severity.MUST,
     section="4.7",
     sent='the call of a visitor: POST {"jkt": …} without cookies',
-    passes="`token` is there, and null; with a status of 4xx it may be missing",
+    passes="`token` is there, and null; with a status of 4xx it may be missing; no token elsewhere in the answer",
     hint='Return {"token": null}: not "", "null", false, {} or a guest\'s token.',
     mistakes=(
         "an empty text, or the text null",
@@ -35,6 +37,9 @@ def null(run: Run) -> Finding:
     calls = run.calls
     answer = calls.anonymous
     member = answer.member
+    if holds_bound_token(whole(answer)) and not answer.minted:
+        hint = "Take it out: whoever opens the page gets a token that was made for somebody."
+        return failed("Nobody is logged in, and a token stands in the answer all the same.", answer, hint=hint)
     if member is None or (member is MISSING and not answer.succeeded):
         return passed()
     if answer.minted:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from chatkey_e2e.gettoken.calls.caller import TOO_MANY
 from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import passed, warned
 from chatkey_e2e.gettoken.model import NOBODY, Finding, Severity
@@ -35,4 +36,7 @@ def status_200(run: Run) -> Finding:
     if answer.asks_for_password:
         hint = "Answer without WWW-Authenticate: 401 with Basic makes a browser ask for a password, on every page."
         return warned("A visitor is answered 401 with Basic, so the browser asks for a password.", answer, hint=hint)
+    if answer.status == TOO_MANY:
+        hint = "Count calls by person and by address, and give those of visitors room: most people on a page are."
+        return warned("A visitor is answered 429, while a member is answered.", answer, hint=hint)
     return warned(f"A visitor is answered {answer.status}.", answer)

@@ -32,10 +32,10 @@ def uid_stable(run: Run) -> Finding:
         seen = f"{reading.shown(token.uid)}, then {reading.shown(calls.second.uid)}"
         return failed(f"uid changes with every call: {seen}.", calls.second)
     try:
-        again = calls.ask("a call after a second login of the same person", calls.member_again)
+        again = calls.earlier.of_member
     except Skipped:
         return passed("over two calls; with --login-url a second login is tried, too")
     if not again.minted or again.uid == token.uid:
         return passed("over two calls and two logins")
-    seen = f"{reading.shown(token.uid)}, then {reading.shown(again.uid)}"
+    seen = f"{reading.shown(again.uid)}, then {reading.shown(token.uid)}"
     return failed(f"uid changes with every login: {seen}.", again)
