@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import gzip
+import re
 from typing import Any
 from urllib.parse import quote
 
@@ -425,3 +426,13 @@ with_answer(BROKEN, "says-gzip", lambda answer, _: answer.set("Content-Encoding"
 for_members("bad-gateway", 502, b"<h1>502 Bad Gateway</h1>", "text/html")
 for_members("maintenance", 503, b"<h1>Be right back</h1>", "text/html")
 for_members("bot-wall", 403, b"<title>Just a moment...</title>", "text/html")
+
+
+@broken("cors-loopback")
+class CorsLoopback(Cors):
+    def allowed(self, request: Request) -> str | None:
+        origin = request.headers.get("origin", "")
+        return origin if re.fullmatch(r"http://(?:localhost|127\.0\.0\.1):\d+", origin) else None
+
+
+with_answer(BROKEN, "cdn-kept", lambda answer, _: answer.add("CDN-Cache-Control", "max-age=300"))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import base64
+import json
 from typing import Any
 from urllib.parse import parse_qs
 
-from mutant_backend import BROKEN, Backend, Claims, compact, register, with_claims, without
+from mutant_backend import BROKEN, PEOPLE, Backend, Claims, compact, register, with_answer, with_claims, without
 from mutant_server import Answer, Request
 
 broken = register(BROKEN)
@@ -105,6 +108,29 @@ class PersonKept(OneBrowser):
         return dict(self.kept.setdefault(request.cookies[self.cookie], person))
 
 
+@broken("kept-without-case")
+class KeptWithoutCase(Remembers):
+    """Keeps tokens in a table whose collation does not tell upper from lower case."""
+
+    def token(self, person: Claims, jkt: Any) -> Any:
+        return self.kept.setdefault((person["uid"], jkt.lower()), super().token(person, jkt))
+
+
+@broken("shared-name")
+class SharedName(Remembers):
+    """Keeps what is shown of a person in a variable that requests share."""
+
+    async def endpoint(self, request: Request) -> Answer:
+        person = self.person(request, None)
+        if person:
+            self.kept["name"] = person["name"]
+        await asyncio.sleep(0.02)
+        return await super().endpoint(request)
+
+    def claims(self, person: Claims, jkt: Any) -> Claims:
+        return {**super().claims(person, jkt), "name": self.kept["name"]}
+
+
 # visitors
 
 
@@ -123,6 +149,106 @@ class VisitorsSeeLastToken(Remembers):
         return self.json(200, {"token": token, "debug": None if token else self.kept["last"]})
 
 
+with_answer(
+    BROKEN,
+    "visitors-kept",
+    lambda answer, token: answer if token else answer.set("Cache-Control", "public, max-age=600"),
+)
+
+
+# somebody who is named where nobody may be
+
+
+class Named(Backend):
+    """Knows people by what a request says of them."""
+
+    def named(self, request: Request, body: Any) -> str:
+        """Return a uid, or nothing."""
+        return ""
+
+    def person(self, request: Request, body: Any) -> Claims | None:
+        named = self.named(request, body)
+        return next((dict(one) for one in PEOPLE.values() if one["uid"] == named), super().person(request, body))
+
+
+@broken("user-object-in-body")
+class UserObject(Named):
+    def named(self, request: Request, body: Any) -> str:
+        user = body.get("user") if isinstance(body, dict) else None
+        return str(user.get("id")) if isinstance(user, dict) else ""
+
+
+@broken("uid-as-bearer")
+class UidAsBearer(Named):
+    def named(self, request: Request, body: Any) -> str:
+        return request.headers.get("authorization", "").removeprefix("Bearer ")
+
+
+@broken("basic-without-password")
+class BasicWithoutPassword(Named):
+    def named(self, request: Request, body: Any) -> str:
+        kind, _, credential = request.headers.get("authorization", "").partition(" ")
+        return base64.b64decode(credential).decode().partition(":")[0] if kind == "Basic" else ""
+
+
+def from_body(name: str, claim: str) -> None:
+    """Keep a backend that takes a claim from the body."""
+
+    class FromBody(Backend):
+        def person(self, request: Request, body: Any) -> Claims | None:
+            person = super().person(request, body)
+            return {**person, claim: body[claim]} if person and isinstance(body, dict) and claim in body else person
+
+    broken(name)(FromBody)
+
+
+from_body("avatar-from-body", "avatar")
+from_body("pid-from-body", "pid")
+from_body("exp-from-body", "exp")
+
+
+@broken("name-of-profile-in-body")
+class NameOfProfile(Backend):
+    def person(self, request: Request, body: Any) -> Claims | None:
+        person = super().person(request, body)
+        profile = body.get("profile") if isinstance(body, dict) else None
+        return {**person, "name": profile.get("name")} if person and isinstance(profile, dict) else person
+
+
+# other methods
+
+
+def by_method(name: str, method: str) -> None:
+    """Keep a backend that gives tokens by another method, too."""
+
+    class ByMethod(Backend):
+        async def endpoint(self, request: Request) -> Answer:
+            person = self.person(request, None)
+            if request.method != method or person is None:
+                return await super().endpoint(request)
+            jkt = request.query.get("jkt") or json.loads(request.body)["jkt"]
+            return self.by(self.token(person, jkt))
+
+        def by(self, token: Any) -> Answer:
+            return self.json(200, {"token": token})
+
+    broken(name)(ByMethod)
+
+
+by_method("patch-mints", "PATCH")
+by_method("delete-mints", "DELETE")
+by_method("options-mints", "OPTIONS")
+
+
+@broken("head-mints")
+class HeadMints(Backend):
+    async def endpoint(self, request: Request) -> Answer:
+        person = self.person(request, None)
+        if request.method != "HEAD" or person is None:
+            return await super().endpoint(request)
+        return Answer(200, [("X-Chat-Token", self.token(person, request.query.get("jkt")))])
+
+
 # nobody is answered, or not by this method
 
 
@@ -133,3 +259,11 @@ class VisitorsHang(Backend):
     def answer(self, request: Request, token: Any) -> Answer:
         answer = super().answer(request, token)
         return answer if token else Answer(raw=b"HTTP/1.1 200 O", drips=b"K")
+
+
+@broken("get-hangs")
+class GetHangs(Backend):
+    options = {"timeout": 0.3}
+
+    async def endpoint(self, request: Request) -> Answer:
+        return Answer(raw=b"HTTP/1.1 200 O", drips=b"K") if request.method == "GET" else await super().endpoint(request)

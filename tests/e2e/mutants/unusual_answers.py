@@ -333,3 +333,24 @@ class LimitsWithoutAWord(Backend):
 
     async def endpoint(self, request: Request) -> Answer:
         return Answer(429) if self.calls > 20 else await super().endpoint(request)
+
+
+@unusual("RefusesByRedirect")
+class RefusesByRedirect(Backend):
+    def refusal(self, status: int, error: str) -> Answer:
+        return Answer(303, [("Location", f"/error/{status}")])
+
+
+@unusual("DevelopmentCors")
+class DevelopmentCors(Backend):
+    async def endpoint(self, request: Request) -> Answer:
+        answer, origin = await super().endpoint(request), request.headers.get("origin", "")
+        own = origin in {"http://localhost:3000", "http://localhost:5173"}
+        return answer.add("Access-Control-Allow-Origin", origin) if own else answer
+
+
+with_answer(
+    UNUSUAL,
+    "VisitorsMayBeAsked",
+    lambda answer, token: answer if token else answer.set("Cache-Control", "private, no-cache, max-age=60"),
+)

@@ -6,8 +6,11 @@ from chatkey_e2e.gettoken.calls.sessions import Session
 from chatkey_e2e.gettoken.exchange import Exchange
 from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.victims import ID_NAMES, MADE_UP_CLAIMS, Victim, believed
-from chatkey_e2e.gettoken.model import PERSON, Finding, Severity
+from chatkey_e2e.gettoken.model import PERSON, Finding, Severity, Verdict
 from chatkey_e2e.gettoken.run import Run
+
+PLACES = ("user", "currentUser", "profile", "account", "customer", "member", "identity", "data", "payload")
+"""Members in which pages send the whole user."""
 
 
 @check(
@@ -15,7 +18,8 @@ from chatkey_e2e.gettoken.run import Run
     group=PERSON,
     severity=Severity.MUST,
     section="4.7",
-    sent="the call with uid, user_id, email, name, type, claims of somebody else in the body: as the login, as nobody",
+    sent="the call with uid, user_id, email, name, type, pid, exp, claims of somebody else in the body, and with an "
+    "object that has them, such as user or profile: as the login, as nobody",
     passes="the uid and every claim stays, and nobody stays nobody",
     hint="Take the user from the session, never from the request: this is account takeover.",
     mistakes=(
@@ -34,7 +38,18 @@ def body_ignored(run: Run) -> Finding:
     calls = run.calls
 
     def ask(session: Session, victim: Victim) -> Exchange:
-        named = {**dict.fromkeys(ID_NAMES, victim.uid), "email": victim.email, **MADE_UP_CLAIMS}
+        named = _named(victim)
         return calls.ask("somebody else is named in the body", session, more={**named, "claims": named})
 
-    return believed(calls, "body", ask)
+    def ask_inside(session: Session, victim: Victim) -> Exchange:
+        inside = dict.fromkeys(PLACES, _named(victim))
+        return calls.ask("somebody else is named in an object in the body", session, more=inside)
+
+    found = believed(calls, "body", ask)
+    if found.verdict is not Verdict.PASS or not calls.target.shape.json:
+        return found
+    return believed(calls, "body", ask_inside)
+
+
+def _named(victim: Victim) -> dict[str, object]:
+    return {**dict.fromkeys(ID_NAMES, victim.uid), "email": victim.email, **MADE_UP_CLAIMS}

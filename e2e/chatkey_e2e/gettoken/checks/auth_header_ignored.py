@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import base64
+from functools import partial
+
+from chatkey_e2e.gettoken import reading
 from chatkey_e2e.gettoken.calls.sessions import Session
+from chatkey_e2e.gettoken.calls.shared import Calls
 from chatkey_e2e.gettoken.exchange import Exchange
 from chatkey_e2e.gettoken.judging.check import check
-from chatkey_e2e.gettoken.judging.victims import Victim, believed
-from chatkey_e2e.gettoken.model import PERSON, Finding, Severity
+from chatkey_e2e.gettoken.judging.findings import failed, passed
+from chatkey_e2e.gettoken.judging.victims import Victim, believed, victim_of
+from chatkey_e2e.gettoken.model import PERSON, Blocked, Finding, Severity, Verdict
 from chatkey_e2e.gettoken.run import Run
 
 NAMES = (
@@ -51,7 +57,8 @@ EMAIL_NAMES = (
     group=PERSON,
     severity=Severity.MUST,
     section="4.7",
-    sent="the call with X-User-Id, X-User, X-Forwarded-User and their like of somebody else: as the login, as nobody",
+    sent="the call with X-User-Id, X-User, X-Forwarded-User and their like of somebody else: as the login, as nobody; "
+    "and as nobody with the login's uid in Authorization",
     passes="the uid stays, and nobody stays nobody",
     hint="Strip identity headers at the edge, and take the user from the session: this is account takeover.",
     mistakes=("a gateway sets X-Forwarded-User, and does not strip the one that came in",),
@@ -67,4 +74,25 @@ def header_ignored(run: Run) -> Finding:
         headers = [*((name, victim.uid) for name in NAMES), *((name, victim.email) for name in EMAIL_NAMES)]
         return run.calls.ask("somebody else is named in headers", session, headers=headers)
 
-    return believed(run.calls, "headers", ask)
+    found = believed(run.calls, "headers", ask)
+    return found if found.verdict is not Verdict.PASS else _by_authorization(run.calls)
+
+
+def _by_authorization(calls: Calls) -> Finding:
+    """Call as nobody, with the login's uid or e-mail address for a credential, and no password."""
+    person = victim_of(calls.token.claims)
+    if calls.anonymous.minted:
+        return passed()
+    basic = (base64.b64encode(f"{name}:".encode()).decode() for name in (person.uid, person.email))
+    credentials = [f"Bearer {person.uid}", *(f"Basic {credential}" for credential in basic)]
+    asks = [
+        partial(calls.ask, "somebody is named in Authorization", calls.nobody, headers=[("Authorization", credential)])
+        for credential in credentials
+    ]
+    for answer in calls.ask_each(asks):
+        if answer.minted:
+            if calls.made_up.minted:
+                raise Blocked("anon.garbage-session")  # whatever it says is believed
+            what = f"Nobody became {reading.shown(answer.uid)} by naming them in Authorization, without any password."
+            return failed(what, answer, hint="Verify what comes in Authorization: an id is known to many.")
+    return passed()

@@ -15,12 +15,13 @@ from chatkey_e2e.gettoken.run import Run
     group=BOUND,
     severity=Severity.MUST,
     section="2.4",
-    sent="a second call with another jkt",
-    passes="cnf.jkt is the second one",
+    sent="a second call with another jkt; and one whose jkt is the first, with upper and lower case swapped",
+    passes="cnf.jkt is the one that was sent",
     hint="Make a token for every call, or cache it by user and jkt together.",
     mistakes=(
         "tokens are cached by user",
         "the first browser's jkt is kept with the account",
+        "a cache or a database compares them without upper and lower case, as MySQL does by default",
     ),
     mend={
         "Python": 'key = f"chat-token:{user.id}:{jkt}"',
@@ -35,7 +36,7 @@ def jkt_follows(run: Run) -> Finding:
     answer = calls.second
     sent = calls.jkt_of(answer)
     if answer.jkt == sent:
-        return passed()
+        return _told_apart(run)
     if answer.jkt == calls.jkt_of(calls.first):
         return failed("The token of the first call came back: it is cached by user, whatever the jkt.", answer)
     if calls.unknown_again is not None:
@@ -52,3 +53,14 @@ def jkt_follows(run: Run) -> Finding:
     if cause:
         return failed(f"{message}: it is {cause.message}.", answer, hint=cause.hint)
     return failed(f"{message}.", answer)
+
+
+def _told_apart(run: Run) -> Finding:
+    """Ask for the first jkt with its case swapped, but for the last letter, which not every value may end with."""
+    calls = run.calls
+    jkt = calls.jkt_of(calls.first)
+    answer = calls.ask("another jkt, the same but for its case", calls.member, jkt=f"{jkt[:-1].swapcase()}{jkt[-1:]}")
+    if answer.jkt != jkt:
+        return passed()
+    hint = "Compare jkts byte for byte: with a binary collation, or as keys of a cache that tells case."
+    return failed("The token of the first call came back for a jkt that differs in case only.", answer, hint=hint)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from chatkey_e2e.gettoken import reading
 from chatkey_e2e.gettoken.calls.caller import TOO_MANY
+from chatkey_e2e.gettoken.calls.sessions import Session
 from chatkey_e2e.gettoken.calls.shared import PARALLEL, Calls
 from chatkey_e2e.gettoken.exchange import Exchange
 from chatkey_e2e.gettoken.judging.check import check
@@ -19,6 +20,7 @@ from chatkey_e2e.gettoken.words import duration, plural
 BUSY = frozenset({TOO_MANY, 503})
 FEWEST = 2
 """Of fewer tokens nothing can be mixed up."""
+PROFILE = ("name", "email", "avatar")
 
 
 @check(
@@ -86,9 +88,23 @@ def _mixed(calls: Calls) -> Iterator[tuple[Exchange, str]]:
         if exchange.uid != own and (exchange.uid in others or stable):
             who = f"the person {reading.shown(own)}" if own else "a visitor"
             yield exchange, f"A call of {who} got a token for {reading.shown(exchange.uid)}."
+        lent = _lent(calls, session, exchange)
+        if lent:
+            yield exchange, lent
         odd = "" if _odd(calls, calls.first, calls.second) else _odd(calls, calls.alone(session), exchange)
         if odd:
             yield exchange, f"Of {PARALLEL} calls at once, one got a token {odd}. {WORKERS}"
+
+
+def _lent(calls: Calls, session: Session, exchange: Exchange) -> str:
+    """Say which claim of a token is another caller's, where each has its own when it calls alone."""
+    own = calls.alone(session).claims
+    for name in PROFILE:
+        got = exchange.claims.get(name)
+        others = {str(calls.alone(one).claims.get(name)) for one, _ in calls.together if one is not session}
+        if isinstance(got, str) and got != own.get(name) and got in others:
+            return f"A call of {reading.shown(own.get('uid'))} got the {name} of somebody else, {reading.shown(got)}."
+    return ""
 
 
 def _is_null(exchange: Exchange) -> bool:

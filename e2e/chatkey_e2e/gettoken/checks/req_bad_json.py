@@ -44,7 +44,8 @@ BODIES = {
     section="4.7",
     sent='{"jkt": and what is no object: [], null, nothing; letters that are not ASCII, half of a surrogate '
     "pair, what is not UTF-8, and JSON that is nested 3000 deep",
-    passes="a 4xx status or `token` null; no traceback, and no 5xx, which is a warning for the last four",
+    passes="a 4xx status, a redirect to where it says so, or `token` null; no traceback, "
+    "and no 5xx, which is a warning for the last four",
     hint="Catch the error of the JSON parser, and answer 400.",
     mistakes=(
         "the error of the parser is not caught, or that of what is nested too deep (RecursionError)",
@@ -106,6 +107,6 @@ def _judged(what: str, answer: Exchange) -> Finding:
     body = f"{what[:1].upper()}{what[1:]}"
     if answer.minted:
         return failed(f"{body} gets a token.", answer)
-    if answer.status >= 400 or answer.member is None:
+    if answer.status >= 400 or answer.redirected or answer.member is None:
         return passed()
     return warned(f"{body} is answered {answer.status}, as if it were right.", answer)

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+from chatkey_e2e.gettoken.evidence.leaks import whole
+from chatkey_e2e.gettoken.exchange import Broken
 from chatkey_e2e.gettoken.judging.check import check
 from chatkey_e2e.gettoken.judging.findings import failed, passed, warned
 from chatkey_e2e.gettoken.judging.shapes import of_own_shape
 from chatkey_e2e.gettoken.model import BAD_REQUESTS, Finding, Severity
-from chatkey_e2e.gettoken.reading import holds_token
+from chatkey_e2e.gettoken.reading import holds_bound_token, holds_token
 from chatkey_e2e.gettoken.run import Run
 
 CALLBACK = "chatkeyCheck"
+WITH_BODY = ("PUT", "PATCH", "DELETE")
+WITHOUT_BODY = ("OPTIONS", "HEAD")
 
 
 @check(
@@ -17,7 +23,8 @@ CALLBACK = "chatkeyCheck"
     group=BAD_REQUESTS,
     severity=Severity.SHOULD,
     section="4.7",
-    sent="GET with ?jkt=…, the same with ?callback=…, and the honest call by PUT, as the login",
+    sent="GET with ?jkt=…, the same with ?callback=… and by OPTIONS and HEAD, and the honest call by PUT, PATCH and "
+    "DELETE, as the login",
     passes="no token, in whatever form; 405 or 404",
     hint="Route POST only.",
     mistakes=(
@@ -41,12 +48,18 @@ def get_refused(run: Run) -> Finding:
     if holds_token(script.text) and CALLBACK in script.text:
         hint = "Take JSONP away: a page of any site can load this script, and gets your customer's token."
         return failed("GET with ?callback= gets a script with a token (JSONP).", script, hint=hint)
+    if script.broken is Broken.TIMEOUT:
+        return warned("GET gets no answer.", script)
     answer = calls.ask("by GET", calls.member, method="GET", query=(jkt,))
     if holds_token(answer.text):
         return warned("GET gets a token.", answer)
     if answer.status >= 500:
         return warned(f"GET is answered {answer.status}.", answer)
-    put = calls.ask("by PUT", calls.member, method="PUT")
-    if holds_token(put.text):
-        return warned("PUT gets a token.", put)
+    asks = [
+        *(partial(calls.ask, f"by {method}", calls.member, method=method) for method in WITH_BODY),
+        *(partial(calls.ask, f"by {method}", calls.member, method=method, query=(jkt,)) for method in WITHOUT_BODY),
+    ]
+    for other in calls.ask_each(asks):
+        if holds_token(other.text) or holds_bound_token(whole(other)):
+            return warned(f"{other.request.method} gets a token.", other)
     return passed(f"{answer.status}")

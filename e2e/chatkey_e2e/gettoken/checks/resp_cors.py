@@ -8,9 +8,12 @@ from functools import partial
 from chatkey_e2e.gettoken.calls.shared import FOREIGN, Calls
 from chatkey_e2e.gettoken.exchange import Exchange
 from chatkey_e2e.gettoken.judging.check import check
-from chatkey_e2e.gettoken.judging.findings import failed, passed
+from chatkey_e2e.gettoken.judging.findings import failed, passed, warned
 from chatkey_e2e.gettoken.model import LEAKS, Finding, Severity
 from chatkey_e2e.gettoken.run import Run
+
+LOOPBACK = ("http://localhost:61234", "http://127.0.0.1:61234")
+"""Origins of no development server that anybody names."""
 
 
 @check(
@@ -18,13 +21,14 @@ from chatkey_e2e.gettoken.run import Run
     group=LEAKS,
     severity=Severity.MUST,
     section="4.7",
-    sent=f"the call with Origin: {FOREIGN}, names like the page's, and null; and a preflight",
+    sent=f"the call with Origin: {FOREIGN}, names like the page's, null, and {LOOPBACK[0]}; and a preflight",
     passes="no Access-Control-Allow-Origin that lets them in",
     hint="Remove the CORS middleware from this route: page and endpoint have the same origin.",
     mistakes=(
         "CORS is open for the whole site: *",
         "the Origin that came is sent back as it is",
         "origins are compared by how they begin or end",
+        "a pattern for development servers lets every port of localhost in, in production",
     ),
     needs=("net.latency",),
 )
@@ -36,6 +40,10 @@ def cors(run: Run) -> Finding:
             continue
         with_cookies = answer.response is not None and answer.response.get("access-control-allow-credentials") == "true"
         cookies = ", with cookies" if with_cookies else ""
+        if asked in LOOPBACK:
+            hint = "Name the one origin of your development server, and only where you develop."
+            what = f"Any server on a visitor's own computer may read the answer{cookies}: {asked}."
+            return warned(what, answer, hint=hint)
         return failed(f"A page of the origin {asked} may read the answer{cookies}: it says {allowed.strip()}.", answer)
     return passed()
 
@@ -62,6 +70,7 @@ def _questions(calls: Calls) -> Iterator[tuple[str, Exchange]]:
     for name, label in [
         *((lookalike, "the call of a page with a similar name") for lookalike in _lookalikes(calls.target.page)),
         ("null", "the call of a page without an origin"),
+        *((local, "the call of a page of some server on this machine") for local in LOOPBACK),
     ]:
         asks.append((name, partial(calls.ask, label, session, headers=[("Origin", name)])))
     ask = partial(calls.ask, "a preflight of another site", calls.nobody, method="OPTIONS", headers=preflight)

@@ -49,7 +49,13 @@ class Victim(NamedTuple):
 
 MADE_UP: Final = Victim("chatkey-check-victim", "victim@chatkey-check.example", "chatkey check")
 
-MADE_UP_CLAIMS: Final[Mapping[str, str]] = {"name": "chatkey check", "type": "admin"}
+MADE_UP_CLAIMS: Final[Mapping[str, object]] = {
+    "name": "chatkey check",
+    "type": "admin",
+    "pid": "chatkey-check",
+    "avatar": "https://chatkey-check.example/victim.png",
+    "exp": 4_102_444_800,
+}
 """Claims that are no identity, and nobody's to choose either."""
 
 Ask = Callable[[Session, Victim], Exchange]
@@ -83,13 +89,14 @@ def believed(calls: Calls, where: str, ask: Ask) -> Finding:
 def _attempts(calls: Calls) -> Iterable[tuple[Session, Victim]]:
     other = calls.of_other if calls.target.login_b else None
     known = other is not None and other.minted and other.uid != calls.token.uid
-    yield calls.member, _victim(other.claims) if other is not None and known else MADE_UP
-    yield calls.nobody, _victim(calls.token.claims)
+    yield calls.member, victim_of(other.claims) if other is not None and known else MADE_UP
+    yield calls.nobody, victim_of(calls.token.claims)
     if not known:
         yield calls.nobody, MADE_UP
 
 
-def _victim(claims: Mapping[str, object]) -> Victim:
+def victim_of(claims: Mapping[str, object]) -> Victim:
+    """Return the person of a token, with what is made up where the token does not say it."""
     email, name = (claims.get(claim) for claim in ("email", "name"))
     return Victim(
         str(claims.get("uid")),
