@@ -156,6 +156,15 @@ with_answer(
 )
 
 
+@broken("visitors-by-address")
+class VisitorsByAddress(Remembers):
+    """Tells people by their address, of which many have one: whoever was logged in there last is in."""
+
+    def person(self, request: Request, body: Any) -> Claims | None:
+        self.kept["here"] = super().person(request, body) or self.kept.get("here")
+        return dict(self.kept["here"]) if self.kept["here"] else None
+
+
 # somebody who is named where nobody may be
 
 

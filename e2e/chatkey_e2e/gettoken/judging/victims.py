@@ -68,11 +68,12 @@ def believed(calls: Calls, where: str, ask: Ask) -> Finding:
     The victim is the second login's person where there is one, since an endpoint may know only those it has.
     """
     attempts = list(_attempts(calls))
+    logged_in = _logged_in(calls)
     answers = calls.ask_each(partial(ask, *attempt) for attempt in attempts)
     for (session, victim), answer in zip(attempts, answers, strict=False):
         if not answer.minted:
             continue
-        anyway = session is calls.nobody and calls.anonymous.uid == answer.uid
+        anyway = session is calls.nobody and calls.anonymous.uid in {answer.uid, *logged_in}
         if answer.uid == victim.uid and not anyway:
             who = "Nobody, without any login," if session is calls.nobody else "A login"
             return failed(f"{who} became {reading.shown(victim.uid)} by naming them in the {where}.", answer)
@@ -84,6 +85,12 @@ def believed(calls: Calls, where: str, ask: Ask) -> Finding:
                 if answer.claims.get(claim) == named != calls.token.claims.get(claim):
                     return failed(f"The claim {claim} is the one that the {where} named.", answer)
     return passed()
+
+
+def _logged_in(calls: Calls) -> set[object]:
+    """Return the uids of those who are logged in: visitors who get one of them get it without naming anybody."""
+    answers = [calls.first, *([calls.of_other] if calls.target.login_b else [])]
+    return {answer.uid for answer in answers if answer.minted}
 
 
 def _attempts(calls: Calls) -> Iterable[tuple[Session, Victim]]:
