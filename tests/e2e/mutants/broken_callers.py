@@ -263,7 +263,7 @@ class HeadMints(Backend):
 
 @broken("visitors-hang")
 class VisitorsHang(Backend):
-    options = {"timeout": 0.3}
+    options = {"timeout": 1.0}
 
     def answer(self, request: Request, token: Any) -> Answer:
         answer = super().answer(request, token)
@@ -272,7 +272,7 @@ class VisitorsHang(Backend):
 
 @broken("get-hangs")
 class GetHangs(Backend):
-    options = {"timeout": 0.3}
+    options = {"timeout": 1.0}
 
     async def endpoint(self, request: Request) -> Answer:
         return Answer(raw=b"HTTP/1.1 200 O", drips=b"K") if request.method == "GET" else await super().endpoint(request)

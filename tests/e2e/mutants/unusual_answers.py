@@ -283,7 +283,7 @@ class DropsBursts(Backend):
 class LongQueue(Backend):
     """Serves one call after the other, so that the last of many waits too long."""
 
-    options = {"timeout": 0.6}
+    options = {"timeout": 1.2}
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -291,7 +291,7 @@ class LongQueue(Backend):
 
     async def endpoint(self, request: Request) -> Answer:
         async with self.turn:
-            await asyncio.sleep(0.04)
+            await asyncio.sleep(0.08)
             return await super().endpoint(request)
 
 
