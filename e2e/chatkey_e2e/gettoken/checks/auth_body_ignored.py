@@ -42,7 +42,7 @@ def body_ignored(run: Run) -> Finding:
         return calls.ask("somebody else is named in the body", session, more={**named, "claims": named})
 
     def ask_inside(session: Session, victim: Victim) -> Exchange:
-        inside = dict.fromkeys(PLACES, _named(victim))
+        inside = {place: _named(victim) for place in PLACES}
         return calls.ask("somebody else is named in an object in the body", session, more=inside)
 
     found = believed(calls, "body", ask)
