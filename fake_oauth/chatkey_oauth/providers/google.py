@@ -202,7 +202,7 @@ class Imitated(Provider):
     def check_request(self, request: AuthorizationRequest) -> None:
         """Refuse scopes that cannot be any; which of the addresses are scopes of some API is not known here."""
         if invalid := none_at_all(request.scopes):
-            valid = ", ".join(scope for scope in request.scopes if scope not in invalid)
+            valid = ", ".join(scope for scope in request.scopes if may_be(scope))
             words = f"Some requested scopes were invalid. {{valid=[{valid}], invalid=[{', '.join(invalid)}]}}"
             advice = unknown_scope(self.label, self.scopes, request.query["scope"])
             raise advised(ShownToPerson(400, "invalid_scope", words), advice)
@@ -424,9 +424,14 @@ def silent(request: AuthorizationRequest) -> bool:
     return request.query.get("prompt") == "none"
 
 
+def may_be(scope: str) -> bool:
+    """Tell whether a scope is one of OpenID Connect, or an address, as those of all APIs are."""
+    return scope in WORDS or scope.startswith(("https://", "http://"))
+
+
 def none_at_all(scopes: Iterable[str]) -> list[str]:
-    """The scopes that are neither of OpenID Connect nor an address, as those of all APIs are."""
-    return [scope for scope in scopes if scope not in WORDS and not scope.startswith(("https://", "http://"))]
+    """The scopes that cannot be any."""
+    return [scope for scope in scopes if not may_be(scope)]
 
 
 def short(scopes: Iterable[str]) -> set[str]:
