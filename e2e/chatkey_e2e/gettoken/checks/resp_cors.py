@@ -12,7 +12,7 @@ from chatkey_e2e.gettoken.judging.findings import failed, passed, warned
 from chatkey_e2e.gettoken.model import LEAKS, Finding, Severity
 from chatkey_e2e.gettoken.run import Run
 
-LOOPBACK = ("http://localhost:61234", "http://127.0.0.1:61234")
+LOOPBACK = ("http://localhost:6123", "http://127.0.0.1:6123")
 """Origins of no development server that anybody names."""
 
 
