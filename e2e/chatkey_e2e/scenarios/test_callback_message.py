@@ -200,7 +200,7 @@ def test_htm_033_the_result_of_a_login_that_was_replaced_is_not_taken_for_the_ot
 
     go(popup, callback(stack, state=of_google, error="access_denied"))
     says(popup, stack, "You did not let Google sign you in.")
-    popup.evaluate("() => { history.back(); }")
+    popup.evaluate("() => { setTimeout(() => history.back()); }")
     ConsentPage(popup).approve()
     widget.wait_for("member")
 

@@ -243,7 +243,7 @@ def test_htm_017_going_back_delivers_no_second_token(opener: Opener, context: Br
 
     go(popup, blank(context, f"{EVIL}/elsewhere"))
     with popup.expect_navigation():
-        popup.evaluate("() => history.back()")
+        popup.evaluate("() => { setTimeout(() => history.back()); }")
 
     says(popup, opener.stack, "already completed")
     _, second = opener.wait(2)

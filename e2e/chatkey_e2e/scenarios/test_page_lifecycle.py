@@ -139,7 +139,7 @@ def test_a_page_that_comes_back_is_nobody_who_logged_out(shop: ShopPage, busines
     page.goto(f"{business.origin}/")
     page.evaluate("(key) => localStorage.removeItem(key)", business.storage_key)
 
-    page.evaluate("() => { history.back(); }")
+    page.evaluate("() => { setTimeout(() => history.back()); }")
     page.wait_for_function("() => window.returned")
     widget.wait_for_event("socket:ready", count=before["socket:ready"] + 1)
 
