@@ -66,6 +66,17 @@ def test_opening_the_panel_tries_again_what_the_policy_blocked(make_widget: Make
     assert widget.view.notice is None
 
 
+def test_a_request_that_fails_late_is_no_news_where_the_policy_was_told(make_widget: MakeWidget) -> None:
+    """F208: on a busy machine it fails when somebody has opened the panel meanwhile; the page is told of the policy."""
+    widget = make_widget(answers_tokens=False, answers_frames=False).start()
+    widget.feed(events.PolicyBlocked("https://chat.test/v1/public/provider/prov_1", "connect-src"))
+    widget.feed(events.PanelToggled(open=True))
+
+    widget.feed(events.ConfigurationFailed(0, message="No answer."))
+
+    assert [error["code"] for error in widget.emitted("error")] == ["csp_blocked"]
+
+
 @pytest.mark.parametrize("address", ["https://chat.test.evil/v1", "https://shop.test/api", "wss", "inline", ""])
 def test_what_the_policy_blocks_of_the_pages_own_is_the_pages(make_widget: MakeWidget, address: str) -> None:
     """A page breaks its own rules every day."""

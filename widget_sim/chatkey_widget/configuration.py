@@ -48,6 +48,10 @@ class Configuration:
         delay = full_jitter(self._failures, fraction=self._ctx.chance.fraction(), cap=FRESH_SECONDS)
         self._ctx.set_timer("configuration", max(event.retry_after or 0.0, 0.5 + delay))
 
+    def blocked(self) -> None:
+        """Leave unsaid that no answer came: the page was told why, and the failure itself may come late."""
+        self._failures = max(1, self._failures)
+
     def freshen(self) -> None:
         """Ask for it anew if somebody looks and it is old."""
         old = self._ctx.now - self._asked_at >= FRESH_SECONDS

@@ -85,6 +85,7 @@ class OnService:
         if self._link.is_ready or isinstance(self._link.stage, Stopped):
             return
         self._ctx.cancel_timer("configuration")
+        self._configuration.blocked()
         message = f"The page's Content-Security-Policy blocks {address}."
         remedy = f"Add {'/'.join(address.split('/')[:3])} to its {directive}."
         self._who.stop(WidgetError(Fault.CSP_BLOCKED, message, phase="socket", remediation=remedy))
