@@ -44,6 +44,9 @@ LOCKED: Final = {
 MakeSignIn = Callable[..., "SignIn"]
 Misbehave = Callable[..., "Rule"]
 
+TOKEN: Final = re.compile(r"eyJ(?:hbGci|0eXAi)|eyJ[\w-]+\.")
+"""How a header begins, or any token: a nonce of the page may hold the first letters."""
+
 
 class Popup:
     """The page in the popup: its status, the code it shows, and what its script hands to whom."""
@@ -137,7 +140,7 @@ class SignIn:
         before = self.members()
         page = self.arrive(given, **how)
         assert (page.status, page.code) == (STATUS.get(code, 400), code), page.text
-        assert re.search(r"eyJ[\w-]+\.", page.text.replace(self.state, "")) is None  # a nonce may hold the letters
+        assert TOKEN.search(page.text.replace(self.state, "")) is None
         if told:
             self._check_told(page, code)
         else:
