@@ -73,9 +73,9 @@ def test_of_the_fake_provider_others_know_its_client_only(package: str) -> None:
 
 
 def test_the_guard_of_labs_needs_nothing_but_the_standard_library() -> None:
+    others = {"faults.py": {"msgspec"}, "checked_request.py": {"litestar"}}
     for module in modules("chatkey_lab"):
-        rules = {"msgspec"} if module.name == "faults.py" else set[str]()
-        assert roots(module) <= sys.stdlib_module_names | {"chatkey_lab"} | rules, module
+        assert roots(module) <= sys.stdlib_module_names | {"chatkey_lab"} | others.get(module.name, set()), module
 
 
 @pytest.mark.parametrize("package", ["chatkey_protocol", "chatkey_widget"])

@@ -17,10 +17,12 @@ def is_loopback(host: str) -> bool:
 
 
 def host_name(host: str) -> str:
-    """Return the name in a `Host` header, without port and brackets; empty for what is none."""
+    """Return the name in a `Host` header, without port and brackets; empty if name or port is invalid."""
     if any(letter in host for letter in "@/\\?#") or not host.isprintable() or " " in host:
         return ""
     try:
-        return urlsplit(f"//{host}").hostname or ""
-    except ValueError:
+        parts = urlsplit(f"//{host}")
+        is_valid = parts.port is None or parts.port > 0
+    except ValueError:  # a port above 65535, or brackets that do not match
         return ""
+    return parts.hostname or "" if is_valid else ""

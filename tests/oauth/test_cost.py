@@ -210,4 +210,4 @@ async def test_the_lab_refuses_a_body_that_is_nested_too_deeply(
         answer = await lab.request(method, path, content=deep(start), headers={"content-type": "application/json"})
 
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, "request_invalid")
-    assert "nested too deeply" in answer.json()["error"]["message"]
+    assert "body: nested too deeply" in answer.json()["error"]["message"]

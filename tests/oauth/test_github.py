@@ -75,7 +75,7 @@ def test_a_wrong_client_is_an_error_with_200(github: Visitor, content: Content, 
     assert (answer.status, content(answer)["error"]) == (200, "incorrect_client_credentials")
 
 
-def test_a_json_request_without_grant_type_and_redirect_uri_is_enough(github: Visitor, content: Content) -> None:
+def test_a_checked_request_without_grant_type_and_redirect_uri_is_enough(github: Visitor, content: Content) -> None:
     code = github.callback(redirect_uri=None, response_type=None)["code"]
     body = f'{{"client_id":"ours","client_secret":"ours-secret","code":"{code}"}}'.encode()
 

@@ -52,7 +52,7 @@ class Call:
 
     @cached_property
     def form(self) -> dict[str, str]:
-        """The parameters of the body; the text members of a JSON object count too."""
+        """The parameters of the body; the text members of a JSON object count too, unless they are not Unicode."""
         return self._json_members() if self.is_json else dict(self.form_pairs)
 
     @property
@@ -65,7 +65,9 @@ class Call:
             body = json.loads(self.body)
         except (ValueError, RecursionError):
             return {}
-        return {k: v for k, v in body.items() if isinstance(v, str)} if isinstance(body, dict) else {}
+        if not isinstance(body, dict):
+            return {}
+        return {name: value for name, value in body.items() if isinstance(value, str) and is_unicode(name + value)}
 
     def cookie(self, name: str) -> str | None:
         """The value of a cookie, or None."""
@@ -78,6 +80,11 @@ class Call:
 
 Handler = Callable[[Call], Answer]
 """An endpoint: a function from the request to its answer."""
+
+
+def is_unicode(text: str) -> bool:
+    """Tell whether a text can be written; JSON can escape half of a surrogate pair."""
+    return not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
 def pairs(text: str) -> list[tuple[str, str]]:

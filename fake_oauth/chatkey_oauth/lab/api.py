@@ -9,12 +9,13 @@ from litestar.exceptions import HTTPException
 from litestar.openapi.config import OpenAPIConfig
 from litestar.openapi.plugins import JsonRenderPlugin
 
+from chatkey_lab.checked_request import CheckedRequest
 from chatkey_oauth.lab.clients_and_people import client_handlers, people_handlers
 from chatkey_oauth.lab.faults import fault_handlers
 from chatkey_oauth.lab.flows import flow_handlers
 from chatkey_oauth.lab.parameters import only_known_parameters
 from chatkey_oauth.lab.providers import provider_handlers
-from chatkey_oauth.lab.refusals import LabRefused, http_refused, refused, too_deep
+from chatkey_oauth.lab.refusals import LabRefused, http_refused, refused
 from chatkey_oauth.lab.requests import requests_handler
 from chatkey_oauth.lab.world import world_handlers
 
@@ -39,6 +40,7 @@ def control_app(fake: Fake) -> Litestar:
         openapi_config=OpenAPIConfig(
             title="chatkey fake OAuth: lab", version="1", path="/schema", render_plugins=[JsonRenderPlugin()]
         ),
+        request_class=CheckedRequest,
         logging_config=None,
-        exception_handlers={LabRefused: refused, HTTPException: http_refused, RecursionError: too_deep},
+        exception_handlers={LabRefused: refused, HTTPException: http_refused},
     )

@@ -29,12 +29,6 @@ def refused(_: Request[Any, Any, Any], error: LabRefused) -> Response[dict[str, 
     return failure(error.status, error.code, str(error))
 
 
-def too_deep(_: Request[Any, Any, Any], error: RecursionError) -> Response[dict[str, Any]]:
-    """The answer to JSON that is nested deeper than anybody can read."""
-    del error
-    return failure(400, "request_invalid", f"The body is nested too deeply. {DOCUMENT} says what is taken here.")
-
-
 def http_refused(request: Request[Any, Any, Any], error: HTTPException) -> Response[dict[str, Any]]:
     """A refusal of the framework: unknown path, wrong method, a body that does not fit."""
     if error.status_code == 404:

@@ -8,6 +8,7 @@ from typing import Final
 import structlog
 from litestar import Litestar, Router
 
+from chatkey_lab.checked_request import CheckedRequest
 from chatkey_lab.faults import Armed, Faults
 from chatkey_lab.guard import FORM, LabGuard
 from chatkey_server import logs
@@ -36,6 +37,7 @@ class Lab:
                 *records.handlers(services),
                 *agent.handlers(services),
             ],
+            request_class=CheckedRequest,
         )
 
     @asynccontextmanager

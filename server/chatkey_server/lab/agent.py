@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Literal
+from typing import Annotated, Literal
 from uuid import UUID, uuid4
 
 import msgspec
@@ -24,8 +24,8 @@ class Deed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the agent is to do in the conversation of `uid` with the business `id`."""
 
     do: Literal["read", "answer", "end"]
-    id: str
-    uid: str
+    id: Annotated[str, msgspec.Meta(pattern=desk.NO_NUL)]
+    uid: Annotated[str, msgspec.Meta(pattern=desk.NO_NUL)]
     body: str = ""
 
 

@@ -1,14 +1,15 @@
 """The lab's hand on what is stored: providers of a test's own, applications, agents, and a look at the members."""
 
 from collections.abc import Sequence
-from typing import Literal, cast
+from typing import Annotated, Literal, cast
 
 import msgspec
 from litestar import delete, get, patch, post
 from litestar.handlers import HTTPRouteHandler
-from litestar.params import FromPath, FromQuery, JSONBody
+from litestar.params import FromPath, JSONBody, QueryParameter
 from msgspec import UNSET, UnsetType
 
+from chatkey_server.chat.desk import NO_NUL
 from chatkey_server.lab.envelope import Data
 from chatkey_server.services import Services
 from chatkey_server.storage import accounts, admin, agents
@@ -186,7 +187,7 @@ def _accounts() -> Sequence[HTTPRouteHandler]:
 
 def _members() -> HTTPRouteHandler:
     @get("/members")
-    async def members(provider: FromQuery[str]) -> Data[list[Member]]:
+    async def members(provider: Annotated[str, QueryParameter(pattern=NO_NUL)]) -> Data[list[Member]]:
         async with snapshot():
             rows = await ChatCustomer.objects().where(ChatCustomer.provider == provider).order_by(ChatCustomer.uid)
         return Data([msgspec.convert(row, Member, from_attributes=True) for row in rows])

@@ -86,17 +86,9 @@ def on_exception(request: AnyRequest, failure: Exception) -> Response[bytes]:
     return _response(request, 500, Code.INTERNAL, "The server failed; its log says why.", {})
 
 
-def on_too_deep(request: AnyRequest, _: RecursionError) -> Response[bytes]:
-    """Answer a body of more levels than are read; nothing of ours goes that deep."""
-    return on_refused(
-        request, Refused(Code.PARAMETER_INVALID, "The request's body is nested too deeply.", member="body")
-    )
-
-
 EXCEPTION_HANDLERS: Final[ExceptionHandlersMap] = {
     Refused: on_refused,
     HTTPException: on_http_exception,
-    RecursionError: on_too_deep,
     Exception: on_exception,
 }
 

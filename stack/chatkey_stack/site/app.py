@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from litestar import Litestar
 
+from chatkey_lab.checked_request import CheckedRequest
 from chatkey_lab.guard import LabGuard
 from chatkey_stack.site.control import control
 from chatkey_stack.site.pages import pages
@@ -28,6 +29,7 @@ def create_app(addresses: Addresses, *, now: Callable[[], float] = time.time, la
     everybody = people(addresses.site)
     app = Litestar(
         [control(shops), *pages(shops, everybody, addresses.site, addresses.service, addresses.sdk)],
+        request_class=CheckedRequest,
         openapi_config=None,
     )
     app.asgi_handler = LabGuard(app.asgi_handler, token=lab_token)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from piccolo_api.crud.endpoints import PiccoloCRUD
 
-from chatkey_server.panel.admin.guard import MOST_BODY_BYTES
+from chatkey_server.panel.admin.bodies import MOST_BODY_BYTES
 from chatkey_server.storage import accounts
 from chatkey_server.storage.tables import Administrator, AdminSession, Agent
 
@@ -73,6 +73,28 @@ async def test_a_wrong_password_is_refused(stranger: Fixture, password: str) -> 
 
     assert answer.status_code in {401, 422}
     assert "chatkey_admin" not in answer.headers.get("set-cookie", "")
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        *[(text, 400) for text in ('"x"', "null", "[]", "[" * 60_000, "9" * 5000, '{"username": 1}', '{"a":1,"a":1}')],
+        *[("username=ada&password=x", 415), ("", 422), ("{}", 422), ('{"username": "\\u0000", "password": "x"}', 400)],
+    ],
+)
+async def test_a_sign_in_that_cannot_be_read_is_refused_and_a_good_one_works(
+    stranger: Fixture, body: str, status: int, heard: list[dict[str, Any]]
+) -> None:
+    headers = {"Origin": "http://localhost:8800", "X-CSRFToken": stranger.client.cookies["csrftoken"]}
+    media_type = "application/x-www-form-urlencoded" if body.startswith("user") else "application/json"
+
+    refused = await stranger.client.post(
+        "/admin/public/login/", content=body, headers={**headers, "Content-Type": media_type}
+    )
+
+    assert refused.status_code == status
+    assert [event for event in heard if event["level"] == "error"] == []
+    assert (await stranger.sign_in()).status_code == 200
 
 
 async def test_an_agent_is_no_administrator(stranger: Fixture) -> None:

@@ -6,27 +6,30 @@ import re
 from collections.abc import Iterable
 from functools import partial
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Final, cast
+from json import JSONDecodeError
+from typing import TYPE_CHECKING, Final
 
+import msgspec
 import structlog
 from litestar.enums import ScopeType
 
 from chatkey_protocol.codes import Code
 from chatkey_server.identity.errors import RateLimited, Refused
+from chatkey_server.panel.admin.bodies import with_checked_body
 from chatkey_server.panel.admin.sign_ins import count_sign_in
 from chatkey_server.public.answers import JSON, NO_STORE, Answer, Header, error_body
 from chatkey_server.storage.availability import available
 
 if TYPE_CHECKING:
-    from litestar.types import ASGIApp, HTTPScope, Message, Receive, ReceiveMessage, Scope, Send
+    from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 
     from chatkey_server.services import Services
 
-MOST_BODY_BYTES: Final = 64 * 1024
 SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 REDIRECT_HERE: Final[Header] = (b"location", b"/admin/")
 
 FAILED: Final = Refused(Code.INTERNAL, "Something went wrong here; the server's log has the details.")
+BODILESS: Final = Refused(Code.PARAMETER_INVALID, "The request has no body; send a JSON object.", member="body")
 UNANSWERABLE: Final = Refused(
     Code.PARAMETER_INVALID,
     "A table cannot be asked this: it names only columns that are never shown, or orders by what is no column, or it "
@@ -86,7 +89,7 @@ class Guard:
             return
         try:
             self._check(scope)
-            receive = await _with_whole_body(receive)
+            receive = await with_checked_body(scope, receive)
         except Refused as refused:
             await _refuse(refused, scope, receive, send)
             return
@@ -155,27 +158,10 @@ class Guard:
         return name, b"; ".join([*kept, b"SameSite=Strict", *([b"Secure"] if self._is_secure else [])])
 
 
-async def _with_whole_body(receive: Receive) -> Receive:
-    """Wait for the whole body, and return a `receive` that tells it at once. Raises `Refused` above the limit."""
-    body, more = b"", True
-    while more:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise Refused(Code.PARAMETER_INVALID, "The request's body did not come to its end.")
-        body += cast("bytes", message.get("body", b""))
-        more = bool(message.get("more_body"))
-        if len(body) > MOST_BODY_BYTES:
-            raise Refused(Code.TOO_LARGE, f"The request is too large; the limit is {MOST_BODY_BYTES} bytes.")
-    messages = [cast("ReceiveMessage", {"type": "http.request", "body": body, "more_body": False})]
-
-    async def receive_body() -> ReceiveMessage:
-        return messages.pop() if messages else await receive()
-
-    return receive_body
-
-
 def _at_fault(scope: HTTPScope, error: Exception) -> Refused:
     """Return the refusal of what Piccolo answered with an exception: it checks little of what its tables are asked."""
+    if isinstance(error, JSONDecodeError | msgspec.DecodeError):
+        return BODILESS  # every other body is known to be JSON by now
     is_question = scope["method"] in SAFE and scope["path"].startswith(TABLES)
     if is_question and (scope["query_string"] or not PLAIN.fullmatch(scope["path"].removeprefix(TABLES))):
         log.info("admin.unanswerable", path=scope["path"], error=type(error).__name__)

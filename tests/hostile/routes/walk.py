@@ -1,0 +1,149 @@
+"""A walk past the routes of an application with hostile input of every kind: nothing may fail at it."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from tests.hostile.routes import inputs
+from tests.hostile.routes.asgi import Answer, Asgi, Call, Headers, ask
+from tests.hostile.routes.tables import EVERY_METHOD, Door
+
+WRITING: Final = frozenset({"DELETE", "PATCH", "POST", "PUT"})
+OUTSIDE: Final = frozenset({404, 405})
+"""What answers a request that came to no handler."""
+
+Headed = Callable[[Door], Awaitable[Headers]]
+
+
+async def nobody(_: Door) -> Headers:
+    """Send what a stranger sends: no headers at all."""
+    return ()
+
+
+@dataclass
+class Walk:
+    """An application, and how an honest caller would ask it, from which each request differs in one thing."""
+
+    app: Asgi
+    honest: Mapping[str, str]
+    """Values for the parameters of paths, under `name` or for one route alone under `path name`."""
+    members: Mapping[str, object] = field(default_factory=dict[str, object])
+    """Honest values for the members of a body, by name."""
+    headed: Headed = nobody
+    """Makes the headers of every request at a route; a hostile header takes the place of its own."""
+    before: Callable[[], Any] = lambda: None
+    """Called before each request."""
+    most: int | None = None
+    """How many hostile requests a route gets, spread evenly over all there are, at each route other ones."""
+    failed: list[str] = field(default_factory=list[str])
+    """What was logged as a failure since the last request."""
+    seen: dict[Door, Counter[int]] = field(default_factory=dict[Door, Counter[int]])
+
+    async def past(self, doors: Iterable[Door]) -> list[str]:
+        """Send everything to every door, and return what went wrong."""
+        return [wrong for number, door in enumerate(doors) for wrong in await self._past(door, number)]
+
+    async def _past(self, door: Door, number: int) -> list[str]:
+        statuses = self.seen.setdefault(door, Counter())
+        found: list[str] = []
+        headers = await self.headed(door)
+        with failures(self.failed):
+            for call in chain(self._honest(door, headers), self._chosen(door, headers, number)):
+                self.before()
+                try:
+                    answer = await ask(self.app, call)
+                except Exception as error:  # noqa: BLE001 - it is what the walk looks for
+                    found.append(f"{call} raised {error!r}")
+                    continue
+                statuses[answer.status] += 1
+                found += [f"{call} was answered {answer.status}: {wrong}" for wrong in _wrong(answer)]
+                found += [f"{call} left in the log: {line}" for line in self.failed]
+                self.failed.clear()
+        return found
+
+    def _chosen(self, door: Door, headers: Headers, number: int) -> list[Call]:
+        calls = list(self._hostile(door, headers))
+        stride = -(-len(calls) // self.most) if self.most else 1
+        return calls[number % stride :: stride]
+
+    def _honest(self, door: Door, headers: Headers) -> Iterator[Call]:
+        target = self._target(door, self._values(door))
+        members = {name: self.members.get(name, "x") for name in door.members}
+        for method in sorted(door.methods):
+            call = Call(method, target, headers)
+            yield _typed(call, inputs.JSON, json.dumps(members).encode()) if method in WRITING else call
+
+    def _hostile(self, door: Door, headers: Headers) -> Iterator[Call]:
+        values = self._values(door)
+        for call in self._honest(door, headers):
+            yield from self._bodies(door, call)
+            for name in door.parameters:
+                yield from (call._replace(target=self._target(door, {**values, name: odd})) for odd in inputs.PATHS)
+            for query in inputs.queries(door.query):
+                yield call._replace(target=door.at(values).encode() + b"?" + query.encode())
+                if b"?" in call.target:
+                    yield call._replace(target=call.target + b"&" + query.encode())
+            yield from (call.with_headers(header) for header in inputs.HEADERS)
+        methods = (*EVERY_METHOD, *inputs.ODD_METHODS)
+        yield from (Call(method, door.at(values).encode(), headers) for method in methods)
+
+    def _bodies(self, door: Door, call: Call) -> Iterator[Call]:
+        bodies = list(inputs.BODIES.values())
+        if call.method not in WRITING:
+            bodies = bodies[::7]
+        yield from (_typed(call, *body) for body in bodies)
+        if call.method in WRITING:
+            yield from (_typed(call, *body) for body in inputs.member_bodies(json.loads(call.body)))
+
+    def _target(self, door: Door, values: dict[str, str]) -> bytes:
+        asked = {name: str(self.members[name]) for name in door.query if name in self.members}
+        return (door.at(values) + (f"?{urlencode(asked)}" if asked else "")).encode()
+
+    def _values(self, door: Door) -> dict[str, str]:
+        return {name: self._value(door, name) for name in door.parameters}
+
+    def _value(self, door: Door, name: str) -> str:
+        value = self.honest.get(f"{door.path} {name}", self.honest.get(name))
+        assert value is not None, f"{door} is new: say what an honest caller writes for its {name}"
+        return value
+
+    def unreached(self) -> set[str]:
+        """Return the routes of which no request reached the handler."""
+        return {str(door) for door, statuses in self.seen.items() if not set(statuses) - OUTSIDE}
+
+
+def _typed(call: Call, media_type: bytes, body: bytes) -> Call:
+    return call.with_headers((b"content-type", media_type))._replace(body=body)
+
+
+def _wrong(answer: Answer) -> Iterator[str]:
+    if not 200 <= answer.status < 500:
+        yield answer.body[:200].decode("utf-8", "replace")
+    for name, value in answer.headers:
+        if b"\r" in name + value or b"\n" in name + value or b"\0" in name + value:
+            yield f"the header {name!r} is {value!r}"
+
+
+@contextmanager
+def failures(lines: list[str]) -> Iterator[None]:
+    """Collect what any library logs as an error or with a traceback."""
+
+    class Failures(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            if record.levelno >= logging.ERROR or record.exc_info:
+                lines.append(record.getMessage())
+
+    handler = Failures()
+    logging.getLogger().addHandler(handler)
+    try:
+        yield
+    finally:
+        logging.getLogger().removeHandler(handler)

@@ -1,0 +1,93 @@
+"""A walk past every route of the fake provider with hostile input: none fails, or leaves a traceback in the log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+import pytest
+from tests.hostile.routes.asgi import Headers
+from tests.hostile.routes.tables import Door, fake_doors, litestar_doors
+from tests.hostile.routes.walk import Walk
+
+from chatkey_oauth.by_host import called, every_name
+from chatkey_oauth.lab.api import control_app
+from chatkey_oauth.providers import NAMES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from chatkey_oauth.app import App
+
+PARAMETERS: Final = (
+    *("client_id", "client_key", "client_secret", "redirect_uri", "response_type", "response_mode", "scope", "state"),
+    *("nonce", "code", "code_verifier", "code_challenge", "code_challenge_method", "grant_type", "refresh_token"),
+    *("token", "access_token", "fields", "prompt", "login_hint", "account", "decision", "offered", "share", "max_age"),
+    *("device_code", "user_code", "picture", "flow"),
+)
+"""Of queries and forms, at some provider."""
+HONEST: Final = {"client_id": "ours", "redirect_uri": "https://chat.example/callback", "response_type": "code"}
+PATH: Final = {
+    "client_id": "ours",
+    "person": "rhea",
+    "tenant": "common",
+    "user": "me",
+    "name": "google",
+    "provider": "google",
+    "key": "google",
+    "id": "rhea",
+    "person_id": "rhea",
+    "rule_id": "1",
+    "flow_id": "1",
+    "path": "openapi.json",
+}
+
+
+@pytest.fixture(params=[200, pytest.param(None, marks=pytest.mark.long)], ids=["some of it", "all of it"])
+def most(request: pytest.FixtureRequest) -> int | None:
+    """How many requests to a route there is time for."""
+    found: int | None = request.param
+    return found
+
+
+def doors(fake: App, name: str) -> Iterator[Door]:
+    for door in fake_doors(fake, name):
+        yield door._replace(members=PARAMETERS, query=PARAMETERS)
+
+
+@pytest.mark.parametrize("has_lab", [True, False], ids=["lab on", "lab off"])
+@pytest.mark.parametrize("name", NAMES)
+async def test_a_provider(make_fake: Callable[..., App], name: str, has_lab: bool, most: int | None) -> None:
+    fake = make_fake(lab=has_lab)
+    walk = Walk(fake, PATH, HONEST, most=most)
+
+    wrong = await walk.past(doors(fake, name))
+
+    assert not wrong, "\n".join(wrong[:20])
+    assert walk.unreached() == set()
+
+
+@pytest.mark.parametrize("host", list(every_name()))
+async def test_a_provider_by_a_host_of_its_own(fake: App, host: str) -> None:
+    async def at_host(_: Door) -> Headers:
+        return ((b"host", host.encode()),)
+
+    at = called(host)
+    assert at is not None
+    walk = Walk(fake, PATH, HONEST, headed=at_host, most=10)
+
+    wrong = await walk.past(
+        door._replace(path=door.path.removeprefix(f"/{at.provider}")) for door in doors(fake, at.provider)
+    )
+
+    assert not wrong, "\n".join(wrong[:20])
+    assert walk.unreached() == set()
+
+
+async def test_the_lab(fake: App) -> None:
+    walk = Walk(fake, PATH)
+
+    wrong = await walk.past(litestar_doors(control_app(fake)))
+
+    assert not wrong, "\n".join(wrong[:20])
+    assert walk.unreached() == set()
