@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from functools import cache
 from typing import Final
 from urllib.parse import urlencode
 
@@ -58,14 +58,22 @@ VALUES: Final[tuple[object, ...]] = (
 )
 
 
-def member_bodies(honest: dict[str, object]) -> Iterator[tuple[bytes, bytes]]:
-    """Yield bodies as JSON and as a form: in some every member has a hostile value, in the others one of them has."""
-    together = [dict.fromkeys(honest, value) for value in VALUES]
-    single = [{**honest, name: value} for name in honest for value in VALUES]
-    for members in (*together, *single):
-        yield JSON, json.dumps(members).encode()
-        texts = {name: str(value) for name, value in members.items()}
-        yield FORM, urlencode(texts, errors="surrogatepass").encode()
+@cache
+def member_bodies(honest: bytes) -> list[tuple[bytes, bytes]]:
+    """Return variants of a JSON object, and forms like them: all members have a hostile value, or one has."""
+    members = json.loads(honest)
+    together = [dict.fromkeys(members, value) for value in VALUES]
+    single = [{**members, name: value} for name in members for value in VALUES]
+    return [body for changed in (*together, *single) for body in (_json(changed), _form(changed))]
+
+
+def _json(members: dict[str, object]) -> tuple[bytes, bytes]:
+    return JSON, json.dumps(members).encode()
+
+
+def _form(members: dict[str, object]) -> tuple[bytes, bytes]:
+    texts = {name: str(value) for name, value in members.items()}
+    return FORM, urlencode(texts, errors="surrogatepass").encode()
 
 
 PATHS: Final = (

@@ -101,7 +101,7 @@ class Walk:
             bodies = bodies[::7]
         yield from (_typed(call, *body) for body in bodies)
         if call.method in WRITING:
-            yield from (_typed(call, *body) for body in inputs.member_bodies(json.loads(call.body)))
+            yield from (_typed(call, *body) for body in inputs.member_bodies(call.body))
 
     def _target(self, door: Door, values: dict[str, str]) -> bytes:
         asked = {name: str(self.members[name]) for name in door.query if name in self.members}

@@ -61,7 +61,7 @@ ADMIN_QUERY: Final = (
 """What Piccolo reads of a query without declaring it."""
 
 
-@pytest.fixture(params=[20, pytest.param(None, marks=pytest.mark.long)], ids=["some of it", "all of it"])
+@pytest.fixture(params=[30, pytest.param(None, marks=pytest.mark.long)], ids=["some of it", "all of it"])
 def most(request: pytest.FixtureRequest) -> int | None:
     """How many requests to a route of the admin panel, which is slow, there is time for."""
     found: int | None = request.param
