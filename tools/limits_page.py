@@ -43,6 +43,7 @@ BEYOND: Final = {
     "sockets_per_identity": "4429 `too_many_sockets`",
     "search_chars": "`too_large` with the `id`",
     "ipv6_prefix": "",
+    "log_lines": "a line with their number",
     **dict.fromkeys(
         (
             "searches_per_identity",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import logging
 import re
@@ -9,12 +10,14 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from functools import lru_cache
+from functools import lru_cache, partial
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Final, TextIO, cast
 
 import msgspec
 import structlog
+
+from chatkey_serving.few_lines import FewLines, kind_of
 
 if TYPE_CHECKING:
     from structlog.typing import EventDict, Processor, WrappedLogger
@@ -69,24 +72,28 @@ class _Patient:
             self._stream.flush()
 
 
-def configure(level: str = "info", *, stream: TextIO | None = None) -> None:
+def configure(level: str = "info", *, stream: TextIO | None = None, lines_per_second: int = 0) -> None:
     """Send our events and every library's to one stream, standard error by default, for the life of the process.
 
     They are JSON lines unless the stream is a terminal. Of the libraries only warnings are shown, and with level
-    `debug` their news and a line for each request.
+    `debug` their news and a line for each request. Beyond `lines_per_second`, lines of one kind are left out and
+    counted; 0 is no limit.
     """
     global _shown_from  # noqa: PLW0603 - structlog's configuration is one per process too
     output = stream or sys.stderr
     _shown_from = _LEVELS[level.upper()]
     patient = cast("TextIO", _Patient(output))
+    few = FewLines(lines_per_second, _tell_left_out)
+    atexit.register(few.report)
     render = structlog.dev.ConsoleRenderer() if output.isatty() else structlog.processors.JSONRenderer(_json)
     structlog.configure(
-        processors=[*_COMMON, _tell, _drop_hidden, render],
+        processors=[*_COMMON, _tell, _drop_hidden, partial(_drop_surplus, few), render],
         logger_factory=structlog.WriteLoggerFactory(patient),
         cache_logger_on_first_use=False,
     )
     _set_threshold()
     handler = logging.StreamHandler(patient)
+    handler.addFilter(lambda record: few.admits(kind_of(record), traceback=bool(record.exc_info)))
     meta = structlog.stdlib.ProcessorFormatter.remove_processors_meta
     handler.setFormatter(structlog.stdlib.ProcessorFormatter(processors=[meta, *_COMMON, render]))
     foreign = logging.INFO if _shown_from == logging.DEBUG else max(logging.WARNING, _shown_from)
@@ -157,6 +164,18 @@ def _drop_hidden(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
     if _LEVELS[event["level"].upper()] < _shown_from:
         raise structlog.DropEvent
     return event
+
+
+def _drop_surplus(few: FewLines, _: WrappedLogger, __: str, event: EventDict) -> EventDict:
+    """Leave a line out if there are too many of its kind: its event, and its code if it has one."""
+    kind = f"{event['event']} {event.get('code') or ''}".rstrip()
+    if not few.admits(kind, traceback="exception" in event):
+        raise structlog.DropEvent
+    return event
+
+
+def _tell_left_out(kind: str, count: int) -> None:
+    structlog.get_logger("chatkey.log").warning("log.left_out", kind=kind, more=f"… {count:,} more like this")
 
 
 def _set_threshold() -> None:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from chatkey_serving.few_lines import limit_uvicorn
+
 if TYPE_CHECKING:
     import socket
     from collections.abc import Awaitable, Callable
@@ -30,6 +32,7 @@ class Server(uvicorn.Server):
         told: Callable[[], Awaitable[None]] = _nothing,
     ) -> None:
         super().__init__(config)
+        limit_uvicorn()
         self._ready = ready
         self._leaving = leaving
         self._told = told

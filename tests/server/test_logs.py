@@ -187,3 +187,22 @@ def test_a_log_that_cannot_be_written_stops_nobody() -> None:
     logs.configure("debug", stream=io.StringIO())
 
     assert [event["event"] for event in heard] == ["socket.ready"]
+
+
+def test_of_a_flood_a_burst_is_written_and_listeners_hear_all_of_it() -> None:
+    stream = io.StringIO()
+    heard: list[str] = []
+    logs.configure("info", stream=stream, lines_per_second=1)
+
+    with logs.listening(lambda event: heard.append(event["event"])):
+        for _ in range(300):
+            structlog.get_logger().info("socket.refused", code=Code.FRAME_INVALID)
+            logging.getLogger("uvicorn.error").warning("Invalid HTTP request received.")
+        structlog.get_logger().info("socket.refused", code=Code.TOKEN_EXPIRED)
+        structlog.get_logger().error("database.away")
+    logs.configure("debug", stream=io.StringIO())
+
+    written = [json.loads(line)["event"] for line in stream.getvalue().splitlines()]
+    assert len(heard) == 302
+    assert (written.count("socket.refused"), written.count("Invalid HTTP request received.")) == (11, 10)
+    assert written[-2:] == ["socket.refused", "database.away"]

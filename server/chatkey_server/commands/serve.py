@@ -30,9 +30,9 @@ from chatkey_server.identity.errors import MEANINGS
 from chatkey_server.public.answers import error_body
 from chatkey_server.settings import Limits, Settings, SettingsError, load
 from chatkey_server.socket import close_all
-from chatkey_server.socket.allowance import Allowance
 from chatkey_server.storage import engine, migrate
 from chatkey_server.storage.vault import Vault
+from chatkey_serving.allowance import Allowance
 from chatkey_serving.patient_http import PatientHttp, note_broken_text
 from chatkey_serving.patient_socket import PatientSocket
 from chatkey_serving.server import Server
@@ -68,7 +68,7 @@ log: structlog.typing.FilteringBoundLogger = structlog.get_logger("chatkey.socke
 def serve(host: str | None, port: int | None, workers: int, listener: int | None) -> None:
     """Run the server. Prints `ready` and its address when it takes requests; stops at SIGTERM or Ctrl-C."""
     settings = load(_environment(host, port))
-    logs.configure(settings.log_level)
+    logs.configure(settings.log_level, lines_per_second=settings.limits.log_lines)
     if listener is not None:
         end_with_parent()
         _run(settings, socket.socket(fileno=listener))

@@ -185,6 +185,12 @@ def _limits() -> Iterator[Setting]:
         partial(read.whole, least=32, most=128),
         "Bits of an IPv6 address that make a client: what comes from one network of this size is counted together.",
     )
+    yield Setting(
+        "CHATKEY_LIMIT_LOG_LINES",
+        rate,
+        "Lines of one kind a second in the log, ten seconds' worth of them at once. Further lines are counted, and "
+        "one line every ten seconds says how many. A traceback counts as ten lines. 0 is no limit.",
+    )
 
 
 def _quotas() -> Iterator[Setting]:

@@ -8,6 +8,7 @@ import msgspec
 
 from chatkey_protocol.names import ANNOUNCED_SOCIALS, AVAILABLE_SOCIALS, SOCKET_PATH
 from chatkey_server.identity.tokens import MAX_TOKEN_BYTES
+from chatkey_serving.few_lines import PER_SECOND
 
 
 class SocialAddress(msgspec.Struct, frozen=True):
@@ -55,6 +56,7 @@ class Limits(msgspec.Struct, frozen=True):
     kilobytes_per_address: int = 96_000
     kilobytes_per_provider: int = 1_200_000
     ipv6_prefix: int = 64
+    log_lines: int = PER_SECOND
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):

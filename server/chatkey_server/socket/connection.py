@@ -14,9 +14,9 @@ from chatkey_server.identity.errors import Refused
 from chatkey_server.identity.tokens import SocketIdentity, UnverifiedToken
 from chatkey_server.peers.reader import Reader
 from chatkey_server.settings import Limits
-from chatkey_server.socket.allowance import Allowance
 from chatkey_server.socket.handshake import Admitted, Handshake
 from chatkey_server.storage.providers import ProviderView
+from chatkey_serving.allowance import Allowance
 
 REAUTH_SECONDS: Final = 30
 """How long before the end of a token the widget is asked for a newer one."""

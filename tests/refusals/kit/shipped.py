@@ -157,6 +157,7 @@ def serving(folder: Path, settings: Mapping[str, str]) -> Iterator[Service]:
         "CHATKEY_LOG_LEVEL": "debug",
         "CHATKEY_LIMIT_TOKEN_RATE": "0",
         "CHATKEY_LIMIT_OAUTH_RATE": "0",
+        "CHATKEY_LIMIT_LOG_LINES": "0",
         **{f"CHATKEY_{name}": value for name, value in settings.items()},
     }
     for social in AVAILABLE_SOCIALS:

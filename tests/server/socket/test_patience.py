@@ -17,8 +17,8 @@ from chatkey_server.commands import serve
 from chatkey_server.identity.errors import Refused
 from chatkey_server.peers.open_sockets import Crowd
 from chatkey_server.settings import Limits
-from chatkey_server.socket.allowance import Allowance
 from chatkey_serving import patient_socket
+from chatkey_serving.allowance import Allowance
 from chatkey_serving.patient_socket import AT_A_TIME, PatientSocket
 from chatkey_stack.patience import PATIENCE
 
@@ -236,6 +236,13 @@ def test_an_allowance_is_a_second_of_them_at_once_and_then_as_many_a_second() ->
     assert [allowance.take(100.4) for _ in range(2)] == [True, False]
     assert [allowance.take(1000.0) for _ in range(4)] == [True, True, True, False]
     assert [allowance.take(50.0) for _ in range(1)] == [False]
+
+
+def test_an_allowance_may_let_more_pass_at_once_and_what_is_too_much_costs_nothing() -> None:
+    allowance = Allowance(1, 100.0, at_once=3)
+
+    assert [allowance.take(100.0, 2), allowance.take(100.0, 2), allowance.take(100.0)] == [True, False, True]
+    assert [allowance.take(102.0, 3), allowance.take(103.0, 3)] == [False, True]
 
 
 def test_no_allowance_is_no_limit() -> None:

@@ -1,0 +1,86 @@
+"""Bounds how fast a log grows: so many lines of each kind a second. Further lines are counted, and one line says so."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from typing import Final
+
+from chatkey_serving.allowance import Allowance
+
+PER_SECOND: Final = 10
+AT_ONCE_SECONDS: Final = 10
+"""A burst of as many lines as may come in this time is written."""
+TRACEBACK_LINES: Final = 10
+"""How many lines a traceback counts as."""
+REPORT_SECONDS: Final = 10.0
+"""How long left-out lines are counted before they are reported."""
+
+
+def in_the_background(seconds: float, act: Callable[[], None]) -> None:
+    """Call a function later, in a thread that does not keep the process alive."""
+    timer = threading.Timer(seconds, act)
+    timer.daemon = True
+    timer.start()
+
+
+class FewLines:
+    """Says which lines may be written, and calls `tell` with a kind and the number of its lines that were left out.
+
+    The caller must use a bounded number of kinds.
+    """
+
+    def __init__(
+        self,
+        per_second: int,
+        tell: Callable[[str, int], None],
+        *,
+        now: Callable[[], float] = time.monotonic,
+        later: Callable[[float, Callable[[], None]], None] = in_the_background,
+    ) -> None:
+        self._per_second = per_second
+        self._tell = tell
+        self._now = now
+        self._later = later
+        self._allowances: dict[str, Allowance] = {}
+        self._left_out: Counter[str] = Counter()
+        self._lock = threading.Lock()
+
+    def admits(self, kind: str, *, traceback: bool = False) -> bool:
+        """Count a line; False when it is to be left out."""
+        with self._lock:
+            now = self._now()
+            allowance = self._allowances.get(kind)
+            if allowance is None:
+                allowance = Allowance(self._per_second, now, at_once=AT_ONCE_SECONDS * self._per_second)
+                self._allowances[kind] = allowance
+            if allowance.take(now, TRACEBACK_LINES if traceback else 1):
+                return True
+            is_first = not self._left_out
+            self._left_out[kind] += 1
+        if is_first:
+            self._later(REPORT_SECONDS, self.report)
+        return False
+
+    def report(self) -> None:
+        """Say how many lines were left out since the last report."""
+        with self._lock:
+            left_out, self._left_out = self._left_out, Counter()
+        for kind, count in left_out.items():
+            self._tell(kind, count)
+
+
+def kind_of(record: logging.LogRecord) -> str:
+    """Return the kind of a library's line: the logger, and the place in its code."""
+    return f"{record.name} {record.filename}:{record.lineno}"
+
+
+def limit_uvicorn() -> None:
+    """Bound what uvicorn writes by the handlers that it configures itself."""
+    log = logging.getLogger("uvicorn.error")
+    few = FewLines(PER_SECOND, lambda kind, count: log.warning("… %s more lines like this: %s", f"{count:,}", kind))
+    for handler in logging.getLogger("uvicorn").handlers:
+        handler.addFilter(lambda record: few.admits(kind_of(record), traceback=bool(record.exc_info)))
