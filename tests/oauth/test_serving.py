@@ -8,6 +8,7 @@ import socket
 import ssl
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,7 @@ from chatkey_oauth.engine.clients import Client
 from chatkey_oauth.providers import NAMES
 from chatkey_oauth.ready_made import READY_MADE
 from chatkey_oauth.settings import Settings, SettingsError, read_addresses, read_clients, read_issuers
+from chatkey_serving.few_lines import AT_ONCE_SECONDS, PER_SECOND
 from chatkey_stack.patience import PATIENCE
 
 if TYPE_CHECKING:
@@ -351,3 +353,19 @@ def test_an_app_below_a_path_sends_its_form_there(make_fake: Callable[..., App])
     fake.settings = Settings(browser_url="https://host.example/idp", clients=fake.settings.clients)
 
     assert fake.provider("google").browser_path == "/idp/google"
+
+
+def test_of_300_requests_that_are_no_http_few_are_logged_and_an_honest_one_is_answered() -> None:
+    with running() as (address, process):
+        url, started = httpx.URL(address), time.monotonic()
+        for _ in range(300):
+            with socket.create_connection((url.host, url.port or 0), timeout=PATIENCE) as wire:
+                wire.sendall(b"\x16\x03\x01\r\n\r\n")
+                while wire.recv(4096):
+                    pass
+        answer = httpx.get(f"{address}/google/.well-known/openid-configuration", trust_env=False)
+        process.terminate()
+        _, logged = process.communicate(timeout=PATIENCE)
+
+    assert answer.status_code == 200
+    assert 0 < logged.count("Invalid HTTP request") <= PER_SECOND * (AT_ONCE_SECONDS + time.monotonic() - started)

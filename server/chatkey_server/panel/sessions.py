@@ -9,7 +9,7 @@ from litestar.datastructures import Cookie
 from chatkey_protocol.codes import Code
 from chatkey_server.identity.errors import Refused
 from chatkey_server.storage import agent_sessions
-from chatkey_server.storage.agent_sessions import LAB_AGENT, LIFETIME_SECONDS, SignedIn
+from chatkey_server.storage.agent_sessions import LIFETIME_SECONDS, SignedIn
 
 if TYPE_CHECKING:
     from litestar.connection import ASGIConnection
@@ -56,7 +56,7 @@ async def signed_in(connection: AnyConnection, services: Services) -> SignedIn |
     """Return the agent who is signed in, else None; the lab's agent is one where the lab is."""
     token = connection.cookies.get(COOKIE)
     agent = await agent_sessions.of_token(token, services.clock()) if token else None
-    if agent is not None and agent.name == LAB_AGENT and not services.settings.lab_opens_panel:
+    if agent is not None and agent.is_lab and not services.settings.lab_opens_panel:
         return None
     return agent
 

@@ -42,6 +42,9 @@ async def insert(account: Agent | Administrator) -> None:
             .on_conflict(target=table.username, action="DO NOTHING")
             .returning(table.id)
         )
+        if added and table is Administrator:
+            # SQLite gives the number of a row that was deleted to the next one, and its sessions may still be there.
+            await AdminSession.delete().where(AdminSession.user_id == added[0]["id"])
     if not added:
         raise _invalid("username", f"{account.username!r} is taken; choose another")
 

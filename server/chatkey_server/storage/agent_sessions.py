@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from hashlib import sha256
 from typing import Any, Final, NamedTuple
 from uuid import UUID
@@ -27,6 +27,8 @@ class SignedIn(NamedTuple):
     name: str
     providers: frozenset[str] | None
     """The businesses the agent answers for; None means all."""
+    is_lab: bool = False
+    """Whether this is the lab's agent, who has no account."""
 
     def answers_for(self, provider: str) -> bool:
         """Tell whether a business is the agent's."""
@@ -87,16 +89,20 @@ async def standing(sessions: Collection[str], now: float) -> dict[str, SignedIn]
             agent.username.as_alias("name"),
             agent.all_providers.as_alias("all_providers"),
         ).where(AgentSession.id.is_in([*sessions]), AgentSession.expires_at > int(now))
-        given = await providers_of({row["agent"] for row in rows if not _answers_for_all(row)})
-    return {row["id"]: _signed_in(row, given.get(row["agent"], set())) for row in rows}
+        given = await providers_of({row["agent"] for row in rows if row["name"] and not row["all_providers"]})
+    return {row["id"]: _signed_in(row, given) for row in rows if _is_lab(row) or row["name"]}
 
 
-def _signed_in(row: dict[str, Any], given: set[str]) -> SignedIn:
-    return SignedIn(row["id"], row["name"] or LAB_AGENT, None if _answers_for_all(row) else frozenset(given))
+def _is_lab(row: dict[str, Any]) -> bool:
+    """Tell whether the lab began this session. A session that names an agent whose row is gone is nobody's."""
+    return row["agent"] is None
 
 
-def _answers_for_all(row: dict[str, Any]) -> bool:
-    return row["name"] is None or bool(row["all_providers"])
+def _signed_in(row: dict[str, Any], given: Mapping[UUID, set[str]]) -> SignedIn:
+    if _is_lab(row):
+        return SignedIn(row["id"], LAB_AGENT, None, is_lab=True)
+    providers = None if row["all_providers"] else frozenset(given.get(row["agent"], ()))
+    return SignedIn(row["id"], row["name"], providers)
 
 
 async def _begin(agent: UUID | None, now: float) -> str:
