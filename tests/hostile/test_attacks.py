@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import subprocess
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import asyncpg  # type: ignore[import-untyped]
 import pytest
-from websockets.exceptions import ConnectionClosed
+from websockets.exceptions import ConnectionClosed, ConnectionClosedError
+from websockets.sync.client import ClientConnection, connect
+from websockets.typing import Origin
 
 from chatkey_e2e.conform.making.honest import BrowserKey
-from peers import Peer
+from peers import WAIT, Peer
 from shipped import Service, serving
 from shop import Shop
 
@@ -198,6 +202,35 @@ def test_a_crowd_that_guesses_passwords_keeps_nobody_waiting(service: Service, s
 
         assert waiting.result() < BEARABLE
     assert statuses <= {401, 429}
+
+
+def panel_page(service: Service, name: str) -> AbstractContextManager[ClientConnection]:
+    """Make an agent, sign them in, and open the socket of a page of theirs."""
+    service.lab.add_agent(name, "correct horse battery")
+    form = {"username": name, "password": "correct horse battery"}
+    answer = service.http.post("/agent/sign-in", data=form, headers={"Origin": service.base_url})
+    service.http.cookies.clear()
+    cookie = {"Cookie": answer.headers["set-cookie"].partition(";")[0]}
+    address = f"ws://127.0.0.1:{service.port}/agent/socket"
+    return connect(address, origin=Origin(service.base_url), additional_headers=cookie, proxy=None, compression=None)
+
+
+def test_an_agent_who_asks_for_200_lists_at_once_is_cut_off_and_another_is_not(service: Service) -> None:
+    """They were all served, in 4.3 s."""
+    with panel_page(service, "greedy") as greedy, panel_page(service, "patient") as patient:
+        kinds = [json.loads(page.recv(timeout=WAIT))["type"] for page in (greedy, patient)]
+        with suppress(ConnectionClosed):
+            for _ in range(200):
+                greedy.send('{"type": "list"}')
+        with pytest.raises(ConnectionClosedError) as end:
+            deque(greedy, maxlen=0)  # read to the end
+        patient.send('{"type": "list"}')
+        answer = json.loads(patient.recv(timeout=WAIT))
+
+    assert kinds == ["ready", "ready"]
+    assert end.value.rcvd is not None
+    assert (end.value.rcvd.code, end.value.rcvd.reason) == (4429, "rate_limited")
+    assert answer["type"] == "conversations"
 
 
 @pytest.mark.parametrize("sent", ["hello", "{", "[]"])

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import structlog
@@ -14,6 +14,7 @@ from chatkey_server.chat import desk
 from chatkey_server.chat.events import AGENTS, ALL_PAGES, agents_channel, read_event
 from chatkey_server.identity.errors import Refused
 from chatkey_server.panel import panel_frames, sessions
+from chatkey_server.peers.frame_rate import FrameRate
 from chatkey_server.peers.peer import Peer
 from chatkey_server.peers.wire import Wire
 from chatkey_server.peers.writer import error
@@ -48,6 +49,8 @@ class AgentSocket(Peer):
 
     async def serve(self) -> None:
         """Answer the page, and tell it what happens, until it goes or something is refused."""
+        self._rate = FrameRate(self._services.settings.limits, self._services.clock())
+        self._address = self._services.rates.client_of(self._socket.scope)
         self.agent = await self._signed_in()
         async with self._watch.over(self):
             with self._listening():
@@ -79,6 +82,7 @@ class AgentSocket(Peer):
         return agent
 
     async def _answer(self, text: str) -> None:
+        self._rate.count(self._services.clock())
         frame = panel_frames.READER.read(text, max_bytes=self._services.settings.limits.frame_bytes)
         try:
             answer = await self._do(frame)
@@ -98,9 +102,25 @@ class AgentSocket(Peer):
             handle = self._chat.take_call if frame["action"] == "accept" else self._chat.end_call
             await handle(frame["conversation"], agent=self.agent)
             return None
-        async with snapshot():
+        async with self._reading(frame), snapshot():
             await agent_sessions.confirm(self.agent, self._services.clock())
             return await self._read(frame)
+
+    @asynccontextmanager
+    async def _reading(self, frame: panel_frames.AskList | panel_frames.AskThread) -> AsyncIterator[None]:
+        """Count what the agent reads as what customers read: a list with a query is a search, which waits its turn."""
+        rates = self._services.rates
+        if frame["type"] == "thread" or not frame.get("filter", desk.EVERYTHING).query:
+            rates.histories.check(self._party, self._address)
+            yield
+            return
+        rates.searches.check(self._party, self._address)
+        async with rates.search_turns.turn():
+            yield
+
+    @property
+    def _party(self) -> str:
+        return f"agent {self.agent.name}"
 
     async def _read(self, frame: panel_frames.AskList | panel_frames.AskThread) -> Mapping[str, object]:
         if frame["type"] == "list":

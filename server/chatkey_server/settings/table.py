@@ -144,7 +144,7 @@ def _limits() -> Iterator[Setting]:
     yield Setting("CHATKEY_LIMIT_FRAME_BYTES", partial(read.whole, least=16_384, most=1_048_576), "Bytes of one frame.")
     yield Setting("CHATKEY_LIMIT_MESSAGE_CHARS", size, "Characters of one message.")
     yield Setting("CHATKEY_LIMIT_NAME_CHARS", partial(read.whole, least=1, most=255), "Characters of a member's name.")
-    yield Setting("CHATKEY_LIMIT_FRAMES_PER_SECOND", size, "Frames a second on one socket.")
+    yield Setting("CHATKEY_LIMIT_FRAMES_PER_SECOND", size, "Frames a second on one socket, a widget's or an agent's.")
     yield Setting(
         "CHATKEY_LIMIT_AUTH_TIMEOUT",
         partial(read.whole, least=1, most=60),
@@ -169,12 +169,16 @@ def _limits() -> Iterator[Setting]:
     yield Setting(
         "CHATKEY_LIMIT_SEARCH_CHARS", partial(read.whole, least=1, most=1000), "Characters of what is searched for."
     )
-    yield Setting("CHATKEY_LIMIT_SEARCHES_PER_IDENTITY", rate, "Searches a minute of one person; 0 is no limit.")
+    yield Setting(
+        "CHATKEY_LIMIT_SEARCHES_PER_IDENTITY", rate, "Searches a minute of one person or agent; 0 is no limit."
+    )
     yield Setting(
         "CHATKEY_LIMIT_SEARCHES_PER_ADDRESS", rate, "Searches a minute from one client address; 0 is no limit."
     )
     yield Setting(
-        "CHATKEY_LIMIT_HISTORIES_PER_IDENTITY", rate, "Pages of history a minute of one person; 0 is no limit."
+        "CHATKEY_LIMIT_HISTORIES_PER_IDENTITY",
+        rate,
+        "Pages of history a minute of one person, or lists and pages of conversations of one agent; 0 is no limit.",
     )
     yield Setting(
         "CHATKEY_LIMIT_HISTORIES_PER_ADDRESS", rate, "Pages of history a minute from one client address; 0 is no limit."

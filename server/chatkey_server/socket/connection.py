@@ -12,11 +12,11 @@ from chatkey_protocol.frames import WidgetFrame
 from chatkey_server.identity import proofs, tokens
 from chatkey_server.identity.errors import Refused
 from chatkey_server.identity.tokens import SocketIdentity, UnverifiedToken
+from chatkey_server.peers.frame_rate import FrameRate
 from chatkey_server.peers.reader import Reader
 from chatkey_server.settings import Limits
 from chatkey_server.socket.handshake import Admitted, Handshake
 from chatkey_server.storage.providers import ProviderView
-from chatkey_serving.allowance import Allowance
 
 REAUTH_SECONDS: Final = 30
 """How long before the end of a token the widget is asked for a newer one."""
@@ -44,7 +44,7 @@ class Connection:
         self._handshake = Handshake(uri, origin=None)
         self._limits = limits
         self._nonce: str | None = proofs.new_nonce()
-        self._allowance = Allowance(limits.frames_per_second, now)
+        self._rate = FrameRate(limits, now)
         self._asked_again = False
         self.state = State.AWAITING_CONNECT
         self.opened_at = now
@@ -79,7 +79,7 @@ class Connection:
     def receive(self, text: str, now: float) -> WidgetFrame:
         """Read a frame that may be sent in this state, in time and not too often."""
         self._check_time(now)
-        self._count(now)
+        self._rate.count(now)
         frame = READER.read(text, max_bytes=self._limits.frame_bytes)
         self._expect(State.AWAITING_CONNECT if frame["type"] == "connect" else State.READY, frame)
         return frame
@@ -157,10 +157,6 @@ class Connection:
                 Code.AUTH_TIMEOUT, f"No connect frame came within {self._limits.auth_timeout} s of the hello."
             )
         raise Refused(Code.TOKEN_EXPIRED, "The token of this connection has expired; connect with a new one.")
-
-    def _count(self, now: float) -> None:
-        if not self._allowance.take(now):
-            raise Refused(Code.RATE_LIMITED, f"More than {self._limits.frames_per_second} frames came within a second.")
 
     def _expect(self, state: State, frame: WidgetFrame) -> None:
         if self.state is state:

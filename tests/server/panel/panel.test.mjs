@@ -46,6 +46,7 @@ test("what did not come within a second is asked for, until there is no gap", ()
   const atOnce = asked();
   page.pass(1000);
   thread(page, [entry(4), entry(5)], { before: 6, more: true });
+  page.pass(100);
   thread(page, [entry(3)], { before: 4 });
   page.pass(60_000);
 
@@ -56,12 +57,24 @@ test("what did not come within a second is asked for, until there is no gap", ()
 
 test("a gap for which nothing comes is not asked for without end", () => {
   const page = opened(1, 3);
+  page.pass(100);
   const asked = page.sent("thread").length;
 
   thread(page, [], { before: 3 });
   page.pass(60_000);
 
   assert.equal(page.sent("thread").length, asked);
+});
+
+test("the pages of a large gap are asked for slower than the server's limit of frames", () => {
+  const page = opened(1, 1000);
+
+  for (let seq = 999; seq > 900; seq--) {
+    thread(page, [entry(seq)], { before: seq + 1, more: true });
+    page.pass(10);
+  }
+
+  assert.ok(page.sent("thread").length <= 12, `${page.sent("thread").length} in a second`);
 });
 
 test("what only comes out of order is put in its place, and not asked for", () => {

@@ -14,6 +14,7 @@ import structlog
 from litestar.enums import ScopeType
 
 from chatkey_protocol.codes import Code
+from chatkey_server import metrics
 from chatkey_server.identity.errors import RateLimited, Refused
 from chatkey_server.panel.admin.bodies import with_checked_body
 from chatkey_server.panel.admin.sign_ins import count_sign_in
@@ -182,6 +183,7 @@ def _caching(scope: HTTPScope) -> tuple[Header, ...]:
 
 async def _refuse(refused: Refused, scope: Scope, receive: Receive, send: Send) -> None:
     """Answer in the envelope of every refusal (D-02)."""
+    metrics.refused(refused.code)
     headers = [JSON, NO_STORE]
     if isinstance(refused, RateLimited):
         headers.append((b"retry-after", b"%d" % refused.retry_after))

@@ -30,6 +30,8 @@ const REFRESH_MS = 2_000;
 const TYPING_MS = 250;
 const GAP_MS = 1_000; // what comes out of order comes sooner than that
 const AGAIN_MS = 3_000;
+const AT_ONCE = 10; // with SPACING_MS, below the server's limit of frames a second
+const SPACING_MS = 100;
 const LONGEST_WAIT_MS = 2_000; // agents are few, and each of them is waited for
 
 let agentName = "";
@@ -101,6 +103,17 @@ function send(frame) {
   if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify(frame));
 }
 
+/**
+ * Send answers that may not have arrived, the later ones slower than the server's limit of frames a second.
+ * @param {Answer[]} answers
+ */
+function sendAgain(answers) {
+  answers.slice(0, AT_ONCE).forEach(send);
+  answers.slice(AT_ONCE).forEach((answer, place) => {
+    setTimeout(() => pending.has(answer.id) && send(answer), (place + 1) * SPACING_MS);
+  });
+}
+
 const handlers = {
   /** @param {{ agent: string }} frame */
   ready({ agent }) {
@@ -108,7 +121,7 @@ const handlers = {
     attempts = 0;
     showConnection("live", "Live");
     lookAgain();
-    for (const frame of pending.values()) send(frame);
+    sendAgain([...pending.values()]);
   },
   missed: lookAgain,
   /** @param {{ id: string, items: Item[], more: boolean, providers: Provider[] }} frame */
@@ -134,7 +147,7 @@ const handlers = {
     showMessages({ keepPlace: before !== null });
     showList();
     const above = gap();
-    if (isNews && above !== undefined) send({ type: "thread", conversation, before: above });
+    if (isNews && above !== undefined) fillSoon(SPACING_MS);
   },
   /** @param {{ conversation: string, message: Entry, last_at?: number }} frame */
   message({ conversation, message, last_at = message.sent_at * 1000 }) {
@@ -170,7 +183,7 @@ const handlers = {
   error({ id, code, message, retryable, retry_after = 0 }) {
     if (id && id === asked?.id) {
       asked = null;
-      return refreshSoon();
+      return refreshSoon(retry_after * 1000);
     }
     const answered = id ? pending.get(id) : undefined;
     if (answered && retryable) {
@@ -197,12 +210,12 @@ function gap() {
   return newestFirst.find((seq, place) => place + 1 < newestFirst.length && newestFirst[place + 1] !== seq - 1);
 }
 
-function fillSoon() {
+function fillSoon(wait = GAP_MS) {
   filling ??= setTimeout(() => {
     filling = undefined;
     const before = gap();
     if (current && before !== undefined) send({ type: "thread", conversation: current, before });
-  }, GAP_MS);
+  }, wait);
 }
 
 /**
@@ -240,14 +253,15 @@ function askForList({ before, keeps = false } = {}) {
   send({ type: "list", id: asked.id, filter: wanted(), ...(before && { before }) });
 }
 
-function refreshSoon() {
+/** @param {number} [least] Milliseconds to wait at least. */
+function refreshSoon(least = 100) {
   refreshing ??= setTimeout(
     () => {
       refreshing = undefined;
       if (asked) refreshSoon();
       else askForList({ keeps: true });
     },
-    Math.max(100, askedAt + REFRESH_MS - Date.now()),
+    Math.max(least, askedAt + REFRESH_MS - Date.now()),
   );
 }
 
