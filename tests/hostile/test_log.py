@@ -89,6 +89,8 @@ GUESS: Final = '{"username": "ada", "password": "a wrong guess"}'
 ATTACKS: Final[dict[str, Act]] = {
     "guesses at an administrator's password": sign_in_as_admin(GUESS, {401, 429}),
     "sign-ins that cannot be read": sign_in_as_admin('"x"', {400}),
+    "sign-ins of 60,000 levels": sign_in_as_admin("[" * 60_000, {400}),
+    "sign-ins with a number of 5,000 digits": sign_in_as_admin('{"username": ' + "9" * 5000 + "}", {400}),
     "guesses at an agent's password": guess_at_agent,
     "member tokens without one": get("/v1/public/provider/{id}/member/token?auth=x.y.z&jkt=" + BrowserKey().jkt),
     "starts from a foreign origin": get("/v1/public/provider/{id}/oauth/google?origin=https://evil.example"),

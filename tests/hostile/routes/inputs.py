@@ -61,8 +61,8 @@ VALUES: Final[tuple[object, ...]] = (
 @cache
 def member_bodies(honest: bytes) -> list[tuple[bytes, bytes]]:
     """Return variants of a JSON object, and forms like them: all members have a hostile value, or one has."""
-    members = json.loads(honest)
-    together = [dict.fromkeys(members, value) for value in VALUES]
+    members: dict[str, object] = json.loads(honest)
+    together: list[dict[str, object]] = [dict.fromkeys(members, value) for value in VALUES]
     single = [{**members, name: value} for name in members for value in VALUES]
     return [body for changed in (*together, *single) for body in (_json(changed), _form(changed))]
 

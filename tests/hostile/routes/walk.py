@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import logging
-from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import chain
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import urlencode
 
 from tests.hostile.routes import inputs
@@ -26,6 +24,13 @@ Headed = Callable[[Door], Awaitable[Headers]]
 async def nobody(_: Door) -> Headers:
     """Send what a stranger sends: no headers at all."""
     return ()
+
+
+class Tried(NamedTuple):
+    """What came of one request: the status, None for an exception, and what is wrong about it."""
+
+    status: int | None
+    wrong: list[str]
 
 
 @dataclass
@@ -45,29 +50,30 @@ class Walk:
     """How many hostile requests a route gets, spread evenly over all there are, at each route other ones."""
     failed: list[str] = field(default_factory=list[str])
     """What was logged as a failure since the last request."""
-    seen: dict[Door, Counter[int]] = field(default_factory=dict[Door, Counter[int]])
+    seen: dict[Door, set[int | None]] = field(default_factory=dict[Door, set[int | None]])
+    """The statuses with which the honest requests at a route were answered."""
 
     async def past(self, doors: Iterable[Door]) -> list[str]:
         """Send everything to every door, and return what went wrong."""
         return [wrong for number, door in enumerate(doors) for wrong in await self._past(door, number)]
 
     async def _past(self, door: Door, number: int) -> list[str]:
-        statuses = self.seen.setdefault(door, Counter())
-        found: list[str] = []
         headers = await self.headed(door)
         with failures(self.failed):
-            for call in chain(self._honest(door, headers), self._chosen(door, headers, number)):
-                self.before()
-                try:
-                    answer = await ask(self.app, call)
-                except Exception as error:  # noqa: BLE001 - it is what the walk looks for
-                    found.append(f"{call} raised {error!r}")
-                    continue
-                statuses[answer.status] += 1
-                found += [f"{call} was answered {answer.status}: {wrong}" for wrong in _wrong(answer)]
-                found += [f"{call} left in the log: {line}" for line in self.failed]
-                self.failed.clear()
-        return found
+            honest = [await self._tried(call) for call in self._honest(door, headers)]
+            hostile = [await self._tried(call) for call in self._chosen(door, headers, number)]
+        self.seen[door] = {tried.status for tried in honest}
+        return [wrong for tried in (*honest, *hostile) for wrong in tried.wrong]
+
+    async def _tried(self, call: Call) -> Tried:
+        self.before()
+        self.failed.clear()
+        try:
+            answer = await ask(self.app, call)
+        except Exception as error:  # noqa: BLE001 - it is what the walk looks for
+            return Tried(None, [f"{call} raised {error!r}"])
+        wrong = [f"{call} was answered {answer.status}: {what}" for what in _wrong(answer)]
+        return Tried(answer.status, [*wrong, *(f"{call} left in the log: {line}" for line in self.failed)])
 
     def _chosen(self, door: Door, headers: Headers, number: int) -> list[Call]:
         calls = list(self._hostile(door, headers))
@@ -116,8 +122,8 @@ class Walk:
         return value
 
     def unreached(self) -> set[str]:
-        """Return the routes of which no request reached the handler."""
-        return {str(door) for door, statuses in self.seen.items() if not set(statuses) - OUTSIDE}
+        """Return the paths of the routes at which no honest request came to a handler."""
+        return {door.path for door, statuses in self.seen.items() if not statuses - OUTSIDE}
 
 
 def _typed(call: Call, media_type: bytes, body: bytes) -> Call:
