@@ -16,7 +16,7 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
-from chatkey_server.chat.hub import MISSED, Hear, Join, missed
+from chatkey_server.chat.hub import MISSED, Hear, Join
 from chatkey_server.chat.messages import BEATS, Message, by_channel, decode, encode
 from chatkey_server.chat.outage import Silent, reasons_of
 from chatkey_server.chat.seal import Seal
@@ -54,9 +54,9 @@ class RedisLink:
     """Says and hears while Redis is there, and knows when it did not.
 
     A process hears its own beat, once a second: so saying, Redis and hearing work. When it has not for `SILENT_BEATS`,
-    or a connection fails, it connects anew, and once it hears itself again it publishes for how long it did not: what
-    it said meanwhile others may have missed, and what they said it did. Of a process that falls silent the others
-    assume that its last words were not told.
+    or a connection fails, it connects anew. Once it hears itself again it publishes `MISSED`: the others may have
+    missed what it said meanwhile, and it may have missed what they said. When a process falls silent, the others assume
+    that its last words were not told.
     """
 
     def __init__(self, url: str, keys: Sequence[bytes], *, beat: float = BEAT_SECONDS) -> None:
@@ -201,8 +201,8 @@ class RedisLink:
     def _confirm(self, name: str) -> None:
         if name == self._beats_on[-1]:
             self._beat_now()
-        elif joined := self._subscriptions.confirm(name):
-            self._joined(*joined)
+        elif channel := self._subscriptions.confirm(name):
+            self._joined(channel)
 
     def _take(self, sealed: bytes) -> None:
         """Hand on what a process of this deployment said; whatever else comes is passed over."""
@@ -235,10 +235,9 @@ class RedisLink:
         HUB_CONNECTED.set(1)
         if self._is_lost:
             self._is_lost = False
-            seconds = self._heard.at - before.at
-            log.warning("hub.back", seconds=round(seconds, 1))
-            self._hear(MISSED, missed(seconds))
-            self.say(MISSED, missed(seconds))
+            log.warning("hub.back", seconds=round(self._heard.at - before.at, 1))
+            self._hear(MISSED, b"")
+            self.say(MISSED, b"")
 
     async def _speak(self, redis: Redis) -> None:
         """Publish what is to be said, all of it at once, and a beat when it is time for one."""
@@ -277,8 +276,8 @@ class RedisLink:
             if len(self._unsaid) >= MOST_UNSAID:
                 raise Silent(f"{MOST_UNSAID} payloads wait")
             for speaker in [speaker for speaker, heard in self._others.items() if self._is_silent(heard)]:
-                last = self._others.pop(speaker)
-                self._hear(MISSED, missed(self._now().at - last.at))
+                del self._others[speaker]
+                self._hear(MISSED, b"")
 
     def _is_silent(self, heard: Heard) -> bool:
         return self._beats - heard.beat > SILENT_BEATS

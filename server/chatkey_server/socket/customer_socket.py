@@ -12,7 +12,7 @@ import structlog
 
 from chatkey_protocol.codes import Code
 from chatkey_server import metrics
-from chatkey_server.chat.events import customer_channel, read_event
+from chatkey_server.chat.events import Event, customer_channel, read_event
 from chatkey_server.identity import tokens
 from chatkey_server.identity.errors import Refused
 from chatkey_server.peers.peer import Peer
@@ -23,6 +23,7 @@ from chatkey_server.socket.connection import Connection
 
 if TYPE_CHECKING:
     from chatkey_protocol.frames import Connect, Refresh
+    from chatkey_server.chat.standing import Person
     from chatkey_server.clock import Alarm
     from chatkey_server.identity.tokens import SocketIdentity
     from chatkey_server.peers.wire import Wire
@@ -75,8 +76,14 @@ class CustomerSocket(Peer):
     def deliver(self, payload: bytes) -> None:
         """Pass on what somebody else caused."""
         event = read_event(payload)
-        if event.source != self._id and (not event.seq or self._seen.note(event.seq)):
+        is_news = self._is_news(event)
+        if is_news and event.source != self._id:
             self.tell(bytes(event.frame))
+
+    def _is_news(self, event: Event) -> bool:
+        if event.seq:
+            return self._seen.note(event.seq)
+        return event.call is None or self._seen.note_call(*event.call)
 
     async def refuse(self, refused: Refused) -> None:
         """Say why, and close; one that never got in is a connect with this result."""
@@ -111,8 +118,7 @@ class CustomerSocket(Peer):
         else:
             chat, identity = self._services.chat, self._machine.identity
             answer = await dialogue.answer(chat, identity, frame, self._id, address)
-            for seq in dialogue.told_by(answer):
-                self._seen.note(seq)
+            dialogue.note(self._seen, frame, answer)
             await self.send(answer)
 
     async def _refresh(self, frame: Refresh, now: float) -> None:
@@ -132,10 +138,11 @@ class CustomerSocket(Peer):
         self._wait_for_a_word(self._limits.idle_timeout)
 
     def _join(self, identity: SocketIdentity) -> None:
-        channel = customer_channel(identity.pid, identity.login, identity.uid)
+        channel = customer_channel(*_person(identity))
         self._sockets.parties.join(channel)
         self._channel = channel
         self._services.hub.add(channel, self.deliver)
+        self._services.catch_up.follow(_person(identity), self._seen)
         self.log = log.bind(provider=identity.pid, login=identity.login, uid=identity.uid)
 
     async def _left(self) -> None:
@@ -149,6 +156,7 @@ class CustomerSocket(Peer):
             self._sockets.addresses.leave(self._address)
         if self._channel is None:
             return
+        self._services.catch_up.leave(_person(self._machine.identity), self._seen)
         self._services.hub.remove(self._channel, self.deliver)
         self._sockets.parties.leave(self._channel)
         self.log.info("socket.closed", seconds=round(self._clock() - self._machine.opened_at, 1))
@@ -185,3 +193,7 @@ class CustomerSocket(Peer):
             self._wait_for_a_word(most - silent)
             return
         self.end(Refused(Code.IDLE_TIMEOUT, f"No frame came for {most} s; connect again, and ping as `hello` says."))
+
+
+def _person(identity: SocketIdentity) -> Person:
+    return identity.pid, identity.login, identity.uid
