@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from contextvars import copy_context
 from typing import TYPE_CHECKING, ClassVar, Final
@@ -58,22 +58,27 @@ class Peer(ABC):
         self._sockets.add(self)
         metrics.sockets(self.KIND).inc()
         try:
-            await self.serve()
-        except Refused as refused:
-            await self.refuse(refused)
-        except GONE:
-            pass  # nobody is there to be told
+            await self.guarded(self.serve)
         except asyncio.CancelledError:
             if not self._is_closed:
                 raise
             # Its end was told, and the server that stops does not wait for what was still under way.
-        except Exception:
-            self.log.exception(self.FAILED)
-            await self.refuse(Refused(Code.INTERNAL, f"Something went wrong here; {self.AGAIN}."))
         finally:
             self.close()
             self._sockets.remove(self)
             metrics.sockets(self.KIND).dec()
+
+    async def guarded(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Do something for this socket; whatever goes wrong is told, and closes it."""
+        try:
+            await work()
+        except Refused as refused:
+            await self.refuse(refused)
+        except GONE:
+            pass  # nobody is there to be told
+        except Exception:
+            self.log.exception(self.FAILED)
+            await self.refuse(Refused(Code.INTERNAL, f"Something went wrong here; {self.AGAIN}."))
 
     async def text(self) -> str | None:
         """Return the next message; None once nothing more is read."""

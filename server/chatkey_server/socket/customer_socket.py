@@ -15,6 +15,7 @@ from chatkey_server import metrics
 from chatkey_server.chat.events import Event, customer_channel, read_event
 from chatkey_server.identity import tokens
 from chatkey_server.identity.errors import Refused
+from chatkey_server.peers.in_turn import InTurn
 from chatkey_server.peers.peer import Peer
 from chatkey_server.peers.seen import Seen
 from chatkey_server.peers.writer import encode
@@ -22,12 +23,15 @@ from chatkey_server.socket import dialogue
 from chatkey_server.socket.connection import Connection
 
 if TYPE_CHECKING:
-    from chatkey_protocol.frames import Connect, Refresh
+    from chatkey_protocol.frames import ChatFrame, Connect, Refresh
     from chatkey_server.chat.standing import Person
     from chatkey_server.clock import Alarm
     from chatkey_server.identity.tokens import SocketIdentity
     from chatkey_server.peers.wire import Wire
     from chatkey_server.services import Services
+
+PONG_SECONDS: Final = 1.0
+"""How long a ping waits for the answers to the frames before it: it asks whether the connection is alive."""
 
 _PROCESS: Final = token_hex(8)
 _numbers = count()
@@ -57,12 +61,14 @@ class CustomerSocket(Peer):
         self._address: str | None = None
         self._channel: str | None = None
         self._seen = Seen()
+        self._answers = InTurn()
 
     async def run(self) -> None:
         """Serve the socket until it is gone, and leave nothing of it."""
         try:
             await super().run()
         finally:
+            self._answers.cancel()
             await self._left()
 
     async def serve(self) -> None:
@@ -70,8 +76,13 @@ class CustomerSocket(Peer):
         address = self._take_place()
         await self.send(self._machine.arrive(self._origins(), self._wire.scope["query_string"]))
         self._set_alarm()
-        while (text := await self.text()) is not None:
-            await self._take(text, address)
+        try:
+            while (text := await self.text()) is not None:
+                await self._take(text, address)
+        except Refused:
+            await self._answers.settled()  # the frames before the refused one are answered first
+            raise
+        await self._answers.settled()
 
     def deliver(self, payload: bytes) -> None:
         """Pass on what somebody else caused."""
@@ -95,6 +106,7 @@ class CustomerSocket(Peer):
         """Take nothing more, not even what is being judged."""
         super().close()
         self._machine.close()
+        self._answers.forget()
 
     def _take_place(self) -> str:
         address = self._services.rates.client_of(self._wire.scope)
@@ -114,12 +126,16 @@ class CustomerSocket(Peer):
         elif frame["type"] == "refresh":
             await self._refresh(frame, now)
         elif frame["type"] == "ping":
-            await self.send(self._machine.pong(now))
+            await self._answers.settled(PONG_SECONDS)
+            await self.send(self._machine.pong(self._clock()))
         else:
-            chat, identity = self._services.chat, self._machine.identity
-            answer = await dialogue.answer(chat, identity, frame, self._id, address)
-            dialogue.note(self._seen, frame, answer)
-            await self.send(answer)
+            answer = partial(self._answer, frame, self._machine.identity, address)
+            await self._answers.put(partial(self.guarded, answer))
+
+    async def _answer(self, frame: ChatFrame, identity: SocketIdentity, address: str) -> None:
+        answer = await dialogue.answer(self._services.chat, identity, frame, self._id, address)
+        dialogue.note(self._seen, frame, answer)
+        await self.send(answer)
 
     async def _refresh(self, frame: Refresh, now: float) -> None:
         refresh = partial(self._machine.refresh, frame, now=now)

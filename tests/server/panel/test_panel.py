@@ -286,6 +286,9 @@ class TestSocket:
         assert (await panel.next())["code"] == Close.BAD_FRAME
 
     @pytest.mark.contract("D-16/restart-1012")
+    async def test_a_ping_is_answered(self, panel: Fixture) -> None:
+        assert await panel.ask({"type": "ping"}) == {"type": "pong"}
+
     async def test_on_shutdown_it_is_closed_with_1012(self, eve: Fixture, panel: Fixture) -> None:
         await close_all(eve.services)
 
