@@ -88,6 +88,15 @@ class Host:
         self._server.restart()
 
     @contextmanager
+    def stopped(self) -> Iterator[None]:
+        """Let the server do nothing, and keep its connections."""
+        os.kill(self.pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.kill(self.pid, signal.SIGCONT)
+
+    @contextmanager
     def ended(self) -> Iterator[None]:
         """Ask the server to end, as an upgrade does, and start it again in the end."""
         self._server.stop()
@@ -107,11 +116,13 @@ class Host:
 class Deployment:
     """Its machines, and what the people need who use it."""
 
-    def __init__(self, network: Network, hosts: list[Host], redis: stores.Store, postgres: stores.Store) -> None:
-        self.network = network
+    def __init__(self, machines: Machines, hosts: list[Host], database: str) -> None:
+        self.network = machines.network
         self.hosts = hosts
-        self.redis = redis
-        self.postgres = postgres
+        self.redis = machines.redis
+        self.postgres = machines.postgres
+        self.disk = machines.disk
+        self.database = database
 
     async def agents_cookie(self) -> str:
         """Sign the agent in, and return the cookie of it."""
@@ -132,6 +143,7 @@ class Machines:
         self.folder = folder
         self._names = [f"host{number}" for number in range(1, most_hosts + 1)]
         self.network = Network("redis", "postgres", *self._names, here="clients")
+        self.disk = stores.Disk(folder / "disk")
         self.redis = stores.redis(self.network.address("redis"), folder)
         self.postgres = stores.postgres(self.network.address("postgres"), folder)
 
@@ -139,6 +151,7 @@ class Machines:
     def running(self) -> Iterator[None]:
         """Run the stores."""
         with ExitStack() as ending:
+            ending.enter_context(self.disk.mounted())
             for store in (self.redis, self.postgres):
                 ending.callback(store.kill)
                 store.start()
@@ -146,14 +159,15 @@ class Machines:
 
     @asynccontextmanager
     async def deployment(self, hosts: int) -> AsyncIterator[Deployment]:
-        """Run a deployment with an empty database of its own."""
+        """Run a deployment with an empty database of its own, on the small disk."""
+        database = await self.new_database(on_small_disk=True)
         environ = {
             **os.environ,
             **NO_LIMITS,
             "CHATKEY_BASE_URL": BASE_URL,
             "CHATKEY_HOST": "0.0.0.0",
             "CHATKEY_PORT": str(PORT),
-            "CHATKEY_DATABASE_URL": await self.new_database(),
+            "CHATKEY_DATABASE_URL": database,
             "CHATKEY_REDIS_URL": f"redis://{self.network.address('redis')}",
             "CHATKEY_MASTER_KEY": token_hex(32),
             "CHATKEY_LOG_LEVEL": "warning",
@@ -167,14 +181,17 @@ class Machines:
                 host.begin()
             for host in made:
                 await asyncio.to_thread(host.wait)
-            yield Deployment(self.network, made, self.redis, self.postgres)
+            yield Deployment(self, made, database)
 
-    async def new_database(self) -> str:
+    async def new_database(self, *, on_small_disk: bool = False) -> str:
         """Return the address of an empty database."""
         server, name = f"postgresql://postgres@{self.network.address('postgres')}", f"bench_{token_hex(4)}"
         connection = await asyncpg.connect(f"{server}/postgres")
         try:
-            await connection.execute(f"CREATE DATABASE {name}")
+            if on_small_disk and not await connection.fetch(f"SELECT FROM pg_tablespace WHERE spcname = '{stores.SMALL}'"):
+                await connection.execute(f"CREATE TABLESPACE {stores.SMALL} LOCATION '{self.disk.folder}'")
+            place = f" TABLESPACE {stores.SMALL}" if on_small_disk else ""
+            await connection.execute(f"CREATE DATABASE {name}{place}")
         finally:
             await connection.close()
         return f"{server}/{name}"

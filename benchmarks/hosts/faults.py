@@ -6,10 +6,11 @@ import asyncio
 import math
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, contextmanager
 from statistics import median
 from typing import Final, NamedTuple
 
+import asyncpg  # type: ignore[import-untyped]
 from benchmarks.hosts.crowd import Crowd
 from benchmarks.hosts.deployment import Deployment, Machines
 from benchmarks.hosts.pages import Page
@@ -21,6 +22,8 @@ EVERY_SECONDS: Final = 0.25
 BEFORE_SECONDS: Final = 2.0
 AFTER_SECONDS: Final = 10.0
 SETTLE_SECONDS: Final = 60.0
+LOSS: Final = 0.1
+"""The share of all packets that is lost, in each direction."""
 
 Break = Callable[[Deployment], AbstractContextManager[None]]
 
@@ -46,6 +49,27 @@ def _replaced(deployment: Deployment) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def _offline(deployment: Deployment) -> Iterator[None]:
+    """Cut the people from every host, so that there is nowhere else to go."""
+    with ExitStack() as cuts:
+        for host in deployment.hosts:
+            cuts.enter_context(deployment.network.cut(host.name, "clients"))
+        yield
+
+
+@contextmanager
+def _exhausted(deployment: Deployment) -> Iterator[None]:
+    """Let every query wait for a lock, until each process waits on all of its connections."""
+    with asyncio.Runner() as runner:
+        connection = runner.run(asyncpg.connect(deployment.database))
+        runner.run(connection.execute("BEGIN; LOCK TABLE conversation, message"))
+        try:
+            yield
+        finally:
+            runner.run(connection.close())
+
+
 FAULTS: Final[Mapping[str, Fault]] = {
     "redis-killed": Fault(lambda deployment: deployment.redis.killed(), 10),
     "redis-paused": Fault(lambda deployment: deployment.redis.paused(), 15),
@@ -58,17 +82,25 @@ FAULTS: Final[Mapping[str, Fault]] = {
     "redis-replaced": Fault(_replaced, 20),
     "cut-from-postgres": Fault(lambda deployment: _cut(deployment, "postgres"), 15),
     "cut-from-clients": Fault(lambda deployment: _cut(deployment, "clients"), 15),
+    "clients-offline": Fault(_offline, 15, 5.0),
+    "process-stopped": Fault(lambda deployment: deployment.hosts[0].stopped(), 20),
+    "disk-full": Fault(lambda deployment: deployment.disk.full(), 10),
+    "pool-exhausted": Fault(_exhausted, 10),
+    "packet-loss": Fault(lambda deployment: deployment.network.lossy("clients", LOSS), 30),
 }
 
 
 class Outcome(NamedTuple):
     """What became of one time: messages, and seconds until the last tab and the last panel were live again.
 
-    The tabs are those that write nothing: they hear somebody of another host write four times a second.
+    Lost is what was acknowledged and is not stored, unknown what is missing on a page that is open, and doubled what
+    stands on one twice. The tabs are those that write nothing: they hear somebody of another host write four times a
+    second.
     """
 
     acknowledged: int
-    missing: int
+    lost: int
+    unknown: int
     doubled: int
     unacknowledged: int
     live_tabs: float
@@ -84,7 +116,8 @@ async def measure(machines: Machines, size: Size, name: str) -> dict[str, object
     return {
         "times": len(outcomes),
         "acknowledged": sum(outcome.acknowledged for outcome in outcomes),
-        "missing": sum(outcome.missing for outcome in outcomes),
+        "lost": sum(outcome.lost for outcome in outcomes),
+        "unknown": sum(outcome.unknown for outcome in outcomes),
         "doubled": sum(outcome.doubled for outcome in outcomes),
         "unacknowledged": sum(outcome.unacknowledged for outcome in outcomes),
         "tabs_live_s": _seconds([outcome.live_tabs for outcome in outcomes]),
@@ -110,12 +143,23 @@ async def once(deployment: Deployment, cookie: str, size: Size, fault: Fault) ->
         await crowd.settled(SETTLE_SECONDS)
         return Outcome(
             crowd.acknowledged(),
+            await lost(deployment, crowd),
             crowd.missing(),
             crowd.doubled(),
             crowd.unacknowledged(),
             max(_live_after(tab, gone_at) for tab in crowd.listeners),
             max(_live_after(page, gone_at) for page in crowd.panels),
         )
+
+
+async def lost(deployment: Deployment, crowd: Crowd) -> int:
+    """Return how many acknowledged messages are not stored."""
+    connection = await asyncpg.connect(deployment.database)
+    try:
+        stored = {row["message_id"] for row in await connection.fetch("SELECT message_id FROM message")}
+    finally:
+        await connection.close()
+    return sum(len(acked.keys() - stored) for acked in crowd.ledger.acked.values())
 
 
 @asynccontextmanager
