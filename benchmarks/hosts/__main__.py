@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from benchmarks.hosts import costs, faults, many, network, volume
+from benchmarks.hosts import costs, faults, many, network, proxy, volume
 from benchmarks.hosts.deployment import Machines
 from benchmarks.hosts.sizes import QUICK, WHOLE, Size
 
@@ -32,6 +32,8 @@ MEASURES: Final[Mapping[str, Measure]] = {
     **{name: partial(faults.measure, name=name) for name in faults.FAULTS},
     "process-killed-crowd": many.killed,
     "restart": many.restart,
+    "stampede": many.stampede,
+    "idle-proxy": proxy.idle,
     "latency": costs.latency,
     "processor": costs.processor,
     "idle": many.idle,

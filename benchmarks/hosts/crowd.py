@@ -23,7 +23,8 @@ OPENED_PER_SECOND: Final = 100
 class Crowd:
     """Everybody, and what they wrote; inside `async with` their pages are open.
 
-    A member's tabs are at one host after the other, or all `at_first`: at the first one.
+    A member's tabs are at one host after the other, or all `at_first`: at the first one. `through` are the addresses
+    of proxies to go to instead.
     """
 
     def __init__(
@@ -36,8 +37,9 @@ class Crowd:
         tabs: int = 2,
         at_first: bool = False,
         tab: type[Tab] = Tab,
+        through: Sequence[str] = (),
     ) -> None:
-        hosts = [host.address for host in deployment.hosts]
+        hosts = list(through) or [host.address for host in deployment.hosts]
         self.ledger = Ledger()
         self.tabs: list[Tab] = []
         for number in range(members):

@@ -142,7 +142,7 @@ class Machines:
     def __init__(self, folder: Path, most_hosts: int) -> None:
         self.folder = folder
         self._names = [f"host{number}" for number in range(1, most_hosts + 1)]
-        self.network = Network("redis", "postgres", *self._names, here="clients")
+        self.network = Network("redis", "postgres", "proxy", *self._names, here="clients")
         self.disk = stores.Disk(folder / "disk")
         self.redis = stores.redis(self.network.address("redis"), folder)
         self.postgres = stores.postgres(self.network.address("postgres"), folder)

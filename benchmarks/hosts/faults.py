@@ -85,7 +85,7 @@ FAULTS: Final[Mapping[str, Fault]] = {
     "clients-offline": Fault(_offline, 15, 5.0),
     "process-stopped": Fault(lambda deployment: deployment.hosts[0].stopped(), 20),
     "disk-full": Fault(lambda deployment: deployment.disk.full(), 10),
-    "pool-exhausted": Fault(_exhausted, 10),
+    "pool-exhausted": Fault(_exhausted, 10, 5.0),
     "packet-loss": Fault(lambda deployment: deployment.network.lossy("clients", LOSS), 30),
 }
 
@@ -147,8 +147,8 @@ async def once(deployment: Deployment, cookie: str, size: Size, fault: Fault) ->
             crowd.missing(),
             crowd.doubled(),
             crowd.unacknowledged(),
-            max(_live_after(tab, gone_at) for tab in crowd.listeners),
-            max(_live_after(page, gone_at) for page in crowd.panels),
+            max(live_after(tab, gone_at) for tab in crowd.listeners),
+            max(live_after(page, gone_at) for page in crowd.panels),
         )
 
 
@@ -172,12 +172,15 @@ async def apart(breaking: AbstractContextManager[None]) -> AsyncIterator[None]:
         await asyncio.to_thread(breaking.__exit__, None, None, None)
 
 
-def _live_after(page: Page, gone_at: float) -> float:
-    """Return after how many seconds a page showed something that was sent later than that, through another host."""
-    sent = page.ledger.sent
+def live_after(page: Page, gone_at: float) -> float:
+    """Return after how many seconds a page showed something that was sent later than that, through another host.
+
+    Behind a proxy there is one host only, and what counts is what others sent.
+    """
+    sent, is_only = page.ledger.sent, page.is_at_the_only_host
     shown = [
         at
         for message_id, at in page.shown_at.items()
-        if sent[message_id][0] > gone_at and sent[message_id][1] != page.host
+        if sent[message_id][0] > gone_at and (is_only or sent[message_id][1] != page.host)
     ]
     return min(shown, default=math.inf) - gone_at
