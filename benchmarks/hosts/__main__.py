@@ -30,6 +30,7 @@ Measure = Callable[[Machines, Size], Awaitable[Figure]]
 TIMES: Final = "--times="
 MEASURES: Final[Mapping[str, Measure]] = {
     **{name: partial(faults.measure, name=name) for name in faults.FAULTS},
+    "clock-behind": faults.clock_behind,
     "process-killed-crowd": many.killed,
     "restart": many.restart,
     "stampede": many.stampede,

@@ -18,6 +18,7 @@ import httpx
 from benchmarks.hosts import stores
 from benchmarks.hosts.network import Network, at
 
+from chatkey_lab.guard import bearer
 from chatkey_server.settings import load
 from chatkey_server.storage import admin, agents, engine, migrate
 from chatkey_server.storage.vault import Vault
@@ -45,6 +46,8 @@ NO_LIMITS: Final = {
         "KILOBYTES_PER_PROVIDER",
     ]
 }
+LAB_TOKEN: Final = token_hex(32)
+LAB: Final = {"CHATKEY_LAB": "1", "CHATKEY_LAB_TOKEN": LAB_TOKEN}
 SERVE: Final = (sys.executable, "-c", "from chatkey_server.commands.serve import serve; serve()")
 
 
@@ -124,6 +127,12 @@ class Deployment:
         self.disk = machines.disk
         self.database = database
 
+    async def put_ahead(self, host: Host, seconds: float) -> None:
+        """Move the clock of a host forward, so that the others are behind it."""
+        async with httpx.AsyncClient(trust_env=False, timeout=PATIENCE, headers=bearer(LAB_TOKEN)) as http:
+            answer = await http.post(f"http://{host.address}:{PORT}/lab/clock", json={"advance": seconds})
+        answer.raise_for_status()
+
     async def agents_cookie(self) -> str:
         """Sign the agent in, and return the cookie of it."""
         async with httpx.AsyncClient(trust_env=False, timeout=PATIENCE) as http:
@@ -158,8 +167,8 @@ class Machines:
             yield
 
     @asynccontextmanager
-    async def deployment(self, hosts: int) -> AsyncIterator[Deployment]:
-        """Run a deployment with an empty database of its own, on the small disk."""
+    async def deployment(self, hosts: int, *, lab: bool = False) -> AsyncIterator[Deployment]:
+        """Run a deployment with an empty database of its own, on the small disk; with a lab its clocks can be moved."""
         database = await self.new_database(on_small_disk=True)
         environ = {
             **os.environ,
@@ -171,6 +180,7 @@ class Machines:
             "CHATKEY_REDIS_URL": f"redis://{self.network.address('redis')}",
             "CHATKEY_MASTER_KEY": token_hex(32),
             "CHATKEY_LOG_LEVEL": "warning",
+            **(LAB if lab else {}),
             "CHATKEY_LIMIT_FRAMES_PER_SECOND": "1000000",
         }
         await _prepare(environ)

@@ -11,7 +11,7 @@ from statistics import median
 from typing import Final, NamedTuple
 
 import asyncpg  # type: ignore[import-untyped]
-from benchmarks.hosts.crowd import Crowd
+from benchmarks.hosts.crowd import Crowd, until
 from benchmarks.hosts.deployment import Deployment, Machines
 from benchmarks.hosts.pages import Page
 from benchmarks.hosts.sizes import Size
@@ -22,6 +22,7 @@ EVERY_SECONDS: Final = 0.25
 BEFORE_SECONDS: Final = 2.0
 AFTER_SECONDS: Final = 10.0
 SETTLE_SECONDS: Final = 60.0
+AHEAD_SECONDS: Final = 300.0
 LOSS: Final = 0.1
 """The share of all packets that is lost, in each direction."""
 
@@ -160,6 +161,31 @@ async def lost(deployment: Deployment, crowd: Crowd) -> int:
     finally:
         await connection.close()
     return sum(len(acked.keys() - stored) for acked in crowd.ledger.acked.values())
+
+
+async def clock_behind(machines: Machines, size: Size) -> dict[str, object]:
+    """Be without Redis while the clocks differ, and let nobody write afterwards: all has to be found all the same."""
+    async with machines.deployment(HOSTS, lab=True) as deployment:
+        await deployment.put_ahead(deployment.hosts[0], AHEAD_SECONDS)
+        cookie = await deployment.agents_cookie()
+        async with Crowd(deployment, size.members, AGENTS, cookie) as crowd:
+            async with apart(deployment.redis.killed()):
+                async with crowd.writing(EVERY_SECONDS):
+                    await asyncio.sleep(AFTER_SECONDS)
+                await until(lambda: not any(page.is_waiting for page in crowd.pages), SETTLE_SECONDS)
+                unheard = crowd.missing()
+            gone_at = time.monotonic()
+            await crowd.settled(SETTLE_SECONDS)
+            return {
+                "clock_s": AHEAD_SECONDS,
+                "acknowledged": crowd.acknowledged(),
+                "lost": await lost(deployment, crowd),
+                "unheard": unheard,
+                "unknown": crowd.missing(),
+                "doubled": crowd.doubled(),
+                "unacknowledged": crowd.unacknowledged(),
+                "known_s": round(time.monotonic() - gone_at, 2),
+            }
 
 
 @asynccontextmanager
