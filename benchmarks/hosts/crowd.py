@@ -105,7 +105,9 @@ class Crowd:
     def longest_wait(self) -> float:
         """Return the seconds from the sending of a message to the first screen that showed it, at most."""
         sent = self.ledger.sent
-        return max((at - sent[message_id][0] for page in self.pages for message_id, at in page.shown_at.items()), default=0.0)
+        return max(
+            (at - sent[message_id][0] for page in self.pages for message_id, at in page.shown_at.items()), default=0.0
+        )
 
     def acknowledged(self) -> int:
         """Return how many messages were acknowledged."""

@@ -198,7 +198,9 @@ class Machines:
         server, name = f"postgresql://postgres@{self.network.address('postgres')}", f"bench_{token_hex(4)}"
         connection = await asyncpg.connect(f"{server}/postgres")
         try:
-            if on_small_disk and not await connection.fetch(f"SELECT FROM pg_tablespace WHERE spcname = '{stores.SMALL}'"):
+            if on_small_disk and not await connection.fetch(
+                f"SELECT FROM pg_tablespace WHERE spcname = '{stores.SMALL}'"
+            ):
                 await connection.execute(f"CREATE TABLESPACE {stores.SMALL} LOCATION '{self.disk.folder}'")
             place = f" TABLESPACE {stores.SMALL}" if on_small_disk else ""
             await connection.execute(f"CREATE DATABASE {name}{place}")

@@ -36,7 +36,9 @@ def why_not() -> str | None:
     if os.geteuid() != 0:
         return "only root may make network namespaces"
     missing = [tool for tool in TOOLS if shutil.which(tool) is None]
-    return f"not on this machine: {', '.join(missing)} (Debian's iproute2, nftables and util-linux)" if missing else None
+    return (
+        f"not on this machine: {', '.join(missing)} (Debian's iproute2, nftables and util-linux)" if missing else None
+    )
 
 
 def enter() -> None:

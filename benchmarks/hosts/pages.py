@@ -342,7 +342,9 @@ class Panel(Page):
 
     def connecting(self) -> connect:
         """Return what opens its socket."""
-        return _connect(PANEL_URI, self.host, self.patience, origin=Origin(BASE_URL), additional_headers={"Cookie": self._cookie})
+        return _connect(
+            PANEL_URI, self.host, self.patience, origin=Origin(BASE_URL), additional_headers={"Cookie": self._cookie}
+        )
 
     def wait(self, tries: int, code: int) -> float:  # noqa: ARG002 - the base class's signature
         """Return how long the panel waits (`connect` in its script)."""

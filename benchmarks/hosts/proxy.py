@@ -1,4 +1,4 @@
-"""A proxy between people and hosts that closes what is idle for a minute: whether pages on which nothing happens stay."""
+"""A proxy between people and hosts that closes connections which are idle for a minute."""
 
 from __future__ import annotations
 

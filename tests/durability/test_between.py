@@ -101,11 +101,11 @@ async def test_while_redis_is_away_nothing_is_lost_and_nobody_has_to_reload(
         assert server.end() == 0
 
 
-async def lab(server: Fixture, path: str, **body: object) -> httpx.Response:
+async def lab(server: Fixture, path: str, body: object = None) -> httpx.Response:
     """Use a server's lab."""
     address = f"http://localhost:{server.port}"
     async with httpx.AsyncClient(trust_env=False, timeout=PATIENCE, headers={"origin": address}) as http:
-        return await http.post(f"{address}{path}", **body)
+        return await http.post(f"{address}{path}", json=body)
 
 
 @asynccontextmanager
@@ -138,7 +138,7 @@ async def test_what_a_host_whose_clock_is_behind_stores_during_an_outage_reaches
     shop = behind.open_shop()
     for server in servers:
         server.start()
-    await lab(here, "/lab/clock", json={"advance": seconds})
+    await lab(here, "/lab/clock", {"advance": seconds})
     writer, far = shop.person("ada"), type(shop)(here, shop.id, shop.secret).person("ada")
     async with writer.socket() as writes, far.socket() as quiet, far.socket() as away, agents_page(here) as page:
         await writer.post(writes, "heard")
@@ -153,7 +153,9 @@ async def test_what_a_host_whose_clock_is_behind_stores_during_an_outage_reaches
         await page.send(json.dumps({"type": "list", "id": "l"}))
         listed = (await frame_of(page, "conversations"))["items"][0]
 
-    assert [[frame.get("body") or frame["state"] for frame in frames] for frames in told] == [["unheard", "ringing"]] * 2
+    assert [[frame.get("body") or frame["state"] for frame in frames] for frames in told] == [
+        ["unheard", "ringing"]
+    ] * 2
     assert (listed["last"]["body"], listed["call"]["state"]) == ("unheard", "ringing")
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -26,7 +26,6 @@ from chatkey_server.storage.engine import Database, snapshot, transaction
 from chatkey_server.storage.tables import Conversation
 
 Fixture = Any
-MakeTab = Callable[..., "Tab"]
 
 pytestmark = pytest.mark.contract("D-15/deaf")
 
@@ -76,56 +75,65 @@ def elsewhere(database: Database, time: Fixture, limits: Limits) -> Elsewhere:
     return Elsewhere(time, limits)
 
 
-@pytest.fixture
-def here(hub: Hub, time: Fixture, monkeypatch: pytest.MonkeyPatch) -> CatchUp:
-    monkeypatch.setattr(catch_up, "GATHER_SECONDS", 0)
-    monkeypatch.setattr(catch_up, "AGAIN_SECONDS", 0)
-    return CatchUp(hub, now=time)
+class Here:
+    """A process with open tabs, which may not have heard everything."""
 
+    def __init__(self, hub: Hub, time: Fixture) -> None:
+        self.hub = hub
+        self.catch_up = CatchUp(hub, now=time)
+        self.leaving = ExitStack()
 
-@pytest.fixture
-def make_tab(here: CatchUp, hub: Hub, request: pytest.FixtureRequest) -> MakeTab:
-    """Open a tab of a person in this process."""
-
-    def make(person: SocketIdentity, floor: int | None = 0) -> Tab:
-        tab, channel = Tab(floor), customer_channel(person.pid, person.login, person.uid)
-        hub.add(channel, tab.hear)
-        here.follow((person.pid, person.login, person.uid), tab.seen)
-        request.addfinalizer(partial(hub.remove, channel, tab.hear))
+    def tab(self, person: SocketIdentity, floor: int | None = 0) -> Tab:
+        """Open a tab of a person."""
+        tab = Tab(floor)
+        self.leaving.enter_context(self.hub.listen(channel_of(person), tab.hear))
+        self.catch_up.follow((person.pid, person.login, person.uid), tab.seen)
         return tab
 
-    return make
+    def missed(self) -> None:
+        """Report that something may not have been heard."""
+        self.hub.publish(MISSED, b"")
+
+    def joined(self, channel: str) -> None:
+        """Report that a channel is heard from now on."""
+        self.hub._joined(channel)
+
+    async def looked(self) -> None:
+        """Wait until the look that is under way is over."""
+        assert self.catch_up._looking is not None
+        await self.catch_up._looking
+
+    async def catches_up(self) -> None:
+        """Report that something may not have been heard, and wait until the database was asked."""
+        self.missed()
+        await self.looked()
 
 
-async def looked(here: CatchUp) -> None:
-    """Wait until the look that is under way is over."""
-    assert here._looking is not None
-    await here._looking
+def channel_of(person: SocketIdentity) -> str:
+    return customer_channel(person.pid, person.login, person.uid)
 
 
-def missed(hub: Hub) -> None:
-    """Report that something may not have been heard."""
-    hub.publish(MISSED, b"")
-
-
-def joined(hub: Hub, person: SocketIdentity) -> None:
-    """Report that a person's channel is heard from now on."""
-    hub._joined(customer_channel(person.pid, person.login, person.uid))
+@pytest.fixture
+def here(hub: Hub, time: Fixture, monkeypatch: pytest.MonkeyPatch) -> Iterator[Here]:
+    monkeypatch.setattr(catch_up, "GATHER_SECONDS", 0)
+    monkeypatch.setattr(catch_up, "AGAIN_SECONDS", 0)
+    made = Here(hub, time)
+    with made.leaving:
+        yield made
 
 
 @WRONG_CLOCKS
 async def test_a_message_of_a_host_whose_clock_is_wrong_is_told(
-    elsewhere: Elsewhere, ann: Fixture, eve: Fixture, make_tab: MakeTab, here: CatchUp, hub: Hub, ahead: float
+    elsewhere: Elsewhere, ann: Fixture, eve: Fixture, here: Here, ahead: float
 ) -> None:
     await elsewhere.post(ann, "before")
-    tab = make_tab(ann, floor=1)
+    tab = here.tab(ann, floor=1)
     elsewhere.ahead = ahead
     await elsewhere.post(ann, "meanwhile")
     elsewhere.ahead = 0  # for the agent's session
     await elsewhere.answer(eve)
 
-    missed(hub)
-    await looked(here)
+    await here.catches_up()
 
     assert [await tab.next(), await tab.next()] == ["2", "3"]
     assert tab.told.empty()
@@ -134,50 +142,42 @@ async def test_a_message_of_a_host_whose_clock_is_wrong_is_told(
 
 @WRONG_CLOCKS
 async def test_a_call_of_a_host_whose_clock_is_wrong_is_told(
-    elsewhere: Elsewhere, ann: Fixture, eve: Fixture, make_tab: MakeTab, here: CatchUp, hub: Hub, ahead: float
+    elsewhere: Elsewhere, ann: Fixture, eve: Fixture, here: Here, ahead: float
 ) -> None:
-    tab = make_tab(ann)
+    tab = here.tab(ann)
     elsewhere.ahead = ahead
     await elsewhere.chat.call(ann, name=None, source="there")
 
-    missed(hub)
-    await looked(here)
-    missed(hub)
-    await looked(here)
+    await here.catches_up()
+    await here.catches_up()
     await elsewhere.chat.hang_up(ann, source="there")
-    missed(hub)
-    await looked(here)
+    await here.catches_up()
 
     assert [await tab.next(), await tab.next()] == ["ringing", "ended"]
     assert tab.told.empty()
 
 
 async def test_a_call_that_ends_and_one_that_begins_meanwhile_are_both_told(
-    elsewhere: Elsewhere, ann: Fixture, make_tab: MakeTab, here: CatchUp, hub: Hub
+    elsewhere: Elsewhere, ann: Fixture, here: Here
 ) -> None:
-    tab = make_tab(ann)
+    tab = here.tab(ann)
     await elsewhere.chat.call(ann, name=None, source="there")
-    missed(hub)
-    await looked(here)
+    await here.catches_up()
     await elsewhere.chat.hang_up(ann, source="there")
     await elsewhere.chat.call(ann, name=None, source="there")
 
-    missed(hub)
-    await looked(here)
+    await here.catches_up()
 
     assert [await tab.next() for _ in range(3)] == ["ringing", "ended", "ringing"]
 
 
-async def test_of_two_tabs_each_is_told_what_it_lacks(
-    elsewhere: Elsewhere, ann: Fixture, make_tab: MakeTab, here: CatchUp, hub: Hub
-) -> None:
+async def test_of_two_tabs_each_is_told_what_it_lacks(elsewhere: Elsewhere, ann: Fixture, here: Here) -> None:
     for number in range(3):
         await elsewhere.post(ann, f"m{number}")
-    behind, ahead = make_tab(ann, floor=0), make_tab(ann, floor=3)
+    behind, ahead = here.tab(ann, floor=0), here.tab(ann, floor=3)
     behind.seen.note(2)  # it wrote this one itself
 
-    missed(hub)
-    await looked(here)
+    await here.catches_up()
 
     assert [await behind.next(), await behind.next()] == ["1", "3"]
     assert (behind.told.empty(), behind.seen.floor) == (True, 3)
@@ -187,9 +187,7 @@ async def test_of_two_tabs_each_is_told_what_it_lacks(
 async def test_one_query_asks_for_everybody_who_lacks_nothing(
     elsewhere: Elsewhere,
     make_person: Fixture,
-    make_tab: MakeTab,
-    here: CatchUp,
-    hub: Hub,
+    here: Here,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     asked: list[int] = []
@@ -207,11 +205,10 @@ async def test_one_query_asks_for_everybody_who_lacks_nothing(
     for number in range(20):
         person = make_person(f"p{number}")
         await elsewhere.post(person, "known")
-        make_tab(person, floor=1)
-        make_tab(person, floor=1)
+        here.tab(person, floor=1)
+        here.tab(person, floor=1)
 
-    missed(hub)
-    await looked(here)
+    await here.catches_up()
 
     assert asked == [20]
 
@@ -219,63 +216,53 @@ async def test_one_query_asks_for_everybody_who_lacks_nothing(
 async def test_many_people_are_asked_for_a_few_at_a_time(
     elsewhere: Elsewhere,
     make_person: Fixture,
-    make_tab: MakeTab,
-    here: CatchUp,
-    hub: Hub,
+    here: Here,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(catch_up, "AT_ONCE", 2)
     monkeypatch.setattr(standing, "AT_ONCE", 2)
     people = [make_person(f"p{number}") for number in range(5)]
-    tabs = [make_tab(person) for person in people]
+    tabs = [here.tab(person) for person in people]
     for person in people:
         for number in range(3):
             await elsewhere.post(person, f"m{number}")
 
-    missed(hub)
-    await looked(here)
+    await here.catches_up()
 
     assert [[await tab.next() for _ in range(3)] for tab in tabs] == [["1", "2", "3"]] * 5
 
 
 async def test_somebody_who_lacks_more_than_the_most_is_told_the_newest(
-    database: Database, ann: Fixture, make_tab: MakeTab, here: CatchUp, hub: Hub
+    database: Database, ann: Fixture, here: Here
 ) -> None:
     async with transaction():
         for number in range(MOST + 5):
             own = await lock_own(ann, None, 1.0)
             await append(own, Draft(f"m{number}", "customer", None, "x"), 1.0)
-    tab = make_tab(ann)
+    tab = here.tab(ann)
 
-    missed(hub)
-    await looked(here)
+    await here.catches_up()
 
     assert (tab.told.qsize(), await tab.next(), tab.seen.floor) == (MOST, "6", MOST + 5)
 
 
 async def test_agents_are_told_to_ask_again_whichever_businesses_they_answer_for(
-    database: Database, listen: Fixture, here: CatchUp, hub: Hub
+    database: Database, listen: Fixture, here: Here
 ) -> None:
     agents = listen()
 
     for _ in range(3):
-        missed(hub)
+        here.missed()
 
     assert await agents.next() == ({"type": "missed"}, "")
     assert agents.waiting == 0
 
 
-@pytest.mark.parametrize("report", [lambda hub, _: missed(hub), joined], ids=["missed", "joined"])
+@pytest.mark.parametrize("is_join", [False, True], ids=["missed", "joined"])
 async def test_what_the_database_cannot_tell_now_it_tells_later(
-    report: Callable[[Hub, Any], None],
-    elsewhere: Elsewhere,
-    ann: Fixture,
-    make_tab: MakeTab,
-    here: CatchUp,
-    hub: Hub,
-    monkeypatch: pytest.MonkeyPatch,
+    elsewhere: Elsewhere, ann: Fixture, here: Here, monkeypatch: pytest.MonkeyPatch, is_join: bool
 ) -> None:
-    tab = make_tab(ann)
+    tab = here.tab(ann)
     await elsewhere.post(ann, "meanwhile")
     tries = iter([True, True])
 
@@ -287,95 +274,83 @@ async def test_what_the_database_cannot_tell_now_it_tells_later(
     monkeypatch.setattr(catch_up, "snapshot", away_at_first)
 
     with capture_logs() as events:
-        report(hub, ann)
+        here.joined(channel_of(ann)) if is_join else here.missed()
         assert await tab.next() == "1"
 
     assert [event["event"] for event in events] == ["hub.catching_up"] * 2
 
 
 async def test_a_tab_that_did_not_ask_for_its_history_is_told_what_is_about_as_new_as_it(
-    elsewhere: Elsewhere, ann: Fixture, make_person: Fixture, make_tab: MakeTab, here: CatchUp, hub: Hub, time: Fixture
+    elsewhere: Elsewhere, make_person: Fixture, here: Here, time: Fixture
 ) -> None:
-    bob = make_person("bob")
+    ann, bob = make_person("ann"), make_person("bob")
     await elsewhere.post(ann, "long before")
     time.now += 2 * MARGIN_SECONDS
     for person in (ann, bob):
         await elsewhere.post(person, "meanwhile")
     await elsewhere.chat.call(ann, name=None, source="there")
-    own, foreign = make_tab(ann, floor=None), make_tab(bob, floor=None)
+    own, foreign = here.tab(ann, floor=None), here.tab(bob, floor=None)
 
-    joined(hub, ann)
-    await looked(here)
+    here.joined(channel_of(ann))
+    await here.looked()
 
     assert [await own.next(), await own.next()] == ["2", "ringing"]
     assert own.told.empty()
     assert foreign.told.empty()
 
 
-async def test_from_then_on_it_is_told_by_number(
-    elsewhere: Elsewhere, ann: Fixture, make_tab: MakeTab, here: CatchUp, hub: Hub
-) -> None:
+async def test_from_then_on_it_is_told_by_number(elsewhere: Elsewhere, ann: Fixture, here: Here) -> None:
     """It opened while Redis was away: one look at its conversation is enough, whatever the other host's clock shows."""
     elsewhere.ahead = -HOUR
     await elsewhere.post(ann, "before")
-    tab = make_tab(ann, floor=None)
-    joined(hub, ann)
-    await looked(here)
+    tab = here.tab(ann, floor=None)
+    here.joined(channel_of(ann))
+    await here.looked()
     await elsewhere.post(ann, "meanwhile")
 
-    missed(hub)
-    await looked(here)
+    await here.catches_up()
 
     assert await tab.next() == "2"
     assert tab.told.empty()
 
 
-async def test_a_conversation_that_begins_meanwhile_is_told(
-    elsewhere: Elsewhere, ann: Fixture, make_tab: MakeTab, here: CatchUp, hub: Hub
-) -> None:
-    tab = make_tab(ann, floor=None)
-    joined(hub, ann)
-    await looked(here)
+async def test_a_conversation_that_begins_meanwhile_is_told(elsewhere: Elsewhere, ann: Fixture, here: Here) -> None:
+    tab = here.tab(ann, floor=None)
+    here.joined(channel_of(ann))
+    await here.looked()
     elsewhere.ahead = -HOUR
     await elsewhere.post(ann, "first")
 
-    missed(hub)
-    await looked(here)
+    await here.catches_up()
 
     assert await tab.next() == "1"
 
 
-async def test_nobody_is_looked_at_who_has_left(
-    elsewhere: Elsewhere, ann: Fixture, here: CatchUp, hub: Hub, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_nobody_is_looked_at_who_has_left(elsewhere: Elsewhere, ann: Fixture, here: Here) -> None:
     person, seen = (ann.pid, ann.login, ann.uid), Seen()
-    here.follow(person, seen)
-    joined(hub, ann)
-    here.leave(person, seen)
+    here.catch_up.follow(person, seen)
+    here.joined(channel_of(ann))
+    here.catch_up.leave(person, seen)
 
-    await looked(here)
+    await here.looked()
 
-    assert (here._followers, seen.floor) == ({}, None)
+    assert (here.catch_up._followers, seen.floor) == ({}, None)
 
 
 @pytest.mark.parametrize("channel", [AGENTS, agents_channel("prov")])
-async def test_agents_whose_channel_is_heard_at_last_are_told_to_ask_again(
-    channel: str, hub: Hub, here: CatchUp
-) -> None:
+async def test_agents_whose_channel_is_heard_at_last_are_told_to_ask_again(channel: str, here: Here) -> None:
     heard: list[bytes] = []
-    with hub.listen(channel, heard.append):
-        hub._joined(channel)
+    with here.hub.listen(channel, heard.append):
+        here.joined(channel)
 
     assert [bytes(read_event(payload).frame) for payload in heard] == [b'{"type":"missed"}']
 
 
 @pytest.mark.parametrize("channel", [AGENT_SESSIONS, PROVIDERS])
-async def test_what_may_have_ended_or_changed_before_it_was_heard_is_looked_up(
-    channel: str, hub: Hub, here: CatchUp
-) -> None:
+async def test_what_may_have_ended_or_changed_before_it_was_heard_is_looked_up(channel: str, here: Here) -> None:
     heard: list[bytes] = []
-    with hub.listen(channel, heard.append):
-        hub._joined(channel)
+    with here.hub.listen(channel, heard.append):
+        here.joined(channel)
 
     assert heard == [b""]
 
@@ -384,7 +359,7 @@ async def test_a_look_that_is_under_way_is_over_before_the_database_is_closed(hu
     before = asyncio.all_tasks()
 
     async with CatchUp(hub, now=time).running():
-        missed(hub)
+        hub.publish(MISSED, b"")
         looking = asyncio.all_tasks() - before
 
     assert [task.cancelled() for task in looking] == [True]
