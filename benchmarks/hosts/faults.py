@@ -86,7 +86,7 @@ FAULTS: Final[Mapping[str, Fault]] = {
     "clients-offline": Fault(_offline, 15, 5.0),
     "process-stopped": Fault(lambda deployment: deployment.hosts[0].stopped(), 20),
     "disk-full": Fault(lambda deployment: deployment.disk.full(), 10),
-    "pool-exhausted": Fault(_exhausted, 10, 5.0),
+    "pool-exhausted": Fault(_exhausted, 10),
     "packet-loss": Fault(lambda deployment: deployment.network.lossy("clients", LOSS), 30),
 }
 

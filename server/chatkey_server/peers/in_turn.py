@@ -8,8 +8,10 @@ from typing import Final
 
 Work = Callable[[], Awaitable[None]]
 
-MOST: Final = 8
+MOST_BYTES: Final = 65_536
 """How much may wait before the socket stops reading."""
+OVERHEAD: Final = 500
+"""What the smallest piece of work that waits holds, in bytes."""
 
 
 class InTurn:
@@ -18,17 +20,19 @@ class InTurn:
     What is put in must not raise.
     """
 
-    __slots__ = ("_task", "_waiting")
+    __slots__ = ("_bytes", "_task", "_waiting")
 
     def __init__(self) -> None:
-        self._waiting: list[Work] = []
+        self._waiting: list[tuple[Work, int]] = []
+        self._bytes = 0
         self._task: asyncio.Task[None] | None = None
 
-    async def put(self, work: Work) -> None:
-        """Do this after everything before it; wait for that if too much waits already."""
-        if len(self._waiting) >= MOST:
+    async def put(self, work: Work, size: int) -> None:
+        """Do this, which holds so many bytes, after everything before it; wait for that if too much waits already."""
+        if self._bytes >= MOST_BYTES:
             await self.settled()
-        self._waiting.append(work)
+        self._waiting.append((work, size + OVERHEAD))
+        self._bytes += size + OVERHEAD
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._do())
 
@@ -40,6 +44,7 @@ class InTurn:
     def forget(self) -> None:
         """Do nothing more; what is under way comes to its end."""
         self._waiting.clear()
+        self._bytes = 0
 
     def cancel(self) -> None:
         """Do nothing more, and give up what is under way."""
@@ -49,4 +54,6 @@ class InTurn:
 
     async def _do(self) -> None:
         while self._waiting:
-            await self._waiting.pop(0)()
+            work, held = self._waiting.pop(0)
+            self._bytes -= held
+            await work()

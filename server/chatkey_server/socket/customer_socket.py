@@ -130,7 +130,7 @@ class CustomerSocket(Peer):
             await self.send(self._machine.pong(self._clock()))
         else:
             answer = partial(self._answer, frame, self._machine.identity, address)
-            await self._answers.put(partial(self.guarded, answer))
+            await self._answers.put(partial(self.guarded, answer), len(text))
 
     async def _answer(self, frame: ChatFrame, identity: SocketIdentity, address: str) -> None:
         answer = await dialogue.answer(self._services.chat, identity, frame, self._id, address)
