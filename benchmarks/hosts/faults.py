@@ -30,11 +30,16 @@ Break = Callable[[Deployment], AbstractContextManager[None]]
 
 
 class Fault(NamedTuple):
-    """What is broken, for how long, and after how many seconds all has to be live again."""
+    """What is broken, for how long, and after how many seconds all has to be live again.
+
+    Live is a page that shows what was sent through another host. Where people leave their host and may meet those who
+    write to them at the next one, it need not be `across` hosts.
+    """
 
     breaks: Break
     seconds: float
     live_within: float = 2.0
+    across: bool = True
 
 
 def _cut(deployment: Deployment, other: str) -> AbstractContextManager[None]:
@@ -84,7 +89,7 @@ FAULTS: Final[Mapping[str, Fault]] = {
     "cut-from-postgres": Fault(lambda deployment: _cut(deployment, "postgres"), 15),
     "cut-from-clients": Fault(lambda deployment: _cut(deployment, "clients"), 15),
     "clients-offline": Fault(_offline, 15, 5.0),
-    "process-stopped": Fault(lambda deployment: deployment.hosts[0].stopped(), 20),
+    "process-stopped": Fault(lambda deployment: deployment.hosts[0].stopped(), 20, across=False),
     "disk-full": Fault(lambda deployment: deployment.disk.full(), 10),
     "pool-exhausted": Fault(_exhausted, 10),
     "packet-loss": Fault(lambda deployment: deployment.network.lossy("clients", LOSS), 30),
@@ -148,8 +153,8 @@ async def once(deployment: Deployment, cookie: str, size: Size, fault: Fault) ->
             crowd.missing(),
             crowd.doubled(),
             crowd.unacknowledged(),
-            max(live_after(tab, gone_at) for tab in crowd.listeners),
-            max(live_after(page, gone_at) for page in crowd.panels),
+            max(live_after(tab, gone_at, across=fault.across) for tab in crowd.listeners),
+            max(live_after(page, gone_at, across=fault.across) for page in crowd.panels),
         )
 
 
@@ -198,15 +203,12 @@ async def apart(breaking: AbstractContextManager[None]) -> AsyncIterator[None]:
         await asyncio.to_thread(breaking.__exit__, None, None, None)
 
 
-def live_after(page: Page, gone_at: float) -> float:
-    """Return after how many seconds a page showed something that was sent later than that, through another host.
-
-    Behind a proxy there is one host only, and what counts is what others sent.
-    """
-    sent, is_only = page.ledger.sent, page.is_at_the_only_host
+def live_after(page: Page, gone_at: float, *, across: bool = True) -> float:
+    """Return after how many seconds a page showed something that was sent later than that, `across` hosts or at all."""
+    sent = page.ledger.sent
     shown = [
         at
         for message_id, at in page.shown_at.items()
-        if sent[message_id][0] > gone_at and (is_only or sent[message_id][1] != page.host)
+        if sent[message_id][0] > gone_at and (not across or sent[message_id][1] != page.host)
     ]
     return min(shown, default=math.inf) - gone_at

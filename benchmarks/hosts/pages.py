@@ -92,11 +92,6 @@ class Page(ABC):
         return self._hosts[self._place % len(self._hosts)]
 
     @property
-    def is_at_the_only_host(self) -> bool:
-        """Whether there is no other host."""
-        return len(self._hosts) == 1
-
-    @property
     def is_waiting(self) -> bool:
         """Whether something that it sent is not acknowledged yet."""
         return bool(self._waiting)

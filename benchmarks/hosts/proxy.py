@@ -73,8 +73,10 @@ async def idle(machines: Machines, size: Size) -> dict[str, object]:
                     "unknown": crowd.missing(),
                     "doubled": crowd.doubled(),
                     "unacknowledged": crowd.unacknowledged(),
-                    "tabs_live_s": round(max(live_after(tab, quiet_until) for tab in crowd.listeners), 2),
-                    "panels_live_s": round(max(live_after(page, quiet_until) for page in crowd.panels), 2),
+                    "tabs_live_s": round(max(live_after(tab, quiet_until, across=False) for tab in crowd.listeners), 2),
+                    "panels_live_s": round(
+                        max(live_after(page, quiet_until, across=False) for page in crowd.panels), 2
+                    ),
                 }
 
 
