@@ -14,10 +14,12 @@ from typing import Any, cast
 
 import pytest
 import uvicorn
+from uvicorn.server import ServerState
 from websockets.asyncio.client import connect
 
 from chatkey_server.app import create_app
 from chatkey_server.commands.serve import uvicorn_config
+from chatkey_server.limits.connections import Connections
 from chatkey_server.public.answers import error_body
 from chatkey_server.settings import Limits, Settings
 from chatkey_serving.patient_http import PatientHttp, note_broken_text
@@ -28,6 +30,9 @@ FORM = (
     b"POST /v1/public/oauth/google/callback HTTP/1.1\r\nHost: localhost\r\n"
     b"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 10\r\n\r\n"
 )
+
+
+UNCOUNTED = Connections(0, 64, "")
 
 
 class Impatient(Limits, frozen=True):
@@ -50,7 +55,9 @@ async def port(sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     made: int = listener.getsockname()[1]
     settings = Settings(base_url=f"http://localhost:{made}", data_dir=tmp_path, database_url=sqlite_url)
     config = uvicorn_config(create_app(settings), settings)
-    config.http_protocol_class = cast("type[asyncio.Protocol]", partial(PatientHttp, Impatient(), error_body))
+    config.http_protocol_class = cast(
+        "type[asyncio.Protocol]", partial(PatientHttp, Impatient(), error_body, UNCOUNTED)
+    )
     server = uvicorn.Server(config)
     running = asyncio.create_task(server.serve(sockets=[listener]))
     yield made
@@ -168,7 +175,7 @@ async def big_answer(scope: Any, receive: Any, send: Any) -> None:
 
 
 class Watched(PatientHttp):
-    """Tells when a connection is lost."""
+    """Says when a connection is lost."""
 
     lost: asyncio.Event
 
@@ -188,7 +195,7 @@ async def big_port(limits: Limits) -> AsyncIterator[int]:
     """The port of a server whose answers are more than what the kernel keeps for a peer."""
     listener = socket.create_server(("127.0.0.1", 0))
     Watched.lost = asyncio.Event()
-    http = cast("type[asyncio.Protocol]", partial(Watched, limits, error_body))
+    http = cast("type[asyncio.Protocol]", partial(Watched, limits, error_body, UNCOUNTED))
     server = uvicorn.Server(uvicorn.Config(big_answer, http=http, log_config=None, lifespan="off"))
     running = asyncio.create_task(server.serve(sockets=[listener]))
     yield listener.getsockname()[1]
@@ -206,6 +213,57 @@ async def test_a_peer_that_takes_nothing_of_its_answer_is_cut_off(big_port: int)
         cast("asyncio.Transport", writer.transport).resume_reading()
 
         assert len(await until_the_end(reader)) < len(BIG)
+
+
+class Stuck(asyncio.Transport):
+    """A connection whose peer never reads the last ten bytes of anything."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_closed = False
+        self.aborted = asyncio.Event()
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        return default
+
+    def get_write_buffer_size(self) -> int:
+        return 10
+
+    def is_closing(self) -> bool:
+        return self.is_closed
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        pass
+
+    def pause_reading(self) -> None:
+        pass
+
+    def resume_reading(self) -> None:
+        pass
+
+    def close(self) -> None:
+        self.is_closed = True
+
+    def abort(self) -> None:
+        self.aborted.set()
+
+
+CLOSING = REQUEST.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
+
+
+@pytest.mark.contract("D-20/patience")
+@pytest.mark.parametrize("sent", [REQUEST, CLOSING, b"no request\r\n\r\n"], ids=["keep-alive", "close", "refused"])
+async def test_a_peer_that_leaves_the_last_of_its_answer_unread_is_cut_off(sent: bytes) -> None:
+    """What is left is less than what makes the server wait before it writes on, so only a timer can end it."""
+    config = uvicorn.Config(big_answer, log_config=None)
+    config.load()
+    protocol = PatientHttp(Impatient(), error_body, UNCOUNTED, config=config, server_state=ServerState(), app_state={})
+    wire = Stuck()
+
+    protocol.connection_made(wire)
+    protocol.data_received(sent)
+
+    await asyncio.wait_for(wire.aborted.wait(), PATIENCE)
 
 
 @pytest.mark.parametrize("limits", [Patient()], ids=["half a second"])

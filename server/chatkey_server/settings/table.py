@@ -163,7 +163,10 @@ def _limits() -> Iterator[Setting]:
         "CHATKEY_LIMIT_PING", partial(read.whole, least=1, most=300), "Seconds between the pings of a widget."
     )
     yield Setting(
-        "CHATKEY_LIMIT_SOCKETS_PER_ADDRESS", rate, "Sockets open at once from one client address; 0 is no limit."
+        "CHATKEY_LIMIT_SOCKETS_PER_ADDRESS",
+        rate,
+        "Sockets open at once from one client address; 0 is no limit. Connections of any kind may be twice as many, and "
+        "one more is cut; those of a trusted proxy are not counted.",
     )
     yield Setting("CHATKEY_LIMIT_SOCKETS_PER_IDENTITY", rate, "Sockets open at once of one person; 0 is no limit.")
     yield Setting(

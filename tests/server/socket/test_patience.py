@@ -15,6 +15,7 @@ from uvicorn.server import ServerState
 from chatkey_protocol.codes import Close, Code
 from chatkey_server.commands import serve
 from chatkey_server.identity.errors import Refused
+from chatkey_server.limits.connections import Connections
 from chatkey_server.peers.open_sockets import Crowd
 from chatkey_server.settings import Limits
 from chatkey_server.socket.allowance import Allowance
@@ -85,7 +86,9 @@ async def opened(app: App, given: Limits, pipe: Pipe) -> PatientSocket:
     """Open a socket to the app, as uvicorn does it, and wait until it was accepted."""
     config = uvicorn.Config(app, ws_ping_interval=None, log_config=None)
     config.load()
-    protocol = serve.patient_socket(given)(config=config, server_state=ServerState(), app_state={})
+    protocol = serve.patient_socket(given, Connections(0, 64, ""))(
+        config=config, server_state=ServerState(), app_state={}
+    )
     pipe.protocol = protocol
     protocol.connection_made(pipe)
     protocol.data_received(OPENING)
