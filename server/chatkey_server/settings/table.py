@@ -165,8 +165,8 @@ def _limits() -> Iterator[Setting]:
     yield Setting(
         "CHATKEY_LIMIT_SOCKETS_PER_ADDRESS",
         rate,
-        "Sockets open at once from one client address; 0 is no limit. Connections of any kind may be twice as many, and "
-        "one more is cut; those of a trusted proxy are not counted.",
+        "Sockets open at once from one client address; 0 is no limit. It may have twice as many connections of any "
+        "kind, and one more is cut; those of a trusted proxy are not counted.",
     )
     yield Setting("CHATKEY_LIMIT_SOCKETS_PER_IDENTITY", rate, "Sockets open at once of one person; 0 is no limit.")
     yield Setting(
