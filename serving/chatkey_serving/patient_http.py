@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from uvicorn._types import ASGI3Application
 
+    from chatkey_serving.door import Door
     from chatkey_serving.patient_socket import PatientSocket
 
 PIPELINED: Final = 16
@@ -50,18 +51,6 @@ class HttpLimits(Protocol):
     @property
     def body_bytes(self) -> int:
         """The most of a body; the app refuses what is more."""
-        ...
-
-
-class Door(Protocol):
-    """Counts the open connections of each client address."""
-
-    def admit(self, address: str, /) -> bool:
-        """Count one more connection; False if this address has too many."""
-        ...
-
-    def release(self, address: str, /) -> None:
-        """Count one connection less."""
         ...
 
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from uvicorn._types import ASGIReceiveEvent, ASGISendEvent, WebSocketAcceptEvent
     from websockets.frames import Frame
 
+    from chatkey_serving.door import Door
     from chatkey_serving.handshake import Handshake
-    from chatkey_serving.patient_http import Door
 
 AT_A_TIME: Final = 4096
 """Bytes; most frames are one reading, and of ten thousand at once no more than hundreds are taken apart."""
