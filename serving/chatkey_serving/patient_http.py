@@ -164,8 +164,6 @@ class PatientHttp(HttpToolsProtocol):
             self.send_400_response("A WebSocket is opened by HTTP/1.1.")
         elif self._values(b"sec-websocket-version") != [WEBSOCKET_VERSION]:
             self._send_426_response()
-        elif self._announces_a_body():
-            self.send_400_response("A request that opens a WebSocket has no body.")
         elif not self._is_done():
             self.send_400_response("A WebSocket is opened once all requests before it are answered.")
         else:
@@ -183,10 +181,6 @@ class PatientHttp(HttpToolsProtocol):
             socket.leave()
         # As uvicorn does when a connection is lost, and not here: else each would be a cycle, for Python to look for.
         self.parser = None  # type: ignore[assignment]
-
-    def _announces_a_body(self) -> bool:
-        lengths = self._values(b"content-length")
-        return any(int(length) for length in lengths) or bool(self._values(b"transfer-encoding"))
 
     def _is_done(self) -> bool:
         """Tell whether no response is under way."""
