@@ -19,10 +19,8 @@ def db() -> None:
 
 @db.command("migrate")
 def migrate_() -> None:
-    """Make or change the tables until they are those of this version."""
+    """Bring the tables up to date with this version. Servers of the version before keep running meanwhile."""
     done = asyncio.run(_migrate())
-    for name in done:
-        click.echo(f"ran {name}")
     click.echo(f"The database is up to date{'' if done else ' already'}.")
 
 
@@ -46,7 +44,7 @@ def reseal_() -> None:
 
 async def _migrate() -> list[str]:
     async with engine.opened(load().database):
-        return await migrate.migrate()
+        return await migrate.migrate(click.echo)
 
 
 async def _pending() -> list[str]:
