@@ -191,8 +191,8 @@ def _explained(step: Step) -> Iterator[None]:
         yield
     except Contended as error:
         raise SettingsError(
-            f"CHATKEY_DATABASE_URL (not shown): migration {step.ID} gave up after {ATTEMPTS} attempts ({error}); end "
-            "those transactions or wait for them, then run `chatkey db migrate` again"
+            f"CHATKEY_DATABASE_URL (not shown): migration {step.ID} {error}; end those "
+            "transactions or wait for them, then run `chatkey db migrate` again"
         ) from error
     except InsufficientPrivilegeError as error:
         raise SettingsError(

@@ -183,7 +183,7 @@ class Changes:
                 waiting = f"{error}; {await self._in_the_way()}"
             self._report(f"attempt {number} of {ATTEMPTS}: {waiting}")
             await asyncio.sleep(PAUSE_SECONDS)
-        raise Contended(waiting)
+        raise Contended(f"gave up after {ATTEMPTS} attempts ({waiting})")
 
     async def _in_the_way(self) -> str:
         """Name the transactions that have been open for longest: one of them most likely holds the lock."""

