@@ -19,7 +19,6 @@ from chatkey_server.storage import migrations, schema_changes
 from chatkey_server.storage.availability import available, is_away
 from chatkey_server.storage.engine import BUSY_SECONDS, Database, Postgres, SQLite, bound, snapshot, transaction
 from chatkey_server.storage.schema_changes import (
-    ATTEMPTS,
     SESSION,
     Change,
     Changes,

@@ -118,7 +118,7 @@ async def written(seq: int) -> None:
 async def built_so_far(session: Any) -> int:
     """Wait until the index is nearly built, and return the process that waits for older transactions."""
     async with asyncio.timeout(PATIENCE):
-        while (pid := await session.fetchval(BUILDING)) is None:
+        while (pid := await session.fetchval(BUILDING)) is None:  # noqa: ASYNC110 - PostgreSQL tells nobody
             await asyncio.sleep(0)
     return int(pid)
 
