@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from benchmarks.hosts import costs, faults, many, network, volume
+from benchmarks.hosts import costs, faults, many, network, upgrade, volume
 from benchmarks.hosts.deployment import Machines
 from benchmarks.hosts.sizes import QUICK, WHOLE, Size
 
@@ -36,6 +36,7 @@ MEASURES: Final[Mapping[str, Measure]] = {
     "processor": costs.processor,
     "idle": many.idle,
     "volume": volume.measure,
+    "upgrade": upgrade.measure,
 }
 
 

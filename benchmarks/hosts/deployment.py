@@ -54,6 +54,7 @@ class Host:
     def __init__(self, name: str, address: str, environ: Mapping[str, str], log: Path) -> None:
         self.name = name
         self.address = address
+        self.environ = environ
         self.log = log
         self._server = Process(name, at(name, *SERVE), environ=environ, log=log, ready_within=2 * PATIENCE)
 

@@ -13,10 +13,10 @@ PACKAGE: Final = Path(chatkey_server.__file__).parent
 BUILT: Final = Path("assets", "built")
 MIGRATIONS: Final = Path(__file__).with_name("migrations")
 COLUMNS: Final = {
-    "    sent_at = BigInt()\n": '    language = Varchar(length=8, default="")\n',
-    "    answered_by = Varchar(length=64, null=True, default=None)\n": "    first_at = BigInt(null=True, default=None)\n",
+    "sent_at = BigInt()": 'language = Varchar(length=8, default="")',
+    "answered_by = Varchar(length=64, null=True, default=None)": "first_at = BigInt(null=True, default=None)",
 }
-"""A line of `tables.py`, and the column that follows it in the next release."""
+"""A column of `tables.py`, and the one that follows it in the next release."""
 
 
 def next_release(folder: Path) -> dict[str, str]:
@@ -27,9 +27,9 @@ def next_release(folder: Path) -> dict[str, str]:
     shutil.copytree(MIGRATIONS, copy / "storage" / "migrations", dirs_exist_ok=True)
     tables = copy / "storage" / "tables.py"
     text = tables.read_text()
-    for line, added in COLUMNS.items():
-        if text.count(line) != 1:
-            raise ValueError(f"{tables} has the line {line.strip()!r} {text.count(line)} times, not once")
-        text = text.replace(line, line + added)
+    for column, added in COLUMNS.items():
+        if text.count(column) != 1:
+            raise ValueError(f"{tables} has the column {column!r} {text.count(column)} times, not once")
+        text = text.replace(column, f"{column}\n    {added}")
     tables.write_text(text)
     return {"PYTHONPATH": os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])}

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Final
 
 import pytest
+from benchmarks.next_release.release import MIGRATIONS
 from piccolo.columns import UUID, BigInt, Boolean, Column, ForeignKey, OnDelete, Text, Timestamp, Varchar
 from piccolo.table import Table
 from tests.server.storage.migration_rule import breaches
@@ -18,6 +20,10 @@ from chatkey_server.storage.schema_changes import Backfill, Change, Definitions,
 
 CHANGELOG: Final = Path(__file__).parents[3] / "CHANGELOG.md"
 RELEASES: Final = ["1.0.0", "1.1.0"]
+IMAGINED: Final[list[Any]] = [
+    import_module(f"benchmarks.next_release.migrations.{file.stem}") for file in sorted(MIGRATIONS.glob("m*.py"))
+]
+"""The migrations of the next release that the upgrade is tried with."""
 
 
 class Message(Table, tablename="message"):
@@ -59,7 +65,7 @@ def released() -> list[str]:
     return re.findall(r"^## \[(\d+\.\d+\.\d+)\]", CHANGELOG.read_text(), re.MULTILINE)
 
 
-@pytest.mark.parametrize("each", migrate.steps(), ids=lambda each: str(each.ID))
+@pytest.mark.parametrize("each", [*migrate.steps(), *IMAGINED], ids=lambda each: str(each.ID))
 def test_every_migration_keeps_the_rule(each: Step) -> None:
     assert breaches(each, released()) == []
 
