@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import Any, Protocol, cast
 
 from asyncpg import InsufficientPrivilegeError, PostgresError  # type: ignore[import-untyped]
 from piccolo.apps.migrations.tables import Migration
@@ -29,9 +29,6 @@ from chatkey_server.storage.schema_changes import (
 )
 from chatkey_server.storage.tables import Provider
 from chatkey_server.storage.vault import Vault
-
-if TYPE_CHECKING:
-    from asyncpg import Connection
 
 APP = "chatkey"
 LOCK = 0x63686B79
@@ -164,7 +161,7 @@ def _record(step: Step) -> str:
 
 
 @asynccontextmanager
-async def _alone(database: Postgres, report: Report) -> AsyncIterator[Connection]:
+async def _alone(database: Postgres, report: Report) -> AsyncIterator[Any]:
     """Hold a connection whose session is the only one that migrates; the pool unlocks it when it is given back.
 
     The lock is asked for again and again. A session that waited for it within PostgreSQL would be in a transaction, and

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from asyncpg import PostgresError  # type: ignore[import-untyped]
@@ -17,7 +18,6 @@ from asyncpg import exceptions as pg
 from piccolo.table import sort_table_classes
 
 if TYPE_CHECKING:
-    from asyncpg import Connection
     from piccolo.columns import Column
     from piccolo.table import Table
 
@@ -111,24 +111,24 @@ Change = Definitions | Index | Backfill
 class Changes:
     """Makes changes on one connection to PostgreSQL, set up by `SESSION`. Interrupted changes can be made again."""
 
-    def __init__(self, connection: Connection, report: Report) -> None:
+    def __init__(self, connection: Any, report: Report) -> None:
         self._connection = connection
         self._report = report
 
     async def run(self, statements: Sequence[str]) -> None:
         """Run definitions in one transaction; try again when their locks are not to be had."""
-        await self._patiently(lambda: self._define(statements), (*CONTENTION, pg.QueryCanceledError))
+        await self._patiently(partial(self._define, statements), (*CONTENTION, pg.QueryCanceledError))
 
     async def build(self, index: Index, statements: Sequence[str]) -> None:
         """Build an index while writers go on. One that was left half-built is dropped and built anew."""
-        await self._patiently(lambda: self._build(index.name, statements))
+        await self._patiently(partial(self._build, index.name, statements))
 
     async def fill(self, backfill: Backfill) -> None:
         """Fill all rows, each batch in a transaction of its own."""
         after: object = None
         while True:
             upto = await self._end_of_batch(backfill.table, after)
-            await self._patiently(lambda after=after, upto=upto: self._fill(backfill, after, upto))
+            await self._patiently(partial(self._fill, backfill, after, upto))
             if upto is None:
                 return
             after = upto
@@ -153,7 +153,7 @@ class Changes:
     async def _drop_invalid(self, name: str) -> None:
         invalid = "SELECT 1 FROM pg_index WHERE indexrelid = to_regclass($1) AND NOT indisvalid"
         if await self._connection.fetchval(invalid, name):
-            self._report(f"dropping the index {name}, which an interrupted run left half-built")
+            self._report(f"dropping the half-built index {name}")
             await self._connection.execute(f"DROP INDEX CONCURRENTLY {name}")
 
     async def _end_of_batch(self, table: str, after: object) -> object:

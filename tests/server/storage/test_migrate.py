@@ -129,8 +129,8 @@ async def test_a_migration_that_fails_changes_nothing(
 ) -> None:
     await migrate.migrate()
     before = await _schema(empty_database)
-    statements = dict.fromkeys(("sqlite", "postgres"), ("CREATE TABLE half (n int)", "CREATE TABLE agent (n int)"))
-    bad = SimpleNamespace(ID="9", CHANGE=Definitions(statements=statements))
+    twice = ("CREATE TABLE half (n int)", "CREATE TABLE agent (n int)")
+    bad = SimpleNamespace(ID="9", CHANGE=Definitions(statements={"sqlite": twice, "postgres": twice}))
     every = [*migrate.steps(), bad]
     monkeypatch.setattr(migrate, "steps", lambda: every)
 
