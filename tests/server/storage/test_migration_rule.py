@@ -6,7 +6,7 @@ import re
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import pytest
 from benchmarks.next_release.release import MIGRATIONS
@@ -47,7 +47,7 @@ class Label(Table, tablename="label"):
 def step(change: object, **changes: object) -> Step:
     """Return a migration with a change."""
     members = {"ID": "2027-01-01T00:00:00:000000", "DESCRIPTION": "A test's own.", "CHANGE": change, **changes}
-    return SimpleNamespace(**{name: value for name, value in members.items() if value is not None})
+    return cast("Step", SimpleNamespace(**{name: value for name, value in members.items() if value is not None}))
 
 
 def sql(*statements: str, unused_since: str = "") -> Definitions:
