@@ -27,7 +27,7 @@ IMPLIED_PORTS: Final = {"http": 80, "https": 443}
 
 
 class SettingsError(Exception):
-    """A setting that cannot be used; the message names it, its value and what to write instead."""
+    """A setting that cannot be used; the message names it and what to write, without a password."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -133,7 +133,12 @@ def check_addresses(option: str, general: str, by_provider: dict[str, str]) -> N
         check_provider(option, name)
     for url in (*by_provider.values(), *filter(None, [general])):
         if not is_address(url):
-            raise SettingsError(f"{option}: {url!r} is not an address; write it as http://127.0.0.1:9911.")
+            raise SettingsError(f"{option}: {shown(url)} is not an address; write it as http://127.0.0.1:9911.")
+
+
+def shown(url: str) -> str:
+    """Return an address as an error may quote it: not with a user name and a password in it."""
+    return "this" if "@" in url else repr(url)
 
 
 def is_address(url: str) -> bool:
@@ -164,7 +169,7 @@ def read_issuers(values: Iterable[str]) -> dict[str, str]:
     """Read `google=http://…` as issuers by provider."""
     general, issuers = read_addresses("--issuer", values)
     if general:
-        raise SettingsError(f"--issuer: {general!r} names no provider; write it as google={general}.")
+        raise SettingsError(f"--issuer: {shown(general)} names no provider; write it as google=http://127.0.0.1:9911.")
     return issuers
 
 

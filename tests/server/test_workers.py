@@ -32,7 +32,7 @@ SHARED = Settings(database_url="postgresql://db/chatkey", redis_url="redis://cac
     [
         ({"database_url": "sqlite:///here"}, "is not a PostgreSQL database, which several workers need"),
         ({"redis_url": ""}, "CHATKEY_REDIS_URL is not set, and workers would not hear of each other's messages"),
-        ({"lab": True}, "CHATKEY_LAB '1' gives each process a clock and faults of its own"),
+        ({"lab": True}, "CHATKEY_LAB gives each process a clock and faults of its own"),
     ],
 )
 def test_several_workers_are_refused_where_they_could_not_work_together(changes: dict[str, Any], words: str) -> None:

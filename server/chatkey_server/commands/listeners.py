@@ -29,11 +29,13 @@ def _open(settings: Settings, *, shared: bool) -> socket.socket:
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     try:
         return socket.create_server((settings.host, settings.port), family=family, backlog=BACKLOG, reuse_port=shared)
-    except OSError as error:
+    except (OSError, UnicodeError) as error:
         raise click.ClickException(_why_not(error, settings)) from error
 
 
-def _why_not(error: OSError, settings: Settings) -> str:
+def _why_not(error: OSError | UnicodeError, settings: Settings) -> str:
+    if isinstance(error, UnicodeError):
+        return "--host or CHATKEY_HOST is no name of a host. Set it to an address of this machine."
     if error.errno == errno.EADDRINUSE:
         return (
             f"Port {settings.port} on {settings.host} is in use. Stop what uses it, "
@@ -43,6 +45,4 @@ def _why_not(error: OSError, settings: Settings) -> str:
         return (
             f"Port {settings.port} may not be opened by this user. Choose one above 1023 with --port or CHATKEY_PORT."
         )
-    return (
-        f"Cannot listen on {settings.host}: {error.strerror}. Set --host or CHATKEY_HOST to an address of this machine."
-    )
+    return f"Cannot listen: {error.strerror}. Set --host or CHATKEY_HOST to an address of this machine."

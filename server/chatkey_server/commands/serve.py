@@ -210,8 +210,8 @@ def uvicorn_config(app: Litestar, settings: Settings) -> uvicorn.Config:
         config.load()
     except (OSError, ssl.SSLError) as error:
         raise SettingsError(
-            f"CHATKEY_TLS_CERT={settings.tls_cert} and CHATKEY_TLS_KEY={settings.tls_key} are not a certificate and "
-            f"its key ({error.strerror or type(error).__name__}); give two PEM files that belong together"
+            "CHATKEY_TLS_CERT and CHATKEY_TLS_KEY are not a certificate and its key "
+            f"({error.strerror or type(error).__name__}); give two PEM files that belong together"
         ) from error
     return config
 
