@@ -159,7 +159,7 @@ class Server:
         self.log_file = folder / "server.log"
         self.pid = 0
         self._starter = starter
-        self._environ = {
+        self.environ = {
             "KEPT": "the shop's client secret",
             "CHATKEY_DATA_DIR": str(self.file.parent),
             "CHATKEY_PORT": str(self.port),
@@ -181,16 +181,28 @@ class Server:
 
     def run(self, *command: str) -> str:
         """Run another `chatkey` command on the same data, and return what it prints."""
-        self._starter.run(self._environ, self.log_file, *command)
+        self._starter.run(self.environ, self.log_file, *command)
         printed = ""
         while not (line := self._starter.line()).startswith("ended"):
             printed += line
         assert line == "ended 0\n", self.log
         return printed
 
+    def command(self, *arguments: str, typed: str = "") -> subprocess.CompletedProcess[str]:
+        """Run another `chatkey` command in a process of its own, with a line on its standard input."""
+        return subprocess.run(
+            [sys.executable, "-c", "from chatkey_server.cli import main; main()", *arguments],
+            env={**os.environ, **self.environ},
+            input=f"{typed}\n",
+            capture_output=True,
+            text=True,
+            timeout=WAIT,
+            check=False,
+        )
+
     def start(self) -> None:
         """Start it, and wait until it takes requests."""
-        self.pid = self._starter.run(self._environ, self.log_file, "serve")
+        self.pid = self._starter.run(self.environ, self.log_file, "serve")
         line = self._starter.line()
         assert line == f"ready http://localhost:{self.port}\n", line + self.log
 
