@@ -1,4 +1,4 @@
-"""Each state in which PostgreSQL refuses what is right: it is an outage, and all goes on by itself afterwards."""
+"""Each state in which a database refuses a right statement: it is an outage, and all goes on by itself afterwards."""
 
 from __future__ import annotations
 
@@ -123,8 +123,8 @@ def mounted(postgres: PostgresServer) -> Iterator[Path]:
     place = postgres.pgdata.parent / "small"
     place.mkdir()
     owner = postgres.pgdata.stat()
-    options = f"size=1m,mode=700,uid={owner.st_uid},gid={owner.st_gid}"
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(place)], check=False).returncode:
+    if not mounts(["-t", "tmpfs", "-o", f"size=1m,mode=700,uid={owner.st_uid},gid={owner.st_gid}", "tmpfs", place]):
+        place.rmdir()
         pytest.skip("only root may mount a file system")
     try:
         yield place
@@ -300,19 +300,71 @@ def _pg_ctl(server: PostgresServer, *arguments: str) -> None:
     pgexec("pg_ctl", ("-w", "-D", str(server.pgdata), *arguments), bin_path=server.bin_path, user=server.system_user)
 
 
+@asynccontextmanager
+async def read_only_folder(server: Fixture) -> AsyncIterator[None]:
+    """The embedded database cannot be written: its file system is read-only, or its files where nobody may mount."""
+    with read_only(server.file.parent):
+        yield
+
+
+@contextmanager
+def read_only(folder: Path) -> Iterator[None]:
+    """Make a folder, or the files in it, read-only."""
+    if mounts(["--bind", folder, folder], ["-o", "remount,ro,bind", folder]):
+        try:
+            yield
+        finally:
+            subprocess.run(["umount", str(folder)], check=True)
+        return
+    files = list(folder.iterdir())
+    for file in files:
+        file.chmod(0o400)
+    yield
+    for file in files:
+        file.chmod(0o600)
+
+
+def mounts(*calls: list[object]) -> bool:
+    """Tell whether the user may mount, and has."""
+    return not any(subprocess.run(["mount", *map(str, call)], check=False).returncode for call in calls)
+
+
+@dataclass(frozen=True)
+class NotWritable:
+    """A server's settings, how its database stops to take writes, and what is said about it then."""
+
+    settings: dict[str, str]
+    state: Callable[[Any], AbstractAsyncContextManager[None]]
+    word: str
+    error: str
+    remedy: str
+
+
+ALTERED: Final = altered(f"ALTER DATABASE $ SET {READ_ONLY} = on", f"ALTER DATABASE $ RESET {READ_ONLY}")
 NOT_WRITABLE: Final[dict[str, tuple[State, str]]] = {
-    "database": (altered(f"ALTER DATABASE $ SET {READ_ONLY} = on", f"ALTER DATABASE $ RESET {READ_ONLY}"), "read-only"),
+    "database": (ALTERED, "read-only"),
     "server": (read_only_server, "read-only"),
     "standby": (standby, "standby"),
 }
 
 
+@pytest.fixture(params=["sqlite", *NOT_WRITABLE])
+def not_writable(request: pytest.FixtureRequest) -> NotWritable:
+    """Each way in which a database stops to take writes."""
+    if request.param == "sqlite":
+        remedy = "the database file cannot be opened (attempt to write a readonly database); write a place where"
+        return NotWritable({}, read_only_folder, "read-only", "OperationalError", remedy)
+    database: Database = request.getfixturevalue("database")
+    state, word = NOT_WRITABLE[request.param]
+    remedy = "CHATKEY_DATABASE_URL (not shown): the database is read-only; write the address of the primary"
+    return NotWritable(database.settings, lambda _: state(database), word, "ReadOnlySQLTransactionError", remedy)
+
+
 @pytest.mark.contract("D-03/unavailable", "D-15/outage")
-@pytest.mark.parametrize(("state", "word"), NOT_WRITABLE.values(), ids=NOT_WRITABLE)
 async def test_a_database_that_takes_no_writes_is_read_and_taken_up_again(
-    state: State, word: str, database: Database, make_server: Fixture
+    not_writable: NotWritable, make_server: Fixture
 ) -> None:
-    with make_server(**database.settings) as server:
+    with make_server(**not_writable.settings) as server:
         shop = server.open_shop()
         people = People(server)
         people.add()
@@ -322,7 +374,7 @@ async def test_a_database_that_takes_no_writes_is_read_and_taken_up_again(
             await ada.post(socket, "before")
             assert await people.sign_in() == (303, 200)
 
-            async with state(database):
+            async with not_writable.state(server):
                 answer = await refused(ada, socket)
                 again = await refused(ada, socket)
                 async with ada.socket() as another:
@@ -330,18 +382,17 @@ async def test_a_database_that_takes_no_writes_is_read_and_taken_up_again(
                 configuration = await shop.get("")
                 page = await shop.get("/oauth/google", origin=ORIGIN)
                 signed_in = await people.sign_in()
-                await until(people.ready, (503, f"Not ready: database {word}."))
+                await until(people.ready, (503, f"Not ready: database {not_writable.word}."))
                 removed = await asyncio.to_thread(server.command, "agent", "remove", "eve")
 
             assert [answer["code"], again["code"]] == ["unavailable"] * 2
             assert (configuration.status_code, page.status_code) == (200, 503)
             assert signed_in == (503, 503)
             assert removed.returncode == 2, removed.stderr
-            assert "CHATKEY_DATABASE_URL (not shown): the database is read-only" in removed.stderr
+            assert not_writable.remedy in removed.stderr
             await ada.resend(socket)
             await ada.check(socket)
             assert await people.sign_in() == (303, 200)
             await until(people.ready, (200, "ok"))
-        errors = {line["error"] for line in server.heard("database.away") if line["doing"] == "write"}
-        assert "ReadOnlySQLTransactionError" in errors
+        assert not_writable.error in {line["error"] for line in server.heard("database.away")}
         assert server.end() == 0
