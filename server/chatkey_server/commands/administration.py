@@ -21,13 +21,18 @@ from chatkey_server.storage.vault import Vault
 @asynccontextmanager
 async def administration() -> AsyncIterator[Vault]:
     """Open the database of the settings, up to date, and return the vault of its secrets."""
+    log_errors()
     settings = load()
-    if not structlog.is_configured():
-        logs.configure("error")  # or structlog writes to standard output, which is for what was asked
     vault = Vault.of(settings)
     async with engine.opened(settings.database):
         await migrate.ensure(settings)
         yield vault
+
+
+def log_errors() -> None:
+    """Log errors to standard error: structlog by itself writes everything to standard output."""
+    if not structlog.is_configured():
+        logs.configure("error")
 
 
 def link_to_servers() -> Link | None:

@@ -6,6 +6,7 @@ import asyncio
 
 import click
 
+from chatkey_server.commands.administration import log_errors
 from chatkey_server.settings import load
 from chatkey_server.storage import engine, migrate
 from chatkey_server.storage.reseal import reseal
@@ -15,6 +16,7 @@ from chatkey_server.storage.vault import Vault
 @click.group()
 def db() -> None:
     """Bring the database up to date, and look after its encryption."""
+    log_errors()
 
 
 @db.command("migrate")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import socket
 from typing import TYPE_CHECKING, Final
 
@@ -45,4 +46,6 @@ def _why_not(error: OSError | UnicodeError, settings: Settings) -> str:
         return (
             f"Port {settings.port} may not be opened by this user. Choose one above 1023 with --port or CHATKEY_PORT."
         )
-    return f"Cannot listen: {error.strerror}. Set --host or CHATKEY_HOST to an address of this machine."
+    # `strerror` of a socket's error has the address in it
+    reason = "no such name" if isinstance(error, socket.gaierror) else os.strerror(error.errno or 0)
+    return f"Cannot listen: {reason}. Set --host or CHATKEY_HOST to an address of this machine."
