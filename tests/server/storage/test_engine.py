@@ -364,6 +364,7 @@ async def test_a_file_that_is_no_database_names_the_setting(tmp_path: Path) -> N
             "sqlite:////proc/no/where.sqlite",
             "CHATKEY_DATA_DIR or CHATKEY_DATABASE_URL: the database file",
         ),
+        ("postgresql://u@/x?host=127.0.0.1:hidden", r"CHATKEY_DATABASE_URL \(not shown\): .* \(ValueError\); check"),
         ("postgresql://u:hidden@127.0.0.1:1/x", r"CHATKEY_DATABASE_URL \(not shown\): the database cannot be reached"),
     ],
 )
