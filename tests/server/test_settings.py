@@ -134,7 +134,7 @@ def test_a_plain_http_base_address_that_is_not_loopback_is_refused(base_url: str
         load({"CHATKEY_BASE_URL": base_url})
 
     assert str(refused.value) == (
-        "CHATKEY_BASE_URL is plain http, which browsers only trust on localhost; write https:// instead of http://"
+        "CHATKEY_BASE_URL is plain http, which browsers only trust on localhost; write one such as https://chat.example"
     )
 
 

@@ -44,7 +44,7 @@ def address(text: str, *, path: bool, insecure: bool = False) -> str:
             f"is usual; write one such as {example}"
         )
     if parts.scheme == "http" and not insecure and not is_loopback_host(host):
-        raise ValueError("is plain http, which browsers only trust on localhost; write https:// instead of http://")
+        raise ValueError(f"is plain http, which browsers only trust on localhost; write one such as {example}")
     return clean
 
 

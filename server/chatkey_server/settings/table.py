@@ -20,7 +20,7 @@ TOGETHER = " Of all processes together, where there is Redis."
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One variable: how its text is read, and what it means.
+    """One variable: how its text is read, what it means, and whether its value is a secret.
 
     `parse` raises ValueError with a clause that says what is wrong and what to write ("is not …; write …"), without
     the text.
@@ -29,6 +29,7 @@ class Setting:
     name: str
     parse: Callable[[str], object]
     help: str
+    secret: bool = False
 
     @property
     def field(self) -> str:
@@ -62,16 +63,20 @@ def _general() -> Iterator[Setting]:
         "are counted for. Without it that is the proxy, as one caller.",
     )
     yield Setting("CHATKEY_DATA_DIR", Path, "The folder of the embedded database and of the generated master key.")
-    yield Setting("CHATKEY_DATABASE_URL", read.database, "The database, unless it is the embedded SQLite file.")
+    yield Setting(
+        "CHATKEY_DATABASE_URL", read.database, "The database, unless it is the embedded SQLite file.", secret=True
+    )
     yield Setting(
         "CHATKEY_REDIS_URL",
         read.redis,
         "Redis, for fan-out between several processes or hosts, and for limits that they count together.",
+        secret=True,
     )
     yield Setting(
         "CHATKEY_MASTER_KEY",
         read.master_keys,
         "The key all others are derived from; old ones, still readable, follow after commas.",
+        secret=True,
     )
     yield Setting("CHATKEY_CA_FILE", read.authorities, "Certificates to trust when the server calls social providers.")
     yield Setting("CHATKEY_PANEL_FRAME_ANCESTORS", read.frame_ancestors, "The origins that may frame the agent panel.")
@@ -84,6 +89,7 @@ def _general() -> Iterator[Setting]:
         TOKEN_VARIABLE,
         check_token,
         "What whoever uses the lab has to show: a bearer, or the password of HTTP's basic authentication.",
+        secret=True,
     )
     yield Setting(
         "CHATKEY_PREVIEW_PROVIDERS",
@@ -94,6 +100,7 @@ def _general() -> Iterator[Setting]:
         "CHATKEY_METRICS_TOKEN",
         check_token,
         "What Prometheus shows as a bearer to read `/metrics`; without it there are none.",
+        secret=True,
     )
     yield Setting(
         "CHATKEY_DRAIN",

@@ -6,7 +6,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import structlog
 from asyncpg import exceptions as pg  # type: ignore[import-untyped]
@@ -135,12 +135,13 @@ def is_away(error: BaseException) -> bool:
     for kind, is_outage in DRIVER_OUTAGES:
         if isinstance(error, kind):
             return is_outage
-    return isinstance(error, pg.PostgresError) and _is_outage(error.sqlstate or "", error.severity_en)
+    return isinstance(error, pg.PostgresError) and _is_outage(error)
 
 
-def _is_outage(sqlstate: str, severity: str | None) -> bool:
-    if severity in {"FATAL", "PANIC"}:  # the server ended the connection: that is not about our statement
+def _is_outage(error: Any) -> bool:  # asyncpg sets the attributes of its errors as it reads them
+    if error.severity_en in {"FATAL", "PANIC"}:  # the server ended the connection: that is not about our statement
         return True
+    sqlstate = error.sqlstate or ""
     return POSTGRES_OUTAGES.get(sqlstate, POSTGRES_OUTAGES.get(sqlstate[:2], False))
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import aiosqlite
-    from asyncpg import Pool  # type: ignore[import-untyped]
+    from asyncpg import Pool
 
 log = structlog.get_logger("chatkey.database")
 
