@@ -227,7 +227,7 @@ def test_a_user_without_create_is_told_what_is_missing(base: str, run: Run) -> N
     status, printed = run("db", "migrate", **KEY, CHATKEY_DATABASE_URL=address)
 
     assert status == 2
-    assert "\nError: CHATKEY_DATABASE_URL (not shown): " in printed
+    assert printed.startswith("Error: CHATKEY_DATABASE_URL (not shown): ")
     assert "owner of the database" in printed
 
 
