@@ -19,7 +19,6 @@ from chatkey_server.chat.customers import customer_of
 from chatkey_server.chat.events import AGENTS, agents_channel, customer_channel, encoded
 from chatkey_server.identity.display import one_line
 from chatkey_server.identity.errors import Refused
-from chatkey_server.metrics import MESSAGES
 from chatkey_server.storage import agent_sessions
 from chatkey_server.storage.engine import snapshot, transaction
 
@@ -177,7 +176,6 @@ class Chat:
     def _tell_message(self, conversation: Locked, appended: Appended, source: str) -> None:
         """Tell of a message, of one that is sent again as well: who told of it at first may have died before."""
         entry, last_at = appended
-        MESSAGES.labels(entry["sender"]).inc()
         event = MessageEvent(type="message", **entry)
         self._hub.publish(_channel(conversation), encoded(event, source, seq=entry["seq"]))
         told = {"type": "message", "conversation": str(conversation.id), "message": entry, "last_at": last_at}

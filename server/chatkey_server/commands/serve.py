@@ -91,6 +91,7 @@ def _run(settings: Settings, listener: socket.socket) -> None:
         raise click.ClickException(str(error)) from error
     for stop in (signal.SIGTERM, signal.SIGINT):
         signal.signal(stop, _leave)
+    metrics.STARTED.set_to_current_time()
     server = Server(
         config,
         ready=partial(_ready, settings.base_url),

@@ -6,6 +6,7 @@ import asyncio
 from functools import partial
 from itertools import count
 from secrets import token_hex
+from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
 import structlog
@@ -44,6 +45,7 @@ class CustomerSocket(Peer):
 
     def __init__(self, wire: Wire, services: Services) -> None:
         super().__init__(wire, services.sockets, log)
+        self._accepted_at = perf_counter()
         self._services = services
         self._clock = services.clock
         self._limits = services.settings.limits
@@ -128,6 +130,7 @@ class CustomerSocket(Peer):
         metrics.connects("ready").inc()
         self.log.info("socket.ready", skew=round(admitted.skew, 1))
         await self.send(self._machine.ready(now))
+        metrics.CONNECT.observe(perf_counter() - self._accepted_at)
         self._set_alarm()
         self._wait_for_a_word(self._limits.idle_timeout)
 
