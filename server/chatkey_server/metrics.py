@@ -1,4 +1,4 @@
-"""The metrics for Prometheus. No label holds anything of a person, a business or a token, and every label is bounded."""
+"""The metrics for Prometheus. Labels are bounded, and none holds data of a person, a business or a token."""
 
 from __future__ import annotations
 

@@ -25,15 +25,20 @@ _encode: Final = msgspec.json.Encoder().encode
 class Event(msgspec.Struct, frozen=True):
     """One frame to pass on, except to the socket whose id is `source`: that one has its answer already.
 
-    `seq`, if it is not 0, is the number of the message that the frame brings.
+    `seq`, if it is not 0, is the number of the message that the frame brings. `ends` closes the person's sockets
+    instead.
     """
 
     frame: msgspec.Raw
     source: str = ""
     seq: int = 0
+    ends: bool = False
 
 
 read_event: Final = msgspec.json.Decoder(Event).decode
+
+ENDED: Final = _encode(Event(msgspec.Raw(b"{}"), ends=True))
+"""The event that closes all sockets of a person whose data was erased."""
 
 
 def agents_channel(provider: str) -> str:

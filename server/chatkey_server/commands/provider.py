@@ -199,7 +199,7 @@ async def _changed(provider_id: str | None) -> AsyncIterator[None]:
     yield
     if provider_id is not None:
         otherwise = f"servers know of it within {CACHE_SECONDS} s, not at once."
-        await tell_servers(link, PROVIDERS, provider_id.encode(), otherwise=otherwise)
+        await tell_servers(link, (PROVIDERS, provider_id.encode()), otherwise=otherwise)
 
 
 async def _overview() -> list[ProviderOverview]:

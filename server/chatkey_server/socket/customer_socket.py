@@ -77,7 +77,9 @@ class CustomerSocket(Peer):
     def deliver(self, payload: bytes) -> None:
         """Pass on what somebody else caused."""
         event = read_event(payload)
-        if event.source != self._id and (not event.seq or self._seen.note(event.seq)):
+        if event.ends:
+            self.end(Refused(Code.TOKEN_REVOKED, "The data of this person was erased; sign in again to begin anew."))
+        elif event.source != self._id and (not event.seq or self._seen.note(event.seq)):
             self.tell(bytes(event.frame))
 
     async def refuse(self, refused: Refused) -> None:
