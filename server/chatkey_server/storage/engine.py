@@ -42,6 +42,8 @@ WHOLE_SECONDS = 15
 """How long a transaction may take in all: a database that has fallen silent must not hold people for ever."""
 POOL_SIZE = 10
 SQLITE = "sqlite:///"
+UNCACHED = "statement_cache_size=0"
+"""In the address of a PostgreSQL database: prepare no statements. A pooler by transaction, as pgbouncer, needs this."""
 
 NOT_OPENED = "no database was opened: use `async with opened(url)` first"
 
@@ -144,7 +146,11 @@ class Postgres(PostgresEngine):
 
     def __init__(self, url: str) -> None:
         self.outages = Outages()
-        super().__init__({"dsn": url, "timeout": BUSY_SECONDS, "server_settings": {"application_name": "chatkey"}})
+        # asyncpg takes it as an argument only, and would send it to the server if it stood in the address
+        prepared = {"statement_cache_size": 0} if UNCACHED in url else {}
+        dsn = url.replace(UNCACHED, "")
+        server_settings = {"application_name": "chatkey"}
+        super().__init__({"dsn": dsn, "timeout": BUSY_SECONDS, "server_settings": server_settings, **prepared})
 
     async def check_version(self) -> None:
         """Leave the database alone: Piccolo would connect as soon as the engine is made."""
