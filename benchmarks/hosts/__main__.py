@@ -34,6 +34,7 @@ MEASURES: Final[Mapping[str, Measure]] = {
     "restart": many.restart,
     "latency": costs.latency,
     "processor": costs.processor,
+    "message": costs.message,
     "idle": many.idle,
     "volume": volume.measure,
     "upgrade": upgrade.measure,

@@ -108,11 +108,14 @@ class Host:
 class Deployment:
     """Its machines, and what the people need who use it."""
 
-    def __init__(self, network: Network, hosts: list[Host], redis: stores.Store, postgres: stores.Store) -> None:
+    def __init__(
+        self, network: Network, hosts: list[Host], redis: stores.Store, postgres: stores.Store, database_url: str
+    ) -> None:
         self.network = network
         self.hosts = hosts
         self.redis = redis
         self.postgres = postgres
+        self.database_url = database_url
 
     async def agents_cookie(self) -> str:
         """Sign the agent in, and return the cookie of it."""
@@ -168,7 +171,7 @@ class Machines:
                 host.begin()
             for host in made:
                 await asyncio.to_thread(host.wait)
-            yield Deployment(self.network, made, self.redis, self.postgres)
+            yield Deployment(self.network, made, self.redis, self.postgres, environ["CHATKEY_DATABASE_URL"])
 
     async def new_database(self) -> str:
         """Return the address of an empty database."""
