@@ -29,7 +29,7 @@ REMAINS: Final = (
     ),
     (
         "Counters of the limits stay in the servers' memory by uid until a restart, and in Redis under hashed names "
-        "until they expire, within a day."
+        "until they expire, within hours."
     ),
     (
         "The same human may also have written as a visitor, with another login, or to another business. Each of these "

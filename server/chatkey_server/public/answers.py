@@ -66,7 +66,7 @@ class DefaultHeaders:
 
         async def send_with_defaults(message: Message) -> None:
             if message["type"] == "http.response.start":
-                route = scope.get("path_template", metrics.UNROUTED)
+                route = scope.get("path_template", metrics.UNROUTED) or _mount_of(scope)
                 metrics.http(route, message["status"]).observe(perf_counter() - began)
                 present = {name for name, _ in message["headers"]}
                 missing = [header for header in DEFAULTS if header[0] not in present]
@@ -74,6 +74,11 @@ class DefaultHeaders:
             await send(message)
 
         await self._app(scope, receive, send_with_defaults)
+
+
+def _mount_of(scope: Scope) -> str:
+    """Return the path of a mounted application, for which Litestar leaves the template empty."""
+    return min(scope["route_handler"].paths)
 
 
 class SocketToken(msgspec.Struct, frozen=True):

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from chatkey_server.peers.wire import Wire
     from chatkey_server.services import Services
 
+PROVIDER_CHARS: Final = 64
+"""How much of a token's `pid` is logged before the token was verified: no provider id is longer."""
+
 _PROCESS: Final = token_hex(8)
 _numbers = count()
 
@@ -126,6 +129,7 @@ class CustomerSocket(Peer):
 
     async def _connect(self, frame: Connect, now: float) -> None:
         token = tokens.unverified(frame["token"], most=self._limits.token_bytes)
+        self.log = log.bind(provider=token.pid[:PROVIDER_CHARS])  # so that a refusal says whose tokens are wrong
         connect = partial(self._machine.connect, frame, token, now=now)
         admitted = await self._services.providers.judge(token.pid, connect)
         self._join(admitted.identity)
