@@ -62,8 +62,8 @@ def exposed(tmp_path: Path, redis_url: str) -> Exposed:
         for path in ("/v1/public/provider/broken", "/nowhere", "/health/ready"):
             served.request("GET", path)
         _write(served, shop)
-        for _ in range(2):  # the first one is in the second
-            _, _, text = served.request("GET", "/metrics", {"Authorization": f"Bearer {TOKEN}"})
+        _scrape(served)  # the next one shows it
+        text = _scrape(served)
     found: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     for family in text_string_to_metric_families(text):
         for sample in family.samples:
@@ -71,6 +71,11 @@ def exposed(tmp_path: Path, redis_url: str) -> Exposed:
                 found[sample.name][label].add(value)
             found[sample.name]["instance"].add("")
     return found
+
+
+def _scrape(served: Served) -> str:
+    _, _, text = served.request("GET", "/metrics", {"Authorization": f"Bearer {TOKEN}"})
+    return text
 
 
 def _write(served: Served, shop: str) -> None:
