@@ -293,6 +293,16 @@ def test_the_lab_is_refused_where_browsers_reach_it_from_elsewhere() -> None:
     assert load({**behind_a_proxy, "CHATKEY_BASE_URL": "https://chat.localhost"}).lab_opens_panel
 
 
+@pytest.mark.contract("D-14/lab")
+def test_the_lab_without_a_token_is_refused_behind_a_proxy() -> None:
+    behind_a_proxy = {"CHATKEY_LAB": "1", "CHATKEY_TRUSTED_PROXIES": "127.0.0.1"}
+
+    with pytest.raises(SettingsError, match=r"CHATKEY_TRUSTED_PROXIES .* set CHATKEY_LAB_TOKEN"):
+        load(behind_a_proxy)
+
+    assert load({**behind_a_proxy, "CHATKEY_LAB_TOKEN": "0123456789abcdef"}).lab
+
+
 @pytest.mark.contract("D-14/lab-token")
 def test_with_a_token_the_lab_may_be_anywhere_and_opens_no_panel() -> None:
     anywhere = {"CHATKEY_LAB": "1", "CHATKEY_HOST": "0.0.0.0", "CHATKEY_BASE_URL": "https://chat.example"}

@@ -83,7 +83,8 @@ def _general() -> Iterator[Setting]:
     yield Setting(
         "CHATKEY_LAB",
         read.switch,
-        "Switches the test controls under `/lab` on; on a loopback address only, or with `CHATKEY_LAB_TOKEN`.",
+        "Switches the test controls under `/lab` on; only on a loopback address and without a proxy, or with "
+        "`CHATKEY_LAB_TOKEN`.",
     )
     yield Setting(
         TOKEN_VARIABLE,
