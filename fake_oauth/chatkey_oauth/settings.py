@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
@@ -40,7 +41,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     `<provider>.<switch>`. With `any_client` whoever is not registered is taken as well, with any secret and any
     redirect URI of this machine. `claims` are those of the seeded people at `oidc`, by id or for everybody (`*`), and
     `lifetimes` the seconds that what it issues lives (`code`, `access`, `refresh`, `id`). A lab that can be reached
-    from elsewhere needs `lab_token`, which `repr` does not show.
+    from elsewhere needs `lab_token`, which `repr` does not show. https is served with `tls`, if it is given, or with
+    the files `tls_cert` and `tls_key`.
     """
 
     host: str = "127.0.0.1"
@@ -52,6 +54,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     issuers: dict[str, str] = {}
     tls_cert: str = ""
     tls_key: str = ""
+    tls: ssl.SSLContext | None = None
     lab: bool = False
     lab_token: str = ""
     auto_approve: str = ""
@@ -87,7 +90,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     def listens_at(self) -> str:
         """The address of the listening socket, as clients normalise it: without the port that its scheme implies."""
         host = f"[{self.host}]" if ":" in self.host else self.host
-        scheme = "https" if self.tls_cert else "http"
+        scheme = "https" if self.tls_cert or self.tls else "http"
         return f"{scheme}://{host}" if self.port == IMPLIED_PORTS[scheme] else f"{scheme}://{host}:{self.port}"
 
     @property
