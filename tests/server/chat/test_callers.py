@@ -17,6 +17,7 @@ from chatkey_server.limits.rates import Rates
 from chatkey_server.settings import Limits
 from chatkey_server.storage.engine import Database
 from chatkey_server.storage.tables import Call, Conversation
+from chatkey_stack.patience import PATIENCE
 
 Fixture = Any
 
@@ -97,11 +98,21 @@ async def test_its_own_later_call_ends_with_the_caller(
     assert await states() == ["ended", "ended"]
 
 
+async def met(one: RedisLink, other: RedisLink) -> None:
+    """Wait until two processes trust each other: until then they look into the database for what was said."""
+    async with asyncio.timeout(PATIENCE):
+        for link, peer in ((one, other), (other, one)):
+            while not link._freshness.trusts(peer._seal.session):  # noqa: ASYNC110 - there is no event for it
+                await asyncio.sleep(0.01)
+
+
 async def test_nothing_is_kept_of_a_call_that_was_ended_through_redis(
     make_chat: Fixture, ann: Fixture, eve: Fixture, redis_url: str
 ) -> None:
-    first, second = (Hub(RedisLink(redis_url, [b"k" * 32])) for _ in range(2))
+    links = [RedisLink(redis_url, [b"k" * 32]) for _ in range(2)]
+    first, second = map(Hub, links)
     async with first.running(), second.running():
+        await met(*links)
         here, there = make_chat(first), make_chat(second)
         await call(here, ann)
         assert len(here.callers) == 1
