@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tests.server.meeting import met
 
 from chatkey_server.chat.events import customer_channel, read_event
 from chatkey_server.chat.hub import Hub
@@ -17,7 +18,6 @@ from chatkey_server.limits.rates import Rates
 from chatkey_server.settings import Limits
 from chatkey_server.storage.engine import Database
 from chatkey_server.storage.tables import Call, Conversation
-from chatkey_stack.patience import PATIENCE
 
 Fixture = Any
 
@@ -96,14 +96,6 @@ async def test_its_own_later_call_ends_with_the_caller(
     await here.gone(ann)
 
     assert await states() == ["ended", "ended"]
-
-
-async def met(one: RedisLink, other: RedisLink) -> None:
-    """Wait until two processes trust each other: until then they look into the database for what was said."""
-    async with asyncio.timeout(PATIENCE):
-        for link, peer in ((one, other), (other, one)):
-            while not link._freshness.trusts(peer._seal.session):  # noqa: ASYNC110 - there is no event for it
-                await asyncio.sleep(0.01)
 
 
 async def test_nothing_is_kept_of_a_call_that_was_ended_through_redis(
