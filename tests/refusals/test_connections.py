@@ -253,7 +253,7 @@ def test_an_address_has_so_many_connections_and_no_more(make_service: MakeServic
 
 def test_connections_of_a_trusted_proxy_are_not_counted(make_service: MakeService) -> None:
     with (
-        make_service(LIMIT_SOCKETS_PER_ADDRESS="5", TRUSTED_PROXIES="127.0.0.8/31") as service,
+        make_service(LIMIT_SOCKETS_PER_ADDRESS="5", TRUSTED_PROXIES="127.0.0.8/31", LAB="0") as service,
         ExitStack() as opened,
     ):
         wires = [opened.enter_context(dialled(service.port, "127.0.0.9")) for _ in range(2 * 5 + 1)]

@@ -107,6 +107,6 @@ def _check_only_here(settings: Settings) -> None:
         )
     if settings.trusted_proxies:
         raise SettingsError(
-            "CHATKEY_LAB '1' opens test controls to anyone behind the proxies that CHATKEY_TRUSTED_PROXIES names; "
+            "CHATKEY_LAB opens test controls to anyone behind the proxies that CHATKEY_TRUSTED_PROXIES names; "
             f"set {TOKEN_VARIABLE}, or leave CHATKEY_LAB or CHATKEY_TRUSTED_PROXIES out"
         )
