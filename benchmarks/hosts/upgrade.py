@@ -58,7 +58,7 @@ class Phase(NamedTuple):
 async def measure(machines: Machines, size: Size) -> dict[str, object]:
     """Upgrade a large store while members write to it."""
     async with machines.deployment(1) as deployment, _watched(deployment) as database:
-        url = deployment.hosts[0].environ["CHATKEY_DATABASE_URL"]
+        url = deployment.database_url
         await filled(url, size.messages, CONVERSATION)
         older, newer = deployment.hosts[0], _newer(machines, deployment.hosts[0])
         figures: dict[str, object] = {"messages": size.messages}
@@ -71,7 +71,7 @@ async def measure(machines: Machines, size: Size) -> dict[str, object]:
                 figures |= (await _phase(crowd, database, doing)).figures(name)
         await asyncio.to_thread(_start, newer)
         try:
-            both = Deployment(machines.network, [older, newer], machines.redis, machines.postgres)
+            both = Deployment(machines.network, [older, newer], machines.redis, machines.postgres, url)
             figures |= await _side_by_side(both, size)
         finally:
             await asyncio.to_thread(newer.end)
