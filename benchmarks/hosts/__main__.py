@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from benchmarks.hosts import costs, faults, many, network, proxy, volume
+from benchmarks.hosts import costs, faults, many, network, proxy, upgrade, volume
 from benchmarks.hosts.deployment import Machines
 from benchmarks.hosts.sizes import QUICK, WHOLE, Size
 
@@ -37,8 +37,10 @@ MEASURES: Final[Mapping[str, Measure]] = {
     "idle-proxy": proxy.idle,
     "latency": costs.latency,
     "processor": costs.processor,
+    "message": costs.message,
     "idle": many.idle,
     "volume": volume.measure,
+    "upgrade": upgrade.measure,
 }
 
 

@@ -57,6 +57,7 @@ class Host:
     def __init__(self, name: str, address: str, environ: Mapping[str, str], log: Path) -> None:
         self.name = name
         self.address = address
+        self.environ = environ
         self.log = log
         self._server = Process(name, at(name, *SERVE), environ=environ, log=log, ready_within=2 * PATIENCE)
 
@@ -119,13 +120,13 @@ class Host:
 class Deployment:
     """Its machines, and what the people need who use it."""
 
-    def __init__(self, machines: Machines, hosts: list[Host], database: str) -> None:
+    def __init__(self, machines: Machines, hosts: list[Host], database_url: str) -> None:
         self.network = machines.network
         self.hosts = hosts
         self.redis = machines.redis
         self.postgres = machines.postgres
         self.disk = machines.disk
-        self.database = database
+        self.database_url = database_url
 
     async def put_ahead(self, host: Host, seconds: float) -> None:
         """Move the clock of a host forward, so that the others are behind it."""
@@ -167,9 +168,11 @@ class Machines:
             yield
 
     @asynccontextmanager
-    async def deployment(self, hosts: int, *, lab: bool = False) -> AsyncIterator[Deployment]:
-        """Run a deployment with an empty database of its own, on the small disk; with a lab its clocks can be moved."""
-        database = await self.new_database(on_small_disk=True)
+    async def deployment(
+        self, hosts: int, *, lab: bool = False, on_small_disk: bool = False
+    ) -> AsyncIterator[Deployment]:
+        """Run a deployment with an empty database of its own. With a lab, its clocks can be moved."""
+        database = await self.new_database(on_small_disk=on_small_disk)
         environ = {
             **os.environ,
             **NO_LIMITS,

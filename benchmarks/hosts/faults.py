@@ -68,7 +68,7 @@ def _offline(deployment: Deployment) -> Iterator[None]:
 def _exhausted(deployment: Deployment) -> Iterator[None]:
     """Let every query wait for a lock, until each process waits on all of its connections."""
     with asyncio.Runner() as runner:
-        connection = runner.run(asyncpg.connect(deployment.database))
+        connection = runner.run(asyncpg.connect(deployment.database_url))
         runner.run(connection.execute("BEGIN; LOCK TABLE conversation, message"))
         try:
             yield
@@ -116,7 +116,7 @@ class Outcome(NamedTuple):
 async def measure(machines: Machines, size: Size, name: str) -> dict[str, object]:
     """Break something a few times, and return what became of it."""
     fault = FAULTS[name]
-    async with machines.deployment(HOSTS) as deployment:
+    async with machines.deployment(HOSTS, on_small_disk=True) as deployment:
         cookie = await deployment.agents_cookie()
         outcomes = [await once(deployment, cookie, size, fault) for _ in range(size.times)]
     return {
@@ -160,7 +160,7 @@ async def once(deployment: Deployment, cookie: str, size: Size, fault: Fault) ->
 
 async def lost(deployment: Deployment, crowd: Crowd) -> int:
     """Return how many acknowledged messages are not stored."""
-    connection = await asyncpg.connect(deployment.database)
+    connection = await asyncpg.connect(deployment.database_url)
     try:
         stored = {row["message_id"] for row in await connection.fetch("SELECT message_id FROM message")}
     finally:

@@ -27,16 +27,21 @@ _encode: Final = msgspec.json.Encoder().encode
 class Event(msgspec.Struct, frozen=True, omit_defaults=True):
     """One frame to pass on, except to the socket whose id is `source`: that one has its answer already.
 
-    If the frame is a message, `seq` is its number. If it is about a call, `call` is the call's id and state.
+    If the frame is a message, `seq` is its number. If it is about a call, `call` is the call's id and state. `ends`
+    closes the person's sockets instead.
     """
 
     frame: msgspec.Raw
     source: str = ""
     seq: int = 0
     call: tuple[str, str] | None = None
+    ends: bool = False
 
 
 read_event: Final = msgspec.json.Decoder(Event).decode
+
+ENDED: Final = _encode(Event(msgspec.Raw(b"{}"), ends=True))
+"""The event that closes all sockets of a person whose data was erased."""
 
 
 def agents_channel(provider: str) -> str:

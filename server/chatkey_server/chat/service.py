@@ -19,7 +19,6 @@ from chatkey_server.chat.customers import customer_of
 from chatkey_server.chat.events import AGENTS, agents_channel, call_told, customer_channel, encoded, message_told
 from chatkey_server.identity.display import one_line
 from chatkey_server.identity.errors import Refused
-from chatkey_server.metrics import MESSAGES
 from chatkey_server.storage import agent_sessions
 from chatkey_server.storage.engine import snapshot, transaction
 
@@ -177,7 +176,6 @@ class Chat:
     def _tell_message(self, conversation: Locked, appended: Appended, source: str) -> None:
         """Tell of a message, of one that is sent again as well: who told of it at first may have died before."""
         entry, last_at = appended
-        MESSAGES.labels(entry["sender"]).inc()
         self._hub.publish(_channel(conversation), message_told(entry, source))
         told = {"type": "message", "conversation": str(conversation.id), "message": entry, "last_at": last_at}
         self._tell_agents(conversation, told)

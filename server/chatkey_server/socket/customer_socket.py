@@ -6,6 +6,7 @@ import asyncio
 from functools import partial
 from itertools import count
 from secrets import token_hex
+from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
 import structlog
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
 PONG_SECONDS: Final = 1.0
 """How long a ping waits for the answers to the frames before it: it asks whether the connection is alive."""
+PROVIDER_CHARS: Final = 64
+"""How much of a token's `pid` is logged before the token was verified: no provider id is longer."""
 
 _PROCESS: Final = token_hex(8)
 _numbers = count()
@@ -49,6 +52,7 @@ class CustomerSocket(Peer):
 
     def __init__(self, wire: Wire, services: Services) -> None:
         super().__init__(wire, services.sockets, log)
+        self._accepted_at = perf_counter()
         self._services = services
         self._clock = services.clock
         self._limits = services.settings.limits
@@ -87,6 +91,9 @@ class CustomerSocket(Peer):
     def deliver(self, payload: bytes) -> None:
         """Pass on what somebody else caused."""
         event = read_event(payload)
+        if event.ends:
+            self.end(Refused(Code.TOKEN_REVOKED, "The data of this person was erased; sign in again to begin anew."))
+            return
         is_news = self._is_news(event)
         if is_news and event.source != self._id:
             self.tell(bytes(event.frame))
@@ -144,12 +151,14 @@ class CustomerSocket(Peer):
 
     async def _connect(self, frame: Connect, now: float) -> None:
         token = tokens.unverified(frame["token"], most=self._limits.token_bytes)
+        self.log = log.bind(provider=token.pid[:PROVIDER_CHARS])  # so that a refusal says whose tokens are wrong
         connect = partial(self._machine.connect, frame, token, now=now)
         admitted = await self._services.providers.judge(token.pid, connect)
         self._join(admitted.identity)
         metrics.connects("ready").inc()
         self.log.info("socket.ready", skew=round(admitted.skew, 1))
         await self.send(self._machine.ready(now))
+        metrics.CONNECT.observe(perf_counter() - self._accepted_at)
         self._set_alarm()
         self._wait_for_a_word(self._limits.idle_timeout)
 

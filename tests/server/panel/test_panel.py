@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 import pytest
+from prometheus_client import REGISTRY
 
 from chatkey_protocol.codes import Close
 from chatkey_server.socket import close_all
@@ -243,6 +244,18 @@ class TestSocket:
             ("customer", "Ann", "Hello"),
             ("agent", "eve", "Good morning"),
         ]
+
+    async def test_each_acknowledgement_of_an_answer_is_timed(self, panel: Fixture, people: Fixture) -> None:
+        await people.write("ann", "Hello")
+        conversation = (await panel.next())["conversation"]
+        before = REGISTRY.get_sample_value("chatkey_acknowledgement_seconds_count", {"peer": "agent"}) or 0.0
+
+        await panel.send({"type": "answer", "conversation": conversation, "id": "a1", "body": "Good morning"})
+        assert {(await panel.next())["type"] for _ in range(2)} == {"ack", "message"}
+        await panel.ask({"type": "answer", "conversation": conversation, "id": "a2", "body": " "})
+
+        after = REGISTRY.get_sample_value("chatkey_acknowledgement_seconds_count", {"peer": "agent"})
+        assert after == before + 1
 
     async def test_it_takes_and_ends_calls(self, panel: Fixture, people: Fixture) -> None:
         await people.call()

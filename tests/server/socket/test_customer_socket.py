@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from prometheus_client import REGISTRY
 from structlog.testing import capture_logs
 
 from chatkey_protocol.codes import Close
@@ -429,6 +430,34 @@ class TestLog:
             {"event": "socket.closed", "seconds": 0.0, **who},
         ]
         assert token.split(".")[1] not in json.dumps(events, default=str)
+
+    async def test_a_refused_connect_says_whose_provider_the_token_names(self, join: Fixture, browser: Fixture) -> None:
+        with capture_logs() as events:
+            await join(f"{browser.custom_token('ann')[:-6]}AAAAAA")
+
+        (told,) = [event for event in events if event["event"] == "socket.refused"]
+        assert (told["code"], told["provider"]) == ("token_signature", "prov")
+
+
+def count_of(name: str, **labels: str) -> float:
+    """Return how often a histogram has observed something."""
+    return REGISTRY.get_sample_value(f"{name}_count", labels) or 0.0
+
+
+class TestMetrics:
+    async def test_each_connect_and_each_acknowledgement_is_timed_and_no_refusal(
+        self, join: Fixture, browser: Fixture
+    ) -> None:
+        names = {"chatkey_connect_seconds": {}, "chatkey_acknowledgement_seconds": {"peer": "customer"}}
+        before = [count_of(name, **labels) for name, labels in names.items()]
+
+        socket = await join(browser.custom_token("ann"))
+        for number, body in enumerate(("hello", "hello again", " ")):
+            await socket.ask({"type": "message", "id": f"m{number}", "body": body})
+        await join("no.token.atall")
+
+        after = [count_of(name, **labels) for name, labels in names.items()]
+        assert [now - then for now, then in zip(after, before, strict=True)] == [1, 2]
 
 
 class TestRetold:
