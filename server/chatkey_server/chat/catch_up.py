@@ -14,6 +14,7 @@ from chatkey_server.chat import standing
 from chatkey_server.chat.events import (
     AGENT_SESSIONS,
     ALL_PAGES,
+    ENDED,
     PROVIDERS,
     call_told,
     customer_channel,
@@ -53,6 +54,7 @@ class CatchUp:
 
     Each socket knows the number up to which it needs nothing more. What was stored above it is told to the sockets of
     that person, which drop what they know. So it does not matter how long the outage was, or what any clock shows.
+    Numbers never go down, unless the person was erased: then their sockets close.
     Agents' pages are told to ask again: they show a few conversations out of many.
     """
 
@@ -138,6 +140,7 @@ class CatchUp:
     async def _catch_up(self, due: Mapping[Person, float]) -> None:
         """Tell these people's sockets what they lack, in one query if they lack nothing."""
         on_before = {person: self._open_calls(person) for person in due}
+        told_before = {person: self._highest(person) for person in due}
         async with snapshot():
             found = await standing.standings([*due])
             wanted = [(person, seq) for person in found for seq in self._lacking(person, found[person], due[person])]
@@ -145,12 +148,18 @@ class CatchUp:
         self._tell_messages(messages, due)
         for person in due:
             stands = found.get(person, NOTHING)
+            if stands.last_seq < told_before[person]:
+                self._hub.tell_here(customer_channel(*person), ENDED)
+                continue
             self._tell_calls(person, stands.call, on_before[person])
             for seen in self._followers.get(person, ()):
                 seen.settle(stands.last_seq)
 
     def _open_calls(self, person: Person) -> set[str]:
-        return {call_id for seen in self._followers[person] for call_id in seen.open_calls()}
+        return {call_id for seen in self._followers.get(person, ()) for call_id in seen.open_calls()}
+
+    def _highest(self, person: Person) -> int:
+        return max((seen.highest for seen in self._followers.get(person, ())), default=0)
 
     def _lacking(self, person: Person, stands: Standing, since: float) -> range:
         """Return the numbers of the messages that some socket of this person may lack."""

@@ -7,13 +7,16 @@ from typing import Final, Literal, NamedTuple
 from piccolo.columns.combination import And
 from piccolo.custom_types import Combinable
 
-from chatkey_server.chat.catch_up import LOOK_AGAIN
-from chatkey_server.chat.events import AGENTS, ENDED, agents_channel, customer_channel
+from chatkey_server.chat.hub import MISSED
 from chatkey_server.storage.engine import SQLite, bound, snapshot, transaction
 from chatkey_server.storage.providers import unknown
 from chatkey_server.storage.tables import Call, ChatCustomer, Conversation, Message, Provider
 
 Login = Literal["visitor", "custom", "social"]
+
+NEWS: Final = (MISSED, b"")
+"""What to publish afterwards. Each process then compares the database with what its sockets were told: those of a
+person whose conversation is gone close, and the agents' pages load their lists again."""
 
 REMAINS: Final = (
     "Backups of the database contain this person until you delete them. After you restore one, erase again.",
@@ -89,22 +92,13 @@ async def stored(person: Person) -> Stored:
 async def erase(person: Person) -> Stored:
     """Delete a person's record, conversation, messages and calls in one transaction; return what was deleted.
 
-    The caller then publishes `news`. Raises `Refused(provider_unknown)`.
+    The caller then publishes `NEWS`. Raises `Refused(provider_unknown)`.
     """
     async with transaction(within=None):  # a long conversation takes seconds, and half of it must not stay
         erased = await stored(person)
         await Conversation.delete().where(_owned_by(Conversation, person))  # messages and calls go with it
         await ChatCustomer.delete().where(_owned_by(ChatCustomer, person))
     return erased
-
-
-def news(person: Person) -> tuple[tuple[str, bytes], ...]:
-    """Return what to publish afterwards: the person's sockets close, and the agents' pages load their lists again."""
-    return (
-        (customer_channel(*person), ENDED),
-        (AGENTS, LOOK_AGAIN),
-        (agents_channel(person.provider), LOOK_AGAIN),
-    )
 
 
 def remains() -> list[str]:

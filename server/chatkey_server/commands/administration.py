@@ -41,12 +41,12 @@ def link_to_servers() -> Link | None:
     return link_of(settings.redis_url, Vault.of(settings).hub_keys)
 
 
-async def tell_servers(link: Link | None, *news: tuple[str, bytes], otherwise: str) -> None:
+async def tell_servers(link: Link | None, news: tuple[str, bytes], otherwise: str) -> None:
     """Publish what was done, so that the servers know at once. If Redis is away, print what happens `otherwise`."""
     if link is None:
         return
     try:
-        await link.announce(*news)
+        await link.announce(news)
     except Exception as error:  # noqa: BLE001 - whatever it is, what was asked for is done
         click.echo(f"Redis cannot be reached ({type(error).__name__}): {otherwise}", err=True)
 

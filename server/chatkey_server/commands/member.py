@@ -58,7 +58,7 @@ async def _erase(person: Person) -> tuple[Stored, list[str]]:
     link = link_to_servers()
     async with administration():
         erased, remains = await erasure.erase(person), _remains(is_told=link is not None)
-    await tell_servers(link, *erasure.news(person), otherwise=STAY_OPEN)
+    await tell_servers(link, erasure.NEWS, otherwise=STAY_OPEN)
     return erased, remains
 
 

@@ -29,6 +29,11 @@ class Seen:
         self._bits = 0
         self._calls: dict[str, str] = {}
 
+    @property
+    def highest(self) -> int:
+        """The highest number that the socket was told, or could have asked for."""
+        return max(self._top, self.floor or 0)
+
     def note(self, seq: int) -> bool:
         """Remember a message by its number; return whether it is new."""
         if self.floor is not None and seq <= self.floor:

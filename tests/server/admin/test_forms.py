@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from chatkey_protocol.codes import Code
-from chatkey_server.chat.events import ENDED, customer_channel
+from chatkey_server.chat.hub import MISSED
 from chatkey_server.identity import tokens
 from chatkey_server.identity.errors import Refused
 from chatkey_server.identity.tokens import Profile, SocketIdentity
@@ -128,22 +128,21 @@ async def write(panel: Fixture, uid: str) -> None:
 async def test_a_person_is_erased_once_that_is_ticked_and_what_remains_is_said(
     panel: Fixture, heard: list[dict[str, object]]
 ) -> None:
-    ended: list[bytes] = []
-    panel.services.hub.add(customer_channel("prov", "custom", "ann"), ended.append)
+    news: list[bytes] = []
+    panel.services.hub.add(MISSED, news.append)
     for uid in ("ann", "bob"):
         await write(panel, uid)
     typed = {"provider": "prov", "login": "custom", "uid": "ann"}
-    ended.clear()
 
     shown = lines(await panel.ask("POST", "api/forms/erase-person/", typed))
-    before, told_before = {row["uid"] for row in await panel.rows("members")}, [*ended]
+    before, told_before = {row["uid"] for row in await panel.rows("members")}, [*news]
     erased = lines(await panel.ask("POST", "api/forms/erase-person/", {**typed, "erase": True}))
 
     assert shown[0] == "Would erase: 1 record, 1 conversation, 1 message, 0 calls."
     assert (before, told_before) == ({"ann", "bob"}, [])
     assert erased[0] == "Erased: 1 record, 1 conversation, 1 message, 0 calls."
     assert any("Backups of the database" in line for line in erased)
-    assert ({row["uid"] for row in await panel.rows("members")}, ended) == ({"bob"}, [ENDED])
+    assert ({row["uid"] for row in await panel.rows("members")}, news) == ({"bob"}, [b""])
     changes = [event for event in heard if event["event"] == "admin.changed"]
     assert [(change["admin"], change["what"], "ann" in str(change)) for change in changes] == [
         ("ada", "person.erased", False)

@@ -56,11 +56,15 @@ class Tab:
     def __init__(self, floor: int | None) -> None:
         self.seen = Seen()
         self.told: asyncio.Queue[Any] = asyncio.Queue()
+        self.is_ended = False
         if floor is not None:
             self.seen.settle(floor)
 
     def hear(self, payload: bytes) -> None:
         event = read_event(payload)
+        if event.ends:
+            self.is_ended = True
+            return
         if self.seen.note(event.seq) if event.seq else self.seen.note_call(*(event.call or ("", ""))):
             self.told.put_nowait(event)
 
@@ -363,3 +367,21 @@ async def test_a_look_that_is_under_way_is_over_before_the_database_is_closed(hu
         looking = asyncio.all_tasks() - before
 
     assert [task.cancelled() for task in looking] == [True]
+
+
+async def test_the_sockets_of_a_person_who_was_erased_are_ended_and_no_others(
+    elsewhere: Elsewhere, ann: Fixture, make_person: Fixture, here: Here
+) -> None:
+    bob = make_person("bob")
+    for person in (ann, bob):
+        await elsewhere.post(person, f"from {person.uid}")
+    tabs = [here.tab(ann, floor=1), here.tab(bob, floor=1)]
+    new_tab = here.tab(ann, floor=None)
+    await here.catches_up()
+    assert not any(tab.is_ended for tab in (*tabs, new_tab))
+
+    async with transaction():
+        await Conversation.delete().where(Conversation.uid == ann.uid)
+    await here.catches_up()
+
+    assert [tab.is_ended for tab in (*tabs, new_tab)] == [True, False, True]

@@ -17,7 +17,7 @@ from tests.server.socket.conftest import SECRET, Browser
 
 from chatkey_protocol.codes import Close, Code
 from chatkey_server.chat.catch_up import LOOK_AGAIN
-from chatkey_server.chat.events import AGENTS, customer_channel
+from chatkey_server.chat.events import ALL_PAGES, customer_channel
 from chatkey_server.storage import admin, agent_sessions
 from chatkey_server.storage.agent_sessions import SignedIn
 from chatkey_server.storage.engine import SQLITE
@@ -81,7 +81,7 @@ class Place:
         out, err = await process.communicate()
         return process.returncode or 0, out.decode() + err.decode()
 
-    def _joined(self, channel: str, _: float) -> None:
+    def _joined(self, channel: str) -> None:
         if channel == customer_channel("prov", "custom", ADA):
             self.listens.set()
 
@@ -140,7 +140,7 @@ async def next_of(socket: Fixture, kind: str) -> Any:
 
 async def test_erasing_a_person_leaves_no_trace_of_them_and_all_of_everybody_else(place: Place) -> None:
     url, told = place.services.settings.database, asyncio.Event()
-    place.services.hub.add(AGENTS, lambda payload: told.set() if payload == LOOK_AGAIN else None)
+    place.services.hub.add(ALL_PAGES, lambda payload: told.set() if payload == LOOK_AGAIN else None)
     bob, visitor = await place.join("bob"), await place.join("")
     for number, socket in enumerate((bob, visitor)):
         await socket.ask({"type": "message", "id": f"m{number}", "body": "the parcel is late"})

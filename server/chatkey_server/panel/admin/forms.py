@@ -113,8 +113,7 @@ def _erase_person(services: Services) -> FormConfig:
         except Refused as refused:
             raise ValueError(refused.message) from refused
         if data.erase:
-            for channel, payload in erasure.news(person):
-                services.hub.publish(channel, payload)
+            services.hub.publish(*erasure.NEWS)
             _note(request, "person.erased", person.provider)
         remains = "\n".join(f"- {line}" for line in erasure.remains())
         return f"{'Erased' if data.erase else 'Would erase'}: {found}.\n\nWhat remains, and why:\n{remains}"
