@@ -40,11 +40,16 @@ INSTALL_BROWSER = ("chatkey", "browser", "--install")
 NO_BROWSER = 8
 """What this command ends with when it can get none."""
 
+FLAKY = ROOT / ".nox" / "flaky.txt"
+"""The tests of this run that failed at first and passed alone."""
+
 _built: list[Path] = []
 """The wheel that this run has built, if it has."""
 
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 """Sessions start programs by the hundred: what they import is compiled once, not by each of them."""
+
+FLAKY.unlink(missing_ok=True)
 
 nox.needs_version = ">=2025.2.9"
 nox.options.default_venv_backend = "uv"
@@ -55,8 +60,14 @@ nox.options.sessions = CHECKS
 @nox.session(name="all", venv_backend="none")
 def everything(session: nox.Session) -> None:
     """Every check, those that take long among them."""
-    for name in (*CHECKS, *LONG_CHECKS):
+    for name in (*CHECKS, *LONG_CHECKS, "flaky"):
         session.notify(name)
+
+
+@nox.session(venv_backend="none")
+def flaky(session: nox.Session) -> None:
+    """List the tests of this run that failed at first and passed when they were run alone."""
+    session.run("python", "tools/run_tests.py", "--report", str(FLAKY))
 
 
 @nox.session
@@ -82,7 +93,7 @@ def tests(session: nox.Session) -> None:
     """Our own tests, on SQLite and on PostgreSQL, without the long ones."""
     _install(session, "dev")
     _install_project(session)
-    session.run("pytest", *(session.posargs or (*SHORT, f"--ignore={OF_DOCS}", *PARALLEL)))
+    _test(session, "pytest", *(session.posargs or (*SHORT, f"--ignore={OF_DOCS}", *PARALLEL)))
 
 
 @nox.session(name="long")
@@ -91,7 +102,7 @@ def long_ones(session: nox.Session) -> None:
     _install(session, "dev", "load")
     _install_project(session)
     _install_browser(session)
-    session.run("pytest", "-m", "long", *PARALLEL)
+    _test(session, "pytest", "-m", "long", *PARALLEL)
 
 
 @nox.session(name="e2e-long")
@@ -100,7 +111,7 @@ def long_scenarios(session: nox.Session) -> None:
     _install(session, "dev")
     _install_project(session)
     _install_browser(session)
-    session.run("chatkey", "e2e", "-m", "long")
+    _test(session, "chatkey", "e2e", "-m", "long")
 
 
 @nox.session
@@ -135,7 +146,7 @@ def e2e(session: nox.Session) -> None:
     _install_project(session)
     if not any(argument.startswith("--browser") for argument in session.posargs):
         _install_browser(session)
-    session.run("chatkey", "e2e", *(session.posargs or SHORT))
+    _test(session, "chatkey", "e2e", *(session.posargs or SHORT))
 
 
 @nox.session
@@ -157,7 +168,7 @@ def webkit(session: nox.Session) -> None:
         session.skip("WebKitGTK is left out: `apt-get install webkit2gtk-driver xvfb` brings its driver and a screen")
     _install(session, "dev")
     _install_project(session)
-    session.run("pytest", OF_WEBKIT, *session.posargs)
+    _test(session, "pytest", OF_WEBKIT, *session.posargs)
 
 
 @nox.session
@@ -199,7 +210,7 @@ def docs(session: nox.Session) -> None:
     _install(session, "dev")
     _install_project(session)
     session.run("python", "tools/generate_docs.py", *(session.posargs or ["--check"]))
-    session.run("pytest", OF_DOCS)
+    _test(session, "pytest", OF_DOCS)
 
 
 @nox.session
@@ -250,6 +261,12 @@ def lock(session: nox.Session) -> None:
         session.run("uv", "pip", "compile", *common, "--upgrade", *sources, "-o", f"requirements/{name}.txt")
 
 
+def _test(session: nox.Session, *command: str) -> None:
+    """Run tests; those that fail are run once more, alone, except in a run that somebody has asked for by arguments."""
+    again = () if session.posargs else ("python", "tools/run_tests.py", str(FLAKY))
+    session.run(*again, *command)
+
+
 def _in_firefox(session: nox.Session, usual: tuple[str, ...]) -> None:
     """Run the scenarios of the widget in Firefox, or those that the command line says."""
     _install(session, "dev")
@@ -258,7 +275,7 @@ def _in_firefox(session: nox.Session, usual: tuple[str, ...]) -> None:
     if not said[-1].startswith("found"):
         session.skip("the scenarios in Firefox are left out: " + " ".join(said))
     widgets = f"not ({' or '.join(WITHOUT_WIDGET)})"
-    session.run("chatkey", "e2e", "--browser", "firefox", "-k", widgets, *(session.posargs or usual))
+    _test(session, "chatkey", "e2e", "--browser", "firefox", "-k", widgets, *(session.posargs or usual))
 
 
 def _tests_elsewhere(session: nox.Session, python: str, versions: str) -> None:

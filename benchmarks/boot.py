@@ -56,7 +56,7 @@ def main() -> None:
     """Run the benchmark."""
     with ExitStack() as ending:
         folder = Path(ending.enter_context(tempfile.TemporaryDirectory()))
-        certificates = issue(folder)
+        certificates = ending.enter_context(issue(folder))
         service = ending.enter_context(running_service(folder, certificates))
         pages = ending.enter_context(running_pages(documents(service, certificates), certificates))
         playwright = ending.enter_context(sync_playwright())

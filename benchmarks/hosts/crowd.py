@@ -23,19 +23,29 @@ OPENED_PER_SECOND: Final = 100
 class Crowd:
     """Everybody, and what they wrote; inside `async with` their pages are open.
 
-    A member's tabs are at one host after the other, or all `at_first`: at the first one.
+    A member's tabs are at one host after the other, or all `at_first`: at the first one. `through` are the addresses
+    of proxies to go to instead.
     """
 
     def __init__(
-        self, deployment: Deployment, members: int, agents: int, cookie: str, *, tabs: int = 2, at_first: bool = False
+        self,
+        deployment: Deployment,
+        members: int,
+        agents: int,
+        cookie: str,
+        *,
+        tabs: int = 2,
+        at_first: bool = False,
+        tab: type[Tab] = Tab,
+        through: Sequence[str] = (),
     ) -> None:
-        hosts = [host.address for host in deployment.hosts]
+        hosts = list(through) or [host.address for host in deployment.hosts]
         self.ledger = Ledger()
         self.tabs: list[Tab] = []
         for number in range(members):
             key = Key()
-            places = [0 if at_first else number + tab for tab in range(tabs)]
-            self.tabs += [Tab(f"{self.ledger.mark}-{number}", key, hosts, place, self.ledger) for place in places]
+            places = [0 if at_first else number + more for more in range(tabs)]
+            self.tabs += [tab(f"{self.ledger.mark}-{number}", key, hosts, place, self.ledger) for place in places]
         self.writers = self.tabs[::tabs]
         self.panels = [Panel(cookie, hosts, number, self.ledger) for number in range(agents)]
         self._living: list[asyncio.Task[None]] = []
@@ -91,6 +101,13 @@ class Crowd:
     def unacknowledged(self) -> int:
         """Return how many messages nobody has acknowledged."""
         return len(self.ledger.sent) - sum(map(len, self.ledger.acked.values()))
+
+    def longest_wait(self) -> float:
+        """Return the seconds from the sending of a message to the first screen that showed it, at most."""
+        sent = self.ledger.sent
+        return max(
+            (at - sent[message_id][0] for page in self.pages for message_id, at in page.shown_at.items()), default=0.0
+        )
 
     def acknowledged(self) -> int:
         """Return how many messages were acknowledged."""

@@ -18,6 +18,7 @@ import httpx
 from benchmarks.hosts import stores
 from benchmarks.hosts.network import Network, at
 
+from chatkey_lab.guard import bearer
 from chatkey_server.settings import load
 from chatkey_server.storage import admin, agents, engine, migrate
 from chatkey_server.storage.vault import Vault
@@ -45,6 +46,8 @@ NO_LIMITS: Final = {
         "KILOBYTES_PER_PROVIDER",
     ]
 }
+LAB_TOKEN: Final = token_hex(32)
+LAB: Final = {"CHATKEY_LAB": "1", "CHATKEY_LAB_TOKEN": LAB_TOKEN}
 SERVE: Final = (sys.executable, "-c", "from chatkey_server.commands.serve import serve; serve()")
 
 
@@ -54,6 +57,7 @@ class Host:
     def __init__(self, name: str, address: str, environ: Mapping[str, str], log: Path) -> None:
         self.name = name
         self.address = address
+        self.environ = environ
         self.log = log
         self._server = Process(name, at(name, *SERVE), environ=environ, log=log, ready_within=2 * PATIENCE)
 
@@ -88,6 +92,15 @@ class Host:
         self._server.restart()
 
     @contextmanager
+    def stopped(self) -> Iterator[None]:
+        """Let the server do nothing, and keep its connections."""
+        os.kill(self.pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.kill(self.pid, signal.SIGCONT)
+
+    @contextmanager
     def ended(self) -> Iterator[None]:
         """Ask the server to end, as an upgrade does, and start it again in the end."""
         self._server.stop()
@@ -107,11 +120,19 @@ class Host:
 class Deployment:
     """Its machines, and what the people need who use it."""
 
-    def __init__(self, network: Network, hosts: list[Host], redis: stores.Store, postgres: stores.Store) -> None:
-        self.network = network
+    def __init__(self, machines: Machines, hosts: list[Host], database_url: str) -> None:
+        self.network = machines.network
         self.hosts = hosts
-        self.redis = redis
-        self.postgres = postgres
+        self.redis = machines.redis
+        self.postgres = machines.postgres
+        self.disk = machines.disk
+        self.database_url = database_url
+
+    async def put_ahead(self, host: Host, seconds: float) -> None:
+        """Move the clock of a host forward, so that the others are behind it."""
+        async with httpx.AsyncClient(trust_env=False, timeout=PATIENCE, headers=bearer(LAB_TOKEN)) as http:
+            answer = await http.post(f"http://{host.address}:{PORT}/lab/clock", json={"advance": seconds})
+        answer.raise_for_status()
 
     async def agents_cookie(self) -> str:
         """Sign the agent in, and return the cookie of it."""
@@ -131,7 +152,8 @@ class Machines:
     def __init__(self, folder: Path, most_hosts: int) -> None:
         self.folder = folder
         self._names = [f"host{number}" for number in range(1, most_hosts + 1)]
-        self.network = Network("redis", "postgres", *self._names, here="clients")
+        self.network = Network("redis", "postgres", "proxy", *self._names, here="clients")
+        self.disk = stores.Disk(folder / "disk")
         self.redis = stores.redis(self.network.address("redis"), folder)
         self.postgres = stores.postgres(self.network.address("postgres"), folder)
 
@@ -139,24 +161,29 @@ class Machines:
     def running(self) -> Iterator[None]:
         """Run the stores."""
         with ExitStack() as ending:
+            ending.enter_context(self.disk.mounted())
             for store in (self.redis, self.postgres):
                 ending.callback(store.kill)
                 store.start()
             yield
 
     @asynccontextmanager
-    async def deployment(self, hosts: int) -> AsyncIterator[Deployment]:
-        """Run a deployment with an empty database of its own."""
+    async def deployment(
+        self, hosts: int, *, lab: bool = False, on_small_disk: bool = False
+    ) -> AsyncIterator[Deployment]:
+        """Run a deployment with an empty database of its own. With a lab, its clocks can be moved."""
+        database = await self.new_database(on_small_disk=on_small_disk)
         environ = {
             **os.environ,
             **NO_LIMITS,
             "CHATKEY_BASE_URL": BASE_URL,
             "CHATKEY_HOST": "0.0.0.0",
             "CHATKEY_PORT": str(PORT),
-            "CHATKEY_DATABASE_URL": await self.new_database(),
+            "CHATKEY_DATABASE_URL": database,
             "CHATKEY_REDIS_URL": f"redis://{self.network.address('redis')}",
             "CHATKEY_MASTER_KEY": token_hex(32),
             "CHATKEY_LOG_LEVEL": "warning",
+            **(LAB if lab else {}),
             "CHATKEY_LIMIT_FRAMES_PER_SECOND": "1000000",
         }
         await _prepare(environ)
@@ -167,14 +194,19 @@ class Machines:
                 host.begin()
             for host in made:
                 await asyncio.to_thread(host.wait)
-            yield Deployment(self.network, made, self.redis, self.postgres)
+            yield Deployment(self, made, database)
 
-    async def new_database(self) -> str:
+    async def new_database(self, *, on_small_disk: bool = False) -> str:
         """Return the address of an empty database."""
         server, name = f"postgresql://postgres@{self.network.address('postgres')}", f"bench_{token_hex(4)}"
         connection = await asyncpg.connect(f"{server}/postgres")
         try:
-            await connection.execute(f"CREATE DATABASE {name}")
+            if on_small_disk and not await connection.fetch(
+                f"SELECT FROM pg_tablespace WHERE spcname = '{stores.SMALL}'"
+            ):
+                await connection.execute(f"CREATE TABLESPACE {stores.SMALL} LOCATION '{self.disk.folder}'")
+            place = f" TABLESPACE {stores.SMALL}" if on_small_disk else ""
+            await connection.execute(f"CREATE DATABASE {name}{place}")
         finally:
             await connection.close()
         return f"{server}/{name}"

@@ -6,11 +6,12 @@ import asyncio
 import math
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, contextmanager
 from statistics import median
 from typing import Final, NamedTuple
 
-from benchmarks.hosts.crowd import Crowd
+import asyncpg  # type: ignore[import-untyped]
+from benchmarks.hosts.crowd import Crowd, until
 from benchmarks.hosts.deployment import Deployment, Machines
 from benchmarks.hosts.pages import Page
 from benchmarks.hosts.sizes import Size
@@ -21,16 +22,24 @@ EVERY_SECONDS: Final = 0.25
 BEFORE_SECONDS: Final = 2.0
 AFTER_SECONDS: Final = 10.0
 SETTLE_SECONDS: Final = 60.0
+AHEAD_SECONDS: Final = 300.0
+LOSS: Final = 0.1
+"""The share of all packets that is lost, in each direction."""
 
 Break = Callable[[Deployment], AbstractContextManager[None]]
 
 
 class Fault(NamedTuple):
-    """What is broken, for how long, and after how many seconds all has to be live again."""
+    """What is broken, for how long, and after how many seconds all has to be live again.
+
+    Live is a page that shows what was sent through another host. Where people leave their host and may meet those who
+    write to them at the next one, it need not be `across` hosts.
+    """
 
     breaks: Break
     seconds: float
     live_within: float = 2.0
+    across: bool = True
 
 
 def _cut(deployment: Deployment, other: str) -> AbstractContextManager[None]:
@@ -46,6 +55,27 @@ def _replaced(deployment: Deployment) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def _offline(deployment: Deployment) -> Iterator[None]:
+    """Cut the people from every host, so that there is nowhere else to go."""
+    with ExitStack() as cuts:
+        for host in deployment.hosts:
+            cuts.enter_context(deployment.network.cut(host.name, "clients"))
+        yield
+
+
+@contextmanager
+def _exhausted(deployment: Deployment) -> Iterator[None]:
+    """Let every query wait for a lock, until each process waits on all of its connections."""
+    with asyncio.Runner() as runner:
+        connection = runner.run(asyncpg.connect(deployment.database_url))
+        runner.run(connection.execute("BEGIN; LOCK TABLE conversation, message"))
+        try:
+            yield
+        finally:
+            runner.run(connection.close())
+
+
 FAULTS: Final[Mapping[str, Fault]] = {
     "redis-killed": Fault(lambda deployment: deployment.redis.killed(), 10),
     "redis-paused": Fault(lambda deployment: deployment.redis.paused(), 15),
@@ -58,17 +88,25 @@ FAULTS: Final[Mapping[str, Fault]] = {
     "redis-replaced": Fault(_replaced, 20),
     "cut-from-postgres": Fault(lambda deployment: _cut(deployment, "postgres"), 15),
     "cut-from-clients": Fault(lambda deployment: _cut(deployment, "clients"), 15),
+    "clients-offline": Fault(_offline, 15, 5.0),
+    "process-stopped": Fault(lambda deployment: deployment.hosts[0].stopped(), 20, across=False),
+    "disk-full": Fault(lambda deployment: deployment.disk.full(), 10),
+    "pool-exhausted": Fault(_exhausted, 10),
+    "packet-loss": Fault(lambda deployment: deployment.network.lossy("clients", LOSS), 30),
 }
 
 
 class Outcome(NamedTuple):
     """What became of one time: messages, and seconds until the last tab and the last panel were live again.
 
-    The tabs are those that write nothing: they hear somebody of another host write four times a second.
+    Lost is what was acknowledged and is not stored, unknown what is missing on a page that is open, and doubled what
+    stands on one twice. The tabs are those that write nothing: they hear somebody of another host write four times a
+    second.
     """
 
     acknowledged: int
-    missing: int
+    lost: int
+    unknown: int
     doubled: int
     unacknowledged: int
     live_tabs: float
@@ -78,13 +116,14 @@ class Outcome(NamedTuple):
 async def measure(machines: Machines, size: Size, name: str) -> dict[str, object]:
     """Break something a few times, and return what became of it."""
     fault = FAULTS[name]
-    async with machines.deployment(HOSTS) as deployment:
+    async with machines.deployment(HOSTS, on_small_disk=True) as deployment:
         cookie = await deployment.agents_cookie()
         outcomes = [await once(deployment, cookie, size, fault) for _ in range(size.times)]
     return {
         "times": len(outcomes),
         "acknowledged": sum(outcome.acknowledged for outcome in outcomes),
-        "missing": sum(outcome.missing for outcome in outcomes),
+        "lost": sum(outcome.lost for outcome in outcomes),
+        "unknown": sum(outcome.unknown for outcome in outcomes),
         "doubled": sum(outcome.doubled for outcome in outcomes),
         "unacknowledged": sum(outcome.unacknowledged for outcome in outcomes),
         "tabs_live_s": _seconds([outcome.live_tabs for outcome in outcomes]),
@@ -110,12 +149,48 @@ async def once(deployment: Deployment, cookie: str, size: Size, fault: Fault) ->
         await crowd.settled(SETTLE_SECONDS)
         return Outcome(
             crowd.acknowledged(),
+            await lost(deployment, crowd),
             crowd.missing(),
             crowd.doubled(),
             crowd.unacknowledged(),
-            max(_live_after(tab, gone_at) for tab in crowd.listeners),
-            max(_live_after(page, gone_at) for page in crowd.panels),
+            max(live_after(tab, gone_at, across=fault.across) for tab in crowd.listeners),
+            max(live_after(page, gone_at, across=fault.across) for page in crowd.panels),
         )
+
+
+async def lost(deployment: Deployment, crowd: Crowd) -> int:
+    """Return how many acknowledged messages are not stored."""
+    connection = await asyncpg.connect(deployment.database_url)
+    try:
+        stored = {row["message_id"] for row in await connection.fetch("SELECT message_id FROM message")}
+    finally:
+        await connection.close()
+    return sum(len(acked.keys() - stored) for acked in crowd.ledger.acked.values())
+
+
+async def clock_behind(machines: Machines, size: Size) -> dict[str, object]:
+    """Be without Redis while the clocks differ, and let nobody write afterwards: all has to be found all the same."""
+    async with machines.deployment(HOSTS, lab=True) as deployment:
+        await deployment.put_ahead(deployment.hosts[0], AHEAD_SECONDS)
+        cookie = await deployment.agents_cookie()
+        async with Crowd(deployment, size.members, AGENTS, cookie) as crowd:
+            async with apart(deployment.redis.killed()):
+                async with crowd.writing(EVERY_SECONDS):
+                    await asyncio.sleep(AFTER_SECONDS)
+                await until(lambda: not any(page.is_waiting for page in crowd.pages), SETTLE_SECONDS)
+                unheard = crowd.missing()
+            gone_at = time.monotonic()
+            await crowd.settled(SETTLE_SECONDS)
+            return {
+                "clock_s": AHEAD_SECONDS,
+                "acknowledged": crowd.acknowledged(),
+                "lost": await lost(deployment, crowd),
+                "unheard": unheard,
+                "unknown": crowd.missing(),
+                "doubled": crowd.doubled(),
+                "unacknowledged": crowd.unacknowledged(),
+                "known_s": round(time.monotonic() - gone_at, 2),
+            }
 
 
 @asynccontextmanager
@@ -128,12 +203,12 @@ async def apart(breaking: AbstractContextManager[None]) -> AsyncIterator[None]:
         await asyncio.to_thread(breaking.__exit__, None, None, None)
 
 
-def _live_after(page: Page, gone_at: float) -> float:
-    """Return after how many seconds a page showed something that was sent later than that, through another host."""
+def live_after(page: Page, gone_at: float, *, across: bool = True) -> float:
+    """Return after how many seconds a page showed something that was sent later than that, `across` hosts or at all."""
     sent = page.ledger.sent
     shown = [
         at
         for message_id, at in page.shown_at.items()
-        if sent[message_id][0] > gone_at and sent[message_id][1] != page.host
+        if sent[message_id][0] > gone_at and (not across or sent[message_id][1] != page.host)
     ]
     return min(shown, default=math.inf) - gone_at

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -10,10 +11,48 @@ from typing import Final
 
 from benchmarks.hosts.crowd import Crowd, until
 from benchmarks.hosts.deployment import Host, Machines
-from benchmarks.hosts.faults import apart
+from benchmarks.hosts.faults import AGENTS, BEFORE_SECONDS, EVERY_SECONDS, apart, lost
+from benchmarks.hosts.pages import Tab
 from benchmarks.hosts.sizes import Size
 
 BACK_WITHIN: Final = 60.0
+
+
+async def stampede(machines: Machines, size: Size) -> dict[str, object]:
+    """Break the connections of all widgets of one process at once, which come back at once, while people write."""
+    async with machines.deployment(1) as deployment:
+        cookie = await deployment.agents_cookie()
+        hasty = Crowd(deployment, size.widgets, 0, cookie, tabs=1, tab=HastyTab)
+        async with hasty, Crowd(deployment, size.members, AGENTS, cookie) as crowd:
+            async with crowd.writing(EVERY_SECONDS):
+                await asyncio.sleep(BEFORE_SECONDS)
+                broken_at = time.monotonic()
+                for tab in hasty.tabs:
+                    tab.drop()
+                is_back = await until(lambda: all(len(tab.opened) > 1 for tab in hasty.tabs), BACK_WITHIN)
+            await crowd.settled(BACK_WITHIN)
+            back = sorted(tab.opened[1] - broken_at for tab in hasty.tabs if len(tab.opened) > 1)
+            return {
+                "widgets": len(hasty.tabs),
+                "refused": sum(tab.refused for tab in hasty.tabs),
+                "all_back": is_back,
+                "half_back_s": round(back[len(back) // 2], 1),
+                "last_back_s": round(back[-1], 1),
+                "acknowledged": crowd.acknowledged(),
+                "lost": await lost(deployment, crowd),
+                "unknown": crowd.missing(),
+                "doubled": crowd.doubled(),
+                "unacknowledged": crowd.unacknowledged(),
+                "longest_wait_s": round(crowd.longest_wait(), 1),
+            }
+
+
+class HastyTab(Tab):
+    """A tab that connects again at once, like no widget of ours."""
+
+    def wait(self, tries: int, code: int) -> float:  # noqa: ARG002 - the base class's signature
+        """Wait for nothing the first time."""
+        return 0.0 if tries == 1 else 1.0
 
 
 async def idle(machines: Machines, size: Size) -> dict[str, object]:

@@ -19,10 +19,12 @@ from typing import Final
 INSIDE: Final = "--inside"
 NAMED: Final = Path("/run/netns")
 ROUTER: Final = "router"
-TOOLS: Final = ("ip", "tc", "unshare", "setpriv")
+TOOLS: Final = ("ip", "tc", "nft", "unshare", "setpriv")
 OWN: Final = ("--net", "--mount", "--pid", "--mount-proc", "--fork", "--kill-child")
 LINK: Final = ("delay", "1ms", "loss", "0.1%")
 """What netem does to each link, in each direction."""
+LOSSES: Final = "losses"
+"""The table of nftables whose rules lose packets: many kernels have no netem."""
 _NETWORK: Final = 0x40000000
 """`CLONE_NEWNET` of setns(2), which Python has from 3.12 on."""
 
@@ -34,7 +36,9 @@ def why_not() -> str | None:
     if os.geteuid() != 0:
         return "only root may make network namespaces"
     missing = [tool for tool in TOOLS if shutil.which(tool) is None]
-    return f"not on this machine: {', '.join(missing)} (Debian's iproute2 and util-linux)" if missing else None
+    return (
+        f"not on this machine: {', '.join(missing)} (Debian's iproute2, nftables and util-linux)" if missing else None
+    )
 
 
 def enter() -> None:
@@ -60,6 +64,18 @@ class Network:
     def address(self, name: str) -> str:
         """Return where a machine is."""
         return f"10.77.{self._places[name]}.2"
+
+    @contextmanager
+    def lossy(self, name: str, share: float) -> Iterator[None]:
+        """Lose so many of a machine's packets by chance, in each direction."""
+        drop = f"numgen random mod 1000 < {round(share * 1000)} drop"
+        rules = [f"add rule ip {LOSSES} forward ip {way} {self.address(name)} {drop}" for way in ("saddr", "daddr")]
+        chain = f"add chain ip {LOSSES} forward {{ type filter hook forward priority 0; }}"
+        _inside(ROUTER, "nft", "; ".join([f"add table ip {LOSSES}", chain, *rules]))
+        try:
+            yield
+        finally:
+            _inside(ROUTER, "nft", f"delete table ip {LOSSES}")
 
     @contextmanager
     def cut(self, one: str, other: str) -> Iterator[None]:

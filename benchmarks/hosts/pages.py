@@ -11,7 +11,7 @@ import random
 import time
 from abc import ABC, abstractmethod
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from secrets import token_hex
 from typing import Any, Final
@@ -26,7 +26,8 @@ from chatkey_e2e.wire import Key
 from chatkey_protocol.names import SOCKET_PATH, SUBPROTOCOL
 from chatkey_widget.backoff import CROWD_BASE, full_jitter
 from chatkey_widget.chat import GAP_SECONDS
-from chatkey_widget.service_link import CONNECT_SECONDS, MISSED_BEATS
+from chatkey_widget.link_attempts import EARLY_ATTEMPTS
+from chatkey_widget.service_link import ANSWER_SECONDS, CONNECT_SECONDS, PROBE_SECONDS, SILENCE_SECONDS
 
 Json = dict[str, Any]
 
@@ -36,6 +37,10 @@ CROWD: Final = frozenset({1012, 1013})
 AGAIN_SECONDS: Final = 1.0
 """When what was refused for the moment is asked for again."""
 PING_SECONDS: Final = 25.0
+PANEL_CONNECT_SECONDS: Final = 4.0
+PANEL_QUIET_SECONDS: Final = 10.0
+"""`CONNECT_MS` and `QUIET_MS` of the panel's script."""
+CONVERSATION: Final = frozenset({"message", "ack"})
 TOKEN_SECONDS: Final = 3600
 
 
@@ -67,7 +72,9 @@ class Page(ABC):
         self._hosts = hosts
         self._place = place
         self._socket: ClientConnection | None = None
-        self._last_heard = 0.0
+        self._doubt: asyncio.TimerHandle | None = None
+        self._is_awaiting = False
+        self._tries = 1
         self._gap_due: dict[str, asyncio.TimerHandle] = {}
         self._waiting: dict[str, Json] = {}
         self.ledger = ledger
@@ -92,17 +99,16 @@ class Page(ABC):
     async def live(self, later: float = 0.0) -> None:
         """Be connected, for ever, from so many seconds later on."""
         await asyncio.sleep(later)
-        tries = 1
         while True:
             code = 0
             try:
                 async with self._opened() as socket:
-                    tries = 0
+                    self._tries = 0
                     await self._converse(socket)
             except ConnectionClosed as closed:
                 code = closed.rcvd.code if closed.rcvd else 1006
                 self.trouble = str(closed)
-                if tries:
+                if self._tries:
                     self.refused += 1
                 else:
                     self.closes[code] += 1
@@ -110,8 +116,8 @@ class Page(ABC):
                 self.trouble = repr(error)
                 self.refused += not isinstance(error, OSError)
                 self._place += 1
-            tries += 1
-            await asyncio.sleep(self.wait(tries, code))
+            self._tries += 1
+            await asyncio.sleep(self.wait(self._tries, code))
 
     def missing(self, conversation: str) -> set[str]:
         """Return what was acknowledged in a conversation and is not on this screen."""
@@ -125,6 +131,16 @@ class Page(ABC):
     @abstractmethod
     def connecting(self) -> connect:
         """Return what opens its socket at `host`."""
+
+    @property
+    def patience(self) -> float:
+        """How long each step of connecting may take; after a loss less than usual."""
+        is_early = self.opened and self._tries <= EARLY_ATTEMPTS
+        return PROBE_SECONDS if is_early else CONNECT_SECONDS
+
+    def quiet(self, kind: str) -> float:
+        """How long after a frame of this kind the page pings, if it hears nothing."""
+        return SILENCE_SECONDS if kind in CONVERSATION else PING_SECONDS
 
     @abstractmethod
     def wait(self, tries: int, code: int) -> float:
@@ -148,9 +164,13 @@ class Page(ABC):
 
     async def say(self, frame: Mapping[str, object]) -> None:
         """Send a frame, if there is a socket: what matters is sent again when there is one."""
-        if self._socket is not None:
-            with suppress(ConnectionClosed):
-                await self._socket.send(json.dumps(frame))
+        if self._socket is None:
+            return
+        if not self._is_awaiting:
+            self._doubt_after(ANSWER_SECONDS)
+        self._is_awaiting = True
+        with suppress(ConnectionClosed):
+            await self._socket.send(json.dumps(frame))
 
     async def post(self, frame: Json) -> None:
         """Send something until it is acknowledged."""
@@ -196,34 +216,51 @@ class Page(ABC):
     @asynccontextmanager
     async def _opened(self) -> AsyncIterator[ClientConnection]:
         async with self.connecting() as socket:
-            async with asyncio.timeout(CONNECT_SECONDS):
+            async with asyncio.timeout(self.patience):
                 await self.greet(socket)
             self._socket = socket
-            self._last_heard = time.monotonic()
-            self.opened.append(self._last_heard)
+            self.opened.append(time.monotonic())
             self.ready.set()
-            beating = asyncio.create_task(self._beat(socket))
+            self._heard("ready")
             try:
                 yield socket
             finally:
                 self.ready.clear()
                 self._socket = None
-                beating.cancel()
+                if self._doubt is not None:
+                    self._doubt.cancel()
 
     async def _converse(self, socket: ClientConnection) -> None:
         await self.look()
         for frame in tuple(self._waiting.values()):
             await self.say(frame)
         while True:
-            text = await socket.recv()
-            self._last_heard = time.monotonic()
-            await self.take(json.loads(text))
+            frame = json.loads(await socket.recv())
+            self._heard(frame["type"])
+            await self.take(frame)
 
-    async def _beat(self, socket: ClientConnection) -> None:
-        while time.monotonic() - self._last_heard < MISSED_BEATS * PING_SECONDS + AGAIN_SECONDS:
-            await asyncio.sleep(PING_SECONDS)
-            await self.say({"type": "ping"})
-        socket.transport.abort()
+    def _heard(self, kind: str) -> None:
+        self._is_awaiting = False
+        self._doubt_after(self.quiet(kind))
+
+    def _doubt_after(self, seconds: float) -> None:
+        self._look_after(seconds, self._probe)
+
+    def _probe(self) -> None:
+        """Ping, and give the connection up when nothing is heard then."""
+        self._is_awaiting = True
+        self._look_after(PROBE_SECONDS, self.drop)
+        asyncio.ensure_future(self.say({"type": "ping"}))  # noqa: RUF006 - the loop ends with the run
+
+    def drop(self) -> None:
+        """Leave the connection without a word to the other end."""
+        if self._socket is not None:
+            self._socket.transport.abort()
+
+    def _look_after(self, seconds: float, callback: Callable[[], None]) -> None:
+        if self._doubt is not None:
+            self._doubt.cancel()
+        self._doubt = asyncio.get_running_loop().call_later(seconds, callback)
 
 
 class Tab(Page):
@@ -244,7 +281,7 @@ class Tab(Page):
 
     def connecting(self) -> connect:
         """Return what opens its socket."""
-        return _connect(SOCKET_URI, self.host, subprotocols=[Subprotocol(SUBPROTOCOL)])
+        return _connect(SOCKET_URI, self.host, self.patience, subprotocols=[Subprotocol(SUBPROTOCOL)])
 
     def wait(self, tries: int, code: int) -> float:
         """Return how long a widget waits."""
@@ -300,11 +337,22 @@ class Panel(Page):
 
     def connecting(self) -> connect:
         """Return what opens its socket."""
-        return _connect(PANEL_URI, self.host, origin=Origin(BASE_URL), additional_headers={"Cookie": self._cookie})
+        return _connect(
+            PANEL_URI, self.host, self.patience, origin=Origin(BASE_URL), additional_headers={"Cookie": self._cookie}
+        )
 
     def wait(self, tries: int, code: int) -> float:  # noqa: ARG002 - the base class's signature
         """Return how long the panel waits (`connect` in its script)."""
         return min(2.0, 0.5 * 2.0 ** (tries - 1)) * (0.5 + random.random() / 2)
+
+    @property
+    def patience(self) -> float:
+        """How long the panel's script lets an attempt take."""
+        return PANEL_CONNECT_SECONDS
+
+    def quiet(self, kind: str) -> float:  # noqa: ARG002 - the base class's signature
+        """How long after a frame the panel's script pings."""
+        return PANEL_QUIET_SECONDS
 
     async def greet(self, socket: ClientConnection) -> None:
         """Hear that the cookie counts."""
@@ -355,7 +403,7 @@ class Panel(Page):
             await self.say({"type": "list", "before": {"last_at": last["last_at"], "id": last["id"]}})
 
 
-def _connect(uri: str, host: str, **how: Any) -> connect:
+def _connect(uri: str, host: str, patience: float, **how: Any) -> connect:
     return connect(
         uri,
         host=host,
@@ -363,7 +411,7 @@ def _connect(uri: str, host: str, **how: Any) -> connect:
         proxy=None,
         compression=None,
         ping_interval=None,
-        open_timeout=CONNECT_SECONDS,
+        open_timeout=patience,
         close_timeout=1,
         max_queue=None,
         **how,

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
@@ -20,8 +20,41 @@ from chatkey_stack.patience import PATIENCE
 
 NOBODY: Final = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
 """PostgreSQL refuses to run as root."""
+SMALL: Final = "small"
+"""The tablespace of PostgreSQL on the small disk. Its log of writes is elsewhere: without room for that it stops."""
+DISK: Final = "512m"
 HASTY: Final = ("fsync=off", "full_page_writes=off", "max_connections=200", "listen_addresses=*")
 """Nothing here need outlive the machine."""
+
+
+class Disk:
+    """A small disk, which can be filled. It is in memory, and gone with the namespace in which it is mounted."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @contextmanager
+    def mounted(self) -> Iterator[None]:
+        """Have it while the context lasts."""
+        self.folder.mkdir()
+        owner = f"size={DISK},uid=65534,gid=65534"
+        subprocess.run(["mount", "-t", "tmpfs", "-o", owner, "tmpfs", str(self.folder)], check=True)
+        try:
+            yield
+        finally:
+            subprocess.run(["umount", str(self.folder)], check=True)
+
+    @contextmanager
+    def full(self) -> Iterator[None]:
+        """Leave no room on it."""
+        filler = self.folder / "filler"
+        with filler.open("wb", buffering=0) as file, suppress(OSError):
+            while True:
+                file.write(bytes(4096))
+        try:
+            yield
+        finally:
+            filler.unlink()
 
 
 class Store:

@@ -69,23 +69,23 @@ async def measure(machines: Machines, size: Size) -> dict[str, object]:
     """Compare a large database with one of a hundredth of it, SQLite's and PostgreSQL's."""
     figures: dict[str, object] = {"messages": size.messages}
     for kind in ("sqlite", "postgres"):
-        filled = []
+        both = []
         for count in (size.messages // SMALL_PART, size.messages):
             file = machines.folder / f"{count}.sqlite"
             url = f"{SQLITE}{file}" if kind == "sqlite" else await machines.new_database()
-            filled.append(await _filled(url, count, size.messages // SMALL_PART // TENTH))
-        times = await _times(filled)
+            both.append(await filled(url, count, size.messages // SMALL_PART // TENTH))
+        times = await _times(both)
         for name in NAMES:
-            small, large = (median(times[one.url, name]) for one in filled)
+            small, large = (median(times[one.url, name]) for one in both)
             figures[f"{kind}_{name}_ratio"] = round(large / small, 2)
             figures[f"{kind}_{name}_ms"] = round(large * 1e3, 2)
     return figures
 
 
-async def _times(filled: Sequence[Filled]) -> dict[tuple[str, str], list[float]]:
-    times: dict[tuple[str, str], list[float]] = {(one.url, name): [] for one in filled for name in NAMES}
+async def _times(both: Sequence[Filled]) -> dict[tuple[str, str], list[float]]:
+    times: dict[tuple[str, str], list[float]] = {(one.url, name): [] for one in both for name in NAMES}
     for _ in range(ROUNDS):
-        for one in filled:
+        for one in both:
             async with engine.opened(one.url):
                 for question, ask in QUESTIONS.items():
                     for length, asked in (("same", one.same), ("long", one.long)):
@@ -101,7 +101,7 @@ async def _asked(ask: Question, own: Begun) -> float:
     return time.perf_counter() - before
 
 
-async def _filled(url: str, count: int, same: int) -> Filled:
+async def filled(url: str, count: int, same: int) -> Filled:
     """Write so many messages, a tenth of them in one conversation and the others in some of `same` messages each."""
     async with engine.opened(url):
         await migrate.migrate()

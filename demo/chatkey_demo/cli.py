@@ -1,7 +1,6 @@
 """The command `chatkey demo`."""
 
 import signal
-from types import FrameType
 
 import click
 
@@ -25,13 +24,16 @@ def demo(*, tls: bool, port: int, no_browser: bool) -> None:
     from chatkey_demo.hub.places import BusyPortError, places  # noqa: PLC0415
     from chatkey_demo.hub.window import window  # noqa: PLC0415
     from chatkey_oauth.client import LabError  # noqa: PLC0415
-    from chatkey_stack.process import ProcessError  # noqa: PLC0415
+    from chatkey_stack.process import ProcessError, ended_in_order  # noqa: PLC0415
 
-    for stop in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(stop, _interrupt)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in a shell's background jobs
     try:
         found = places(port)
-        with window(wanted=not no_browser, tls=tls) as shown, run.demo(found, tls=tls, listening=shown.open) as running:
+        with (
+            ended_in_order(),
+            window(wanted=not no_browser, tls=tls) as shown,
+            run.demo(found, tls=tls, listening=shown.open) as running,
+        ):
             terminal.welcome(running, shown.note)
             running.watch()
     except KeyboardInterrupt:
@@ -40,7 +42,3 @@ def demo(*, tls: bool, port: int, no_browser: bool) -> None:
         raise click.ClickException(str(error)) from error
     except ProcessError as error:
         raise click.ClickException(terminal.last_words(str(error))) from error
-
-
-def _interrupt(_: int, __: FrameType | None) -> None:
-    raise KeyboardInterrupt

@@ -1,13 +1,13 @@
 """The command `chatkey e2e`: runs the scenarios through pytest."""
 
 import os
-import signal
 import sys
 from pathlib import Path
 
 import click
 
 from chatkey_stack.browsers.search import KINDS
+from chatkey_stack.process import ended_in_order
 
 SCENARIOS = Path(__file__).parent / "scenarios"
 
@@ -51,7 +51,6 @@ def e2e(
     """
     import pytest  # noqa: PLC0415  (`chatkey --help` need not wait for it)
 
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a cancelled pipeline leaves no server and no browser
     args = ["-c", str(SCENARIOS / "pytest.ini"), "--rootdir", str(SCENARIOS), str(SCENARIOS)]
     args += ["-o", f"cache_dir={Path.cwd() / '.pytest_cache'}"]
     args += ["-o", "faulthandler_timeout=0"] if os.environ.get("PWDEBUG") else []
@@ -60,7 +59,8 @@ def e2e(
     args += ["--chatkey-target", target] if target else []
     args += ["--chatkey-patience", str(patience)] if patience else []
     args += [part for browser in wanted for part in _browser(browser)]
-    sys.exit(pytest.main([*args, *pytest_args]))
+    with ended_in_order():  # a cancelled pipeline leaves no server and no browser
+        sys.exit(pytest.main([*args, *pytest_args]))
 
 
 def _browser(wanted: str) -> tuple[str, ...]:

@@ -70,12 +70,12 @@ def chatkey_aim(pytestconfig: pytest.Config) -> Aim | None:
 
 
 @pytest.fixture(scope="session")
-def chatkey_certificates(tmp_path_factory: pytest.TempPathFactory, chatkey_aim: Aim | None) -> Certificates:
+def chatkey_certificates(tmp_path_factory: pytest.TempPathFactory, chatkey_aim: Aim | None) -> Iterator[Certificates]:
     """The run's own CA, and the servers' certificates."""
     folder = tmp_path_factory.mktemp("certificates")
-    if chatkey_aim is None:
-        return issue(folder)
-    return chatkey_aim.trusting(issue(folder, tuple(dict.fromkeys((*NAMES, *chatkey_aim.hosts)))))
+    names = (*NAMES, *chatkey_aim.hosts) if chatkey_aim else NAMES
+    with issue(folder, tuple(dict.fromkeys(names))) as made:
+        yield chatkey_aim.trusting(made) if chatkey_aim else made
 
 
 @pytest.fixture(scope="session")

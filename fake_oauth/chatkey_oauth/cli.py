@@ -125,18 +125,24 @@ def fake_oauth(
         read_issuers,
         read_lifetimes,
     )
+    from chatkey_serving.ending import ended_in_order
 
     token = os.environ.get(TOKEN_VARIABLE, "")
     try:
         for_browsers, by_browser = read_addresses("--browser-url", browser_url)
         for_servers, by_server = read_addresses("--server-url", server_url)
         check_addresses("--browser-url", for_browsers, by_browser)
-        with Listening(host, port) as listening, authority(tls, host, given=tls_cert or tls_key) as own:
+        with (
+            ended_in_order(),
+            Listening(host, port) as listening,
+            authority(tls, host, given=tls_cert or tls_key) as own,
+        ):
             settings = Settings(
                 host=host,
                 port=listening.port,
-                tls_cert=str(own.chain) if own else tls_cert,
-                tls_key=str(own.key) if own else tls_key,
+                tls_cert=tls_cert,
+                tls_key=tls_key,
+                tls=own.context if own else None,
                 browser_url=for_browsers,
                 browser_urls=by_browser,
                 server_url=for_servers,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import secrets
+import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,16 +11,21 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import trustme
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    PrivateFormat,
+    load_pem_private_key,
+)
 
 from chatkey_oauth.by_host import every_name
 from chatkey_oauth.settings import SettingsError
 
 
 class Certified(NamedTuple):
-    """Files of PEM: the certificate chain and the key to serve with, and the authority's certificate to trust."""
+    """What to serve https with, and the file (PEM) of the authority's certificate to trust."""
 
-    chain: Path
-    key: Path
+    context: ssl.SSLContext
     ca: Path
 
 
@@ -26,18 +33,32 @@ class Certified(NamedTuple):
 def certified(host: str, ca: str) -> Iterator[Certified]:
     """Make an authority, and by it a certificate for every name of every provider and for `host`.
 
-    `ca` is where its certificate is to be written; empty: into a folder that is gone after the run. Nobody ever has the
-    authority's key, so that trusting it opens nothing else. Raises `SettingsError` where `ca` cannot be written.
+    `ca` is where its certificate is to be written; empty: into a folder that is gone after the run. Both private keys
+    stay in memory, so that trusting the authority opens nothing else. Raises `SettingsError` where `ca` cannot be
+    written.
     """
     authority = trustme.CA(organization_name="chatkey fake-oauth, one run")
     issued = authority.issue_cert("localhost", "127.0.0.1", "::1", host, *every_name())
     with TemporaryDirectory(prefix="chatkey-fake-oauth-") as folder:
-        files = Certified(Path(folder, "chain.pem"), Path(folder, "key.pem"), Path(ca or Path(folder, "ca.pem")))
-        files.chain.write_bytes(b"".join(pem.bytes() for pem in issued.cert_chain_pems))
-        files.key.touch(mode=0o600)
-        issued.private_key_pem.write_to_path(files.key)
+        made = Certified(_context(issued, Path(folder, "chain.pem")), Path(ca or Path(folder, "ca.pem")))
         try:
-            authority.cert_pem.write_to_path(files.ca)
+            authority.cert_pem.write_to_path(made.ca)
         except OSError as error:
-            raise SettingsError(f"--tls: {files.ca} cannot be written: {error.strerror}.") from error
-        yield files
+            raise SettingsError(f"--tls: {made.ca} cannot be written: {error.strerror}.") from error
+        yield made
+
+
+def _context(issued: trustme.LeafCert, file: Path) -> ssl.SSLContext:
+    """Return a context with a certificate and its key.
+
+    `ssl` reads both from a file only (https://github.com/python/cpython/issues/60691). So the key is written encrypted,
+    by a password that only this process ever has: even if the process is killed, the file is of no use.
+    """
+    password = secrets.token_bytes(32).hex().encode()
+    key = load_pem_private_key(issued.private_key_pem.bytes(), None)
+    encrypted = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(password))
+    file.write_bytes(encrypted + b"".join(pem.bytes() for pem in issued.cert_chain_pems))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(file, password=password)
+    file.unlink()
+    return context

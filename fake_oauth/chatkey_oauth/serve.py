@@ -70,10 +70,12 @@ class Listening:
 
     def server(self, settings: Settings, ready: Callable[[], None]) -> Server:
         """Make the server of this socket."""
+        context = settings.tls
         config = uvicorn.Config(
             create_app(settings),
             ssl_certfile=settings.tls_cert or None,
             ssl_keyfile=settings.tls_key or None,
+            ssl_context_factory=(lambda *_: context) if context else None,
             http=CUTTABLE if settings.lab else "httptools",
             ws="none",
             access_log=False,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
@@ -27,7 +28,7 @@ IMPLIED_PORTS: Final = {"http": 80, "https": 443}
 
 
 class SettingsError(Exception):
-    """A setting that cannot be used; the message names it, its value and what to write instead."""
+    """A setting that cannot be used; the message names it and what to write, without a password."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,7 +41,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     `<provider>.<switch>`. With `any_client` whoever is not registered is taken as well, with any secret and any
     redirect URI of this machine. `claims` are those of the seeded people at `oidc`, by id or for everybody (`*`), and
     `lifetimes` the seconds that what it issues lives (`code`, `access`, `refresh`, `id`). A lab that can be reached
-    from elsewhere needs `lab_token`, which `repr` does not show.
+    from elsewhere needs `lab_token`, which `repr` does not show. https is served with `tls`, if it is given, or with
+    the files `tls_cert` and `tls_key`.
     """
 
     host: str = "127.0.0.1"
@@ -52,6 +54,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     issuers: dict[str, str] = {}
     tls_cert: str = ""
     tls_key: str = ""
+    tls: ssl.SSLContext | None = None
     lab: bool = False
     lab_token: str = ""
     auto_approve: str = ""
@@ -87,7 +90,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     def listens_at(self) -> str:
         """The address of the listening socket, as clients normalise it: without the port that its scheme implies."""
         host = f"[{self.host}]" if ":" in self.host else self.host
-        scheme = "https" if self.tls_cert else "http"
+        scheme = "https" if self.tls_cert or self.tls else "http"
         return f"{scheme}://{host}" if self.port == IMPLIED_PORTS[scheme] else f"{scheme}://{host}:{self.port}"
 
     @property
@@ -133,7 +136,12 @@ def check_addresses(option: str, general: str, by_provider: dict[str, str]) -> N
         check_provider(option, name)
     for url in (*by_provider.values(), *filter(None, [general])):
         if not is_address(url):
-            raise SettingsError(f"{option}: {url!r} is not an address; write it as http://127.0.0.1:9911.")
+            raise SettingsError(f"{option}: {shown(url)} is not an address; write it as http://127.0.0.1:9911.")
+
+
+def shown(url: str) -> str:
+    """Return an address as an error may quote it: not with a user name and a password in it."""
+    return "this" if "@" in url else repr(url)
 
 
 def is_address(url: str) -> bool:
@@ -164,7 +172,7 @@ def read_issuers(values: Iterable[str]) -> dict[str, str]:
     """Read `google=http://…` as issuers by provider."""
     general, issuers = read_addresses("--issuer", values)
     if general:
-        raise SettingsError(f"--issuer: {general!r} names no provider; write it as google={general}.")
+        raise SettingsError(f"--issuer: {shown(general)} names no provider; write it as google=http://127.0.0.1:9911.")
     return issuers
 
 

@@ -1,4 +1,4 @@
-"""The guard of a lab: this machine or the token, no foreign page, and JSON only where something is written (D-14)."""
+"""The guard of a lab: it lets in this machine or the token, no page of another origin, and only JSON writes (D-14)."""
 
 from __future__ import annotations
 
@@ -18,6 +18,10 @@ Asgi = Callable[[Any, Any, Any], Awaitable[None]]
 JSON: Final = "application/json"
 FORM: Final = "application/x-www-form-urlencoded"
 SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+FORWARDING: Final = frozenset(
+    {"forwarded", "via", "x-real-ip", "x-client-ip", "x-cluster-client-ip", "true-client-ip", "cf-connecting-ip"}
+)
+"""Headers that only proxies add (RFC 7239, RFC 9110 7.6.3), besides those that begin with `x-forwarded-`."""
 TOKEN_VARIABLE: Final = "CHATKEY_LAB_TOKEN"  # noqa: S105 - its name
 LEAST_TOKEN_CHARS: Final = 16
 
@@ -34,10 +38,11 @@ class Denied:
 class LabGuard:
     """An ASGI application that lets requests `under` a path through to a lab only if they may use it.
 
-    Without a token that is this machine: the peer, and the name it calls the server by, so that a name that only leads
-    here (DNS rebinding) opens nothing. With one it is whoever has it, as a bearer or as the password of HTTP's basic
-    authentication, and nobody else: behind a proxy everybody looks like this machine. A page must be of the server's
-    own origin, and what writes has to be of the media type `takes`, which no page sends without being asked (CORS).
+    Without a token, the peer's address and the `Host` have to be of this machine, so that a foreign name that leads
+    here (DNS rebinding) opens nothing, and no proxy may have forwarded the request, because everyone behind a proxy
+    looks like this machine. With a token, a request has to show it, as a bearer or as the password of HTTP's basic
+    authentication. A page must be of the server's own origin. A request that writes must have the media type `takes`,
+    which no page sends without a preflight (CORS).
     """
 
     def __init__(
@@ -66,21 +71,11 @@ class LabGuard:
         return path == self._under or path.startswith(f"{self._under}/")
 
     def _whose(self, scope: Scope, headers: dict[str, list[str]]) -> Denied | None:
-        if self._token:
-            if hmac.compare_digest(_presented(headers).encode(), self._token):
-                return None
-            return Denied(401, "token_required", f"This lab is for whoever has {TOKEN_VARIABLE}; send it as a bearer.")
-        peer = scope["client"][0] if scope.get("client") else ""
-        if not is_loopback(peer):
-            return Denied(403, "peer_foreign", f"The lab is for this machine only, and the request came from {peer!r}.")
-        hosts = headers.get("host", [])
-        if len(hosts) != 1 or not is_loopback(host_name(hosts[0])):
-            return Denied(
-                403,
-                "host_foreign",
-                f"Host: {', '.join(hosts)!r} is no name of this machine. Call the lab at 127.0.0.1 or localhost.",
-            )
-        return None
+        if not self._token:
+            return _elsewhere(scope, headers)
+        if hmac.compare_digest(_presented(headers).encode(), self._token):
+            return None
+        return Denied(401, "token_required", f"This lab is for whoever has {TOKEN_VARIABLE}; send it as a bearer.")
 
     def _from_where(self, scope: Scope, headers: dict[str, list[str]]) -> Denied | None:
         own = {f"{scope['scheme']}://{host}" for host in headers.get("host", [])} | self._origins
@@ -117,6 +112,32 @@ def _headers(scope: Scope) -> dict[str, list[str]]:
     for name, value in scope["headers"]:
         headers.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
     return headers
+
+
+def _elsewhere(scope: Scope, headers: dict[str, list[str]]) -> Denied | None:
+    """Return why a request may not come from this machine, None when it does."""
+    peer = scope["client"][0] if scope.get("client") else ""
+    if not is_loopback(peer):
+        return Denied(403, "peer_foreign", f"The lab is for this machine only, and the request came from {peer!r}.")
+    if forwarding := sorted(filter(_is_forwarding, headers)):
+        return Denied(
+            403,
+            "proxied",
+            f"{forwarding[0]}: a proxy forwarded this request, and behind one anyone could be asking. Call the lab "
+            f"directly, or set {TOKEN_VARIABLE}.",
+        )
+    hosts = headers.get("host", [])
+    if len(hosts) != 1 or not is_loopback(host_name(hosts[0])):
+        return Denied(
+            403,
+            "host_foreign",
+            f"Host: {', '.join(hosts)!r} is no name of this machine. Call the lab at 127.0.0.1 or localhost.",
+        )
+    return None
+
+
+def _is_forwarding(header: str) -> bool:
+    return header in FORWARDING or header.startswith("x-forwarded-")
 
 
 def _presented(headers: dict[str, list[str]]) -> str:

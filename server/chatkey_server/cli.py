@@ -95,11 +95,16 @@ def in_a_sentence(error: Exception) -> click.ClickException | None:
 
     The server is imported only now: `fake-oauth` and `check` start without it.
     """
+    from chatkey_protocol.codes import Code  # noqa: PLC0415 - see above
     from chatkey_server.identity.errors import Refused  # noqa: PLC0415 - see above
     from chatkey_server.settings import SettingsError  # noqa: PLC0415 - see above
 
     if isinstance(error, SettingsError):
         return SettingsFailure(str(error))
+    if isinstance(error, Refused) and error.code is Code.UNAVAILABLE:
+        from chatkey_server.storage import engine  # noqa: PLC0415 - an outage comes from there
+
+        return SettingsFailure(engine.unusable(engine.bound(), error.__cause__))
     if isinstance(error, Refused):
         cause = f" ({error.cause})" if error.cause else ""
         return click.ClickException(f"{error.message}{cause}")

@@ -1,50 +1,110 @@
-"""What is counted for those who run the service, for Prometheus: nothing of a person, a business or a token."""
+"""The metrics for Prometheus. Labels are bounded, and none holds data of a person, a business or a token."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from functools import cache
 from typing import Final
 
-from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import (
+    REGISTRY,
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    disable_created_metrics,
+    generate_latest,
+)
 from prometheus_client.multiprocess import MultiProcessCollector
 
+from chatkey_protocol.codes import Code
+
 FOLDER_VARIABLE: Final = "PROMETHEUS_MULTIPROC_DIR"
-"""Where the workers of one host keep their numbers, by Prometheus' client; each then shows those of all."""
+"""The folder in which the workers of one host keep their numbers, so that each can show the sum of all."""
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 
+disable_created_metrics()  # type: ignore[no-untyped-call]  # several workers expose none either
+
 SOCKETS: Final = Gauge("chatkey_sockets", "Open sockets.", ["peer"], multiprocess_mode="livesum")
 CONNECTS: Final = Counter(
-    "chatkey_connects", "Widgets that connected: `ready`, or the code they left with.", ["result"]
+    "chatkey_connects", "Widgets that connected: `ready`, or the code of the refusal.", ["result"]
 )
-REFUSALS: Final = Counter("chatkey_refusals", "What was refused, by code.", ["code"])
-MESSAGES: Final = Counter("chatkey_messages", "Messages that were acknowledged, by sender.", ["sender"])
-HUB_CONNECTED: Final = Gauge("chatkey_hub_connected", "Processes that hear the others.", multiprocess_mode="livesum")
+CONNECT: Final = Histogram(
+    "chatkey_connect_seconds", "From the accepted WebSocket handshake to the `ready` frame.", buckets=SECONDS
+)
+REFUSALS: Final = Counter("chatkey_refusals", "Refusals, by code.", ["code"])
+ACKNOWLEDGEMENT: Final = Histogram(
+    "chatkey_acknowledgement_seconds",
+    "From reading a message frame to sending its acknowledgement.",
+    ["peer"],
+    buckets=SECONDS,
+)
+HTTP: Final = Histogram(
+    "chatkey_http_seconds",
+    "From an HTTP request to the first byte of its answer, by route template and class of status.",
+    ["route", "status"],
+    buckets=SECONDS,
+)
+READY: Final = Gauge(
+    "chatkey_ready",
+    "1 if this part was ready when the metrics were read, else 0.",
+    ["part"],
+    multiprocess_mode="livemostrecent",
+)
+STARTED: Final = Gauge(
+    "chatkey_started_seconds", "When the newest process of this host started, in Unix time.", multiprocess_mode="max"
+)
+HUB_CONNECTED: Final = Gauge(
+    "chatkey_hub_connected", "Processes that are connected to Redis.", multiprocess_mode="livesum"
+)
 FAN_OUT: Final = Histogram(
-    "chatkey_fan_out_seconds", "From saying something through Redis to hearing it, once a second.", buckets=SECONDS
+    "chatkey_fan_out_seconds", "From publishing on Redis to receiving it, measured once a second.", buckets=SECONDS
 )
 DATABASE_WAIT: Final = Histogram(
     "chatkey_database_wait_seconds",
-    "Until it had a connection, or its turn to write.",
+    "How long a query waited for a connection, or for its turn to write.",
     ["kind"],
     buckets=SECONDS,
 )
 
-# Kept, because to look one up by its label costs more than to count.
+UNROUTED: Final = "other"
+"""The `route` of a request that matches no route: never its path, which the client chooses."""
+
+# Cached, because looking a series up by its label costs more than counting.
 sockets: Final = cache(SOCKETS.labels)
 connects: Final = cache(CONNECTS.labels)
+acknowledgements: Final = cache(ACKNOWLEDGEMENT.labels)
+_refusals: Final = cache(REFUSALS.labels)
+
+# `rate` and `increase` miss the first event of a series that did not exist before it.
+for _code in Code:
+    connects(_code)
+    _refusals(_code)
+
+
+@cache
+def http(route: str, status: int) -> Histogram:
+    """Return the series of a route template and a status, of which only the class is kept."""
+    return HTTP.labels(route, f"{status // 100}xx")
 
 
 def refused(code: str) -> None:
     """Count a refusal."""
-    REFUSALS.labels(code).inc()
+    _refusals(code).inc()
+
+
+def note_ready(parts: Mapping[str, bool]) -> None:
+    """Record which parts of the service are ready."""
+    for part, is_ready in parts.items():
+        READY.labels(part).set(is_ready)
 
 
 def exposition() -> bytes:
-    """Write all of it in Prometheus' text format: of this process, or of all workers of this host."""
+    """Return all metrics in Prometheus' text format: those of this process, or of all workers of this host."""
     if FOLDER_VARIABLE not in os.environ:
         return generate_latest(REGISTRY)
     together = CollectorRegistry()

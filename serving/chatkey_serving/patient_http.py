@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from uvicorn._types import ASGI3Application
+
+    from chatkey_serving.door import Door
+    from chatkey_serving.patient_socket import PatientSocket
 
 PIPELINED: Final = 16
 """How many requests may wait behind one under way; uvicorn reads on as each is answered, and keeps them all."""
@@ -60,16 +63,18 @@ class TooMuch(ValueError):
 
 
 class PatientHttp(HttpToolsProtocol):
-    """Cuts a connection that brings nothing, or half a request, or does not take its answer: many would be too many.
+    """An HTTP connection that always has a deadline, and bounds on what it sends.
 
-    Neither uvicorn nor its parser bounds what a connection brings. Here line and headers are bounded (400), and how
-    many requests wait (400), and the whole of one, whatever stands in it, such as trailers without end. The app bounds
-    the body (413). What is refused here has the body that `refusal` makes of code and message, as JSON.
+    uvicorn and its parser set neither. Here the connection is cut if a request does not arrive in time, if the peer
+    does not read the response, or if its address has too many connections. Answered with 400: a request line and
+    headers that are too long, and too many pipelined requests. The size of a whole request is bounded too, trailers
+    included. The app bounds the body (413). `refusal` makes the body of a response from a code and a message.
     """
 
-    def __init__(self, limits: HttpLimits, refusal: Callable[[Code, str], bytes], **uvicorn: Any) -> None:
+    def __init__(self, limits: HttpLimits, refusal: Callable[[Code, str], bytes], door: Door, **uvicorn: Any) -> None:
         super().__init__(**uvicorn)
         self._refusal = refusal
+        self._door = door
         self._seconds = limits.request_timeout
         self._most_in_head = limits.head_bytes
         self._most = 2 * (limits.head_bytes + limits.body_bytes)
@@ -80,13 +85,19 @@ class PatientHttp(HttpToolsProtocol):
         self._unread: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
-        """Begin to wait for the first request."""
+        """Wait for the first request, unless this address has too many connections."""
         super().connection_made(transport)
+        if self.client is not None and not self._door.admit(self.client[0]):
+            self.client = None
+            transport.abort()
+            return
         self._watch()
 
     def data_received(self, data: bytes) -> None:
-        """Read on; go on waiting only for a request that has begun."""
+        """Read on. Bytes that follow a response have the time of a request, even if they never become one."""
         self._received += len(data)
+        if self._is_done():
+            self._is_awaited = True
         super().data_received(data)
         self._watch()
         if self._is_awaited and self._received > self._most:
@@ -99,21 +110,31 @@ class PatientHttp(HttpToolsProtocol):
         self._send_last(400, (b"Content-Type: application/json",), self._refusal(Code.PARAMETER_INVALID, msg))
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait no longer."""
+        """Stop all timers, and release the connection's place."""
         super().connection_lost(exc)
+        if self.client is not None:
+            self._door.release(self.client[0])
         self._stop_answering()
         self._rest()
         self._stop_looking()
 
     def pause_writing(self) -> None:
-        """Wait for the peer to take some of its answer."""
+        """Wait for the peer to read some of the response."""
         super().pause_writing()
-        self._expect_less_than(self.transport.get_write_buffer_size())
+        self._look_at_the_unsent()
 
     def resume_writing(self) -> None:
-        """Wait no longer: the peer reads."""
+        """Wait no longer, unless this is the end of the last response."""
         super().resume_writing()
         self._stop_looking()
+        if self._is_done():
+            self._look_at_the_unsent()
+
+    def on_response_complete(self) -> None:
+        """Wait for the peer to read the rest of the response, which may be less than what pauses writing."""
+        super().on_response_complete()
+        if self._is_done():
+            self._look_at_the_unsent()
 
     def on_message_begin(self) -> None:
         """Wait for the rest of a request."""
@@ -133,23 +154,37 @@ class PatientHttp(HttpToolsProtocol):
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
-        """Have a whole request."""
+        """Stop the request timer: the request is complete."""
         self._is_awaited = False
         super().on_message_complete()
 
     def handle_websocket_upgrade(self) -> None:
-        """Have a socket, which has its own limits of time, or say which kind of socket there is (RFC 6455 4.4)."""
+        """Hand the connection over to a socket, which sets its own deadlines, or refuse it (RFC 6455 4.2, 4.4)."""
         if not self._is_modern():
             self.send_400_response("A WebSocket is opened by HTTP/1.1.")
-            return
-        if self._values(b"sec-websocket-version") != [WEBSOCKET_VERSION]:
+        elif self._values(b"sec-websocket-version") != [WEBSOCKET_VERSION]:
             self._send_426_response()
-            return
+        elif not self._is_done():
+            self.send_400_response("A WebSocket is opened once all requests before it are answered.")
+        else:
+            self._hand_over()
+
+    def _hand_over(self) -> None:
         self._rest()
         self._stop_looking()
         super().handle_websocket_upgrade()
+        socket = cast("PatientSocket", self.transport.get_protocol())
+        if not socket.handshake_initiated:  # its library could not read the request, and says nothing
+            self.send_400_response("This is not an opening handshake of a WebSocket.")
+        if self.transport.is_closing():
+            self._stop_looking()
+            socket.leave()
         # As uvicorn does when a connection is lost, and not here: else each would be a cycle, for Python to look for.
         self.parser = None  # type: ignore[assignment]
+
+    def _is_done(self) -> bool:
+        """Tell whether no response is under way."""
+        return self.cycle is None or self.cycle.response_complete
 
     def _is_modern(self) -> bool:
         return self.parser is not None and self.parser.get_http_version() != "1.0"
@@ -170,6 +205,7 @@ class PatientHttp(HttpToolsProtocol):
         is_head = self.parser is not None and self.parser.get_method() == b"HEAD"
         self.transport.write(b"\r\n".join((*head, b"", b"" if is_head else body)))
         self.transport.close()
+        self._look_at_the_unsent()
 
     def _watch(self) -> None:
         if not self._is_awaited:
@@ -179,6 +215,7 @@ class PatientHttp(HttpToolsProtocol):
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         self._answered = cycle
+        self._stop_looking()
         super()._start_asgi_task(cycle, app)
 
     def _stop_answering(self) -> None:
@@ -196,14 +233,15 @@ class PatientHttp(HttpToolsProtocol):
             self._patience.cancel()
             self._patience = None
 
-    def _expect_less_than(self, unsent: int) -> None:
-        """Look again whether something was taken: a slow line is no silent one."""
-        self._unread = self.loop.call_later(self._seconds, self._look_at_the_rest, unsent)
+    def _look_at_the_unsent(self) -> None:
+        """Cut the connection if the peer reads nothing until the next look; a slow peer may go on."""
+        self._stop_looking()
+        if unsent := self.transport.get_write_buffer_size():
+            self._unread = self.loop.call_later(self._seconds, self._look_again, unsent)
 
-    def _look_at_the_rest(self, unsent: int) -> None:
-        left = self.transport.get_write_buffer_size()
-        if left < unsent:
-            self._expect_less_than(left)
+    def _look_again(self, unsent: int) -> None:
+        if self.transport.get_write_buffer_size() < unsent:
+            self._look_at_the_unsent()
         else:
             self._cut()
 

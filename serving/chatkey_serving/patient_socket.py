@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.protocol import State
-from websockets.server import ServerProtocol
 
 from chatkey_protocol.codes import Code
 from chatkey_serving import handshake
+from chatkey_serving.shortest_lengths import StrictProtocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from uvicorn._types import ASGIReceiveEvent, ASGISendEvent, WebSocketAcceptEvent
     from websockets.frames import Frame
 
+    from chatkey_serving.door import Door
     from chatkey_serving.handshake import Handshake
 
 AT_A_TIME: Final = 4096
@@ -51,13 +52,13 @@ class Allowance(Protocol):
 
 
 class PatientSocket(WebSocketsSansIOProtocol):
-    """Ends a connection whose peer sends a message too slowly, too many frames around it, or takes nothing.
+    """A socket that ends if its peer sends a message too slowly, sends too many control frames, or does not read.
 
-    uvicorn pings by itself and bounds a message's size. It keeps whatever fragments a message comes in, answers every
-    ping, and waits without end for a peer that does not read. Pings, pongs and fragments count in an allowance of their
-    own, made for the time it is. `refused` is told why a peer is cut off, and says with which close code.
+    uvicorn pings and limits the size of a message. It does not limit fragments, pings or pongs, and waits without limit
+    for a peer that does not read. Here pings, pongs and fragments have an allowance of their own. `refused` gets the
+    reason for which a peer is cut off, and returns the close code. `door` admitted the connection when it was HTTP.
 
-    A handshake as browsers send it is answered here; any other is the library's, which uvicorn hands all of them.
+    Handshakes as browsers send them are answered here; uvicorn's library answers all others.
     """
 
     def __init__(
@@ -65,12 +66,14 @@ class PatientSocket(WebSocketsSansIOProtocol):
         limits: SocketLimits,
         make_allowance: Callable[[float], Allowance],
         refused: Callable[[Code], int],
+        door: Door,
         **uvicorn: Any,
     ) -> None:
         super().__init__(**uvicorn)
         self._limits = limits
         self._others = make_allowance(self.loop.time())
         self._refused = refused
+        self._door = door
         self._is_new = not self.config.ws_per_message_deflate
         self._usual: Handshake | None = None
         self._is_cut = self._is_lost = False
@@ -89,6 +92,7 @@ class PatientSocket(WebSocketsSansIOProtocol):
             if self._usual is not None:
                 self._begin(self._usual)
                 return
+            self.conn = self._protocol(State.CONNECTING)
         self._unparsed += data
         self._read_on()
 
@@ -109,7 +113,8 @@ class PatientSocket(WebSocketsSansIOProtocol):
 
     def _begin(self, usual: Handshake) -> None:
         """Ask the app, as uvicorn does when its library has read a handshake and finds nothing wrong with it."""
-        self.conn = ServerProtocol(state=State.OPEN, max_size=self.config.ws_max_size, logger=self.logger)
+        self.handshake_initiated = True
+        self.conn = self._protocol(State.OPEN)
         self.scope = {
             "type": "websocket",
             "asgi": {"version": self.config.asgi_version, "spec_version": "2.4"},
@@ -130,6 +135,9 @@ class PatientSocket(WebSocketsSansIOProtocol):
         task = self.loop.create_task(self.run_asgi())
         task.add_done_callback(self.on_task_complete)
         self.tasks.add(task)
+
+    def _protocol(self, state: State) -> StrictProtocol:
+        return StrictProtocol(state=state, max_size=self.config.ws_max_size, logger=self.logger)
 
     def _accept(self, usual: Handshake, message: WebSocketAcceptEvent) -> None:
         self.logger.info('%s - "WebSocket %s" [accepted]', self.scope["client"], self.scope["path"])
@@ -217,17 +225,24 @@ class PatientSocket(WebSocketsSansIOProtocol):
         """Close, and cut: a peer that answers no ping may take no close frame either."""
         super().keepalive_timeout()
         self.disconnected |= self.close_sent  # whoever is about to answer meets somebody who left, not a mistake
-        self._leave()
+        self.leave()
 
     def on_task_complete(self, task: asyncio.Task[None]) -> None:
         """Cut the connection if the peer does not let it close."""
         super().on_task_complete(task)
-        self._leave()
+        self.leave()
+
+    def shutdown(self) -> None:
+        """Close with 1012; a connection that is closing already has its deadline."""
+        if not self.transport.is_closing():
+            super().shutdown()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait for nothing any more."""
+        """Stop all timers, and release the connection's place."""
         self._is_lost = True
         super().connection_lost(exc)
+        if self.client is not None:
+            self._door.release(self.client[0])
         for timer in (self._slow, self._unread, self._leaving):
             if timer is not None:
                 timer.cancel()
@@ -259,6 +274,7 @@ class PatientSocket(WebSocketsSansIOProtocol):
         self.conn.fail(self._refused(code), code)
         self.handle_parser_exception()
 
-    def _leave(self) -> None:
+    def leave(self) -> None:
+        """Cut the connection in a few seconds, if it has not closed by then."""
         if self._leaving is None and not self._is_lost:
             self._leaving = self.loop.call_later(LEAVING_SECONDS, self.transport.abort)

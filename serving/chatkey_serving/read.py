@@ -13,11 +13,12 @@ VERSIONS: Final = ">=0.54,<0.55"
 
 LEANS_ON: Final[Mapping[str, tuple[str, ...]]] = {
     "uvicorn._types": ("ASGI3Application", "ASGIReceiveEvent", "ASGISendEvent", "WebSocketAcceptEvent"),
-    "uvicorn.server.Server": ("server_state", "servers", "shutdown", "started", "startup"),
+    "uvicorn.server.Server": ("config", "server_state", "servers", "shutdown", "started", "startup"),
     "uvicorn.server.ServerState": ("connections",),
     "uvicorn.protocols.http.httptools_impl": ("STATUS_LINE",),
     "uvicorn.protocols.http.httptools_impl.HttpToolsProtocol": (
         "_start_asgi_task",
+        "client",
         "connection_lost",
         "connection_made",
         "cycle",
@@ -28,6 +29,7 @@ LEANS_ON: Final[Mapping[str, tuple[str, ...]]] = {
         "on_headers_complete",
         "on_message_begin",
         "on_message_complete",
+        "on_response_complete",
         "parser",
         "pause_writing",
         "pipeline",
@@ -62,6 +64,7 @@ LEANS_ON: Final[Mapping[str, tuple[str, ...]]] = {
         "handle_ping",
         "handle_pong",
         "handshake_complete",
+        "handshake_initiated",
         "keepalive_timeout",
         "logger",
         "loop",
@@ -78,13 +81,14 @@ LEANS_ON: Final[Mapping[str, tuple[str, ...]]] = {
         "send",
         "send_receive_event_to_app",
         "server",
+        "shutdown",
         "start_keepalive",
         "tasks",
         "transport",
     ),
     "websockets.protocol": ("State",),
-    "websockets.server.ServerProtocol": ("close_sent", "data_to_send", "fail", "reader", "writes"),
-    "websockets.streams.StreamReader": ("buffer",),
+    "websockets.server.ServerProtocol": ("close_sent", "data_to_send", "fail", "parse", "reader", "writes"),
+    "websockets.streams.StreamReader": ("at_eof", "buffer", "read_exact"),
     "websockets.utils": ("accept_key",),
 }
 """Classes and modules, and what is taken from each, called on it, or put in place of its own."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import asyncio
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -14,14 +16,18 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
 
+HANDSHAKE_SECONDS: Final = 20.0
+"""How long a TLS handshake may take, unless said otherwise; asyncio allows a minute."""
+
+
 async def _nothing() -> None:
-    """Have nothing to do before the end."""
+    """Do nothing."""
 
 
 class Server(uvicorn.Server):
-    """Calls `ready` once it listens, `told` when it is to end and serves on until that is done, and then `leaving`.
+    """Calls `ready` once it listens, `told` when it has to end, and `leaving` once it takes no more connections.
 
-    By then it takes no more connections, and has cut none yet.
+    It serves on until `told` is done, and cuts no connection before `leaving` is.
     """
 
     def __init__(
@@ -30,15 +36,21 @@ class Server(uvicorn.Server):
         ready: Callable[[], None],
         leaving: Callable[[], Awaitable[None]] = _nothing,
         told: Callable[[], Awaitable[None]] = _nothing,
+        handshake_seconds: float = HANDSHAKE_SECONDS,
     ) -> None:
         super().__init__(config)
         limit_uvicorn()
+        self._handshake_seconds = handshake_seconds
         self._ready = ready
         self._leaving = leaving
         self._told = told
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Open what the app needs, listen, and say so."""
+        """Open what the app needs, listen, and call `ready`."""
+        if self.config.is_ssl:  # uvicorn has no setting for it
+            loop = asyncio.get_running_loop()
+            timed = partial(loop.create_server, ssl_handshake_timeout=self._handshake_seconds)
+            loop.create_server = timed  # type: ignore[method-assign]
         await super().startup(sockets)
         if self.started:
             self._ready()

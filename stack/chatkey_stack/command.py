@@ -23,13 +23,14 @@ LOOK_SECONDS = 1.0
 @click.option(
     "--folder",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Where data, logs and certificates are kept.  [default: a temporary one, removed at the end]",
+    help="Where data, logs and certificates without keys are kept.  [default: a temporary one, removed at the end]",
 )
 def stack(*, folder: Path | None) -> None:
     """Run the service, the fake provider and the site, over TLS on three sites, until told to end.
 
     Prints one line of JSON once all of them answer: their addresses and labs, the labs' token, and the CA. So tests in
-    any language can use them. Ends, and ends all of them, on Ctrl-C, on SIGTERM, or when its standard input ends.
+    any language can use them. Ends, and ends all of them, on Ctrl-C, SIGTERM or SIGHUP, or when its standard input
+    ends.
     """
     from chatkey_oauth.client import LabError  # noqa: PLC0415  (`chatkey --help` need not wait for them)
     from chatkey_protocol.names import SOCIALS  # noqa: PLC0415

@@ -10,17 +10,23 @@ import os
 from collections.abc import Mapping
 from typing import Final
 
+import click
+
 VARIABLE: Final = "CHATKEY_PATIENCE"
 USUAL: Final = 30.0
 
 
+class PatienceError(click.UsageError, ValueError):
+    """The variable holds no number of seconds; a command ends with this message and status 2."""
+
+
 def patience(environ: Mapping[str, str] = os.environ) -> float:
-    """Return the seconds of the variable, or the usual ones. Raises `ValueError` for what is no such number."""
+    """Return the seconds of the variable, or the usual ones. Raises `PatienceError`."""
     given = environ.get(VARIABLE, "").strip()
     try:
         return seconds(given) if given else USUAL
     except ValueError:
-        raise ValueError(f"{VARIABLE} is {given!r}: give seconds, for instance {VARIABLE}=60") from None
+        raise PatienceError(f"{VARIABLE} must be a number of seconds above 0, for instance {VARIABLE}=60") from None
 
 
 def seconds(text: str) -> float:

@@ -1,17 +1,18 @@
 """A child process that serves: started, waited for, watched, and ended with its exit awaited."""
 
-import signal
 import subprocess
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from chatkey_serving.ending import ended_in_order
 from chatkey_stack.patience import PATIENCE
+
+__all__ = ["Process", "ProcessError", "ended_in_order"]
 
 READY = "ready "
 KEPT_LINES = 5000
@@ -172,17 +173,3 @@ class Process:
         ending = f" (exit status {status})" if status is not None else ""
         tail = "".join(self.output().splitlines(keepends=True)[-SHOWN_LINES:]).rstrip() or "(nothing)"
         return f"{self.name} {what}{ending}. Its last output, all of it in {self.log}:\n{tail}"
-
-
-@contextmanager
-def ended_in_order() -> Iterator[None]:
-    """Let SIGTERM end this program as Ctrl-C does while the block lasts, unless somebody else attends to it."""
-    in_main = threading.current_thread() is threading.main_thread()
-    if not in_main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
-        yield
-        return
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)

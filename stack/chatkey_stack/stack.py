@@ -20,6 +20,7 @@ from chatkey_stack.applications import Application, new_application
 from chatkey_stack.lab import ServiceLab, SiteLab
 from chatkey_stack.patience import PATIENCE
 from chatkey_stack.ports import LOOPBACK, free_ports
+from chatkey_stack.private import write_private
 from chatkey_stack.process import Process
 from chatkey_stack.tls import Certificates, issue, trust
 
@@ -144,7 +145,7 @@ def running(
         kept = folder or Path(ending.enter_context(tempfile.TemporaryDirectory(prefix="chatkey-")))
         kept.mkdir(parents=True, exist_ok=True)
         if flavour is not Flavour.PLAIN and certificates is None:
-            certificates = issue(kept)
+            certificates = ending.enter_context(issue(kept))
         plan = _Plan(
             flavour, kept, ports or _three_ports(), certificates, tuple(more_site_ports), tuple(socials), lab_token
         )
@@ -216,8 +217,7 @@ def _start(plan: _Plan, settings: Mapping[str, str], ending: ExitStack) -> Stack
     )
     applications = [new_application(social, f"service-{social}") for social in plan.socials]
     clients = plan.folder / "clients.json"
-    clients.touch(mode=0o600)
-    clients.write_text(json.dumps([_client(application, service_url) for application in applications]))
+    write_private(clients, json.dumps([_client(application, service_url) for application in applications]))
     provider = process(
         "provider",
         *("chatkey_server", "fake-oauth", "--lab", "--port", str(provider_port), "--clients", str(clients)),

@@ -3,12 +3,16 @@
 import base64
 import hashlib
 import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import trustme
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+from chatkey_stack.private import write_private
 
 NAMES = ("shop.localhost", "chat.localhost", "id.localhost", "localhost", "127.0.0.1")
 
@@ -27,8 +31,12 @@ class Certificates:
     spki: str
 
 
-def issue(folder: Path, names: tuple[str, ...] = NAMES) -> Certificates:
-    """Make a CA and one leaf for `names`, and write them to `folder`, the key readable by its owner only."""
+@contextmanager
+def issue(folder: Path, names: tuple[str, ...] = NAMES) -> Iterator[Certificates]:
+    """Make a CA and one leaf for `names`, and write them to `folder`.
+
+    The leaf's key can only be read by its owner, and is deleted when the block ends. The CA's key is never written.
+    """
     authority = trustme.CA()
     leaf = authority.issue_cert(*names)
     made = Certificates(
@@ -36,9 +44,11 @@ def issue(folder: Path, names: tuple[str, ...] = NAMES) -> Certificates:
     )
     made.chain.write_bytes(b"".join(pem.bytes() for pem in (*leaf.cert_chain_pems, authority.cert_pem)))
     made.ca.write_bytes(authority.cert_pem.bytes())
-    made.key.touch(mode=0o600)
-    made.key.write_bytes(leaf.private_key_pem.bytes())
-    return made
+    try:
+        write_private(made.key, leaf.private_key_pem.bytes().decode())
+        yield made
+    finally:
+        made.key.unlink(missing_ok=True)
 
 
 def trust(ca: Path | None) -> ssl.SSLContext:

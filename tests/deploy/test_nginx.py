@@ -10,6 +10,7 @@ import ssl
 import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from http.client import HTTPConnection, HTTPSConnection
 from pathlib import Path
 from typing import NamedTuple
@@ -70,6 +71,16 @@ class Proxy(NamedTuple):
 def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
     """nginx as `deploy/nginx/chatkey.conf` has it."""
     folder = tmp_path_factory.mktemp("nginx")
+    with (
+        serving(folder, CHATKEY_TRUSTED_PROXIES="127.0.0.1", CHATKEY_LIMIT_TOKEN_RATE="3") as served,
+        nginx_before(served, folder, CONFIGURATION.read_text()) as made,
+    ):
+        yield made
+
+
+@contextmanager
+def nginx_before(served: Served, folder: Path, text: str) -> Iterator[Proxy]:
+    """Run nginx with this configuration in front of a server."""
     authority = trustme.CA()
     trust = ssl.create_default_context()
     authority.configure_trust(trust)
@@ -78,37 +89,30 @@ def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
     for part in certificate.cert_chain_pems:
         part.write_to_path(folder / "chain.pem", append=True)
     http, https = free_ports(2)
-    with serving(folder, CHATKEY_TRUSTED_PROXIES="127.0.0.1", CHATKEY_LIMIT_TOKEN_RATE="3") as served:
-        own = {
-            "server 127.0.0.1:8800": f"server 127.0.0.1:{served.port}",
-            "listen 80;": f"listen 127.0.0.1:{http};",
-            "listen 443 ssl;": f"listen 127.0.0.1:{https} ssl;",
-            "server_name chat.example;": "server_name localhost;",
-            "/etc/ssl/chatkey/fullchain.pem": str(folder / "chain.pem"),
-            "/etc/ssl/chatkey/privkey.pem": str(folder / "key.pem"),
-            "/var/log/nginx/": f"{folder}/",
-        }
-        text = CONFIGURATION.read_text()
-        for written, ours in own.items():
-            assert written in text
-            text = text.replace(written, ours)
-        (folder / "chatkey.conf").write_text(text)
-        (folder / "nginx.conf").write_text(AROUND.format(folder=folder))
-        command = [
-            shutil.which("nginx", path="/usr/sbin:/usr/bin:/usr/local/sbin") or "nginx",
-            "-e",
-            str(folder / "start.log"),
-            "-c",
-            str(folder / "nginx.conf"),
-        ]
-        subprocess.run([*command, "-t", "-q"], check=True)
-        process = subprocess.Popen(command)
-        try:
-            _wait_for(https)
-            yield Proxy(served, folder, http, https, trust)
-        finally:
-            process.terminate()
-            process.wait(PATIENCE)
+    own = {
+        "server 127.0.0.1:8800": f"server 127.0.0.1:{served.port}",
+        "listen 80;": f"listen 127.0.0.1:{http};",
+        "listen 443 ssl;": f"listen 127.0.0.1:{https} ssl;",
+        "server_name chat.example;": "server_name localhost;",
+        "/etc/ssl/chatkey/fullchain.pem": str(folder / "chain.pem"),
+        "/etc/ssl/chatkey/privkey.pem": str(folder / "key.pem"),
+        "/var/log/nginx/": f"{folder}/",
+    }
+    for written, ours in own.items():
+        assert written in text
+        text = text.replace(written, ours)
+    (folder / "chatkey.conf").write_text(text)
+    (folder / "nginx.conf").write_text(AROUND.format(folder=folder))
+    program = shutil.which("nginx", path="/usr/sbin:/usr/bin:/usr/local/sbin") or "nginx"
+    command = [program, "-e", str(folder / "start.log"), "-c", str(folder / "nginx.conf")]
+    subprocess.run([*command, "-t", "-q"], check=True)
+    process = subprocess.Popen(command)
+    try:
+        _wait_for(https)
+        yield Proxy(served, folder, http, https, trust)
+    finally:
+        process.terminate()
+        process.wait(PATIENCE)
 
 
 def _wait_for(port: int) -> None:
@@ -143,10 +147,28 @@ def test_plain_http_is_sent_to_https(proxy: Proxy) -> None:
     connection.close()
 
 
-@pytest.mark.parametrize("path", ["/metrics", "/health/live", "/health/ready"])
-def test_what_is_for_operators_is_not_for_everybody(proxy: Proxy, path: str) -> None:
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("/metrics", "/health/live", "/health/ready", "/lab", "/lab/clock", "/agent/lab"),
+        *("/%6cab/clock", "//lab/clock", "/agent/../lab/clock", "/lab/clock?x=/agent", "/lab%2fclock"),
+    ],
+)
+def test_health_metrics_and_lab_are_not_passed_on(proxy: Proxy, path: str) -> None:
     assert proxy.get(path)[0] == 404
     assert "x-request-id" not in proxy.get(path)[1]  # it never came to chatkey
+
+
+@pytest.mark.contract("D-14/guard")
+def test_a_lab_without_a_token_answers_nobody_behind_nginx(tmp_path: Path) -> None:
+    """Neither the shipped file nor one that passes every path on opens the lab, whatever the `Host` says."""
+    every_path = re.sub(r"    location ~ .* { return 404; }\n", "", CONFIGURATION.read_text())
+    with serving(tmp_path, CHATKEY_LAB="1") as served, nginx_before(served, tmp_path, every_path) as proxy:
+        for host in ("localhost", "127.0.0.1", "chat.localhost"):
+            status, _, body = proxy.get("/lab/clock", Host=host)
+
+            assert (status, json.loads(body)["error"]["code"]) == (403, "proxied")
+        assert served.request("GET", "/lab/clock")[0] == 200
 
 
 def test_limits_are_counted_for_who_connected_whatever_they_claim(proxy: Proxy) -> None:

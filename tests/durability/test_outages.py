@@ -7,11 +7,12 @@ import asyncio
 import resource
 import sqlite3
 import subprocess
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager, closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import asyncpg  # type: ignore[import-untyped]
 import pytest
 
 if TYPE_CHECKING:
@@ -171,6 +172,41 @@ async def test_while_nothing_can_be_written_what_is_stored_can_be_read(
         assert server.end() == 0
         assert server.log.count("database.away") <= 1  # on a full disk it may find no room itself
         assert server.log.count("database.back") == 1
+
+
+@asynccontextmanager
+async def conversations_locked(url: str) -> AsyncIterator[None]:
+    """Somebody holds the table of conversations in PostgreSQL."""
+    connection = await asyncpg.connect(url)
+    try:
+        await connection.execute("BEGIN; LOCK TABLE conversation")
+        yield
+    finally:
+        await connection.close()
+
+
+@pytest.mark.contract("D-10/reconnect", "D-15/outage")
+async def test_a_ping_is_answered_while_a_message_waits_for_the_database(
+    server: Fixture, database_kind: str, database_settings: dict[str, str]
+) -> None:
+    """The connection is alive, and no widget has a reason to leave it. Where nothing waits, answers come in order."""
+    shop = server.open_shop()
+    server.start()
+    ada = shop.person("ada")
+    async with ada.socket() as socket, AsyncExitStack() as waiting:
+        await socket.say({"type": "message", "id": "quick", "body": "quick"})
+        quick = [await socket.ask({"type": "ping"}), await socket.next()]
+        if database_kind == "sqlite":
+            waiting.enter_context(locked(server))
+        else:
+            await waiting.enter_async_context(conversations_locked(database_settings["DATABASE_URL"]))
+        await socket.say({"type": "message", "id": "slow", "body": "slow"})
+        pong = await socket.ask({"type": "ping"})
+        await waiting.aclose()
+        ack = await socket.next()
+
+    assert [frame["type"] for frame in quick] == ["ack", "pong"]
+    assert (pong["type"], ack["type"], ack["seq"]) == ("pong", "ack", 2)
 
 
 @pytest.mark.contract("D-03/unavailable", "D-15/outage")

@@ -173,7 +173,9 @@ def test_what_one_address_writes_has_an_end(settings: dict[str, str], folder: Pa
 
 
 def test_a_limit_is_the_same_for_all_of_one_ipv6_network(tmp_path: Path) -> None:
-    with serving(tmp_path, {"LIMIT_TOKEN_RATE": "20", "TRUSTED_PROXIES": "127.0.0.1"}) as service:
+    with serving(
+        tmp_path, {"LIMIT_TOKEN_RATE": "20", "TRUSTED_PROXIES": "127.0.0.1", "LAB_TOKEN": "a-token-of-the-lab"}
+    ) as service:
         path = f"{service.shop().path}/token"
 
         def ask(address: str) -> int:

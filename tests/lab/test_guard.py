@@ -112,6 +112,23 @@ async def test_every_name_of_this_machine_will_do(here: LabGuard, host: str) -> 
 
 
 @pytest.mark.contract("D-14/guard")
+@pytest.mark.parametrize(
+    "header",
+    [
+        *("x-forwarded-for", "X-Forwarded-Proto", "x-forwarded-host", "x-forwarded-anything", "forwarded", "via"),
+        *("X-Real-IP", "x-client-ip", "x-cluster-client-ip", "true-client-ip", "cf-connecting-ip"),
+    ],
+)
+async def test_what_a_proxy_forwarded_is_refused_and_with_the_token_passes(
+    here: LabGuard, anywhere: LabGuard, header: str
+) -> None:
+    forwarded = {**HERE, header: "127.0.0.1"}
+
+    assert await ask(here, forwarded) == (403, "proxied")
+    assert await ask(anywhere, forwarded | bearer(TOKEN)) == PASSED
+
+
+@pytest.mark.contract("D-14/guard")
 @pytest.mark.parametrize("origin", ["https://evil.test", "null", "http://localhost:3000", "https://localhost:8800"])
 @pytest.mark.parametrize("method", ["GET", "POST", "OPTIONS", "DELETE"])
 async def test_a_page_of_another_origin_is_refused(here: LabGuard, method: str, origin: str) -> None:

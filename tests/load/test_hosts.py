@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 from typing import Any
 
@@ -65,6 +66,49 @@ async def test_a_gap_in_the_numbers_is_asked_for(tab: Tab, monkeypatch: pytest.M
     tab.show("ada", [entry(1, "a"), entry(3, "c")])
 
     await asyncio.wait_for(asked.wait(), PATIENCE)
+
+
+class Silent:
+    """A connection on which nothing is ever heard."""
+
+    def __init__(self) -> None:
+        self.transport = self
+        self.sent: list[str] = []
+        self.left = asyncio.Event()
+
+    async def send(self, text: str) -> None:
+        self.sent.append(text)
+
+    def abort(self) -> None:
+        self.left.set()
+
+
+async def test_a_page_whose_connection_is_dead_pings_and_leaves_it(tab: Tab, monkeypatch: pytest.MonkeyPatch) -> None:
+    for patience in ("ANSWER_SECONDS", "PROBE_SECONDS"):
+        monkeypatch.setattr(pages, patience, 0)
+    dead = Silent()
+    monkeypatch.setattr(tab, "_socket", dead)
+    tab.ready.set()
+
+    await tab.write()
+    await asyncio.wait_for(dead.left.wait(), PATIENCE)
+    await asyncio.sleep(0)
+
+    assert [json.loads(text)["type"] for text in dead.sent] == ["message", "ping"]
+
+
+async def test_a_page_that_hears_something_stays(tab: Tab, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pages, "ANSWER_SECONDS", 0)
+    alive = Silent()
+    monkeypatch.setattr(tab, "_socket", alive)
+
+    await tab.say({"type": "ping"})
+    tab._heard("pong")
+    for _ in range(3):
+        await asyncio.sleep(0)
+
+    assert not alive.left.is_set()
+    assert len(alive.sent) == 1
 
 
 async def test_a_panel_shows_what_it_was_told_before_the_conversation_was_listed() -> None:

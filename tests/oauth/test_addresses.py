@@ -78,6 +78,26 @@ ELSEWHERE = [
 ]
 
 
+SCHEMES = [
+    *(
+        "javascript:alert(1)",
+        "JavaScript:alert(1)",
+        "javascript://shop.example/%0aalert(1)",
+        "data:text/html,x",
+        "DATA:,x",
+    ),
+    *("vbscript:x", "blob:https://a.example/1", "file:///etc/passwd", "about:blank", "view-source:https://a.example/"),
+    *(
+        "filesystem:https://a.example/",
+        "ws://a.example/",
+        "ftp://a.example/",
+        "mailto:a",
+        "intent://a/",
+        "myapp://callback",
+    ),
+]
+
+
 @pytest.mark.parametrize("text", AMBIGUOUS)
 def test_what_can_be_read_in_two_ways_is_no_address(text: str) -> None:
     assert not is_uri(text)
@@ -106,7 +126,13 @@ def test_nobody_is_sent_back_to_a_fragment() -> None:
     assert not is_redirect_uri("http://localhost/#a")
 
 
-@pytest.mark.parametrize("uri", [*AMBIGUOUS, "http://localhost/#a"])
+@pytest.mark.parametrize("uri", SCHEMES)
+def test_nobody_is_sent_back_to_a_scheme_that_runs_or_shows_what_it_says(uri: str) -> None:
+    assert is_uri(uri)
+    assert not is_redirect_uri(uri)
+
+
+@pytest.mark.parametrize("uri", [*AMBIGUOUS, *SCHEMES, "http://localhost/#a"])
 @pytest.mark.parametrize("provider", ["google", "apple"])
 def test_a_client_whose_redirect_uri_is_none_is_refused(provider: str, uri: str) -> None:
     client = Client(provider=provider, client_id="ours", client_secret="s", redirect_uris=("https://a.example/", uri))

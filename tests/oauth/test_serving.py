@@ -143,6 +143,7 @@ def test_a_newcomer_logs_in_with_nothing_but_the_address() -> None:
     [
         (["--browser-url", "gogle=http://a.example"], "--browser-url: 'gogle' is not a provider; there are google, "),
         (["--server-url", "a.example"], "--server-url: 'a.example' is not an address; write it as http://"),
+        (["--server-url", "http://ada:secret@["], "--server-url: this is not an address"),
         (["--server-url", "google="], "--server-url: '' is not an address"),
         (["--browser-url", "http://["], "--browser-url: 'http://[' is not an address"),
         (["--issuer", "http://a.example"], "--issuer: 'http://a.example' names no provider; write it as google=http"),

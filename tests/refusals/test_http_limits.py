@@ -243,7 +243,9 @@ def test_an_address_that_a_caller_says_of_itself_does_not_count(strict: Service,
 @pytest.fixture(scope="module")
 def proxied(make_service: MakeService) -> Iterator[Service]:
     """A server that trusts a reverse proxy on this machine, and another network."""
-    with make_service(TRUSTED_PROXIES="127.0.0.1, 10.0.0.0/8", LIMIT_TOKEN_RATE=str(RATE)) as made:
+    with make_service(
+        TRUSTED_PROXIES="127.0.0.1, 10.0.0.0/8", LAB_TOKEN="a-token-of-the-lab", LIMIT_TOKEN_RATE=str(RATE)
+    ) as made:
         yield made
 
 

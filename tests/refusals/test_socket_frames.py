@@ -123,6 +123,13 @@ def ready(service: Service, shop: Shop, headers: str = "") -> Iterator[Wire]:
         yield wire
 
 
+def padded(size: int) -> bytes:
+    """Return a ping of this many bytes."""
+    start, end = b'{"type":"ping","x":"', b'"}'
+    return start + b"x" * (size - len(start) - len(end)) + end
+
+
+TEXT_BEGUN = b"\x81"
 PINGED = b'{"type":"ping"}'
 HONEST = frame(TEXT, PINGED)
 BAD_TEXT = (b"\xff\xfe", b"\xed\xa0\x80", b"\xc0\xaf", b"\xf4\x90\x80\x80", b"\xe2\x82")
@@ -157,6 +164,16 @@ BAD_TEXT = (b"\xff\xfe", b"\xed\xa0\x80", b"\xc0\xaf", b"\xf4\x90\x80\x80", b"\x
         ),
         pytest.param(frame(CLOSE, b"\x03"), PROTOCOL_ERROR, id="WSK-039-one-byte"),
         pytest.param(frame(CLOSE, b"\x03\xe8\xff"), INVALID_DATA, id="WSK-039-reason"),
+        *(
+            pytest.param(TEXT_BEGUN + size + bytes(4) + padded(length), PROTOCOL_ERROR, id=f"WSK-044-{length}-{name}")
+            for name, length, size in (
+                ("in-16-bits", 30, b"\xfe" + struct.pack("!H", 30)),
+                ("in-64-bits", 30, b"\xff" + struct.pack("!Q", 30)),
+                ("in-16-bits", 125, b"\xfe" + struct.pack("!H", 125)),
+                ("in-64-bits", 126, b"\xff" + struct.pack("!Q", 126)),
+                ("in-64-bits", 65_535, b"\xff" + struct.pack("!Q", 65_535)),
+            )
+        ),
         pytest.param(b"\x81\xff" + struct.pack("!Q", 17 * 2**20), TOO_BIG, id="WSK-040-17-mb"),
         pytest.param(b"\x81\xff" + struct.pack("!Q", LIMIT + 1), TOO_BIG, id="WSK-040-one-more"),
         pytest.param(b"\x81\xff" + struct.pack("!Q", 2**63 + 1), (TOO_BIG, PROTOCOL_ERROR), id="WSK-040-2-63"),
@@ -190,9 +207,14 @@ def test_a_character_may_be_split_across_fragments(service: Service, shop: Shop,
         assert wire.say({"type": "history", "id": "h-1"})["messages"][-1]["body"] == "🦊"
 
 
-def padded(size: int) -> bytes:
-    start, end = b'{"type":"ping","x":"', b'"}'
-    return start + b"x" * (size - len(start) - len(end)) + end
+@pytest.mark.parametrize("size", [30, 125, 126, 127, 65_535, LIMIT])
+def test_a_length_in_its_shortest_form_is_read(service: Service, shop: Shop, size: int) -> None:
+    with ready(service, shop) as wire:
+        wire.send(frame(TEXT, padded(size)))
+        assert wire.answer()["type"] == "pong"
+
+        wire.send(frame(PING, b"x" * 125))
+        assert wire.next() == (PONG, b"x" * 125)
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ def test_a_file_without_certificates_to_trust_is_refused_at_the_start(tmp_path: 
     with pytest.raises(SettingsError) as refused:
         load({"CHATKEY_CA_FILE": str(wrong)})
 
-    assert str(refused.value).startswith(f"CHATKEY_CA_FILE {str(wrong)!r} holds no certificates")
+    assert str(refused.value).startswith("CHATKEY_CA_FILE holds no certificates")
 
 
 def test_without_any_variable_the_defaults_hold() -> None:
@@ -134,8 +134,7 @@ def test_a_plain_http_base_address_that_is_not_loopback_is_refused(base_url: str
         load({"CHATKEY_BASE_URL": base_url})
 
     assert str(refused.value) == (
-        f"CHATKEY_BASE_URL {base_url!r} is plain http, which browsers only trust on localhost; "
-        f"write {base_url.replace('http', 'https')}"
+        "CHATKEY_BASE_URL is plain http, which browsers only trust on localhost; write one such as https://chat.example"
     )
 
 
@@ -145,20 +144,16 @@ def test_a_plain_http_base_address_that_is_not_loopback_is_refused(base_url: str
     [
         ("CHATKEY_BASE_URL", "chat.example", "is not an http or https address; write one such as"),
         ("CHATKEY_BASE_URL", "ftp://chat.example", "is not an http or https address"),
-        (
-            "CHATKEY_BASE_URL",
-            "https://chat.example/",
-            "has more than scheme, host and port; write https://chat.example",
-        ),
+        ("CHATKEY_BASE_URL", "https://chat.example/", "has more than scheme, host and port"),
         ("CHATKEY_BASE_URL", "https://chat.example/a", "has more than scheme, host and port"),
         ("CHATKEY_BASE_URL", "https://chat.example?a=b", "has more than scheme, host and port"),
-        ("CHATKEY_BASE_URL", "https://chat.example:443", "write https://chat.example"),
-        ("CHATKEY_BASE_URL", "https://CHAT.example", "write https://chat.example"),
-        ("CHATKEY_BASE_URL", "https://chat.example:99999", "is not an address (Port out of range"),
+        ("CHATKEY_BASE_URL", "https://chat.example:443", "or the port that is usual"),
+        ("CHATKEY_BASE_URL", "https://CHAT.example", "or capital letters"),
+        ("CHATKEY_BASE_URL", "https://chat.example:99999", "is not an address with a host and a port that exist"),
         ("CHATKEY_BASE_URL", "https://", "has no usable host name"),
         ("CHATKEY_BASE_URL", "https://chat_example", "has no usable host name"),
         ("CHATKEY_BASE_URL", "https://[::1", "is not an address"),
-        ("CHATKEY_ASSETS_URL", "https://cdn.example/chat/", "write https://cdn.example/chat"),
+        ("CHATKEY_ASSETS_URL", "https://cdn.example/chat/", "has more than an address"),
         ("CHATKEY_ASSETS_URL", "http://cdn.example/chat", "is plain http"),
         ("CHATKEY_HOST", "local host", "is not an address to listen on"),
         ("CHATKEY_PORT", "0", "is not a whole number from 1 to 65535"),
@@ -176,14 +171,15 @@ def test_a_plain_http_base_address_that_is_not_loopback_is_refused(base_url: str
         ("CHATKEY_GITHUB_BROWSER_URL", "http://github.example", "is plain http"),
     ],
 )
-def test_a_bad_value_is_refused_with_the_variable_the_value_and_what_to_write(
-    name: str, value: str, reason: str
-) -> None:
+def test_a_bad_value_is_refused_with_the_variable_and_what_to_write(name: str, value: str, reason: str) -> None:
     with pytest.raises(SettingsError) as refused:
         load({name: value})
 
-    assert str(refused.value).startswith(f"{name} {value!r} ")
+    assert str(refused.value).startswith(f"{name} ")
     assert reason in str(refused.value)
+
+
+ENCODE = "with %2F for /, %23 for #, %3F for ? and %40 for @ in user and password, and the port in digits"
 
 
 @pytest.mark.parametrize(
@@ -191,20 +187,63 @@ def test_a_bad_value_is_refused_with_the_variable_the_value_and_what_to_write(
     [
         ("CHATKEY_DATABASE_URL", "mysql://u:hidden@db/x", "hidden", "write postgresql://"),
         ("CHATKEY_DATABASE_URL", "sqlite:///", "sqlite:///'", "write postgresql://"),
+        ("CHATKEY_DATABASE_URL", "postgresql://chat:hidden/abc@127.0.0.1:1/chat", "hidden", ENCODE),
+        ("CHATKEY_DATABASE_URL", "postgresql://chat:1234/abc@127.0.0.1:1/chat", "1234", ENCODE),
+        ("CHATKEY_DATABASE_URL", "postgresql://chat:hidden#abc@127.0.0.1:1/chat", "hidden", ENCODE),
+        ("CHATKEY_DATABASE_URL", "postgresql://chat:hidden?abc@127.0.0.1:1/chat", "hidden", ENCODE),
+        ("CHATKEY_DATABASE_URL", "postgresql://chat:1234?a=hidden@127.0.0.1:1/chat", "hidden", ENCODE),
+        ("CHATKEY_DATABASE_URL", "postgresql://chat:hidden@abc@127.0.0.1:1/chat", "hidden", ENCODE),
+        ("CHATKEY_DATABASE_URL", "postgresql://chat:hidden@[bad/chat", "hidden", ENCODE),
+        ("CHATKEY_DATABASE_URL", "postgresql://chat:hidden@127.0.0.1:port/chat", "hidden", ENCODE),
+        ("CHATKEY_DATABASE_URL", "postgresql://chat:hidden@127.0.0.1:99999/chat", "hidden", ENCODE),
+        ("CHATKEY_DATABASE_URL", "postgresql://chat:hidden@127.0.0.1:1/chat?hidden", "hidden", ENCODE),
+        (
+            "CHATKEY_DATABASE_URL",
+            "postgresql://chat:hidden@127.0.0.1:1/chat?sslmode=nonsense",
+            "nonsense",
+            "has an sslmode that does not exist; write one of disable, ",
+        ),
         ("CHATKEY_REDIS_URL", "http://:hidden@cache", "hidden", "write redis://"),
+        ("CHATKEY_REDIS_URL", "redis://:hidden/abc@cache", "hidden", ENCODE),
+        ("CHATKEY_REDIS_URL", "rediss://:hidden#abc@cache", "hidden", ENCODE),
+        ("CHATKEY_REDIS_URL", "redis://:hidden@cache:port/0", "hidden", ENCODE),
+        ("CHATKEY_REDIS_URL", "redis://cache/hidden", "hidden", "does not end with the number of a database"),
         ("CHATKEY_MASTER_KEY", "hidden", "hidden", "has 6 characters in key 1, where at least 32 are needed"),
         ("CHATKEY_MASTER_KEY", f"{KEY},hidden", "hidden", "has 6 characters in key 2"),
         ("CHATKEY_MASTER_KEY", f"{KEY},", KEY, "has 0 characters in key 2"),
-        ("CHATKEY_BASE_URL", "https://u:hidden@chat.example", "hidden", "write https://chat.example"),
+        ("CHATKEY_MASTER_KEY", f"{KEY}\udcff", KEY, "is not text in UTF-8"),
+        ("CHATKEY_BASE_URL", "https://u:hidden@chat.example", "hidden", "write one such as https://chat.example"),
+        ("CHATKEY_BASE_URL", "https://chat.example:hidden", "hidden", "is not an address with a host and a port"),
+        ("CHATKEY_BASE_URL", "http://hidden.example", "hidden", "is plain http"),
+        ("CHATKEY_TRUSTED_PROXIES", "10.0.0.7, hidden", "hidden", "has no address or network in place 2"),
+        ("CHATKEY_TLS_KEY", f"hidden{'x' * 300}", "hidden", "is not a file that exists"),
     ],
 )
 def test_a_bad_value_that_may_hold_a_secret_is_not_repeated(name: str, value: str, secret: str, reason: str) -> None:
     with pytest.raises(SettingsError) as refused:
         load({name: value})
 
-    assert str(refused.value).startswith(f"{name} (not shown) ")
+    assert str(refused.value).startswith(f"{name} ")
     assert reason in str(refused.value)
     assert secret not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("CHATKEY_DATABASE_URL", "postgresql://chat:hunter2%2Fabc%23%3F%40%3A@127.0.0.1:5432/chat"),
+        ("CHATKEY_DATABASE_URL", "postgresql://postgres:@/chat?host=/run/postgresql"),
+        ("CHATKEY_DATABASE_URL", "postgresql://a:b@one:5432,two:5433/chat?target_session_attrs=read-write"),
+        ("CHATKEY_DATABASE_URL", "postgres://a:b@[::1]:5432/chat?sslmode=verify-full&sslrootcert=/etc/ca.pem"),
+        ("CHATKEY_REDIS_URL", "redis://:p%2Fw%40@cache:6379/3"),
+        ("CHATKEY_REDIS_URL", "rediss://[::1]:6379?socket_timeout=3"),
+        ("CHATKEY_REDIS_URL", "unix:///run/redis.sock?db=1"),
+    ],
+)
+def test_the_address_of_a_store_may_be_written_in_each_of_its_forms(name: str, value: str) -> None:
+    settings = load({name: value, "CHATKEY_MASTER_KEY": KEY})
+
+    assert value in {settings.database_url, settings.redis_url}
 
 
 @pytest.mark.parametrize(
@@ -238,7 +277,7 @@ def test_variables_of_other_components_and_of_others_are_left_alone() -> None:
 
 @pytest.mark.contract("D-14/lab")
 def test_the_lab_is_refused_on_an_address_others_can_reach() -> None:
-    with pytest.raises(SettingsError, match=r"CHATKEY_LAB '1' .*CHATKEY_HOST '0\.0\.0\.0' .*write CHATKEY_HOST=127"):
+    with pytest.raises(SettingsError, match=r"CHATKEY_HOST is not a loopback address; write CHATKEY_HOST=127\.0"):
         load({"CHATKEY_LAB": "1", "CHATKEY_HOST": "0.0.0.0"})
 
     assert load({"CHATKEY_LAB": "1", "CHATKEY_HOST": "::1"}).lab
@@ -248,10 +287,20 @@ def test_the_lab_is_refused_on_an_address_others_can_reach() -> None:
 def test_the_lab_is_refused_where_browsers_reach_it_from_elsewhere() -> None:
     behind_a_proxy = {"CHATKEY_LAB": "1", "CHATKEY_BASE_URL": "https://chat.example"}
 
-    with pytest.raises(SettingsError, match=r"CHATKEY_BASE_URL 'https://chat\.example' .* set CHATKEY_LAB_TOKEN"):
+    with pytest.raises(SettingsError, match="CHATKEY_BASE_URL is not a loopback address; set CHATKEY_LAB_TOKEN"):
         load(behind_a_proxy)
 
     assert load({**behind_a_proxy, "CHATKEY_BASE_URL": "https://chat.localhost"}).lab_opens_panel
+
+
+@pytest.mark.contract("D-14/lab")
+def test_the_lab_without_a_token_is_refused_behind_a_proxy() -> None:
+    behind_a_proxy = {"CHATKEY_LAB": "1", "CHATKEY_TRUSTED_PROXIES": "127.0.0.1"}
+
+    with pytest.raises(SettingsError, match=r"CHATKEY_TRUSTED_PROXIES .* set CHATKEY_LAB_TOKEN"):
+        load(behind_a_proxy)
+
+    assert load({**behind_a_proxy, "CHATKEY_LAB_TOKEN": "0123456789abcdef"}).lab
 
 
 @pytest.mark.contract("D-14/lab-token")
@@ -261,7 +310,7 @@ def test_with_a_token_the_lab_may_be_anywhere_and_opens_no_panel() -> None:
     settings = load({**anywhere, "CHATKEY_LAB_TOKEN": "0123456789abcdef"})
 
     assert (settings.lab, settings.lab_opens_panel) == (True, False)
-    with pytest.raises(SettingsError, match=r"CHATKEY_LAB_TOKEN \(not shown\) must be at least 16 visible"):
+    with pytest.raises(SettingsError, match="CHATKEY_LAB_TOKEN must be at least 16 visible"):
         load({**anywhere, "CHATKEY_LAB_TOKEN": "guess-me"})
 
 
@@ -330,6 +379,6 @@ def test_a_preview_of_what_is_not_announced_is_refused_with_the_list(names: str)
         load({"CHATKEY_PREVIEW_PROVIDERS": names})
 
     assert str(refused.value) == (
-        f"CHATKEY_PREVIEW_PROVIDERS {names!r} names a provider that is not announced; "
+        "CHATKEY_PREVIEW_PROVIDERS names a provider that is not announced; "
         "write names of apple, x, tiktok, amazon with commas between them"
     )

@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -14,10 +14,12 @@ from typing import Any, cast
 
 import pytest
 import uvicorn
+from uvicorn.server import ServerState
 from websockets.asyncio.client import connect
 
 from chatkey_server.app import create_app
 from chatkey_server.commands.serve import uvicorn_config
+from chatkey_server.limits.connections import Connections
 from chatkey_server.public.answers import error_body
 from chatkey_server.settings import Limits, Settings
 from chatkey_serving.patient_http import PatientHttp, note_broken_text
@@ -28,6 +30,9 @@ FORM = (
     b"POST /v1/public/oauth/google/callback HTTP/1.1\r\nHost: localhost\r\n"
     b"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 10\r\n\r\n"
 )
+
+
+UNCOUNTED = Connections(0, 64, "")
 
 
 class Impatient(Limits, frozen=True):
@@ -50,7 +55,9 @@ async def port(sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     made: int = listener.getsockname()[1]
     settings = Settings(base_url=f"http://localhost:{made}", data_dir=tmp_path, database_url=sqlite_url)
     config = uvicorn_config(create_app(settings), settings)
-    config.http_protocol_class = cast("type[asyncio.Protocol]", partial(PatientHttp, Impatient(), error_body))
+    config.http_protocol_class = cast(
+        "type[asyncio.Protocol]", partial(PatientHttp, Impatient(), error_body, UNCOUNTED)
+    )
     server = uvicorn.Server(config)
     running = asyncio.create_task(server.serve(sockets=[listener]))
     yield made
@@ -89,9 +96,12 @@ async def test_a_request_that_does_not_come_to_its_end_is_cut_off(port: int, sen
 
 async def test_half_a_second_request_on_a_connection_is_cut_off_too(port: int) -> None:
     async with dialled(port) as (reader, writer):
-        writer.write(REQUEST + REQUEST[:20])
+        writer.write(REQUEST)
+        first = await reader.readuntil(b"}")
+        writer.write(REQUEST[:20])
 
-        assert (await until_the_end(reader)).count(b"HTTP/1.1 404 ") == 1
+        assert (await until_the_end(reader)).count(b"HTTP/1.1 ") == 0
+        assert first.startswith(b"HTTP/1.1 404 ")
 
 
 HEAD = b"GET / HTTP/1.1\r\nHost: localhost\r\n"
@@ -168,7 +178,7 @@ async def big_answer(scope: Any, receive: Any, send: Any) -> None:
 
 
 class Watched(PatientHttp):
-    """Tells when a connection is lost."""
+    """Says when a connection is lost."""
 
     lost: asyncio.Event
 
@@ -188,7 +198,7 @@ async def big_port(limits: Limits) -> AsyncIterator[int]:
     """The port of a server whose answers are more than what the kernel keeps for a peer."""
     listener = socket.create_server(("127.0.0.1", 0))
     Watched.lost = asyncio.Event()
-    http = cast("type[asyncio.Protocol]", partial(Watched, limits, error_body))
+    http = cast("type[asyncio.Protocol]", partial(Watched, limits, error_body, UNCOUNTED))
     server = uvicorn.Server(uvicorn.Config(big_answer, http=http, log_config=None, lifespan="off"))
     running = asyncio.create_task(server.serve(sockets=[listener]))
     yield listener.getsockname()[1]
@@ -206,6 +216,84 @@ async def test_a_peer_that_takes_nothing_of_its_answer_is_cut_off(big_port: int)
         cast("asyncio.Transport", writer.transport).resume_reading()
 
         assert len(await until_the_end(reader)) < len(BIG)
+
+
+class Stuck(asyncio.Transport):
+    """A connection whose peer leaves so many bytes unread."""
+
+    def __init__(self, unread: int) -> None:
+        super().__init__()
+        self.unread = unread
+        self.is_closed = False
+        self.aborted = asyncio.Event()
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        return default
+
+    def get_write_buffer_size(self) -> int:
+        return self.unread
+
+    def is_closing(self) -> bool:
+        return self.is_closed
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        pass
+
+    def pause_reading(self) -> None:
+        pass
+
+    def resume_reading(self) -> None:
+        pass
+
+    def close(self) -> None:
+        self.is_closed = True
+
+    def abort(self) -> None:
+        self.aborted.set()
+
+
+CLOSING = REQUEST.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
+
+
+@pytest.mark.contract("D-20/patience")
+@pytest.mark.parametrize("sent", [REQUEST, CLOSING, b"no request\r\n\r\n"], ids=["keep-alive", "close", "refused"])
+async def test_a_peer_that_leaves_the_last_of_its_answer_unread_is_cut_off(sent: bytes) -> None:
+    """What is left is less than what makes the server wait before it writes on, so only a timer can end it."""
+    wire = Stuck(unread=10)
+    protocol = connected(wire)
+
+    protocol.data_received(sent)
+
+    await asyncio.wait_for(wire.aborted.wait(), PATIENCE)
+
+
+@pytest.mark.contract("D-20/patience")
+async def test_a_peer_that_leaves_a_refusal_unread_is_cut_off() -> None:
+    wire = Stuck(unread=0)
+    protocol = connected(wire)
+    protocol.data_received(REQUEST)
+    await until(lambda: protocol.cycle.response_complete)
+
+    wire.unread = 10
+    protocol.data_received(b"no request\r\n\r\n")
+
+    await asyncio.wait_for(wire.aborted.wait(), PATIENCE)
+
+
+def connected(wire: Stuck) -> PatientHttp:
+    """Return the server's end of a connection."""
+    config = uvicorn.Config(big_answer, log_config=None)
+    config.load()
+    made = PatientHttp(Impatient(), error_body, UNCOUNTED, config=config, server_state=ServerState(), app_state={})
+    made.connection_made(wire)
+    return made
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    """Let the event loop run until this holds."""
+    async with asyncio.timeout(PATIENCE):
+        while not holds():  # noqa: ASYNC110 - nothing says so
+            await asyncio.sleep(0)
 
 
 @pytest.mark.parametrize("limits", [Patient()], ids=["half a second"])

@@ -24,6 +24,7 @@ from chatkey_stack.patience import PATIENCE
 Fixture = Any
 
 TOKEN = "a-token-for-prometheus"
+LIVE_REQUESTS = 'chatkey_http_seconds_count{route="/health/live",status="2xx"}'
 SHARED = Settings(database_url="postgresql://db/chatkey", redis_url="redis://cache", master_key=("m" * 32,))
 
 
@@ -32,7 +33,7 @@ SHARED = Settings(database_url="postgresql://db/chatkey", redis_url="redis://cac
     [
         ({"database_url": "sqlite:///here"}, "is not a PostgreSQL database, which several workers need"),
         ({"redis_url": ""}, "CHATKEY_REDIS_URL is not set, and workers would not hear of each other's messages"),
-        ({"lab": True}, "CHATKEY_LAB '1' gives each process a clock and faults of its own"),
+        ({"lab": True}, "CHATKEY_LAB gives each process a clock and faults of its own"),
     ],
 )
 def test_several_workers_are_refused_where_they_could_not_work_together(changes: dict[str, Any], words: str) -> None:
@@ -82,10 +83,10 @@ def children(pid: int) -> set[int]:
     return {int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()}
 
 
-def sockets_counted(served: Served) -> float:
-    """Return how many sockets the metrics say are open, whichever worker is asked."""
+def counted(served: Served, sample: str) -> float:
+    """Return a number of the metrics, whichever worker is asked."""
     _, _, body = served.request("GET", "/metrics", {"Authorization": f"Bearer {TOKEN}"})
-    (line,) = re.findall(r'^chatkey_sockets\{peer="customer"\} (\S+)$', body, re.MULTILINE)
+    (line,) = re.findall(rf"^{re.escape(sample)} (\S+)$", body, re.MULTILINE)
     return float(line)
 
 
@@ -103,14 +104,22 @@ def test_workers_share_a_port_are_started_again_when_they_die_and_end_together(
         sockets = [stack.enter_context(served.socket()) for _ in range(12)]
         for one in sockets:
             one.recv(PATIENCE)
-        together = {sockets_counted(served) for _ in range(6)}
+        together = {counted(served, 'chatkey_sockets{peer="customer"}') for _ in range(6)}
+        for _ in range(20):
+            served.request("GET", "/health/live")
+        requests = {counted(served, LIVE_REQUESTS) for _ in range(6)}
+        started = counted(served, "chatkey_started_seconds")
 
         os.kill(min(first), signal.SIGKILL)
         statuses = {ready(served)[0] for _ in range(20)}  # who comes meanwhile waits for the new one
         until(lambda: len(children(served.process.pid)) == 2 and children(served.process.pid) != first)
         statuses |= {ready(served)[0] for _ in range(20)}
+        after = {counted(served, LIVE_REQUESTS) for _ in range(6)}
+        started_again = counted(served, "chatkey_started_seconds")
         served.process.terminate()
 
         assert served.process.wait(PATIENCE) == 0, served.log
         assert (len(first), together, statuses) == (2, {12.0}, {200})
+        assert (requests, after) == ({20.0}, {20.0})  # those of the worker that died count on
+        assert started_again > started
         assert [json.loads(line)["event"] for line in served.log.splitlines() if "worker" in line] == ["worker.died"]

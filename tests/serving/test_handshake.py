@@ -12,6 +12,7 @@ from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.server import ServerState
 
 from chatkey_server.commands import serve
+from chatkey_server.limits.connections import Connections
 from chatkey_server.settings import Limits
 from chatkey_serving import handshake
 from chatkey_serving.handshake import MOST_BYTES
@@ -90,7 +91,9 @@ class Line:
         config.load()
         self.state = ServerState()
         self.pipe = Pipe()
-        made = serve.patient_socket(Limits())(config=config, server_state=self.state, app_state={"a": 1})
+        made = serve.patient_socket(Limits(), Connections(0, 64, ""))(
+            config=config, server_state=self.state, app_state={"a": 1}
+        )
         self.protocol: PatientSocket = made
         self.protocol.connection_made(self.pipe)
 

@@ -158,10 +158,39 @@ def test_a_tied_child_that_is_asked_to_end_ends(tmp_path: Path) -> None:
     assert not child.running
 
 
-def test_who_attends_to_sigterm_himself_is_left_to_it() -> None:
-    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+@pytest.mark.parametrize("own", [signal.SIG_IGN, lambda *_: None], ids=["ignored", "handled"])
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGHUP], ids=lambda ending: ending.name)
+def test_a_signal_that_is_ignored_or_handled_stays_so(ending: signal.Signals, own: Any) -> None:
+    before = signal.signal(ending, own)
     try:
         with ended_in_order():
-            assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
+            assert signal.getsignal(ending) is own
     finally:
-        signal.signal(signal.SIGTERM, before)
+        signal.signal(ending, before)
+
+
+IS_TOLD_TWICE = """
+import signal, sys
+from chatkey_serving.ending import ended_in_order
+
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # `nohup` begins with it ignored
+try:
+    with ended_in_order():
+        try:
+            signal.raise_signal(int(sys.argv[1]))
+        finally:
+            signal.raise_signal(signal.SIGTERM)
+            signal.raise_signal(signal.SIGHUP)
+            print("cleaned up")
+except KeyboardInterrupt:
+    print("interrupted", signal.getsignal(signal.SIGTERM) == signal.getsignal(signal.SIGHUP) == signal.SIG_DFL)
+"""
+
+
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGHUP], ids=lambda ending: ending.name)
+def test_only_the_first_signal_interrupts(ending: signal.Signals) -> None:
+    command = [sys.executable, "-c", IS_TOLD_TWICE, str(int(ending))]
+
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert (done.stdout, done.returncode) == ("cleaned up\ninterrupted True\n", 0)

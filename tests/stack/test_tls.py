@@ -36,36 +36,36 @@ def server_context(folder: Path) -> ssl.SSLContext:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_client_with_the_ca_file_trusts_every_name(tmp_path: Path, name: str) -> None:
-    made = issue(tmp_path)
-
-    handshake(server_context(tmp_path), ssl.create_default_context(cafile=made.ca), name)
+    with issue(tmp_path) as made:
+        handshake(server_context(tmp_path), ssl.create_default_context(cafile=made.ca), name)
 
 
 def test_a_client_without_the_ca_file_refuses(tmp_path: Path) -> None:
-    issue(tmp_path)
-
-    with pytest.raises(ssl.SSLCertVerificationError):
+    with issue(tmp_path), pytest.raises(ssl.SSLCertVerificationError):
         handshake(server_context(tmp_path), ssl.create_default_context(), "localhost")
 
 
 def test_another_name_is_refused(tmp_path: Path) -> None:
-    made = issue(tmp_path)
-
-    with pytest.raises(ssl.SSLCertVerificationError, match="Hostname mismatch"):
+    with issue(tmp_path) as made, pytest.raises(ssl.SSLCertVerificationError, match="Hostname mismatch"):
         handshake(server_context(tmp_path), ssl.create_default_context(cafile=made.ca), "evil.localhost")
 
 
 def test_the_chain_ends_in_the_ca_whose_key_the_spki_names(tmp_path: Path) -> None:
-    made = issue(tmp_path)
-
-    last = x509.load_pem_x509_certificates(made.chain.read_bytes())[-1]
+    with issue(tmp_path) as made:
+        last = x509.load_pem_x509_certificates(made.chain.read_bytes())[-1]
 
     public = last.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
     assert made.spki == base64.b64encode(hashlib.sha256(public).digest()).decode()
     assert last.public_bytes(Encoding.PEM).strip() == made.ca.read_bytes().strip()
 
 
-def test_the_private_key_is_its_owners_only(tmp_path: Path) -> None:
-    made = issue(tmp_path)
+def test_the_private_key_is_its_owners_only_and_gone_at_the_end(tmp_path: Path) -> None:
+    exposed = tmp_path / "key.pem"
+    exposed.write_text("of an earlier run")
+    exposed.chmod(0o644)
 
-    assert made.key.stat().st_mode & 0o777 == 0o600
+    with issue(tmp_path) as made:
+        assert made.key.stat().st_mode & 0o777 == 0o600
+        assert "PRIVATE KEY" in made.key.read_text()
+
+    assert {file.name for file in tmp_path.iterdir()} == {"ca.pem", "chain.pem"}

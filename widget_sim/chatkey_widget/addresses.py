@@ -1,16 +1,23 @@
 """Addresses in what people write: which parts of a message can be followed."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 ADDRESS_CHARS: Final = 2000
 """A longer one stays text."""
 
+LAST_PORT: Final = 65_535
+
 _CANDIDATE: Final = re.compile(r"(?<![^\W_])https?://[^\s<>\"]+", re.IGNORECASE)
-_HONEST: Final = re.compile(r"https?://[a-z0-9][a-z0-9._-]*(:[0-9]{1,5})?([/?#].*)?", re.IGNORECASE | re.ASCII)
-"""People read the host as browsers do: there is no user before it, and no letter beyond ASCII in it, nor one that only
-letter case makes one of ASCII."""
+_HONEST: Final = re.compile(
+    r"https?://(?P<host>[a-z0-9][a-z0-9._-]*)(:(?P<port>[1-9][0-9]{0,4}))?([/?#].*)?", re.IGNORECASE | re.ASCII
+)
+"""The host is ASCII and has no user name before it, so people and browsers read the same one."""
+
+_NUMBER: Final = re.compile(r"[0-9]+|0x[0-9a-f]*", re.IGNORECASE | re.ASCII)
+_BYTES: Final = frozenset(map(str, range(256)))
 
 _AFTER: Final = frozenset(".,;:!?'*")
 _CLOSING: Final = {")": "(", "]": "[", "}": "{"}
@@ -40,18 +47,39 @@ def _pieces(body: str) -> Iterator[Piece]:
 
 
 def _without_end_of_sentence(text: str) -> str:
-    while _is_of_the_sentence(text[-1], text):
-        text = text[:-1]
-    return text
+    left = Counter(text)
+    end = len(text)
+    while _is_of_the_sentence(text[end - 1], left):
+        end -= 1
+        left[text[end]] -= 1
+    return text[:end]
 
 
-def _is_of_the_sentence(last: str, text: str) -> bool:
+def _is_of_the_sentence(last: str, left: Counter[str]) -> bool:
     if last in _CLOSING:
-        return text.count(last) > text.count(_CLOSING[last])
+        return left[last] > left[_CLOSING[last]]
     return last in _AFTER or not (last.isascii() or last.isalnum())
 
 
 def _is_honest(address: str) -> bool:
-    """Tell whether it leads where it seems to: nothing invisible in it, and nothing that browsers read otherwise."""
-    plain = len(address) <= ADDRESS_CHARS and address.isprintable() and "\\" not in address
-    return plain and _HONEST.fullmatch(address) is not None
+    """Tell whether the address leads where it seems to: it has no invisible characters, and browsers read it as is."""
+    if len(address) > ADDRESS_CHARS or not address.isprintable() or "\\" in address:
+        return False
+    read = _HONEST.fullmatch(address)
+    return read is not None and _is_read_as_written(read["host"]) and int(read["port"] or 0) <= LAST_PORT
+
+
+def _is_read_as_written(host: str) -> bool:
+    """Tell whether browsers take the host for a name, or for the IPv4 address that it shows.
+
+    A host whose last label is a number is an IPv4 address to them, in octal, hexadecimal and short forms as well
+    (https://url.spec.whatwg.org/#ends-in-a-number-checker).
+    """
+    last = host.removesuffix(".").rpartition(".")[2]
+    return _NUMBER.fullmatch(last) is None or _is_ipv4(host)
+
+
+def _is_ipv4(host: str) -> bool:
+    """Tell whether the host is an IPv4 address in its usual form: four decimal numbers without leading zeros."""
+    labels = host.split(".")
+    return len(labels) == 4 and _BYTES.issuperset(labels)

@@ -10,6 +10,9 @@ from chatkey_widget.link_stages import Greeting, Loading, OnSocket, Opening, Pro
 UNREACHABLE_AFTER: Final = 3
 """Failures in a row after which the service counts as unreachable."""
 
+EARLY_ATTEMPTS: Final = 3
+"""So many attempts after a lost connection are given up early: the network is the one that just worked, or is down."""
+
 REFUSALS_BORNE: Final = 2
 """Refusals in a row after which no further token of ours is tried."""
 
@@ -21,6 +24,11 @@ class Attempts:
         self._chance = chance
         self.failures = 0
         self._refusals = 0
+
+    @property
+    def is_early(self) -> bool:
+        """Whether this is one of the first attempts after a failure."""
+        return 0 < self.failures <= EARLY_ATTEMPTS
 
     def connected(self) -> None:
         """A token was accepted, or another person is to be connected: failures begin anew."""

@@ -140,15 +140,16 @@ class Proving(OnSocket):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ready(OnSocket):
-    """Connected. `beat_at` is when the last heartbeat was due, and `unanswered` how many of them were not answered.
+    """Connected. `beat_at` is when the last heartbeat was due.
 
-    `refreshing`: a newer token of our own endpoints is on its way.
+    `awaiting`: a frame was sent that the server answers, and nothing was heard since. `refreshing`: a newer token of
+    our own endpoints is on its way.
     """
 
     name: ClassVar[str] = "ready"
     ping: float
     beat_at: float
-    unanswered: int = 0
+    awaiting: bool = False
     refreshing: bool = False
 
     def is_overdue(self, now: float) -> bool:

@@ -120,7 +120,7 @@ class Machine:
             case "again":
                 if parts.link.is_ready:
                     parts.chat.again()
-            case "connect" | "heartbeat" | "probe" | "reconnect" | "refresh" | "stable":
+            case "connect" | "doubt" | "heartbeat" | "probe" | "reconnect" | "refresh" | "stable":
                 self._on_service.follow(parts.link.timer(name))
                 self._on_screen.look()
             case _:

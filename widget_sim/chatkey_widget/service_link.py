@@ -1,5 +1,6 @@
 """One connection to the service, held for one principal: token, socket, proof, heartbeat, refresh, reconnect (D-10)."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final, Literal, assert_never
@@ -36,18 +37,22 @@ REFRESH_SECONDS: Final = 50.0
 CONNECT_SECONDS: Final = 10.0
 """How long each step of connecting may take before it counts as failed."""
 
-PROBE_SECONDS: Final = 5.0
-"""How long the server may take to answer a ping after the page woke up."""
+PROBE_SECONDS: Final = 3.0
+"""How long the server may at least take to answer a ping that was sent because the connection is in doubt."""
+
+ANSWER_SECONDS: Final = 2.0
+"""After this time without the answer to a frame, the connection is in doubt."""
+
+SILENCE_SECONDS: Final = 5.0
+"""After this time without a frame in a conversation that was going on, the connection is in doubt."""
 
 STABLE_SECONDS: Final = 60.0
 """A connection that lasted this long wipes out earlier failures."""
 
-MISSED_BEATS: Final = 2
-"""Heartbeats in a row that may stay without an answer."""
-
 _REFUSALS: Final = frozenset({Close.TOKEN, Close.FORBIDDEN, Close.TOKEN_EXPIRED})
 _CROWD: Final = frozenset({Close.RESTART, Close.TRY_LATER})
-_TIMERS: Final[tuple[LinkTimer, ...]] = ("connect", "heartbeat", "probe", "reconnect", "refresh", "stable")
+_CONVERSATION: Final = frozenset({Kind.MESSAGE, Kind.ACK, Kind.CALL})
+_TIMERS: Final[tuple[LinkTimer, ...]] = ("connect", "doubt", "heartbeat", "probe", "reconnect", "refresh", "stable")
 
 LinkKind = Literal[Kind.HELLO, Kind.READY, Kind.REFRESHED, Kind.REAUTH, Kind.PONG, Kind.ERROR]
 """Frames about the connection itself; an `error` among them is one that answers no frame of the chat."""
@@ -67,6 +72,8 @@ class ServiceLink:
         self.last_proof: proof.Proof | None = None
         self._accepted_as: Principal | None = None
         self._attempts = Attempts(ctx.chance)
+        self._opening_at = 0.0
+        self._patience = CONNECT_SECONDS
 
     @property
     def principal(self) -> Principal | None:
@@ -134,7 +141,7 @@ class ServiceLink:
                 self.stage = replace(attempt, woken=True)
                 return None
             case Ready() as ready:
-                return self._probe(ready)
+                return self._probe(ready, within=self._patience)
             case _:
                 assert_never(self.stage)
 
@@ -143,6 +150,9 @@ class ServiceLink:
         if not isinstance(self.stage, OnSocket):
             raise AssertionError(f"a frame was to be sent while the link was {self.stage.name}")  # noqa: TRY004 - the moment is wrong, not a type
         self._ctx.do(Send(self.stage.ref, frame))
+        if isinstance(self.stage, Ready) and frame["type"] != Kind.PING and not self.stage.awaiting:
+            self.stage = replace(self.stage, awaiting=True)
+            self._ctx.set_timer("doubt", ANSWER_SECONDS)
 
     # what comes in
 
@@ -179,7 +189,7 @@ class ServiceLink:
         """Await the server's `hello`."""
         if isinstance(self.stage, Opening):
             self.stage = self.stage.opened()
-            self._ctx.set_timer("connect", CONNECT_SECONDS)
+            self._await_step()
             self._ctx.emit("socket:open")
 
     def proof_signed(self, signature: bytes) -> None:
@@ -188,11 +198,15 @@ class ServiceLink:
             signed = proof.compact(self.stage.proof.signing_input, signature)
             self.send({"type": Kind.CONNECT, "token": self.stage.token, "proof": signed})
 
-    def heard(self) -> None:
-        """Take any frame for a sign of life: heartbeats and probe count as answered."""
-        if isinstance(self.stage, Ready):
-            self.stage = replace(self.stage, unanswered=0)
+    def heard(self, kind: Kind | None) -> None:
+        """Take any frame as a sign of life. Where a conversation goes on, a longer silence puts it in doubt again."""
         self._ctx.cancel_timer("probe")
+        if isinstance(self.stage, Ready):
+            self.stage = replace(self.stage, awaiting=False)
+        if isinstance(self.stage, Ready) and kind in _CONVERSATION:
+            self._ctx.set_timer("doubt", SILENCE_SECONDS)
+        else:
+            self._ctx.cancel_timer("doubt")
 
     def frame(self, kind: LinkKind, frame: Mapping[str, object]) -> Outcome | None:
         """Follow a frame about the connection. Raises `UnreadableFrame`."""
@@ -244,6 +258,8 @@ class ServiceLink:
                 self._lose("mute")
             case "refresh":
                 self._refresh()
+            case "doubt":
+                return self._probe(self.stage, within=self._patience) if isinstance(self.stage, Ready) else None
             case "heartbeat":
                 return self._beat(self.stage) if isinstance(self.stage, Ready) else None
             case "stable":
@@ -286,7 +302,8 @@ class ServiceLink:
     def _open(self, at: Loading, uri: str, token: str) -> None:
         self._note_claims(token)
         self.stage = Opening(principal=at.principal, ref=at.ref, token=token, uri=uri, woken=at.woken)
-        self._ctx.set_timer("connect", CONNECT_SECONDS)
+        self._opening_at = self._ctx.now
+        self._await_step()
         self._ctx.emit("socket:opening", uri=uri)
         self._ctx.do(OpenSocket(at.ref, uri))
 
@@ -297,8 +314,12 @@ class ServiceLink:
             self.halt()
             return Refused(Code.TOKEN_EXPIRED, "")
         self._prove(at, text(frame, "nonce"), ping)
-        self._ctx.set_timer("connect", CONNECT_SECONDS)
+        self._await_step()
         return None
+
+    def _await_step(self) -> None:
+        """Wait for the next step of connecting; after a loss less than usual, so that the next attempt comes soon."""
+        self._ctx.set_timer("connect", self._patience if self._attempts.is_early else CONNECT_SECONDS)
 
     def _prove(self, at: Greeting, nonce: str, ping: float) -> None:
         token = at.principal.token if isinstance(at.principal, Custom) else at.token
@@ -322,6 +343,7 @@ class ServiceLink:
             raise UnreadableFrame("identity")
         self.stage = ready = at.accepted(self._ctx.now)
         self._accepted_as = at.principal
+        self._patience = min(CONNECT_SECONDS, max(PROBE_SECONDS, self._ctx.now - self._opening_at))
         self._ctx.cancel_timer("connect")
         self._ctx.set_timer("heartbeat", at.ping)
         self._ctx.set_timer("stable", STABLE_SECONDS)
@@ -334,22 +356,21 @@ class ServiceLink:
     # staying connected
 
     def _beat(self, at: Ready) -> Outcome | None:
-        if at.is_overdue(self._ctx.now):
-            return self._start_over(at)
-        if at.unanswered >= MISSED_BEATS:
-            self._lose("mute")
-        else:
-            self.stage = replace(at, beat_at=self._ctx.now, unanswered=at.unanswered + 1)
-            self.send({"type": Kind.PING})
+        outcome = self._probe(at, within=CONNECT_SECONDS)
+        if isinstance(self.stage, Ready):
+            self.stage = replace(self.stage, beat_at=self._ctx.now)
             self._ctx.set_timer("heartbeat", at.ping)
-        return None
+        return outcome
 
-    def _probe(self, at: Ready) -> Outcome | None:
+    def _probe(self, at: Ready, *, within: float) -> Outcome | None:
+        """Ping, and give the connection up if nothing is heard within so many seconds."""
         if at.is_overdue(self._ctx.now):
             return self._start_over(at)
+        due = self._ctx.now + within
         if "probe" not in self._ctx.timers:
             self.send({"type": Kind.PING})
-            self._ctx.set_timer("probe", PROBE_SECONDS)
+        if due < self._ctx.timers.get("probe", math.inf):
+            self._ctx.set_timer("probe", within)
         return None
 
     def _asked_again(self) -> Outcome | None:

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-LinkTimer = Literal["connect", "heartbeat", "probe", "reconnect", "refresh", "stable"]
+LinkTimer = Literal["connect", "doubt", "heartbeat", "probe", "reconnect", "refresh", "stable"]
 LoginTimer = Literal["getToken", "renew"]
 ChatTimer = Literal["again", "call", "gap", "second"]
 Timer = LinkTimer | LoginTimer | ChatTimer | Literal["configuration"]

@@ -4,7 +4,7 @@ import secrets
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -64,9 +64,9 @@ def demo(
     with tempfile.TemporaryDirectory(prefix="chatkey-demo-") as name:
         folder = Path(name)
         url = f"{'https' if tls else 'http'}://localhost:{places.hub}"
-        certificates = issue(folder) if tls else None
         curtain = Curtain()
         with (
+            issue(folder) if tls else nullcontext() as certificates,
             HubServer(
                 lambda: _app(curtain),
                 places.hub,

@@ -185,4 +185,4 @@ def _check_address(name: str, text: str, *, needed: bool) -> None:
         return
     parts = urlsplit(text)
     if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment:
-        raise ValueError(f"{name} is {text!r}; write an address such as https://chat.example")
+        raise ValueError(f"{name} is not an address; write one such as https://chat.example")

@@ -127,13 +127,15 @@ def check(context: click.Context, /, **given: Any) -> None:
     from chatkey_e2e.gettoken.command import init, invocation  # noqa: PLC0415
     from chatkey_e2e.gettoken.options.file import merged  # noqa: PLC0415
     from chatkey_e2e.gettoken.target import BrowserMissing, OptionError  # noqa: PLC0415
+    from chatkey_stack.process import ended_in_order  # noqa: PLC0415
 
     try:
         if given["init"]:
             init.ask(Path())
             return
         written = {name: value for name, value in given.items() if _was_written(context, name)}
-        sys.exit(invocation.read(merged(written, here=Path())).run())
+        with ended_in_order():
+            sys.exit(invocation.read(merged(written, here=Path())).run())
     except BrowserMissing as error:
         raise NoBrowser(str(error)) from error
     except OptionError as error:

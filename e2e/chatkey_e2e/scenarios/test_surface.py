@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page
 
+from chatkey_e2e.business import Business
 from chatkey_e2e.pages.shop import ADA, ShopPage
 from chatkey_e2e.plugin import MakeBusiness
 from chatkey_e2e.witness import Witness, claims_of
@@ -116,6 +117,33 @@ def test_the_bundle_of_a_member_goes_into_a_ticket(page: Page, make_business: Ma
     assert bundle["troubles"][-1]["detail"]["code"] == "gettoken_failed"
     assert bundle["counters"]["message:sent"] == 1
     assert f'"version":"{bundle["version"]}"' in shop.business.stack.get("/assets/sdk.js").text
+
+
+@pytest.mark.contract("D-17/pinned")
+def test_a_page_that_pins_the_script_starts_the_widget_and_runs_no_other(page: Page, business: Business) -> None:
+    """With the hash that the service names the widget starts; with another one the browser blocks the script."""
+    pinned = business.stack.get("/assets/sdk.json").json()
+    wrong = f"sha384-{'A' * 64}"
+    right, spoilt = (
+        business.add_page(
+            f"""<!doctype html><title>Shop</title>
+            <script>
+              window.ServiceConfig = {{ providerId: "{business.provider.id}" }};
+              const told = (outcome) => {{ window.outcome = outcome; }};
+            </script>
+            <script async src="{pinned["url"]}" integrity="{integrity}" crossorigin="anonymous"
+              onload="told('loaded')" onerror="told('blocked')"></script>"""
+        )
+        for integrity in (pinned["integrity"], wrong)
+    )
+
+    page.goto(right)
+    page.wait_for_function("() => window.Service?.identity?.identity === 'visitor'")
+    started = page.evaluate("() => window.outcome")
+    page.goto(spoilt)
+    page.wait_for_function("() => window.outcome")
+
+    assert (started, page.evaluate("() => [window.outcome, window.Service]")) == ("loaded", ["blocked", None])
 
 
 @pytest.mark.contract("D-12/types")

@@ -27,8 +27,12 @@ def is_uri(text: str) -> bool:
 
 
 def is_redirect_uri(text: str) -> bool:
-    """Tell whether a person can be sent back here: a URI without fragment (RFC 6749 3.1.2)."""
-    return is_uri(text) and "#" not in text
+    """Tell whether a person can be sent back here: a URI without fragment (RFC 6749 3.1.2), of the web or of an app.
+
+    The scheme of an app has a dot, because it is a domain name reversed (RFC 8252 7.1); `javascript:` has none.
+    """
+    scheme = text.partition(":")[0].lower()
+    return is_uri(text) and "#" not in text and (scheme in WEB or "." in scheme)
 
 
 def leads_here(uri: str) -> bool:

@@ -67,7 +67,10 @@ def check_redirect_uris(client: Client) -> None:
         raise ClientError(f"client {client.client_id!r} has no redirect_uris: give at least one")
     for uri in client.redirect_uris:
         if not is_redirect_uri(uri):
-            problem = "is not an absolute URI without fragment, user name, backslash or space (RFC 3986)"
+            problem = (
+                "is not an absolute URI without fragment, user name, backslash or space (RFC 3986), whose scheme is "
+                "http, https or an app's own with a dot in it, such as com.example.app (RFC 8252 7.1)"
+            )
             raise ClientError(f"redirect_uris of {client.client_id!r}: {uri!r} {problem}")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+from base64 import b64encode
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,6 +22,8 @@ from chatkey_server.settings import Settings
 
 SDK: Final = "sdk.js"
 DECLARATIONS: Final = "sdk.d.ts"
+PINNED: Final = "sdk.json"
+"""Names the address of this very `sdk.js`, and its hash for `integrity`."""
 SERVED: Final = "/* served */ null"
 """What `sdk.js` holds in place of the addresses, which only the running server knows."""
 
@@ -88,8 +91,22 @@ def hashed_files(built: Path, manifest: Manifest) -> dict[str, File]:
 
 def fixed_files(built: Path, manifest: Manifest, settings: Settings) -> dict[str, File]:
     """The script and its types, whose names never change: browsers keep them for a minute, then ask for newer ones."""
+    return {
+        SDK: _fixed(SDK, _sdk(built, manifest, settings)),
+        DECLARATIONS: _fixed(DECLARATIONS, (built / DECLARATIONS).read_bytes()),
+    }
+
+
+def pinned_files(built: Path, manifest: Manifest, settings: Settings) -> dict[str, File]:
+    """The script once more under a name with its hash, where its bytes never change, and what a page pins it with."""
     sdk = _sdk(built, manifest, settings)
-    return {SDK: _fixed(SDK, sdk), DECLARATIONS: _fixed(DECLARATIONS, (built / DECLARATIONS).read_bytes())}
+    name = f"sdk-{hashlib.sha256(sdk).hexdigest()[:16]}.js"
+    pinned = {
+        "version": __version__,
+        "url": f"{settings.assets}/{name}",
+        "integrity": f"sha384-{b64encode(hashlib.sha384(sdk).digest()).decode()}",
+    }
+    return {name: File(_texts(sdk), _headers(name, FOREVER)), PINNED: _fixed(PINNED, msgspec.json.encode(pinned))}
 
 
 def _sdk(built: Path, manifest: Manifest, settings: Settings) -> bytes:
@@ -108,8 +125,11 @@ def _sdk(built: Path, manifest: Manifest, settings: Settings) -> bytes:
 def _fixed(name: str, content: bytes) -> File:
     # Weak, because one version has several encodings (RFC 9110 8.8.1).
     etag = f'W/"{hashlib.sha256(content).hexdigest()[:16]}"'
-    forms: dict[str, Form | Text] = {IDENTITY: Text(content), "gzip": Text(gzip.compress(content, 9, mtime=0))}
-    return File(forms, (*_headers(name, MINUTE), (b"etag", etag.encode())), etag)
+    return File(_texts(content), (*_headers(name, MINUTE), (b"etag", etag.encode())), etag)
+
+
+def _texts(content: bytes) -> dict[str, Form | Text]:
+    return {IDENTITY: Text(content), "gzip": Text(gzip.compress(content, 9, mtime=0))}
 
 
 def _forms(built: Path, name: str, compressed: Iterable[str]) -> Iterable[tuple[str, Form]]:

@@ -11,7 +11,7 @@ from litestar.types import ASGIApp, Scope
 
 from chatkey_protocol.codes import Code
 from chatkey_server.assets.encoding import IDENTITY, choose
-from chatkey_server.assets.files import File, fixed_files, hashed_files
+from chatkey_server.assets.files import File, fixed_files, hashed_files, pinned_files
 from chatkey_server.assets.manifest import BUILT, read_manifest
 from chatkey_server.public.answers import ANY_ORIGIN, JSON, NO_STORE, Answer, error_body
 from chatkey_server.public.documentation import operation, responses
@@ -33,7 +33,8 @@ ANY_FILE: Final = ResponseSpec(bytes, description="The file.", generate_examples
 def router(settings: Settings, built: Path = BUILT) -> Router:
     """Serve what the build made. Raises `AssetsError`, naming the remedy, when it is not there."""
     manifest = read_manifest(built)
-    files = hashed_files(built, manifest) | fixed_files(built, manifest, settings)
+    made = (built, manifest, settings)
+    files = hashed_files(built, manifest) | fixed_files(*made) | pinned_files(*made)
 
     # A path is answered only if it is the name of a known file, so none can lead out of the folder.
     @route(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
-
-import msgspec
+from typing import TYPE_CHECKING, NamedTuple
 
 from chatkey_server.chat.events import read_event
 
@@ -30,7 +28,7 @@ class Callers:
         self.take(channel)
 
         def hear(payload: bytes) -> None:
-            if _ended(payload) == call_id:
+            if read_event(payload).call == (call_id, "ended"):
                 self.take(channel)
 
         self._calls[channel] = _Kept(call_id, hear)
@@ -48,19 +46,3 @@ class Callers:
 class _Kept(NamedTuple):
     call_id: str
     hear: Listener
-
-
-class _Told(msgspec.Struct, frozen=True):
-    """What is read of a frame for a person's sockets; only those of calls have a state."""
-
-    call_id: str = ""
-    state: str = ""
-
-
-_read: Final = msgspec.json.Decoder(_Told).decode
-
-
-def _ended(payload: bytes) -> str | None:
-    """Return the id of the call whose end the payload tells of."""
-    told = _read(read_event(payload).frame)
-    return told.call_id if told.state == "ended" else None

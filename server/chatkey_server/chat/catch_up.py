@@ -1,67 +1,48 @@
-"""What a process may not have heard, read from the database and told to those of its own sockets whom it concerns."""
+"""What a process may not have heard, read from the database and told to those of its own sockets that lack it."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from itertools import chain
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import structlog
 
-from chatkey_protocol.frames import MessageEvent
-from chatkey_server.chat.calls import event_of
-from chatkey_server.chat.entries import entry_of
+from chatkey_protocol.frames import CallEvent, Entry
+from chatkey_server.chat import standing
 from chatkey_server.chat.events import (
     AGENT_SESSIONS,
     ALL_PAGES,
+    ENDED,
     PROVIDERS,
+    call_told,
     customer_channel,
     customer_on,
     encoded,
     is_for_agents,
+    message_told,
 )
-from chatkey_server.chat.hub import MISSED, missed_seconds
+from chatkey_server.chat.hub import MISSED
+from chatkey_server.chat.standing import AT_ONCE, NOTHING, Person, Standing
 from chatkey_server.identity.errors import Refused
 from chatkey_server.storage.engine import snapshot
-from chatkey_server.storage.tables import Call, Message
 
 if TYPE_CHECKING:
     from chatkey_server.chat.hub import Hub
     from chatkey_server.clock import Now
+    from chatkey_server.peers.seen import Seen
 
-MARGIN_SECONDS: Final = 10
-"""How much further back one looks: clocks of hosts differ, and what is stored is told a moment later."""
 GATHER_SECONDS: Final = 0.1
-"""How long one waits for the others: after an outage of Redis every process tells that it was away."""
+"""How long a look waits for others: after an outage of Redis every process reports that it was away."""
 AGAIN_SECONDS: Final = 1.0
-"""After how long one looks again when the database is away, too."""
+"""When to look again if the database is away, too."""
 MOST: Final = 1000
-"""Messages of one conversation that are told; whoever lacks more finds the gap in `seq`."""
-
-PEOPLE_AT_ONCE: Final = 200
-"""People whose conversations one query asks for."""
-
-SAID: Final = """
-    SELECT message.message_id AS id, message.seq, message.sender, message.name, message.body, message.sent_at,
-        conversation.provider, conversation.login, conversation.uid
-    FROM conversation JOIN message ON message.conversation = conversation.id
-    WHERE conversation.last_at >= {} AND message.sent_at >= {} AND message.seq > conversation.last_seq - {} %s
-    ORDER BY message.seq
-"""
-"""What was said, by the indexes on `last_at` and on (`conversation`, `seq`)."""
-
-CALLED: Final = """
-    SELECT call.id, call.state, conversation.provider, conversation.login, conversation.uid
-    FROM conversation JOIN call ON call.conversation = conversation.id
-    WHERE (call.started_at >= {} OR call.answered_at >= {} OR call.ended_at >= {}) %s
-    ORDER BY call.started_at
-"""
-"""The calls that changed, the oldest first: what a later one says counts."""
-
-OF_PEOPLE: Final = "AND (conversation.provider, conversation.login, conversation.uid) IN (VALUES %s)"
-"""Of these people only, by the index that a conversation is found by."""
+"""How many messages of one conversation are told. A client that lacks more finds the gap in `seq`."""
+RECENT: Final = 50
+"""How many of the newest messages are looked at for a socket that has not asked for its history."""
+MARGIN_SECONDS: Final = 10
+"""Such a socket is told the messages that are at most this much older than it: clocks of hosts differ."""
 
 LOOK_AGAIN: Final = encoded({"type": "missed"})
 
@@ -69,24 +50,28 @@ log = structlog.get_logger("chatkey.hub")
 
 
 class CatchUp:
-    """Looks into the database when the hub says that something may have been missed, by all or on one channel.
+    """Reads the database when the hub says that something may have been missed, by all sockets or on one channel.
 
-    Messages and calls go to the sockets of the person, which drop what they know (`seq`). Agents' pages are told to
-    look for themselves: they show a few conversations out of many.
+    Each socket knows the number up to which it needs nothing more. What was stored above it is told to the sockets of
+    that person, which drop what they know. So it does not matter how long the outage was, or what any clock shows.
+    Numbers never go down, unless the person was erased: then their sockets close.
+    Agents' pages are told to ask again: they show a few conversations out of many.
     """
 
     def __init__(self, hub: Hub, *, now: Now) -> None:
         self._hub = hub
         self._now = now
-        self._since: float | None = None
-        self._people: dict[str, float] = {}
+        self._followers: dict[Person, set[Seen]] = {}
+        self._due: dict[Person, float] = {}
+        """Whose conversation is looked at next, and since when that is due."""
+        self._pages_are_due = False
         self._looking: asyncio.Task[None] | None = None
         hub.add(MISSED, self._missed)
         hub.on_join(self._joined)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Look while the context lasts, and be done with it at the end: the database is closed next."""
+        """Look while the context lasts. At its end no look is under way, because the database is closed next."""
         try:
             yield
         finally:
@@ -94,75 +79,114 @@ class CatchUp:
                 self._looking.cancel()
                 await asyncio.wait([self._looking])
 
-    def _missed(self, payload: bytes) -> None:
-        self._look_back(self._now() - missed_seconds(payload) - MARGIN_SECONDS)
+    def follow(self, person: Person, seen: Seen) -> None:
+        """Keep a new socket of this person up to date, until it leaves."""
+        self._followers.setdefault(person, set()).add(seen)
+        if not self._hub.is_alone:
+            self._look_at(person)
+
+    def leave(self, person: Person, seen: Seen) -> None:
+        """Forget a socket that is gone."""
+        followers = self._followers[person]
+        followers.discard(seen)
+        if not followers:
+            del self._followers[person]
+
+    def _missed(self, _: bytes) -> None:
+        self._pages_are_due = True
+        for person in self._followers:
+            self._due.setdefault(person, self._now())
         self._look_soon()
 
-    def _joined(self, channel: str, seconds: float) -> None:
+    def _joined(self, channel: str) -> None:
         """Make good what others said on a channel before it was heard here."""
-        if customer_on(channel):
-            self._people.setdefault(channel, self._now() - seconds - MARGIN_SECONDS)
-            self._look_soon()
+        if person := customer_on(channel):
+            self._look_at(person)
         elif is_for_agents(channel):
             self._hub.tell_here(channel, LOOK_AGAIN)
         elif channel in {AGENT_SESSIONS, PROVIDERS}:
-            self._hub.tell_here(channel, b"")  # whichever it may have been
+            self._hub.tell_here(channel, b"")  # any of them may have changed
+
+    def _look_at(self, person: Person) -> None:
+        self._due.setdefault(person, self._now())
+        self._look_soon()
 
     def _look_soon(self) -> None:
         if self._looking is None or self._looking.done():
             self._looking = asyncio.create_task(self._look())
 
-    def _look_back(self, since: float) -> None:
-        self._since = since if self._since is None else min(since, self._since)
-
     async def _look(self) -> None:
         await asyncio.sleep(GATHER_SECONDS)
-        while self._since is not None or self._people:
-            since, self._since = self._since, None
-            people, self._people = self._people, {}
+        while self._due or self._pages_are_due:
+            due, self._due = self._due, {}
             try:
-                if since is not None:
-                    await self._tell_all(int(since))
-                if people:
-                    await self._tell_people(people)
+                await self._look_once(due)
             except Refused as refused:
                 log.info("hub.catching_up", code=refused.code)
-                self._again(since, people)
+                self._due = {**self._due, **due}
                 await asyncio.sleep(AGAIN_SECONDS)
             except Exception:
                 log.exception("hub.caught_up_not")
 
-    def _again(self, since: float | None, people: dict[str, float]) -> None:
-        if since is not None:
-            self._look_back(since)
-        self._people = {**self._people, **people}
+    async def _look_once(self, due: Mapping[Person, float]) -> None:
+        people = [person for person in due if person in self._followers]
+        for start in range(0, len(people), AT_ONCE):
+            await self._catch_up({person: due[person] for person in people[start : start + AT_ONCE]})
+        if self._pages_are_due:
+            self._pages_are_due = False
+            self._hub.tell_here(ALL_PAGES, LOOK_AGAIN)
+            self._hub.tell_here(AGENT_SESSIONS, b"")
 
-    async def _tell_all(self, since: int) -> None:
-        self._hub.tell_here(ALL_PAGES, LOOK_AGAIN)
-        self._hub.tell_here(AGENT_SESSIONS, b"")
-        await self._tell(since)
-
-    async def _tell_people(self, people: dict[str, float]) -> None:
-        since = int(min(people.values()))
-        channels = [channel for channel in people if self._hub.has_listeners(channel)]
-        for start in range(0, len(channels), PEOPLE_AT_ONCE):
-            whose = filter(None, map(customer_on, channels[start : start + PEOPLE_AT_ONCE]))
-            await self._tell(since, list(whose))
-
-    async def _tell(self, since: int, people: Sequence[tuple[str, str, str]] = ()) -> None:
-        """Tell what was said since, and what became of calls, by all or by these people."""
-        only = OF_PEOPLE % ", ".join(["({}, {}, {})"] * len(people)) if people else ""
-        who = list(chain.from_iterable(people))
+    async def _catch_up(self, due: Mapping[Person, float]) -> None:
+        """Tell these people's sockets what they lack, in one query if they lack nothing."""
+        on_before = {person: self._open_calls(person) for person in due}
+        told_before = {person: self._highest(person) for person in due}
         async with snapshot():
-            messages = await Message.raw(SAID % only, since * 1000, since, MOST, *who)
-            changes = await Call.raw(CALLED % only, since, since, since, *who)
-        for row in messages:
-            channel = _taken_channel(row)
-            self._hub.tell_here(channel, encoded(MessageEvent(type="message", **entry_of(row)), seq=row["seq"]))
-        for row in changes:
-            self._hub.tell_here(_taken_channel(row), encoded(event_of(row["id"], row["state"])))
+            found = await standing.standings([*due])
+            wanted = [(person, seq) for person in found for seq in self._lacking(person, found[person], due[person])]
+            messages = await standing.numbered(wanted)
+        self._tell_messages(messages, due)
+        for person in due:
+            stands = found.get(person, NOTHING)
+            if stands.last_seq < told_before[person]:
+                self._hub.tell_here(customer_channel(*person), ENDED)
+                continue
+            self._tell_calls(person, stands.call, on_before[person])
+            for seen in self._followers.get(person, ()):
+                seen.settle(stands.last_seq)
+
+    def _open_calls(self, person: Person) -> set[str]:
+        return {call_id for seen in self._followers.get(person, ()) for call_id in seen.open_calls()}
+
+    def _highest(self, person: Person) -> int:
+        return max((seen.highest for seen in self._followers.get(person, ())), default=0)
+
+    def _lacking(self, person: Person, stands: Standing, since: float) -> range:
+        """Return the numbers of the messages that some socket of this person may lack."""
+        floors = {seen.floor for seen in self._followers.get(person, ())}
+        lowest = min((floor for floor in floors if floor is not None), default=stands.last_seq)
+        if None in floors and stands.last_at >= (since - MARGIN_SECONDS) * 1000:
+            lowest = min(lowest, stands.last_seq - RECENT)
+        return range(max(lowest, stands.last_seq - MOST, 0) + 1, stands.last_seq + 1)
+
+    def _tell_messages(self, messages: Sequence[tuple[Person, Entry]], due: Mapping[Person, float]) -> None:
+        for person, entry in messages:
+            if any(_lacks(seen, entry, due[person]) for seen in self._followers.get(person, ())):
+                self._hub.tell_here(customer_channel(*person), message_told(entry))
+
+    def _tell_calls(self, person: Person, call: CallEvent | None, on_before: set[str]) -> None:
+        """Tell of the call that is on, and of the end of those that were on when the database was asked."""
+        for ended in on_before - ({call["call_id"]} if call else set()):
+            self._tell_call(person, CallEvent(type="call", call_id=ended, state="ended"))
+        if call is not None:
+            self._tell_call(person, call)
+
+    def _tell_call(self, person: Person, call: CallEvent) -> None:
+        if not all(seen.knows_call(call["call_id"], call["state"]) for seen in self._followers.get(person, ())):
+            self._hub.tell_here(customer_channel(*person), call_told(call))
 
 
-def _taken_channel(row: dict[str, Any]) -> str:
-    """Take out of a row whose conversation it is of, and return the channel of their sockets."""
-    return customer_channel(row.pop("provider"), row.pop("login"), row.pop("uid"))
+def _lacks(seen: Seen, entry: Entry, since: float) -> bool:
+    if seen.floor is None:
+        return entry["sent_at"] >= int(since) - MARGIN_SECONDS
+    return entry["seq"] > seen.floor

@@ -19,11 +19,11 @@ Listener = Callable[[bytes], None]
 Hear = Callable[[str, bytes], None]
 """Takes a channel's name and a payload."""
 
-Join = Callable[[str, float], None]
-"""Takes the name of a channel that is heard from others from now on, and for how many seconds it was not."""
+Join = Callable[[str], None]
+"""Takes the name of a channel that is heard from others from now on."""
 
 MISSED: Final = "missed"
-"""The channel on which processes are told that some of them may not have heard everything; see `missed`."""
+"""The channel on which processes are told that some of them may not have heard everything. Its payloads are empty."""
 
 log = structlog.get_logger("chatkey.hub")
 
@@ -140,21 +140,11 @@ class Hub(InitPlugin):
         finally:
             self.remove(channel, listener)
 
-    def _joined(self, channel: str, seconds: float) -> None:
+    def _joined(self, channel: str) -> None:
         for join in self._on_join:
-            join(channel, seconds)
+            join(channel)
 
     @asynccontextmanager
     async def _lifespan(self, _: Litestar) -> AsyncGenerator[None, None]:
         async with self.running():
             yield
-
-
-def missed(seconds: float) -> bytes:
-    """Write the payload of `MISSED`: of the last so many seconds something may not have been heard."""
-    return b"%.3f" % seconds
-
-
-def missed_seconds(payload: bytes) -> float:
-    """Read the payload of `MISSED`."""
-    return float(payload)

@@ -12,23 +12,24 @@ BEATS: Final = ""
 
 
 class Message(msgspec.Struct, frozen=True, array_like=True):
-    """Who says it, on which of the hub's channels, and the payloads; none of them is a beat.
+    """One of the hub's channels and the payloads for it; a beat has none.
 
-    `speaker` is empty for somebody who does not stay.
+    `asks` and `answers` are the ids of sessions; see `Freshness`.
     """
 
-    speaker: bytes
     channel: str = BEATS
     payloads: list[bytes] = []
+    asks: list[bytes] = []
+    answers: list[bytes] = []
 
 
 encode: Final = msgspec.msgpack.Encoder().encode
 decode: Final = msgspec.msgpack.Decoder(Message).decode
 
 
-def by_channel(speaker: bytes, news: Iterable[tuple[str, bytes]]) -> list[Message]:
+def by_channel(news: Iterable[tuple[str, bytes]], asks: list[bytes], answers: list[bytes]) -> list[Message]:
     """Return a message for each channel, in the order in which they were first spoken on."""
     payloads: dict[str, list[bytes]] = {}
     for channel, payload in news:
         payloads.setdefault(channel, []).append(payload)
-    return [Message(speaker, channel, said) for channel, said in payloads.items()]
+    return [Message(channel, said, asks, answers) for channel, said in payloads.items()]

@@ -6,7 +6,6 @@ import asyncio
 import random
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
-from secrets import token_bytes
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
@@ -16,7 +15,8 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
-from chatkey_server.chat.hub import MISSED, Hear, Join, missed
+from chatkey_server.chat.freshness import Freshness, News
+from chatkey_server.chat.hub import MISSED, Hear, Join
 from chatkey_server.chat.messages import BEATS, Message, by_channel, decode, encode
 from chatkey_server.chat.outage import Silent, reasons_of
 from chatkey_server.chat.seal import Seal
@@ -54,9 +54,10 @@ class RedisLink:
     """Says and hears while Redis is there, and knows when it did not.
 
     A process hears its own beat, once a second: so saying, Redis and hearing work. When it has not for `SILENT_BEATS`,
-    or a connection fails, it connects anew, and once it hears itself again it publishes for how long it did not: what
-    it said meanwhile others may have missed, and what they said it did. Of a process that falls silent the others
-    assume that its last words were not told.
+    or a connection fails, it connects anew. Once it hears itself again it publishes `MISSED`: the others may have
+    missed what it said meanwhile, and it may have missed what they said. When a process falls silent, the others assume
+    that its last words were not told. What is replayed has no effect, see `Freshness`; what may have been
+    replayed, because its session has not proved yet that it is live, is looked up in the database.
     """
 
     def __init__(self, url: str, keys: Sequence[bytes], *, beat: float = BEAT_SECONDS) -> None:
@@ -66,7 +67,7 @@ class RedisLink:
         self._beats_on = self._seal.names(BEATS)
         self._beat = beat
         self._silence = beat * SILENT_BEATS
-        self._id = token_bytes(8)
+        self._freshness = Freshness(self._seal.session)
         self._unsaid: list[tuple[str, bytes]] = []
         self._is_due = asyncio.Event()
         self._hears_itself = asyncio.Event()
@@ -78,6 +79,7 @@ class RedisLink:
         self._beats = 0
         self._heard = Heard(0.0, 0)
         self._others: dict[bytes, Heard] = {}
+        self._unproven: dict[bytes, Heard] = {}
 
     @asynccontextmanager
     async def running(self, hear: Hear, joined: Join) -> AsyncIterator[None]:
@@ -121,7 +123,7 @@ class RedisLink:
         """Send by itself, and wait until Redis has it. Raises `RedisError` or `OSError`."""
         async with self._opened() as redis, asyncio.timeout(self._silence):
             await redis.ping()
-            await self._publish(redis, by_channel(b"", news))
+            await self._publish(redis, by_channel(news, [], []))
 
     async def _stay(self) -> None:
         tries = 0
@@ -157,9 +159,8 @@ class RedisLink:
     def _connected(self) -> None:
         """Give everybody, oneself too, the time of a new connection to be heard."""
         self._is_refusing = False
-        everybody = {self._id: self._heard, **self._others}
-        again = {speaker: heard._replace(beat=self._beats) for speaker, heard in everybody.items()}
-        self._heard, self._others = again.pop(self._id), again
+        self._heard = self._heard._replace(beat=self._beats)
+        self._others = {session: heard._replace(beat=self._beats) for session, heard in self._others.items()}
 
     @asynccontextmanager
     async def _opened(self) -> AsyncIterator[Redis]:
@@ -201,30 +202,45 @@ class RedisLink:
     def _confirm(self, name: str) -> None:
         if name == self._beats_on[-1]:
             self._beat_now()
-        elif joined := self._subscriptions.confirm(name):
-            self._joined(*joined)
+        elif channel := self._subscriptions.confirm(name):
+            self._joined(channel)
 
     def _take(self, sealed: bytes) -> None:
         """Hand on what a process of this deployment said; whatever else comes is passed over."""
+        said = self._seal.open(sealed)
         try:
-            opened = self._seal.open(sealed)
-            message = None if opened is None else decode(opened)
+            message = None if said is None else decode(said.payload)
         except msgspec.MsgspecError:
             message = None
-        if message is None:
-            self._refuse()
-        elif message.speaker == self._id:
-            self._heard_itself()
-        else:
-            if message.speaker:
-                self._others[message.speaker] = self._now()
-            for payload in message.payloads:
-                self._hear(message.channel, payload)
+        if said is None or message is None:
+            self._refuse("what is published on the channel was not made with the master key")
+            return
+        news = self._freshness.judge(said, message, self._beats)
+        if news is News.REPLAYED:
+            self._refuse("what is published on the channel was published before")
+        elif news is News.UNPROVEN and message.payloads:
+            self._unproven.setdefault(said.session, self._now())
+        elif news is News.FRESH:
+            self._hear_fresh(said.session, message)
+        if self._freshness.is_due:
+            self._freshness.is_due = False
+            self._beat_now()
 
-    def _refuse(self) -> None:
+    def _hear_fresh(self, session: bytes, message: Message) -> None:
+        if session == self._seal.session:
+            self._heard_itself()
+            return
+        if self._freshness.trusts(session):
+            self._others[session] = self._now()
+        if self._unproven.pop(session, None):
+            self._hear(MISSED, b"")
+        for payload in message.payloads:
+            self._hear(message.channel, payload)
+
+    def _refuse(self, reason: str) -> None:
         if not self._is_refusing:
             self._is_refusing = True
-            log.warning("hub.refused", reason="what is published on the channel was not made with the master key")
+            log.warning("hub.refused", reason=reason)
 
     def _heard_itself(self) -> None:
         before, self._heard = self._heard, self._now()
@@ -235,10 +251,9 @@ class RedisLink:
         HUB_CONNECTED.set(1)
         if self._is_lost:
             self._is_lost = False
-            seconds = self._heard.at - before.at
-            log.warning("hub.back", seconds=round(seconds, 1))
-            self._hear(MISSED, missed(seconds))
-            self.say(MISSED, missed(seconds))
+            log.warning("hub.back", seconds=round(self._heard.at - before.at, 1))
+            self._hear(MISSED, b"")
+            self.say(MISSED, b"")
 
     async def _speak(self, redis: Redis) -> None:
         """Publish what is to be said, all of it at once, and a beat when it is time for one."""
@@ -248,11 +263,12 @@ class RedisLink:
             said, self._unsaid = self._unsaid[:AT_ONCE], self._unsaid[AT_ONCE:]
             if self._unsaid:
                 self._is_due.set()
-            messages = by_channel(self._id, said)
+            asks, answers = self._freshness.asks, self._freshness.answers
+            messages = by_channel(said, asks, answers)
             if self._is_beat_due:
                 self._is_beat_due = False
                 self._said_at = self._now().at
-                messages.append(Message(self._id, BEATS))
+                messages.append(Message(BEATS, [], asks, answers))
             await self._publish(redis, messages)
 
     async def _publish(self, redis: Redis, messages: Sequence[Message]) -> None:
@@ -276,9 +292,11 @@ class RedisLink:
                 raise Silent(f"nothing was heard for {SILENT_BEATS} beats")
             if len(self._unsaid) >= MOST_UNSAID:
                 raise Silent(f"{MOST_UNSAID} payloads wait")
-            for speaker in [speaker for speaker, heard in self._others.items() if self._is_silent(heard)]:
-                last = self._others.pop(speaker)
-                self._hear(MISSED, missed(self._now().at - last.at))
+            self._freshness.forget(self._beats - SILENT_BEATS)
+            for heard_of in (self._others, self._unproven):
+                for session in [session for session, heard in heard_of.items() if self._is_silent(heard)]:
+                    del heard_of[session]
+                    self._hear(MISSED, b"")
 
     def _is_silent(self, heard: Heard) -> bool:
         return self._beats - heard.beat > SILENT_BEATS

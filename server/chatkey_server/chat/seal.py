@@ -1,23 +1,46 @@
-"""What tells a deployment's own payloads from all others on the same Redis: a channel and a seal of its own."""
+"""The channels of a deployment on a shared Redis, and the encryption of what its processes publish there."""
 
 from __future__ import annotations
 
 import hmac
 from collections.abc import Sequence
-from typing import Final
+from contextlib import suppress
+from itertools import count
+from secrets import token_bytes
+from typing import Final, NamedTuple
 
-SEAL_BYTES: Final = 16
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+NAME_BYTES: Final = 16
+SESSION_BYTES: Final = 16
+NUMBER_BYTES: Final = 12
+HEAD_BYTES: Final = SESSION_BYTES + NUMBER_BYTES
+MOST_SESSIONS: Final = 1000
+"""Sessions whose keys are kept at hand."""
+
+
+class Opened(NamedTuple):
+    """A payload, the session that sealed it, and its number there: the first is 0."""
+
+    session: bytes
+    number: int
+    payload: bytes
 
 
 class Seal:
-    """Names the channels of a deployment, and seals what it says there (HMAC-SHA256, RFC 2104) with its first key.
+    """Names the channels of a deployment, and encrypts what it publishes there (AES-256-GCM) with its first key.
 
-    What was sealed with any of the keys is its own: so while master keys are rotated, processes that have the same
-    two in another order understand each other.
+    A payload that was sealed with any of the keys can be opened. So while master keys are rotated, processes that have
+    the same two in another order understand each other. Each `Seal` is a session: it has a random id, a key derived
+    from that, and a counter as the nonce, so no nonce is used twice.
     """
 
     def __init__(self, keys: Sequence[bytes]) -> None:
         self._keys = tuple(keys)
+        self._ciphers: dict[bytes, AESGCM] = {}
+        self._numbers = count()
+        self.session = token_bytes(SESSION_BYTES)
         self.prefixes = tuple(f"chatkey:{_mac(key, b'channel').hex()}" for key in self._keys)
         """What all names begin with that belong to a key: the deployment's own part of a shared Redis."""
 
@@ -32,15 +55,34 @@ class Seal:
         )
 
     def close(self, payload: bytes) -> bytes:
-        """Seal a payload."""
-        return _mac(self._keys[0], payload) + payload
+        """Encrypt a payload, and number it."""
+        if self.session not in self._ciphers:
+            self._ciphers[self.session] = _cipher(self._keys[0], self.session)
+        number = next(self._numbers).to_bytes(NUMBER_BYTES, "big")
+        return self.session + number + self._ciphers[self.session].encrypt(number, payload, None)
 
-    def open(self, sealed: bytes) -> bytes | None:
+    def open(self, sealed: bytes) -> Opened | None:
         """Return what was sealed, or None for what was not sealed by this deployment."""
-        mac, payload = sealed[:SEAL_BYTES], sealed[SEAL_BYTES:]
-        is_ours = any(hmac.compare_digest(mac, _mac(key, payload)) for key in self._keys)
-        return payload if is_ours else None
+        session, number, text = sealed[:SESSION_BYTES], sealed[SESSION_BYTES:HEAD_BYTES], sealed[HEAD_BYTES:]
+        if not text:
+            return None
+        known = self._ciphers.get(session)
+        for cipher in [known] if known else [_cipher(key, session) for key in self._keys]:
+            with suppress(InvalidTag):
+                payload = cipher.decrypt(number, text, None)
+                self._keep(session, cipher)
+                return Opened(session, int.from_bytes(number, "big"), payload)
+        return None
+
+    def _keep(self, session: bytes, cipher: AESGCM) -> None:
+        if len(self._ciphers) >= MOST_SESSIONS:
+            self._ciphers.clear()
+        self._ciphers[session] = cipher
 
 
-def _mac(key: bytes, payload: bytes) -> bytes:
-    return hmac.digest(key, payload, "sha256")[:SEAL_BYTES]
+def _cipher(key: bytes, session: bytes) -> AESGCM:
+    return AESGCM(hmac.digest(key, b"session:" + session, "sha256"))
+
+
+def _mac(key: bytes, text: bytes) -> bytes:
+    return hmac.digest(key, text, "sha256")[:NAME_BYTES]

@@ -11,15 +11,14 @@ from uuid import UUID
 import structlog
 
 from chatkey_protocol.codes import Code
-from chatkey_protocol.frames import CallEvent, Entry, MessageEvent
+from chatkey_protocol.frames import CallEvent, Entry
 from chatkey_server.chat import calls, conversations, search
 from chatkey_server.chat.callers import Callers
 from chatkey_server.chat.conversations import Appended, Draft, Locked
 from chatkey_server.chat.customers import customer_of
-from chatkey_server.chat.events import AGENTS, agents_channel, customer_channel, encoded
+from chatkey_server.chat.events import AGENTS, agents_channel, call_told, customer_channel, encoded, message_told
 from chatkey_server.identity.display import one_line
 from chatkey_server.identity.errors import Refused
-from chatkey_server.metrics import MESSAGES
 from chatkey_server.storage import agent_sessions
 from chatkey_server.storage.engine import snapshot, transaction
 
@@ -177,14 +176,12 @@ class Chat:
     def _tell_message(self, conversation: Locked, appended: Appended, source: str) -> None:
         """Tell of a message, of one that is sent again as well: who told of it at first may have died before."""
         entry, last_at = appended
-        MESSAGES.labels(entry["sender"]).inc()
-        event = MessageEvent(type="message", **entry)
-        self._hub.publish(_channel(conversation), encoded(event, source, seq=entry["seq"]))
+        self._hub.publish(_channel(conversation), message_told(entry, source))
         told = {"type": "message", "conversation": str(conversation.id), "message": entry, "last_at": last_at}
         self._tell_agents(conversation, told)
 
     def _tell_call(self, conversation: Locked, event: CallEvent, source: str) -> None:
-        self._hub.publish(_channel(conversation), encoded(event, source))
+        self._hub.publish(_channel(conversation), call_told(event, source))
         self._tell_agents(conversation, {**event, "conversation": str(conversation.id)})
 
     def _tell_agents(self, conversation: Locked, frame: Mapping[str, object]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import Counter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -16,13 +15,6 @@ AT_ONCE: Final = 1000
 """Names in one command, so that nobody waits long for Redis."""
 
 
-class Joined(NamedTuple):
-    """A channel that is listened to at last, and for how many seconds it was wanted before."""
-
-    channel: str
-    seconds: float
-
-
 class Changes(NamedTuple):
     """The names to listen to no longer, and those to listen to from now on, a few at a time."""
 
@@ -33,8 +25,8 @@ class Changes(NamedTuple):
 class Subscriptions:
     """Keeps what is wanted apart from what was asked of Redis, and that from what Redis has confirmed.
 
-    Between the wish and the confirmation something may be said that nobody here hears: so each wish is answered by
-    `confirm` with how long ago it was. Whoever comes and goes meanwhile costs nothing that was not asked for yet.
+    Between the wish and the confirmation something may be said that this process does not hear, so `confirm` reports
+    the channel once for each wish. A channel that is wanted and left before Redis was asked costs nothing.
     """
 
     def __init__(self, seal: Seal) -> None:
@@ -46,19 +38,19 @@ class Subscriptions:
         self._heard: set[str] = set()
         self._unconfirmed: Counter[str] = Counter()
         self._channels: dict[str, str] = {}
-        self._since: dict[str, float] = {}
+        self._awaited: set[str] = set()
 
     def want(self, channel: str) -> None:
         """Listen to a channel, as soon as may be."""
         self._wanted.add(channel)
         if channel not in self._heard:
-            self._since[channel] = time.monotonic()
+            self._awaited.add(channel)
         self._note(channel)
 
     def leave(self, channel: str) -> None:
         """Listen to a channel no longer."""
         self._wanted.discard(channel)
-        self._since.pop(channel, None)
+        self._awaited.discard(channel)
         self._note(channel)
 
     def begin(self) -> None:
@@ -85,8 +77,8 @@ class Subscriptions:
         self._channels.update({self._seal.names(channel)[-1]: channel for channel in joining})
         return Changes(self._names(leaving), self._names(joining))
 
-    def confirm(self, name: str) -> Joined | None:
-        """Take note that Redis listens for a name; returns a channel that somebody was waiting for."""
+    def confirm(self, name: str) -> str | None:
+        """Take note that Redis listens for a name; return the channel if it was wanted and not heard before."""
         channel = self._channels.get(name)
         if channel is None:
             return None
@@ -98,8 +90,10 @@ class Subscriptions:
         if channel not in self._asked:
             return None
         self._heard.add(channel)
-        since = self._since.pop(channel, None)
-        return None if since is None else Joined(channel, time.monotonic() - since)
+        if channel not in self._awaited:
+            return None
+        self._awaited.remove(channel)
+        return channel
 
     def _note(self, channel: str) -> None:
         self._changed.add(channel)

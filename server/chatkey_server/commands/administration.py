@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 
 import click
 import structlog
@@ -21,13 +21,18 @@ from chatkey_server.storage.vault import Vault
 @asynccontextmanager
 async def administration() -> AsyncIterator[Vault]:
     """Open the database of the settings, up to date, and return the vault of its secrets."""
+    log_errors()
     settings = load()
-    if not structlog.is_configured():
-        logs.configure("error")  # or structlog writes to standard output, which is for what was asked
     vault = Vault.of(settings)
     async with engine.opened(settings.database):
         await migrate.ensure(settings)
         yield vault
+
+
+def log_errors() -> None:
+    """Log errors to standard error: structlog by itself writes everything to standard output."""
+    if not structlog.is_configured():
+        logs.configure("error")
 
 
 def link_to_servers() -> Link | None:
@@ -36,12 +41,12 @@ def link_to_servers() -> Link | None:
     return link_of(settings.redis_url, Vault.of(settings).hub_keys)
 
 
-async def tell_servers(link: Link | None, channel: str, payload: bytes, *, otherwise: str) -> None:
-    """Have the servers know at once of what was done; where they cannot be told, say what happens `otherwise`."""
+async def tell_servers(link: Link | None, news: tuple[str, bytes], otherwise: str) -> None:
+    """Publish what was done, so that the servers know at once. If Redis is away, print what happens `otherwise`."""
     if link is None:
         return
     try:
-        await link.announce((channel, payload))
+        await link.announce(news)
     except Exception as error:  # noqa: BLE001 - whatever it is, what was asked for is done
         click.echo(f"Redis cannot be reached ({type(error).__name__}): {otherwise}", err=True)
 
@@ -49,7 +54,8 @@ async def tell_servers(link: Link | None, channel: str, payload: bytes, *, other
 def database_exists() -> bool:
     """Tell whether there may be anything to look up: not in a folder where no server of this machine ever ran."""
     settings = load()
-    return bool(settings.database_url) or Path(settings.database.removeprefix(engine.SQLITE)).exists()
+    file = settings.database.removeprefix(engine.SQLITE)
+    return bool(settings.database_url) or os.path.exists(file)  # noqa: PTH110 - Path raises for a name that is too long
 
 
 def read_secret(label: str) -> str:

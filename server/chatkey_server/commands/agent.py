@@ -90,4 +90,4 @@ async def _administer(change: Callable[[], Awaitable[None]]) -> None:
     async with administration():
         await change()
     otherwise = "open pages notice a second later, not at once."
-    await tell_servers(link, AGENT_SESSIONS, b"", otherwise=otherwise)
+    await tell_servers(link, (AGENT_SESSIONS, b""), otherwise=otherwise)

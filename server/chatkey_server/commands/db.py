@@ -6,6 +6,7 @@ import asyncio
 
 import click
 
+from chatkey_server.commands.administration import log_errors
 from chatkey_server.settings import load
 from chatkey_server.storage import engine, migrate
 from chatkey_server.storage.reseal import reseal
@@ -15,14 +16,13 @@ from chatkey_server.storage.vault import Vault
 @click.group()
 def db() -> None:
     """Bring the database up to date, and look after its encryption."""
+    log_errors()
 
 
 @db.command("migrate")
 def migrate_() -> None:
-    """Make or change the tables until they are those of this version."""
+    """Bring the tables up to date with this version. Servers of the version before keep running meanwhile."""
     done = asyncio.run(_migrate())
-    for name in done:
-        click.echo(f"ran {name}")
     click.echo(f"The database is up to date{'' if done else ' already'}.")
 
 
@@ -46,7 +46,7 @@ def reseal_() -> None:
 
 async def _migrate() -> list[str]:
     async with engine.opened(load().database):
-        return await migrate.migrate()
+        return await migrate.migrate(click.echo)
 
 
 async def _pending() -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import socket
 from typing import TYPE_CHECKING, Final
 
@@ -29,11 +30,13 @@ def _open(settings: Settings, *, shared: bool) -> socket.socket:
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     try:
         return socket.create_server((settings.host, settings.port), family=family, backlog=BACKLOG, reuse_port=shared)
-    except OSError as error:
+    except (OSError, UnicodeError) as error:
         raise click.ClickException(_why_not(error, settings)) from error
 
 
-def _why_not(error: OSError, settings: Settings) -> str:
+def _why_not(error: OSError | UnicodeError, settings: Settings) -> str:
+    if isinstance(error, UnicodeError):
+        return "--host or CHATKEY_HOST is no name of a host. Set it to an address of this machine."
     if error.errno == errno.EADDRINUSE:
         return (
             f"Port {settings.port} on {settings.host} is in use. Stop what uses it, "
@@ -43,6 +46,6 @@ def _why_not(error: OSError, settings: Settings) -> str:
         return (
             f"Port {settings.port} may not be opened by this user. Choose one above 1023 with --port or CHATKEY_PORT."
         )
-    return (
-        f"Cannot listen on {settings.host}: {error.strerror}. Set --host or CHATKEY_HOST to an address of this machine."
-    )
+    # `strerror` of a socket's error has the address in it
+    reason = "no such name" if isinstance(error, socket.gaierror) else os.strerror(error.errno or 0)
+    return f"Cannot listen: {reason}. Set --host or CHATKEY_HOST to an address of this machine."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -198,7 +199,7 @@ async def _changed(provider_id: str | None) -> AsyncIterator[None]:
     yield
     if provider_id is not None:
         otherwise = f"servers know of it within {CACHE_SECONDS} s, not at once."
-        await tell_servers(link, PROVIDERS, provider_id.encode(), otherwise=otherwise)
+        await tell_servers(link, (PROVIDERS, provider_id.encode()), otherwise=otherwise)
 
 
 async def _overview() -> list[ProviderOverview]:
@@ -247,7 +248,8 @@ def _secret(variable: str | None) -> str | None:
     if variable is None:
         return None
     if not os.environ.get(variable):
-        raise click.UsageError(f"The environment variable {variable} is not set, or empty.")
+        shown = variable if re.fullmatch("[A-Z_]{1,40}", variable) else "of the secret"  # or it is the secret itself
+        raise click.UsageError(f"The environment variable {shown} is not set, or empty.")
     return os.environ[variable]
 
 

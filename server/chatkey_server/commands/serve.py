@@ -27,6 +27,7 @@ from chatkey_server.chat.links import link_of
 from chatkey_server.commands.listeners import BACKLOG, listen, listeners
 from chatkey_server.commands.workers import Workers, check_workers, end_with_parent
 from chatkey_server.identity.errors import MEANINGS
+from chatkey_server.limits.connections import Connections
 from chatkey_server.public.answers import error_body
 from chatkey_server.settings import Limits, Settings, SettingsError, load
 from chatkey_server.socket import close_all
@@ -90,8 +91,13 @@ def _run(settings: Settings, listener: socket.socket) -> None:
         raise click.ClickException(str(error)) from error
     for stop in (signal.SIGTERM, signal.SIGINT):
         signal.signal(stop, _leave)
+    metrics.STARTED.set_to_current_time()
     server = Server(
-        config, partial(_ready, settings.base_url), partial(_close_sockets, app), partial(_go_on, app, settings.drain)
+        config,
+        ready=partial(_ready, settings.base_url),
+        leaving=partial(_close_sockets, app),
+        told=partial(_go_on, app, settings.drain),
+        handshake_seconds=settings.limits.request_timeout,
     )
     server.run(sockets=[listener])
 
@@ -179,15 +185,17 @@ def _raise_file_limit() -> None:
 def uvicorn_config(app: Litestar, settings: Settings) -> uvicorn.Config:
     """Say how uvicorn runs an app. Raises `SettingsError` when certificate and key cannot be used."""
     logging.getLogger("uvicorn.error").addFilter(note_broken_text)
+    limits = settings.limits
+    connections = Connections(limits.sockets_per_address, limits.ipv6_prefix, settings.trusted_proxies)
     config = uvicorn.Config(
         app,
         # uvicorn calls these as it calls classes of its own.
-        http=cast("type[asyncio.Protocol]", partial(PatientHttp, settings.limits, error_body)),
-        ws=cast("type[asyncio.Protocol]", patient_socket(settings.limits)),
-        ws_max_size=settings.limits.frame_bytes,
+        http=cast("type[asyncio.Protocol]", partial(PatientHttp, limits, error_body, connections)),
+        ws=cast("type[asyncio.Protocol]", patient_socket(limits, connections)),
+        ws_max_size=limits.frame_bytes,
         ws_per_message_deflate=False,
-        ws_ping_interval=settings.limits.pong_timeout,
-        ws_ping_timeout=settings.limits.pong_timeout,
+        ws_ping_interval=limits.pong_timeout,
+        ws_ping_timeout=limits.pong_timeout,
         lifespan="on",
         log_config=None,
         access_log=settings.log_level == "debug",
@@ -203,15 +211,15 @@ def uvicorn_config(app: Litestar, settings: Settings) -> uvicorn.Config:
         config.load()
     except (OSError, ssl.SSLError) as error:
         raise SettingsError(
-            f"CHATKEY_TLS_CERT={settings.tls_cert} and CHATKEY_TLS_KEY={settings.tls_key} are not a certificate and "
-            f"its key ({error.strerror or type(error).__name__}); give two PEM files that belong together"
+            "CHATKEY_TLS_CERT and CHATKEY_TLS_KEY are not a certificate and its key "
+            f"({error.strerror or type(error).__name__}); give two PEM files that belong together"
         ) from error
     return config
 
 
-def patient_socket(limits: Limits) -> Callable[..., PatientSocket]:
-    """Return what makes the socket beneath each connection of the app."""
-    return partial(PatientSocket, limits, partial(Allowance, limits.frames_per_second), _cut_off)
+def patient_socket(limits: Limits, connections: Connections) -> Callable[..., PatientSocket]:
+    """Return the factory of the sockets beneath the app."""
+    return partial(PatientSocket, limits, partial(Allowance, limits.frames_per_second), _cut_off, connections)
 
 
 def _cut_off(code: Code) -> int:

@@ -48,7 +48,7 @@ def check_workers(settings: Settings) -> None:
         )
     if settings.lab:
         raise SettingsError(
-            "CHATKEY_LAB '1' gives each process a clock and faults of its own; leave it out, or leave --workers out"
+            "CHATKEY_LAB gives each process a clock and faults of its own; leave it out, or leave --workers out"
         )
 
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Final, Literal
 import structlog
 
 from chatkey_server.identity.errors import Refused
-from chatkey_server.storage import migrate
+from chatkey_server.storage import engine, migrate
 
 if TYPE_CHECKING:
     from chatkey_server.services import Services
 
-State = Literal["ok", "away", "missing", "unknown", "leaving"]
+State = Literal["ok", "away", "read-only", "standby", "missing", "unknown", "leaving"]
 
 FRESH_SECONDS: Final = 1.0
 """How long an answer is given again: who asks often costs the database no more than who asks once a second."""
@@ -56,9 +56,10 @@ async def _look() -> dict[str, State]:
     try:
         async with asyncio.timeout(PATIENCE_SECONDS):
             pending = await migrate.pending()
+            database = await engine.writability()
     except (Refused, TimeoutError):
         return {"database": "away", "migrations": "unknown"}
     except Exception:
         log.exception("health.failed")
         return {"database": "away", "migrations": "unknown"}
-    return {"database": "ok", "migrations": "missing" if pending else "ok"}
+    return {"database": database, "migrations": "missing" if pending else "ok"}

@@ -29,10 +29,11 @@ METRICS_VARIABLE: Final = "CHATKEY_METRICS_TOKEN"
 
 
 def router(services: Services) -> Router:
-    """Return the routes. That of the metrics is there only where somebody may read them."""
-    handlers = [_live(), _ready(Readiness(services))]
+    """Return the routes. `/metrics` exists only if a token for it is set."""
+    readiness = Readiness(services)
+    handlers = [_live(), _ready(readiness)]
     if services.settings.metrics_token:
-        handlers.append(_metrics(services.settings.metrics_token.encode()))
+        handlers.append(_metrics(services.settings.metrics_token.encode(), readiness))
     return Router("/", route_handlers=handlers)
 
 
@@ -61,7 +62,7 @@ def _ready(readiness: Readiness) -> HTTPRouteHandler:
     return ready
 
 
-def _metrics(token: bytes) -> HTTPRouteHandler:
+def _metrics(token: bytes, readiness: Readiness) -> HTTPRouteHandler:
     @route("/metrics", http_method=READ)
     async def show_metrics(request: AnyRequest) -> Response[bytes]:
         given = request.headers.getall("authorization", [])
@@ -69,6 +70,7 @@ def _metrics(token: bytes) -> HTTPRouteHandler:
         if scheme.lower() != "bearer" or not hmac.compare_digest(shown.strip().encode(), token):
             message = f"The metrics are for whoever has {METRICS_VARIABLE}; send it as a bearer."
             raise Refused(Code.SIGN_IN_REQUIRED, message, member="Authorization")
+        metrics.note_ready({part: state == "ok" for part, state in (await readiness.states()).items()})
         headers = {"Cache-Control": "no-store"}
         return Response(metrics.exposition(), media_type=metrics.CONTENT_TYPE, headers=headers)
 

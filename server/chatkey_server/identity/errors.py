@@ -80,7 +80,9 @@ MEANINGS: Final[dict[Code, Meaning]] = {
         401, Close.TOKEN, "`iat` or `nbf` lies more than 60 seconds ahead; set the clock that made the token."
     ),
     Code.TOKEN_KEY_MISMATCH: Meaning(401, Close.FORBIDDEN, "The identity token is bound to another key than `jkt`."),
-    Code.TOKEN_REVOKED: Meaning(401, Close.FORBIDDEN, "The login this token comes from has been switched off since."),
+    Code.TOKEN_REVOKED: Meaning(
+        401, Close.FORBIDDEN, "The login this token comes from was switched off, or the person's data was erased."
+    ),
     Code.PROOF_BINDING_MISSING: Meaning(
         401, Close.FORBIDDEN, "A member token without a usable `cnf.jkt`; put the `jkt` that getToken received there."
     ),

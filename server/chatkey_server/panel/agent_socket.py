@@ -95,6 +95,8 @@ class AgentSocket(Peer):
             await self.send(answer)
 
     async def _do(self, frame: panel_frames.PanelFrame) -> Mapping[str, object] | None:
+        if frame["type"] == "ping":
+            return {"type": "pong"}
         if frame["type"] == "answer":
             entry = await self._chat.answer(frame["conversation"], frame["id"], frame["body"], agent=self.agent)
             return {"type": "ack", "id": frame["id"], "seq": entry["seq"], "sent_at": entry["sent_at"]}

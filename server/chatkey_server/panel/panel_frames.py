@@ -44,7 +44,13 @@ class HandleCall(TypedDict):
     action: Literal["accept", "end"]
 
 
-PanelFrame: TypeAlias = AskList | AskThread | Answer | HandleCall
+class Ping(TypedDict):
+    """Is the connection alive?"""
+
+    type: Literal["ping"]
+
+
+PanelFrame: TypeAlias = AskList | AskThread | Answer | HandleCall | Ping
 
 READER: Final[Reader[PanelFrame]] = Reader(PanelFrame)
 

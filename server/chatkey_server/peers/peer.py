@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from contextvars import copy_context
+from time import perf_counter
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from chatkey_protocol.codes import Code
@@ -48,6 +49,7 @@ class Peer(ABC):
         self._context = copy_context()
         self._is_closed = False
         self._closing: asyncio.Task[None] | None = None
+        self._read_at = 0.0
 
     @abstractmethod
     async def serve(self) -> None:
@@ -58,26 +60,32 @@ class Peer(ABC):
         self._sockets.add(self)
         metrics.sockets(self.KIND).inc()
         try:
-            await self.serve()
-        except Refused as refused:
-            await self.refuse(refused)
-        except GONE:
-            pass  # nobody is there to be told
+            await self.guarded(self.serve)
         except asyncio.CancelledError:
             if not self._is_closed:
                 raise
             # Its end was told, and the server that stops does not wait for what was still under way.
-        except Exception:
-            self.log.exception(self.FAILED)
-            await self.refuse(Refused(Code.INTERNAL, f"Something went wrong here; {self.AGAIN}."))
         finally:
             self.close()
             self._sockets.remove(self)
             metrics.sockets(self.KIND).dec()
 
+    async def guarded(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Do something for this socket; whatever goes wrong is told, and closes it."""
+        try:
+            await work()
+        except Refused as refused:
+            await self.refuse(refused)
+        except GONE:
+            pass  # nobody is there to be told
+        except Exception:
+            self.log.exception(self.FAILED)
+            await self.refuse(Refused(Code.INTERNAL, f"Something went wrong here; {self.AGAIN}."))
+
     async def text(self) -> str | None:
         """Return the next message; None once nothing more is read."""
         event = await self._wire.receive()
+        self._read_at = perf_counter()
         if event["type"] != "websocket.receive" or self._is_closed:
             return None
         text = event.get("text")
@@ -87,8 +95,11 @@ class Peer(ABC):
 
     async def send(self, frame: Mapping[str, object]) -> None:
         """Send a frame at once; nothing, when the socket is closed."""
-        if not self._is_closed:
-            await self._wire.say(encode(frame))
+        if self._is_closed:
+            return
+        await self._wire.say(encode(frame))
+        if frame["type"] == "ack":
+            metrics.acknowledgements(self.KIND).observe(perf_counter() - self._read_at)
 
     def tell(self, frame: bytes) -> None:
         """Queue a frame that was not asked for; refuses, when too many wait."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from secrets import token_hex
+from random import getrandbits
+from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 from litestar.enums import ScopeType
 
+from chatkey_server import metrics
 from chatkey_server.logs import REQUEST
 
 if TYPE_CHECKING:
@@ -44,31 +46,39 @@ class Answer:
 
 
 class DefaultHeaders:
-    """An ASGI application that gives every HTTP response the headers it should have, unless it has its own.
+    """An ASGI application that adds the headers that every HTTP response should have, and measures its latency.
 
-    Each request, and each socket, gets an id of ours, which its lines in the log have, and its response as well.
+    Each request and each socket gets an id. Its log lines have this id, and an HTTP response has it as a header.
     """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on; sockets are left alone."""
-        request = token_hex(8)
+        """Pass the request on. A socket only gets an id."""
+        request = f"{getrandbits(64):016x}"  # no secret: `secrets` would cost a system call
         REQUEST.set(request)
         if scope["type"] != ScopeType.HTTP:
             await self._app(scope, receive, send)
             return
         named = (REQUEST_ID, request.encode())
+        began = perf_counter()
 
         async def send_with_defaults(message: Message) -> None:
             if message["type"] == "http.response.start":
+                route = scope.get("path_template", metrics.UNROUTED) or _mount_of(scope)
+                metrics.http(route, message["status"]).observe(perf_counter() - began)
                 present = {name for name, _ in message["headers"]}
                 missing = [header for header in DEFAULTS if header[0] not in present]
                 message["headers"] = [*message["headers"], *missing, named]
             await send(message)
 
         await self._app(scope, receive, send_with_defaults)
+
+
+def _mount_of(scope: Scope) -> str:
+    """Return the path of a mounted application, for which Litestar leaves the template empty."""
+    return min(scope["route_handler"].paths)
 
 
 class SocketToken(msgspec.Struct, frozen=True):

@@ -43,7 +43,6 @@ _CUT_OFF: Final = "client disconnected prematurely"
 def on_refused(request: AnyRequest, refused: Refused) -> Response[bytes]:
     """Answer with the refusal's status, code and message."""
     status = refused.meaning.status
-    metrics.refused(refused.code)
     about = {"code": refused.code, "member": refused.member, "cause": refused.cause, "path": request.scope["path"]}
     if status == HTTPStatus.UNAUTHORIZED:
         log.info("token.refused", **about)
@@ -94,6 +93,7 @@ EXCEPTION_HANDLERS: Final[ExceptionHandlersMap] = {
 
 
 def _response(request: AnyRequest, status: int, code: str, message: str, headers: dict[str, str]) -> Response[bytes]:
+    metrics.refused(code)
     headers["Cache-Control"] = "no-store"
     if request.scope["path"].startswith("/v1/public/"):
         headers["Access-Control-Allow-Origin"] = "*"

@@ -75,7 +75,7 @@ class Query:
 
 ID: Final = Parameter("id", "the provider's id")
 SOCIAL: Final = Parameter("social", "the social provider's name")
-FILE: Final = Parameter("name", "the name of a file: sdk.js, or one that it loads")
+FILE: Final = Parameter("name", "the name of a file: sdk.js, sdk.json, or one that they name")
 
 # of the token endpoints
 

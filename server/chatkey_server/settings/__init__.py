@@ -23,7 +23,7 @@ OTHERS = ("CHATKEY_BROWSER", "CHATKEY_PATIENCE", "CHATKEY_E2E_", "CHATKEY_DEMO_"
 
 
 class SettingsError(Exception):
-    """A setting that cannot be used; the message names the variable, its value and what to write instead."""
+    """A setting that cannot be used; the message names the variable and what to write, and never shows a value."""
 
 
 def load(environ: Mapping[str, str] = os.environ) -> Settings:
@@ -70,10 +70,12 @@ def _refuse_unknown(environ: Mapping[str, str]) -> None:
 
 def _read(setting: Setting, text: str) -> object:
     try:
+        text.encode()
         return setting.parse(text)
+    except UnicodeEncodeError:
+        raise SettingsError(f"{setting.name} is not text in UTF-8; write it again") from None
     except ValueError as error:
-        shown = "(not shown)" if setting.secret or "@" in text else repr(text)
-        raise SettingsError(f"{setting.name} {shown} {error}") from None
+        raise SettingsError(f"{setting.name} {error}") from None
 
 
 def _check_together(settings: Settings) -> None:
@@ -95,11 +97,16 @@ def _check_only_here(settings: Settings) -> None:
     """Refuse a lab without a token that others could reach, directly or through a proxy (D-14)."""
     if not is_loopback_host(settings.host):
         raise SettingsError(
-            f"CHATKEY_LAB '1' opens test controls to anyone, and CHATKEY_HOST {settings.host!r} is not a loopback "
-            f"address; write CHATKEY_HOST=127.0.0.1, set {TOKEN_VARIABLE}, or leave CHATKEY_LAB out"
+            "CHATKEY_LAB opens test controls to anyone, and CHATKEY_HOST is not a loopback address; write "
+            f"CHATKEY_HOST=127.0.0.1, set {TOKEN_VARIABLE}, or leave CHATKEY_LAB out"
         )
     if not is_loopback_host(urlsplit(settings.base_url).hostname or ""):
         raise SettingsError(
-            f"CHATKEY_LAB '1' opens test controls to anyone, and CHATKEY_BASE_URL {settings.base_url!r} is not a "
-            f"loopback address; set {TOKEN_VARIABLE}, or leave CHATKEY_LAB out"
+            "CHATKEY_LAB opens test controls to anyone, and CHATKEY_BASE_URL is not a loopback address; set "
+            f"{TOKEN_VARIABLE}, or leave CHATKEY_LAB out"
+        )
+    if settings.trusted_proxies:
+        raise SettingsError(
+            "CHATKEY_LAB opens test controls to anyone behind the proxies that CHATKEY_TRUSTED_PROXIES names; "
+            f"set {TOKEN_VARIABLE}, or leave CHATKEY_LAB or CHATKEY_TRUSTED_PROXIES out"
         )

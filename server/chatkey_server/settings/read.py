@@ -1,4 +1,7 @@
-"""Reads the text of one variable; each raises ValueError with a clause: what is wrong, and what to write."""
+"""Reads the text of one variable; each raises ValueError with a clause: what is wrong, and what to write.
+
+The clause never quotes the text: a value that cannot be read may be a secret that was set in the wrong place.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import ipaddress
 import re
 import ssl
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from chatkey_protocol.names import ANNOUNCED_SOCIALS
 from chatkey_server.identity.origins import is_loopback_host
@@ -14,6 +17,10 @@ from chatkey_server.identity.origins import is_loopback_host
 MASTER_KEY_CHARS = 32
 
 HOST = re.compile(r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\]")
+STORE_HOST = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[^\[\]:@]*)(?::([0-9]{1,5}))?")
+"""A host, or nothing for the usual one, and its port."""
+SSL_MODES = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
+"""Of libpq and asyncpg (PostgreSQL manual, 32.19.3)."""
 
 
 def address(text: str, *, path: bool, insecure: bool = False) -> str:
@@ -24,17 +31,20 @@ def address(text: str, *, path: bool, insecure: bool = False) -> str:
     try:
         parts = urlsplit(text)
         port = parts.port
-    except ValueError as error:
-        raise ValueError(f"is not an address ({error}); write one such as {example}") from None
+    except ValueError:
+        raise ValueError(f"is not an address with a host and a port that exist; write one such as {example}") from None
     host = parts.netloc.lower().rpartition("@")[2].removesuffix(f":{port}")
     if not HOST.fullmatch(host):
         raise ValueError(f"has no usable host name; write one such as {example}")
     shown_port = "" if port in {None, {"https": 443, "http": 80}[parts.scheme]} else f":{port}"
     clean = f"{parts.scheme}://{host}{shown_port}{parts.path.rstrip('/') if path else ''}"
     if text != clean:
-        raise ValueError(f"has more than {'an address' if path else 'scheme, host and port'}; write {clean}")
+        raise ValueError(
+            f"has more than {'an address' if path else 'scheme, host and port'}, or capital letters, or the port that "
+            f"is usual; write one such as {example}"
+        )
     if parts.scheme == "http" and not insecure and not is_loopback_host(host):
-        raise ValueError(f"is plain http, which browsers only trust on localhost; write https://{host}{shown_port}")
+        raise ValueError(f"is plain http, which browsers only trust on localhost; write one such as {example}")
     return clean
 
 
@@ -56,7 +66,11 @@ def switch(text: str) -> bool:
 
 def file(text: str) -> str:
     """Read the path of a file that exists."""
-    if not Path(text).is_file():
+    try:
+        is_file = Path(text).is_file()
+    except OSError:  # the name is too long, or a folder on the way may not be entered
+        is_file = False
+    if not is_file:
         raise ValueError("is not a file that exists; write the path of a PEM file")
     return text
 
@@ -72,20 +86,45 @@ def authorities(text: str) -> str:
 
 def database(text: str) -> str:
     """Read a database's URL; whether one answers there is seen at the start."""
-    if text.startswith(("postgresql://", "postgres://")):
-        return text
+    example = "postgresql://user:password@host:5432/database"
     if text.startswith("sqlite:///") and len(text) > len("sqlite:///"):
         return text
-    raise ValueError(
-        "is not a database address; write postgresql://user:password@host/database or sqlite:///path/to/file"
-    )
+    if not text.startswith(("postgresql://", "postgres://")):
+        raise ValueError(f"is not a database address; write {example} or sqlite:///path/to/file")
+    query = dict(parse_qsl(_store(text, example).query))
+    if query.get("sslmode", "prefer") not in SSL_MODES:
+        raise ValueError(f"has an sslmode that does not exist; write one of {', '.join(SSL_MODES)}")
+    return text
 
 
 def redis(text: str) -> str:
     """Read Redis' URL."""
-    if not text.startswith(("redis://", "rediss://", "unix://")):
+    example = "redis://user:password@host:6379/0"
+    if text.startswith("unix://"):
+        return text
+    if not text.startswith(("redis://", "rediss://")):
         raise ValueError("is not a Redis address; write redis://host:6379/0")
+    if not re.fullmatch("/?[0-9]{0,9}", _store(text, example).path):
+        raise ValueError(f"does not end with the number of a database; write it as {example}")
     return text
+
+
+def _store(text: str, example: str) -> SplitResult:
+    """Split the URL of a store. Raises ValueError for one that drivers split elsewhere than the author meant."""
+    unreadable = ValueError(
+        f"cannot be read as an address; write it as {example}, with %2F for /, %23 for #, %3F for ? and %40 for @ in "
+        "user and password, and the port in digits"
+    )
+    try:
+        parts = urlsplit(text)
+        parse_qsl(parts.query, strict_parsing=bool(parts.query))
+    except ValueError:
+        raise unreadable from None
+    hosts = [STORE_HOST.fullmatch(host) for host in parts.netloc.rpartition("@")[2].split(",")]
+    ports_exist = all(host and 0 < int(host[1] or 1) < 65536 for host in hosts)
+    if not ports_exist or text.count("@") != parts.netloc.count("@") or text.count("@") > 1 or "#" in text:
+        raise unreadable
+    return parts
 
 
 def master_keys(text: str) -> tuple[str, ...]:
@@ -118,13 +157,13 @@ def host(text: str) -> str:
 def networks(text: str) -> str:
     """Read addresses and networks with commas between them."""
     networks = [part.strip() for part in text.split(",")]
-    for network in networks:
+    for number, network in enumerate(networks, 1):
         try:
             ipaddress.ip_network(network)
         except ValueError:
             raise ValueError(
-                f"holds {network!r}, which is no address or network; write such as 10.0.0.7 or 10.0.0.0/8, "
-                "with commas between them"
+                f"has no address or network in place {number}; write such as 10.0.0.7 or 10.0.0.0/8, with commas "
+                "between them"
             ) from None
     return ",".join(networks)
 

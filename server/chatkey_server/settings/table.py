@@ -20,9 +20,10 @@ TOGETHER = " Of all processes together, where there is Redis."
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One variable: how its text is read, what it means, and whether its value may be shown.
+    """One variable: how its text is read, what it means, and whether its value is a secret.
 
-    `parse` raises ValueError with a clause that says what is wrong and what to write ("is not …; write …").
+    `parse` raises ValueError with a clause that says what is wrong and what to write ("is not …; write …"), without
+    the text.
     """
 
     name: str
@@ -82,7 +83,8 @@ def _general() -> Iterator[Setting]:
     yield Setting(
         "CHATKEY_LAB",
         read.switch,
-        "Switches the test controls under `/lab` on; on a loopback address only, or with `CHATKEY_LAB_TOKEN`.",
+        "Switches the test controls under `/lab` on; only on a loopback address and without a proxy, or with "
+        "`CHATKEY_LAB_TOKEN`.",
     )
     yield Setting(
         TOKEN_VARIABLE,
@@ -163,7 +165,10 @@ def _limits() -> Iterator[Setting]:
         "CHATKEY_LIMIT_PING", partial(read.whole, least=1, most=300), "Seconds between the pings of a widget."
     )
     yield Setting(
-        "CHATKEY_LIMIT_SOCKETS_PER_ADDRESS", rate, "Sockets open at once from one client address; 0 is no limit."
+        "CHATKEY_LIMIT_SOCKETS_PER_ADDRESS",
+        rate,
+        "Sockets open at once from one client address; 0 is no limit. It may have twice as many connections of any "
+        "kind, and one more is cut; those of a trusted proxy are not counted.",
     )
     yield Setting("CHATKEY_LIMIT_SOCKETS_PER_IDENTITY", rate, "Sockets open at once of one person; 0 is no limit.")
     yield Setting(

@@ -6,15 +6,17 @@ import asyncio
 from functools import partial
 from itertools import count
 from secrets import token_hex
+from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
 import structlog
 
 from chatkey_protocol.codes import Code
 from chatkey_server import metrics
-from chatkey_server.chat.events import customer_channel, read_event
+from chatkey_server.chat.events import Event, customer_channel, read_event
 from chatkey_server.identity import tokens
 from chatkey_server.identity.errors import Refused
+from chatkey_server.peers.in_turn import InTurn
 from chatkey_server.peers.peer import Peer
 from chatkey_server.peers.seen import Seen
 from chatkey_server.peers.writer import encode
@@ -22,11 +24,17 @@ from chatkey_server.socket import dialogue
 from chatkey_server.socket.connection import Connection
 
 if TYPE_CHECKING:
-    from chatkey_protocol.frames import Connect, Refresh
+    from chatkey_protocol.frames import ChatFrame, Connect, Refresh
+    from chatkey_server.chat.standing import Person
     from chatkey_server.clock import Alarm
     from chatkey_server.identity.tokens import SocketIdentity
     from chatkey_server.peers.wire import Wire
     from chatkey_server.services import Services
+
+PONG_SECONDS: Final = 1.0
+"""How long a ping waits for the answers to the frames before it: it asks whether the connection is alive."""
+PROVIDER_CHARS: Final = 64
+"""How much of a token's `pid` is logged before the token was verified: no provider id is longer."""
 
 _PROCESS: Final = token_hex(8)
 _numbers = count()
@@ -44,6 +52,7 @@ class CustomerSocket(Peer):
 
     def __init__(self, wire: Wire, services: Services) -> None:
         super().__init__(wire, services.sockets, log)
+        self._accepted_at = perf_counter()
         self._services = services
         self._clock = services.clock
         self._limits = services.settings.limits
@@ -56,12 +65,14 @@ class CustomerSocket(Peer):
         self._address: str | None = None
         self._channel: str | None = None
         self._seen = Seen()
+        self._answers = InTurn()
 
     async def run(self) -> None:
         """Serve the socket until it is gone, and leave nothing of it."""
         try:
             await super().run()
         finally:
+            self._answers.cancel()
             await self._left()
 
     async def serve(self) -> None:
@@ -69,14 +80,28 @@ class CustomerSocket(Peer):
         address = self._take_place()
         await self.send(self._machine.arrive(self._origins(), self._wire.scope["query_string"]))
         self._set_alarm()
-        while (text := await self.text()) is not None:
-            await self._take(text, address)
+        try:
+            while (text := await self.text()) is not None:
+                await self._take(text, address)
+        except Refused:
+            await self._answers.settled()  # the frames before the refused one are answered first
+            raise
+        await self._answers.settled()
 
     def deliver(self, payload: bytes) -> None:
         """Pass on what somebody else caused."""
         event = read_event(payload)
-        if event.source != self._id and (not event.seq or self._seen.note(event.seq)):
+        if event.ends:
+            self.end(Refused(Code.TOKEN_REVOKED, "The data of this person was erased; sign in again to begin anew."))
+            return
+        is_news = self._is_news(event)
+        if is_news and event.source != self._id:
             self.tell(bytes(event.frame))
+
+    def _is_news(self, event: Event) -> bool:
+        if event.seq:
+            return self._seen.note(event.seq)
+        return event.call is None or self._seen.note_call(*event.call)
 
     async def refuse(self, refused: Refused) -> None:
         """Say why, and close; one that never got in is a connect with this result."""
@@ -88,6 +113,7 @@ class CustomerSocket(Peer):
         """Take nothing more, not even what is being judged."""
         super().close()
         self._machine.close()
+        self._answers.forget()
 
     def _take_place(self) -> str:
         address = self._services.rates.client_of(self._wire.scope)
@@ -107,13 +133,16 @@ class CustomerSocket(Peer):
         elif frame["type"] == "refresh":
             await self._refresh(frame, now)
         elif frame["type"] == "ping":
-            await self.send(self._machine.pong(now))
+            await self._answers.settled(PONG_SECONDS)
+            await self.send(self._machine.pong(self._clock()))
         else:
-            chat, identity = self._services.chat, self._machine.identity
-            answer = await dialogue.answer(chat, identity, frame, self._id, address)
-            for seq in dialogue.told_by(answer):
-                self._seen.note(seq)
-            await self.send(answer)
+            answer = partial(self._answer, frame, self._machine.identity, address)
+            await self._answers.put(partial(self.guarded, answer), len(text))
+
+    async def _answer(self, frame: ChatFrame, identity: SocketIdentity, address: str) -> None:
+        answer = await dialogue.answer(self._services.chat, identity, frame, self._id, address)
+        dialogue.note(self._seen, frame, answer)
+        await self.send(answer)
 
     async def _refresh(self, frame: Refresh, now: float) -> None:
         refresh = partial(self._machine.refresh, frame, now=now)
@@ -122,20 +151,23 @@ class CustomerSocket(Peer):
 
     async def _connect(self, frame: Connect, now: float) -> None:
         token = tokens.unverified(frame["token"], most=self._limits.token_bytes)
+        self.log = log.bind(provider=token.pid[:PROVIDER_CHARS])  # so that a refusal says whose tokens are wrong
         connect = partial(self._machine.connect, frame, token, now=now)
         admitted = await self._services.providers.judge(token.pid, connect)
         self._join(admitted.identity)
         metrics.connects("ready").inc()
         self.log.info("socket.ready", skew=round(admitted.skew, 1))
         await self.send(self._machine.ready(now))
+        metrics.CONNECT.observe(perf_counter() - self._accepted_at)
         self._set_alarm()
         self._wait_for_a_word(self._limits.idle_timeout)
 
     def _join(self, identity: SocketIdentity) -> None:
-        channel = customer_channel(identity.pid, identity.login, identity.uid)
+        channel = customer_channel(*_person(identity))
         self._sockets.parties.join(channel)
         self._channel = channel
         self._services.hub.add(channel, self.deliver)
+        self._services.catch_up.follow(_person(identity), self._seen)
         self.log = log.bind(provider=identity.pid, login=identity.login, uid=identity.uid)
 
     async def _left(self) -> None:
@@ -149,6 +181,7 @@ class CustomerSocket(Peer):
             self._sockets.addresses.leave(self._address)
         if self._channel is None:
             return
+        self._services.catch_up.leave(_person(self._machine.identity), self._seen)
         self._services.hub.remove(self._channel, self.deliver)
         self._sockets.parties.leave(self._channel)
         self.log.info("socket.closed", seconds=round(self._clock() - self._machine.opened_at, 1))
@@ -185,3 +218,7 @@ class CustomerSocket(Peer):
             self._wait_for_a_word(most - silent)
             return
         self.end(Refused(Code.IDLE_TIMEOUT, f"No frame came for {most} s; connect again, and ping as `hello` says."))
+
+
+def _person(identity: SocketIdentity) -> Person:
+    return identity.pid, identity.login, identity.uid

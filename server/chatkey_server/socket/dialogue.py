@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, TypeAlias, assert_never
 
 from chatkey_protocol.frames import (
@@ -23,6 +22,7 @@ from chatkey_server.peers.writer import error
 if TYPE_CHECKING:
     from chatkey_server.chat.service import Chat
     from chatkey_server.identity.tokens import SocketIdentity
+    from chatkey_server.peers.seen import Seen
 
 ChatAnswer: TypeAlias = Ack | History | SearchResult | CallEvent | Error
 
@@ -36,12 +36,19 @@ async def answer(chat: Chat, identity: SocketIdentity, frame: ChatFrame, source:
         return error(refused, frame["id"])
 
 
-def told_by(answer: ChatAnswer) -> Iterable[int]:
-    """Yield the numbers of the messages that an answer brings, and need not be told again."""
+def note(seen: Seen, frame: ChatFrame, answer: ChatAnswer) -> None:
+    """Remember the messages that an answer brings, so that they are not told again.
+
+    A socket that has the newest page of its history can ask for everything below it.
+    """
     if answer["type"] == "ack":
-        yield answer["seq"]
-    elif answer["type"] == "history":
-        yield from (entry["seq"] for entry in answer["messages"])
+        seen.note(answer["seq"])
+    elif answer["type"] == "history" and frame["type"] == "history":
+        seqs = [entry["seq"] for entry in answer["messages"]]
+        for seq in seqs:
+            seen.note(seq)
+        if frame.get("before") is None:
+            seen.settle(max(seqs, default=0))
 
 
 async def _answer(chat: Chat, identity: SocketIdentity, frame: ChatFrame, source: str, address: str) -> ChatAnswer:

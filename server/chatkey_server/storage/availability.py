@@ -1,12 +1,12 @@
-"""A database that is away is an answer (503, try again), not an accident."""
+"""Decides whether a driver's error is an outage of the database (503, try again) or a mistake of ours (500)."""
 
 from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import structlog
 from asyncpg import exceptions as pg  # type: ignore[import-untyped]
@@ -14,28 +14,112 @@ from asyncpg import exceptions as pg  # type: ignore[import-untyped]
 from chatkey_protocol.codes import Code
 from chatkey_server.identity.errors import Refused
 
-SQLITE_CODES: Final = {
-    sqlite3.SQLITE_BUSY,
-    sqlite3.SQLITE_CANTOPEN,
-    sqlite3.SQLITE_CORRUPT,
-    sqlite3.SQLITE_FULL,
-    sqlite3.SQLITE_INTERRUPT,
-    sqlite3.SQLITE_IOERR,
-    sqlite3.SQLITE_LOCKED,
-    sqlite3.SQLITE_NOTADB,
-    sqlite3.SQLITE_PERM,
-    sqlite3.SQLITE_READONLY,
+SQLITE_OUTAGES: Final[Mapping[int, bool]] = {
+    sqlite3.SQLITE_OK: False,
+    sqlite3.SQLITE_ERROR: False,
+    sqlite3.SQLITE_INTERNAL: True,
+    sqlite3.SQLITE_PERM: True,
+    sqlite3.SQLITE_ABORT: False,
+    sqlite3.SQLITE_BUSY: True,
+    sqlite3.SQLITE_LOCKED: True,
+    sqlite3.SQLITE_NOMEM: True,
+    sqlite3.SQLITE_READONLY: True,
+    sqlite3.SQLITE_INTERRUPT: True,
+    sqlite3.SQLITE_IOERR: True,
+    sqlite3.SQLITE_CORRUPT: True,
+    sqlite3.SQLITE_NOTFOUND: False,
+    sqlite3.SQLITE_FULL: True,
+    sqlite3.SQLITE_CANTOPEN: True,
+    sqlite3.SQLITE_PROTOCOL: True,  # others hold the locks of the WAL
+    sqlite3.SQLITE_EMPTY: False,
+    sqlite3.SQLITE_SCHEMA: True,  # another process changed the tables while the statement ran
+    sqlite3.SQLITE_TOOBIG: False,
+    sqlite3.SQLITE_CONSTRAINT: False,
+    sqlite3.SQLITE_MISMATCH: False,
+    sqlite3.SQLITE_MISUSE: False,
+    sqlite3.SQLITE_NOLFS: True,
+    sqlite3.SQLITE_AUTH: False,
+    sqlite3.SQLITE_FORMAT: False,
+    sqlite3.SQLITE_RANGE: False,
+    sqlite3.SQLITE_NOTADB: True,
+    sqlite3.SQLITE_NOTICE: False,
+    sqlite3.SQLITE_WARNING: False,
+    sqlite3.SQLITE_ROW: False,
+    sqlite3.SQLITE_DONE: False,
 }
+"""SQLite's primary result codes (https://sqlite.org/rescode.html)."""
 
-POSTGRES_ERRORS: Final = (
-    pg.InsufficientResourcesError,
-    pg.InvalidAuthorizationSpecificationError,
-    pg.InvalidCatalogNameError,
-    pg.OperatorInterventionError,
-    pg.PostgresConnectionError,
-    pg.TransactionRollbackError,
-    pg.UndefinedTableError,
+POSTGRES_OUTAGES: Final[Mapping[str, bool]] = {
+    "01": False,  # warning
+    "02": False,  # no data
+    "03": False,  # SQL statement not yet complete
+    "08": True,  # connection; poolers use it as well
+    "09": False,  # triggered action
+    "0A": False,  # feature not supported
+    "0B": False,  # invalid transaction initiation
+    "0F": False,  # locator
+    "0L": False,  # invalid grantor
+    "0P": False,  # invalid role
+    "0Z": False,  # diagnostics
+    "10": False,  # XQuery
+    "20": False,  # case not found
+    "21": False,  # cardinality
+    "22": False,  # data
+    "23": False,  # integrity constraint
+    "24": False,  # invalid cursor state
+    "25": False,  # invalid transaction state
+    "25006": True,  # read-only: a standby, or default_transaction_read_only
+    "25P03": True,  # idle_in_transaction_session_timeout
+    "25P04": True,  # transaction_timeout
+    "26": True,  # a prepared statement is gone: a pooler gave us another connection
+    "27": False,  # triggered data change
+    "28": True,  # the user or the password is not accepted any more
+    "2B": False,  # dependent privileges
+    "2D": False,  # invalid transaction termination
+    "2F": False,  # SQL routine
+    "34": False,  # invalid cursor name
+    "38": False,  # external routine
+    "39": False,  # external routine invocation
+    "3B": False,  # savepoint
+    "3D": True,  # there is no such database any more
+    "3F": True,  # there is no such schema any more
+    "40": True,  # rolled back: a deadlock, or a conflict with another transaction or with recovery
+    "42": False,  # syntax or access
+    "42501": True,  # a privilege was taken away
+    "42P01": True,  # a table was dropped, or not made yet
+    "42P05": True,  # a prepared statement is there already: a pooler gave us another connection
+    "44": False,  # WITH CHECK OPTION
+    "53": True,  # disk, memory or connections are used up
+    "54": False,  # program limit
+    "54000": True,  # PostgreSQL takes no writes until a VACUUM has prevented a wraparound
+    "55": True,  # not in the prerequisite state: a lock is not available, or no connections are allowed
+    "55P02": False,  # parameter cannot be changed now
+    "55P04": False,  # unsafe use of a new enum value
+    "57": True,  # an operator intervened: shutdown, start, cancelled statement, dropped database
+    "58": True,  # the server's system: I/O, a missing file
+    "72": True,  # snapshot too old
+    "F0": True,  # the server's configuration file
+    "HV": True,  # foreign tables: ours are none
+    "P0": False,  # PL/pgSQL
+    "XX": True,  # internal error, corrupted data; poolers use it as well
+}
+"""PostgreSQL's classes of SQLSTATE, and single codes that differ from their class (manual, appendix A)."""
+
+DRIVER_OUTAGES: Final[tuple[tuple[type[Exception], bool], ...]] = (
+    (OSError, True),
+    (pg.InvalidCachedStatementError, True),  # a migration changed the table; asyncpg then forgets the statement
+    (pg.OutdatedSchemaCacheError, True),
+    (pg.TargetServerAttributeNotMatched, True),  # none of several hosts takes writes
+    (pg.ProtocolError, True),
+    (pg.InternalClientError, False),
+    (pg.ClientConfigurationError, True),  # a certificate's file is gone
+    (pg.UnsupportedClientFeatureError, False),
+    (pg.UnsupportedServerFeatureError, False),
+    (ValueError, False),  # asyncpg's own DataError: an argument that does not fit its column
+    (pg.InterfaceError, True),  # the connection or the pool is closed
+    (Warning, False),
 )
+"""Errors without a code, and those whose class says more than their code. The first that fits decides."""
 
 Doing = Literal["read", "write"]
 Trouble = Literal["database.away", "database.busy"]
@@ -44,13 +128,21 @@ log = structlog.get_logger("chatkey.database")
 
 
 def is_away(error: BaseException) -> bool:
-    """Tell whether a driver's error means that the database is gone, locked, full, restarting or without its tables."""
+    """Tell whether an error comes from the state of the database, so that the same request may succeed later."""
     if isinstance(error, sqlite3.DatabaseError):
-        code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the low byte is the primary result code
-        return code in SQLITE_CODES or str(error).startswith("no such table")
-    if isinstance(error, pg.InterfaceError):
-        return not isinstance(error, ValueError)  # that one is for an argument that does not fit its column
-    return isinstance(error, (OSError, *POSTGRES_ERRORS))
+        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF  # the low byte is the primary code
+        return SQLITE_OUTAGES.get(code, False) or str(error).startswith("no such table")
+    for kind, is_outage in DRIVER_OUTAGES:
+        if isinstance(error, kind):
+            return is_outage
+    return isinstance(error, pg.PostgresError) and _is_outage(error)
+
+
+def _is_outage(error: Any) -> bool:  # asyncpg sets the attributes of its errors as it reads them
+    if error.severity_en in {"FATAL", "PANIC"}:  # the server ended the connection: that is not about our statement
+        return True
+    sqlstate = error.sqlstate or ""
+    return POSTGRES_OUTAGES.get(sqlstate, POSTGRES_OUTAGES.get(sqlstate[:2], False))
 
 
 class Busy(TimeoutError):
@@ -86,7 +178,7 @@ class Outages:
 
 @contextmanager
 def available() -> Iterator[None]:
-    """Turn a database that is away into `Refused(unavailable)`; the driver's own words stay its `__cause__`."""
+    """Turn an outage of the database into `Refused(unavailable)`; the driver's own words stay its `__cause__`."""
     try:
         yield
     except Exception as error:

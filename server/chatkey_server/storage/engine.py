@@ -12,9 +12,10 @@ from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import structlog
+from asyncpg import exceptions as pg  # type: ignore[import-untyped]
 from piccolo.apps.migrations.tables import Migration
 from piccolo.engine.postgres import PostgresEngine
 from piccolo.engine.sqlite import SQLiteEngine
@@ -22,12 +23,14 @@ from piccolo.table import Table
 
 from chatkey_server.metrics import DATABASE_WAIT
 from chatkey_server.settings import SettingsError
-from chatkey_server.storage.availability import Busy, Doing, Outages, is_away
+from chatkey_server.storage.availability import Busy, Doing, Outages, available
 from chatkey_server.storage.tables import TABLES
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import aiosqlite
-    from asyncpg import Pool  # type: ignore[import-untyped]
+    from asyncpg import Pool
 
 log = structlog.get_logger("chatkey.database")
 
@@ -39,6 +42,13 @@ WHOLE_SECONDS = 15
 """How long a transaction may take in all: a database that has fallen silent must not hold people for ever."""
 POOL_SIZE = 10
 SQLITE = "sqlite:///"
+UNCACHED = "statement_cache_size=0"
+"""In the address of a PostgreSQL database: prepare no statements. A pooler by transaction, as pgbouncer, needs this."""
+
+NOT_OPENED = "no database was opened: use `async with opened(url)` first"
+
+Writability = Literal["ok", "read-only", "standby"]
+"""Whether a database takes writes: a standby is a PostgreSQL that has not been promoted."""
 
 
 class SQLiteConnection(sqlite3.Connection):
@@ -83,6 +93,10 @@ class SQLite(SQLiteEngine):
     async def close(self) -> None:
         """Close the connection that is kept, so that the file may be moved or removed."""
         self._kept.close()
+
+    async def writability(self) -> Writability:
+        """Return whether the file may be written."""
+        return "ok" if os.access(self.file, os.W_OK) else "read-only"
 
     @asynccontextmanager
     async def connection(self, *, write: bool) -> AsyncIterator[aiosqlite.Connection]:
@@ -132,7 +146,11 @@ class Postgres(PostgresEngine):
 
     def __init__(self, url: str) -> None:
         self.outages = Outages()
-        super().__init__({"dsn": url, "timeout": BUSY_SECONDS, "server_settings": {"application_name": "chatkey"}})
+        # asyncpg takes it as an argument only, and would send it to the server if it stood in the address
+        prepared = {"statement_cache_size": 0} if UNCACHED in url else {}
+        dsn = url.replace(UNCACHED, "")
+        server_settings = {"application_name": "chatkey"}
+        super().__init__({"dsn": dsn, "timeout": BUSY_SECONDS, "server_settings": server_settings, **prepared})
 
     async def check_version(self) -> None:
         """Leave the database alone: Piccolo would connect as soon as the engine is made."""
@@ -158,32 +176,68 @@ class Postgres(PostgresEngine):
         except TimeoutError:
             pool.terminate()
 
+    async def writability(self) -> Writability:
+        """Return whether a new transaction could write."""
+        async with self._held(write=True) as connection:
+            is_standby, read_only = await connection.fetchrow(
+                "SELECT pg_is_in_recovery(), current_setting('transaction_read_only')"
+            )
+        if is_standby:
+            return "standby"
+        return "read-only" if read_only == "on" else "ok"
+
     @asynccontextmanager
     async def connection(self, *, write: bool) -> AsyncIterator[object]:
         """Hold a connection with a transaction on it; a reading one sees one moment of the database."""
-        if self.pool is None:
-            raise ConnectionError("the database is closed")
         isolation = "read_committed" if write else "repeatable_read"
         async with (
-            _acquired(self.pool) as connection,
+            self._held(write=write) as connection,
             connection.transaction(isolation=isolation, readonly=not write),
         ):
             yield connection
 
+    @asynccontextmanager
+    async def _held(self, *, write: bool) -> AsyncIterator[Any]:
+        """Hold a connection of the pool, to write with one that takes writes as far as its server told.
 
-@asynccontextmanager
-async def _acquired(pool: Pool) -> AsyncIterator[Any]:
-    """Hold a connection of the pool. Raises `Busy` when others have all of them, `OSError` when there is no server."""
+        Raises `Busy` when others have all of them, `OSError` when there is no server.
+        """
+        pool = self.pool
+        if pool is None:
+            raise ConnectionError("the database is closed")
+        connection = await _acquired(pool)
+        if write and _refuses_writes(connection):
+            connection.terminate()
+            await pool.release(connection)
+            connection = await _acquired(pool)
+        try:
+            yield connection
+        finally:
+            await pool.release(connection)
+
+    async def _run_in_pool(self, query: str, args: Sequence[Any] | None = None) -> Any:
+        """Run a query outside a transaction, as Piccolo Admin does."""
+        async with self._held(write=True) as connection:
+            return await connection.fetch(query, *args or ())
+
+
+async def _acquired(pool: Pool) -> Any:
     try:
-        connection = await pool.acquire(timeout=BUSY_SECONDS)
+        return await pool.acquire(timeout=BUSY_SECONDS)
     except TimeoutError as error:
         if pool.get_size() == POOL_SIZE and not pool.get_idle_size():
             raise Busy(f"others have had all {POOL_SIZE} connections for {BUSY_SECONDS} s") from error
         raise
-    try:
-        yield connection
-    finally:
-        await pool.release(connection)
+
+
+def _refuses_writes(connection: Any) -> bool:
+    """Tell whether the session is read-only, as the server reports by itself since PostgreSQL 14.
+
+    It may stay so when the database takes writes again: `ALTER DATABASE … SET` is for new sessions, and after a
+    failover the address may lead to another server.
+    """
+    told = connection.get_settings()
+    return any(getattr(told, name, "off") == "on" for name in ("default_transaction_read_only", "in_hot_standby"))
 
 
 Database = SQLite | Postgres
@@ -203,10 +257,8 @@ async def opened(url: str) -> AsyncIterator[Database]:
     database = build(url)
     try:
         await database.open()
-    except Exception as error:
-        if not is_away(error):
-            raise
-        raise SettingsError(_unreachable(database, error)) from error
+    except Exception as error:  # noqa: BLE001 - a driver raises many kinds for an address that it cannot use
+        raise SettingsError(unusable(database, error)) from None  # it may quote the address, with its password
     bind(database)
     try:
         yield database
@@ -250,7 +302,7 @@ async def snapshot() -> AsyncIterator[None]:
 async def _transaction(*, write: bool, within: float | None) -> AsyncIterator[None]:
     database = bound()
     if database is None:
-        raise RuntimeError("no database was opened: use `async with opened(url)` first")
+        raise RuntimeError(NOT_OPENED)
     if database.transaction_exists():
         yield
         return
@@ -268,13 +320,34 @@ async def _transaction(*, write: bool, within: float | None) -> AsyncIterator[No
                 current.reset(token)
 
 
-def _unreachable(database: Database, error: BaseException) -> str:
+async def writability() -> Writability:
+    """Return whether the open database takes writes. Raises `Refused(unavailable)`."""
+    database = bound()
+    if database is None:
+        raise RuntimeError(NOT_OPENED)
+    with available():
+        return await database.writability()
+
+
+def unusable(database: Database | None, error: BaseException | None) -> str:
+    """Say which setting is wrong when the database cannot be used, and what to do, without any part of its address."""
     if isinstance(database, SQLite):
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else error  # without the path
         return (
-            f"CHATKEY_DATA_DIR or CHATKEY_DATABASE_URL: the database file {str(database.file)!r} cannot be opened "
-            f"({error}); write a place where there is room and this user may write"
+            f"CHATKEY_DATA_DIR or CHATKEY_DATABASE_URL: the database file cannot be opened ({reason}); write a place "
+            "where there is room and this user may write"
         )
+    return f"CHATKEY_DATABASE_URL (not shown): {_remedy(error)}"
+
+
+def _remedy(error: BaseException | None) -> str:
+    if isinstance(error, pg.InsufficientPrivilegeError):
+        return "the database's user may not do this; use the owner of the database, or GRANT the user CREATE and USAGE"
+    if isinstance(error, pg.ReadOnlySQLTransactionError):
+        return "the database is read-only; write the address of the primary, or wait until it takes writes"
+    if isinstance(error, pg.UndefinedTableError):
+        return "the database has no tables; run `chatkey db migrate`"
     return (
-        f"CHATKEY_DATABASE_URL (not shown): the database cannot be reached ({type(error).__name__}); check that it "
-        "runs, and its host, name, user and password"
+        f"the database cannot be reached ({type(error).__name__}); check that it runs, and its host, name, user and "
+        "password"
     )

@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
-import os
+import asyncio
 import sqlite3
-from contextlib import redirect_stdout
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from importlib import import_module
-from io import StringIO
 from pkgutil import iter_modules
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import Any, Protocol, cast
 
-from asyncpg import PostgresError  # type: ignore[import-untyped]
+from asyncpg import InsufficientPrivilegeError, PostgresError  # type: ignore[import-untyped]
 from piccolo.apps.migrations.tables import Migration
 
 from chatkey_server.settings import Settings, SettingsError
-from chatkey_server.storage import migrations
-from chatkey_server.storage.availability import is_away
-from chatkey_server.storage.engine import Postgres, bound, snapshot, transaction
+from chatkey_server.storage import migrations, schema_changes
+from chatkey_server.storage.availability import available, is_away
+from chatkey_server.storage.engine import BUSY_SECONDS, Database, Postgres, SQLite, bound, snapshot, transaction
+from chatkey_server.storage.schema_changes import (
+    SESSION,
+    Change,
+    Changes,
+    Contended,
+    Definitions,
+    Index,
+    Report,
+)
 from chatkey_server.storage.tables import Provider
 from chatkey_server.storage.vault import Vault
-
-if TYPE_CHECKING:
-    from piccolo.apps.migrations.auto.migration_manager import MigrationManager
 
 APP = "chatkey"
 LOCK = 0x63686B79
@@ -29,14 +36,11 @@ LOCK = 0x63686B79
 
 
 class Step(Protocol):
-    """A migration, as Piccolo writes them: a module."""
+    """A migration: a module that makes one change."""
 
     ID: str
     DESCRIPTION: str
-
-    async def forwards(self) -> MigrationManager:
-        """Say what to change."""
-        ...
+    CHANGE: Change
 
 
 def steps() -> list[Step]:
@@ -51,19 +55,23 @@ async def pending() -> list[str]:
         return [step.ID for step in await _missing()]
 
 
-async def migrate() -> list[str]:
-    """Bring the open database up to date, all or nothing, and return the ids of what was run.
+async def migrate(report: Report = lambda _: None) -> list[str]:
+    """Bring the open database up to date, and return the ids of the migrations that ran.
 
-    Raises `SettingsError` for a database whose tables are not ours.
+    `report` is called with a line for each of them, and for whatever takes time. On SQLite all of them run or none. On
+    PostgreSQL each counts by itself; after an interruption the next call continues.
+
+    Raises `SettingsError` for a database whose tables are not ours, or that others keep locked.
     """
-    os.environ["PICCOLO_CONF"] = "chatkey_server.storage.piccolo_conf"  # Piccolo's migrations look for the engine there
+    database = bound()
+    if isinstance(database, Postgres):
+        with available():
+            return await _migrate_online(database, report)
     async with transaction(within=None):  # a large table takes as long as it takes
-        if isinstance(bound(), Postgres):
-            await Migration.raw("SELECT pg_advisory_xact_lock({})", LOCK)
-        await Migration.create_table(if_not_exists=True)
         missing = await _missing()
         for step in missing:
-            await _run(step)
+            await _run_at_once(step, cast("SQLite", database))
+            report(f"ran {step.ID}")
     return [step.ID for step in missing]
 
 
@@ -93,22 +101,104 @@ async def _ensure_migrated(settings: Settings) -> list[str]:
 
 
 async def _missing() -> list[Step]:
+    """Return the migrations that did not run yet. Those of a newer release are unknown here, and no hindrance."""
+    every = steps()
     if not await Migration.table_exists():
-        return steps()
+        return every
     done = await Migration.get_migrations_which_ran(app_name=APP)
-    return [step for step in steps() if step.ID not in done]
+    if done and every[0].ID not in done:
+        raise SettingsError(
+            "CHATKEY_DATABASE_URL or CHATKEY_DATA_DIR: this database was made by a version before the first release, "
+            "which cannot be upgraded; write the address of an empty database, or move the embedded chatkey.sqlite away"
+        )
+    return [step for step in every if step.ID not in done]
 
 
-async def _run(step: Step) -> None:
-    manager = await step.forwards()
+async def _run_at_once(step: Step, database: SQLite) -> None:
+    """Run a migration in the transaction that is open."""
+    connection: Any = cast("Any", database).current_transaction.get().connection
+    with _explained(step):
+        for statement in _recorded(step, database):
+            await connection.execute(statement)
+
+
+async def _migrate_online(database: Postgres, report: Report) -> list[str]:
+    """Run migrations on PostgreSQL while servers use the database."""
+    async with _alone(database, report) as connection:
+        missing = await _missing()
+        for step in missing:
+            changes = Changes(connection, partial(_named, report, step))
+            with _explained(step):
+                await _run_online(step, database, changes)
+            report(f"ran {step.ID}")
+    return [step.ID for step in missing]
+
+
+def _named(report: Report, step: Step, line: str) -> None:
+    report(f"{step.ID}: {line}")
+
+
+async def _run_online(step: Step, database: Postgres, changes: Changes) -> None:
+    change = step.CHANGE
+    if isinstance(change, Definitions):
+        await changes.run(_recorded(step, database))
+        return
+    if isinstance(change, Index):
+        await changes.build(change, change.sql(database))
+    else:
+        await changes.fill(change)
+    await changes.run([_record(step)])
+
+
+def _recorded(step: Step, database: Database) -> list[str]:
+    """Return the statements of a migration, and with them the one that records it."""
+    history = Migration.create_table(if_not_exists=True).ddl
+    return [*history, *step.CHANGE.sql(database), _record(step)]
+
+
+def _record(step: Step) -> str:
+    return f"INSERT INTO migration (name, app_name) VALUES ('{step.ID}', '{APP}')"  # noqa: S608 - our own words
+
+
+@asynccontextmanager
+async def _alone(database: Postgres, report: Report) -> AsyncIterator[Any]:
+    """Hold a connection whose session is the only one that migrates; the pool unlocks it when it is given back.
+
+    The lock is asked for again and again. A session that waited for it within PostgreSQL would be in a transaction, and
+    an index that the other builds would wait for its end.
+    """
+    if database.pool is None:
+        raise ConnectionError("the database is closed")
+    async with database.pool.acquire(timeout=BUSY_SECONDS) as connection:
+        is_told = False
+        while not await connection.fetchval("SELECT pg_try_advisory_lock($1)", LOCK):
+            if not is_told:
+                report("waiting: another process is migrating this database")
+                is_told = True
+            await asyncio.sleep(schema_changes.PAUSE_SECONDS)
+        await connection.execute(SESSION)
+        yield connection
+
+
+@contextmanager
+def _explained(step: Step) -> Iterator[None]:
+    """Turn what the database says of a migration into a `SettingsError`."""
     try:
-        with redirect_stdout(StringIO()):  # Piccolo prints its progress
-            await manager.run()
+        yield
+    except Contended as error:
+        raise SettingsError(
+            f"CHATKEY_DATABASE_URL (not shown): migration {step.ID} {error}; end those "
+            "transactions or wait for them, then run `chatkey db migrate` again"
+        ) from error
+    except InsufficientPrivilegeError as error:
+        raise SettingsError(
+            f"CHATKEY_DATABASE_URL (not shown): its user may not run migration {step.ID} ({error}); make this user the "
+            "owner of the database"
+        ) from error
     except (sqlite3.DatabaseError, PostgresError) as error:
         if is_away(error):
             raise
         raise SettingsError(
-            f"CHATKEY_DATABASE_URL or CHATKEY_DATA_DIR: migration {step.ID} failed ({error}) and the database is as it "
-            "was; write the address of a database that only chatkey uses"
+            f"CHATKEY_DATABASE_URL or CHATKEY_DATA_DIR: migration {step.ID} failed ({error}); write the address of a "
+            "database that only chatkey uses"
         ) from error
-    await Migration.insert(Migration(name=step.ID, app_name=APP))

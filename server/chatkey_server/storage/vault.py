@@ -85,13 +85,13 @@ def _kept_key(data_dir: Path) -> str:
         open_to_others = path.stat().st_mode & 0o077
     except OSError as error:
         raise SettingsError(
-            f"CHATKEY_DATA_DIR {str(data_dir)!r} cannot hold the master key ({error.strerror}); write a folder this "
-            "user may write to, or set CHATKEY_MASTER_KEY"
+            f"CHATKEY_DATA_DIR cannot hold the master key ({error.strerror}); write a folder this user may write to, "
+            "or set CHATKEY_MASTER_KEY"
         ) from None
     if open_to_others:
-        raise SettingsError(f"CHATKEY_DATA_DIR {str(data_dir)!r} has a {KEY_FILE} that others can read; chmod 600 it")
+        raise SettingsError(f"CHATKEY_DATA_DIR has a {KEY_FILE} that others can read; chmod 600 it")
     if not key:
-        raise SettingsError(f"CHATKEY_DATA_DIR {str(data_dir)!r} holds an empty {KEY_FILE}; restore it from a backup")
+        raise SettingsError(f"CHATKEY_DATA_DIR holds an empty {KEY_FILE}; restore it from a backup")
     return key
 
 

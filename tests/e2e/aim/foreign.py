@@ -77,27 +77,27 @@ def foreign(folder: Path, *, socials: Sequence[str] = ("google",)) -> Iterator[F
     port, social_port = free_ports(2)
     url, local_url = f"https://chat.localhost:{port}", f"https://{LOOPBACK}:{port}"
     social_url = f"https://id.localhost:{social_port}"
-    certificates = issue(folder)
-    applications = [new_application(social, f"service-{social}") for social in socials]
-    (folder / "clients.json").write_text(json.dumps([_client(one, url) for one in applications]))
-    environ = {
-        **{name: value for name, value in os.environ.items() if not name.startswith("CHATKEY_")},
-        "CHATKEY_BASE_URL": url,
-        "CHATKEY_HOST": LOOPBACK,
-        "CHATKEY_PORT": str(port),
-        "CHATKEY_DATA_DIR": str(folder / "data"),
-        "CHATKEY_LAB": "1",
-        "CHATKEY_TLS_CERT": str(certificates.chain),
-        "CHATKEY_TLS_KEY": str(certificates.key),
-        "CHATKEY_CA_FILE": str(certificates.ca),
-        "CHATKEY_PREVIEW_PROVIDERS": ",".join(social for social in socials if social in ANNOUNCED_SOCIALS),
-        **UNLIMITED,
-    }
-    for social in socials:
-        environ[f"CHATKEY_{social.upper()}_BROWSER_URL"] = f"{social_url}/{social}"
-        environ[f"CHATKEY_{social.upper()}_SERVER_URL"] = f"https://{LOOPBACK}:{social_port}/{social}"
-    command = (sys.executable, "-m", "chatkey_stack.tied", "chatkey_server", "serve")
     with ExitStack() as ending:
+        certificates = ending.enter_context(issue(folder))
+        applications = [new_application(social, f"service-{social}") for social in socials]
+        (folder / "clients.json").write_text(json.dumps([_client(one, url) for one in applications]))
+        environ = {
+            **{name: value for name, value in os.environ.items() if not name.startswith("CHATKEY_")},
+            "CHATKEY_BASE_URL": url,
+            "CHATKEY_HOST": LOOPBACK,
+            "CHATKEY_PORT": str(port),
+            "CHATKEY_DATA_DIR": str(folder / "data"),
+            "CHATKEY_LAB": "1",
+            "CHATKEY_TLS_CERT": str(certificates.chain),
+            "CHATKEY_TLS_KEY": str(certificates.key),
+            "CHATKEY_CA_FILE": str(certificates.ca),
+            "CHATKEY_PREVIEW_PROVIDERS": ",".join(social for social in socials if social in ANNOUNCED_SOCIALS),
+            **UNLIMITED,
+        }
+        for social in socials:
+            environ[f"CHATKEY_{social.upper()}_BROWSER_URL"] = f"{social_url}/{social}"
+            environ[f"CHATKEY_{social.upper()}_SERVER_URL"] = f"https://{LOOPBACK}:{social_port}/{social}"
+        command = (sys.executable, "-m", "chatkey_stack.tied", "chatkey_server", "serve")
         process = Process("foreign", command, environ=environ, log=folder / "service.log", tied=True)
         ending.enter_context(process)
         restart_port = ending.enter_context(restarting(process))

@@ -73,8 +73,9 @@ class Dripping:
 
 
 @pytest.fixture(scope="module")
-def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
-    return issue(tmp_path_factory.mktemp("tls"), ("shop.localhost", "127.0.0.1"))
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Certificates]:
+    with issue(tmp_path_factory.mktemp("tls"), ("shop.localhost", "127.0.0.1")) as made:
+        yield made
 
 
 @pytest.fixture(scope="module")

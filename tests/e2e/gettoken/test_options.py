@@ -146,6 +146,14 @@ def test_the_same_login_twice_is_refused_and_two_of_them_are_not() -> None:
     assert target(both, {}).login_b is not None
 
 
+@pytest.mark.parametrize("url", ["https://ada:hidden@shop.localhost:port/", "https://shop.localhost/#hidden"])
+def test_an_address_that_may_hold_a_secret_is_not_repeated(url: str) -> None:
+    with pytest.raises(OptionError) as refused:
+        read(url=url)
+
+    assert "hidden" not in str(refused.value)
+
+
 def test_a_secret_given_where_its_variable_belongs_is_not_repeated() -> None:
     with pytest.raises(OptionError) as refused:
         read(secret_env="sk_5vJ0nQe-8yRwX2_dLkT7uB4mHsA9pZcG")

@@ -80,6 +80,22 @@ def test_a_passkey_is_made_at_the_first_login_and_used_at_the_next(shop: Target,
     assert stat.S_IMODE(shop.live.passkeys.stat().st_mode) == 0o600
 
 
+def test_a_file_of_passkeys_that_others_could_read_is_narrowed(shop: Target, browser: Browser, tmp_path: Path) -> None:
+    file = tmp_path / "passkeys.json"
+    file.write_text("[]")
+    file.chmod(0o644)
+
+    by_hand(browser, shop, act=clicking("#make"))
+
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert "privateKey" in file.read_text()
+
+
+def test_a_file_that_cannot_be_written_is_told_before_the_login(shop: Target, browser: Browser, tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match=r"passkeys.json cannot be written: No such file or directory\."):
+        by_hand(browser, replace(shop, live=LiveOptions(passkeys=tmp_path / "none" / "passkeys.json")))
+
+
 @pytest.mark.parametrize("text", ["", "{", "{}", "[1]", '[{"id": 1}]'])
 def test_a_file_without_passkeys_is_refused(shop: Target, browser: Browser, tmp_path: Path, text: str) -> None:
     file = tmp_path / "other.json"

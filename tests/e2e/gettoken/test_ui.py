@@ -9,11 +9,12 @@ from threading import Thread
 from typing import Any
 
 import httpx
+import msgspec
 import pytest
 
 from chatkey_e2e.gettoken.running.runner import Selection
 from chatkey_e2e.gettoken.target import Login, Target
-from chatkey_e2e.gettoken.ui.desk import Desk, Refused
+from chatkey_e2e.gettoken.ui.desk import Again, Desk, Refused
 from chatkey_e2e.gettoken.ui.pasted import OF_A_TOKEN, explained
 from chatkey_e2e.gettoken.ui.serve import UiServer
 from mutant_backend import SECRET, SESSIONS, Backend, Clock
@@ -38,10 +39,9 @@ def server(desk: Desk) -> Iterator[UiServer]:
         thread.join()
 
 
-def asked_again(state: dict[str, Any], **changes: str) -> dict[str, Any]:
+def asked_again(state: dict[str, Any], **changes: object) -> Again:
     """Return what the page sends for the first call, perhaps changed."""
-    first = state["calls"][0]
-    return {name: first[name] for name in ("id", "method", "url", "headers", "body")} | changes
+    return msgspec.convert(state["calls"][0] | changes, Again)
 
 
 def test_a_state_shows_every_call_and_nothing_secret(desk: Desk) -> None:
@@ -73,11 +73,13 @@ def test_a_call_is_sent_again_as_it_was_changed_with_the_session_that_is_hidden(
         ({"method": "GET /x HTTP/1.1\r\n"}, "The method must be a word"),
         ({"headers": "no header"}, "is no header"),
         ({"headers": "Cookie: sid=•••; more=1"}, "write the whole value anew"),
-        ({"id": "900"}, "not known any more"),
-        ({"id": "x"}, "not known any more"),
+        ({"url": "http://@127.0.0.1/"}, "Calls are sent to"),
+        ({"headers": "Content-Length: 5"}, "the wire writes this header itself"),
+        ({"headers": "a b: c"}, "is no header"),
+        ({"id": 900}, "not known any more"),
     ],
 )
-def test_what_is_not_sent(desk: Desk, backend: Backend, changes: dict[str, str], message: str) -> None:
+def test_what_is_not_sent(desk: Desk, backend: Backend, changes: dict[str, object], message: str) -> None:
     state = desk.state()
     calls = backend.calls
 
@@ -102,7 +104,7 @@ def test_its_calls_are_answered(server: UiServer) -> None:
     json_of_page = {"Origin": server.origin, "Content-Type": "application/json"}
     state = httpx.get(f"{server.url}state").json()
 
-    sent = httpx.post(f"{server.url}send", headers=json_of_page, content=json.dumps(asked_again(state)))
+    sent = httpx.post(f"{server.url}send", headers=json_of_page, content=msgspec.json.encode(asked_again(state)))
     told = httpx.post(f"{server.url}token", headers=json_of_page, content='{"token": "x"}')
     wrong = httpx.post(f"{server.url}send", headers=json_of_page, content='{"id": 0}')
     again = httpx.post(f"{server.url}run", headers=json_of_page, content="{}")
@@ -119,8 +121,6 @@ def test_its_calls_are_answered(server: UiServer) -> None:
         ("send", {"Origin": ""}, "{}"),
         ("send", {"Content-Type": "text/plain"}, "{}"),
         ("send", {"Host": "evil.example"}, "{}"),
-        ("send", {}, "[]"),
-        ("send", {}, "{"),
     ],
 )
 def test_nobody_else_is_answered(server: UiServer, place: str, headers: dict[str, str], content: str) -> None:

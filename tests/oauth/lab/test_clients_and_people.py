@@ -34,6 +34,17 @@ async def test_a_registered_client_can_log_in_until_it_is_forgotten(
     )
 
 
+async def test_an_app_is_registered_by_a_scheme_of_its_own(lab: httpx.AsyncClient, google: Visitor) -> None:
+    uri = "com.example.app:/callback"
+    client = {"provider": "google", "client_id": "app", "client_secret": "s", "redirect_uris": [uri]}
+
+    made = await lab.post("/lab/clients", json=client)
+
+    assert made.status_code == 201
+    assert google.ask(client_id="app", redirect_uri=uri).status == 200
+    assert google.ask(client_id="app", redirect_uri="javascript:alert(1)").status == 400
+
+
 @pytest.mark.parametrize(
     ("change", "status", "code", "member"),
     [
@@ -42,6 +53,9 @@ async def test_a_registered_client_can_log_in_until_it_is_forgotten(
         ({"redirect_uris": ["/relative"]}, 400, "client_invalid", "redirect_uris"),
         ({"redirect_uris": ["https://a.example/#x"]}, 400, "client_invalid", "redirect_uris"),
         ({"redirect_uris": ["https://a.example/\r\n"]}, 400, "client_invalid", "redirect_uris"),
+        ({"redirect_uris": ["javascript:alert(1)"]}, 400, "client_invalid", "redirect_uris"),
+        ({"redirect_uris": ["https://a.example/", "data:text/html,x"]}, 400, "client_invalid", "redirect_uris"),
+        ({"redirect_uris": ["myapp://callback"]}, 400, "client_invalid", "with a dot in it"),
         ({"client_id": ""}, 400, "request_invalid", "client_id"),
         ({"client_id": 5}, 400, "request_invalid", "client_id"),
     ],

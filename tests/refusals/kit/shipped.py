@@ -20,6 +20,7 @@ from tests import profile
 from websockets.sync.client import connect
 
 from chatkey_e2e.conform.making.honest import BrowserKey, Json
+from chatkey_lab.guard import TOKEN_VARIABLE
 from chatkey_protocol.names import AVAILABLE_SOCIALS
 from chatkey_stack.applications import Application
 from chatkey_stack.lab import ServiceLab, SocialKeys
@@ -167,7 +168,7 @@ def serving(folder: Path, settings: Mapping[str, str]) -> Iterator[Service]:
     local = f"http://{LOOPBACK}:{port}"
     with (
         Process("service", command, environ=environ, log=folder / "service.log") as process,
-        closing(ServiceLab(local, None)) as lab,
+        closing(ServiceLab(local, None, environ.get(TOKEN_VARIABLE, ""))) as lab,
         httpx.Client(base_url=local, trust_env=False, timeout=WAIT, event_hooks={"response": [_check]}) as http,
     ):
         yield Service(process, environ, provider_port, lab, http)

@@ -1,4 +1,4 @@
-"""The panel's forms: a new provider, and a new secret with an overlap, each shown once."""
+"""The panel's forms: a new provider, a new secret with an overlap, and erasing a person."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from chatkey_protocol.codes import Code
+from chatkey_server.chat.hub import MISSED
 from chatkey_server.identity import tokens
 from chatkey_server.identity.errors import Refused
-from chatkey_server.identity.tokens import Profile
+from chatkey_server.identity.tokens import Profile, SocketIdentity
 
 Fixture = Any
 JKT = "NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs"
@@ -117,3 +118,52 @@ async def test_a_number_that_is_none_is_refused(panel: Fixture) -> None:
 
     assert refused.status_code == 422
     assert refused.json()["detail"][0]["loc"] == ["overlap"]
+
+
+async def write(panel: Fixture, uid: str) -> None:
+    identity = SocketIdentity("prov", uid, "custom", JKT, 2_000_000_000, Profile(name=uid.title()))
+    await panel.services.chat.post(identity, "m1", "the parcel is late", name=None, source="")
+
+
+async def test_a_person_is_erased_once_that_is_ticked_and_what_remains_is_said(
+    panel: Fixture, heard: list[dict[str, object]]
+) -> None:
+    news: list[bytes] = []
+    panel.services.hub.add(MISSED, news.append)
+    for uid in ("ann", "bob"):
+        await write(panel, uid)
+    typed = {"provider": "prov", "login": "custom", "uid": "ann"}
+
+    shown = lines(await panel.ask("POST", "api/forms/erase-person/", typed))
+    before, told_before = {row["uid"] for row in await panel.rows("members")}, [*news]
+    erased = lines(await panel.ask("POST", "api/forms/erase-person/", {**typed, "erase": True}))
+
+    assert shown[0] == "Would erase: 1 record, 1 conversation, 1 message, 0 calls."
+    assert (before, told_before) == ({"ann", "bob"}, [])
+    assert erased[0] == "Erased: 1 record, 1 conversation, 1 message, 0 calls."
+    assert any("Backups of the database" in line for line in erased)
+    assert ({row["uid"] for row in await panel.rows("members")}, news) == ({"bob"}, [b""])
+    changes = [event for event in heard if event["event"] == "admin.changed"]
+    assert [(change["admin"], change["what"], "ann" in str(change)) for change in changes] == [
+        ("ada", "person.erased", False)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        ({"provider": "nobody", "uid": "ann", "erase": True}, "There is no provider 'nobody'."),
+        (
+            {"provider": "prov", "login": "member", "uid": "ann", "erase": True},
+            "Login is one of visitor, custom, social",
+        ),
+    ],
+)
+async def test_a_person_that_cannot_be_is_not_erased(panel: Fixture, typed: dict[str, object], words: str) -> None:
+    await write(panel, "ann")
+
+    refused = await panel.ask("POST", "api/forms/erase-person/", typed)
+
+    assert refused.status_code == 422
+    assert words in refused.json()["custom_form_error"]
+    assert len(await panel.rows("members")) == 1

@@ -105,6 +105,7 @@ async def test_member_login_is_a_section_of_its_own(panel: Fixture) -> None:
         "ungrouped": ["members"],
     }
     assert [form["name"] for form in forms["grouped"]["Member Login"]] == ["New Provider", "Rotate Secret"]
+    assert [form["name"] for form in forms["ungrouped"]] == ["Erase Person"]
 
 
 @pytest.mark.contract("2.1/socials")

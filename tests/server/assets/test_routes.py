@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
+from base64 import b64encode
 from typing import TYPE_CHECKING
 
 import pytest
@@ -21,7 +23,8 @@ if TYPE_CHECKING:
     Client = TestClient[Litestar]
 
 WASM = "/assets/pyodide-1/pyodide.asm.wasm"
-EVERY = (WASM, "/assets/sdk.js", "/assets/sdk.d.ts", "/assets/widget-1.snapshot")
+PINNED = "/assets/sdk.json"
+EVERY = (WASM, PINNED, "/assets/sdk.js", "/assets/sdk.d.ts", "/assets/widget-1.snapshot")
 
 
 def served(answer: httpx.Response) -> object:
@@ -89,6 +92,45 @@ def test_two_servers_with_other_addresses_have_other_etags(make_client: MakeClie
     one, two = make_client(), make_client(base_url="https://chat.example")
 
     assert one.get("/assets/sdk.js").headers["etag"] != two.get("/assets/sdk.js").headers["etag"]
+
+
+@pytest.mark.contract("D-17/pinned")
+def test_sdk_json_names_an_address_of_sdk_js_that_never_changes_and_its_hash(client: Client) -> None:
+    pinned = client.get(PINNED).json()
+
+    answer = client.get(pinned["url"].removeprefix("http://localhost:8800"))
+
+    assert answer.content == client.get("/assets/sdk.js").content
+    assert pinned["integrity"] == f"sha384-{b64encode(hashlib.sha384(answer.content).digest()).decode()}"
+    assert pinned["version"] == __version__
+    assert answer.headers["cache-control"] == "public, max-age=31536000, immutable"
+    assert answer.headers["content-type"] == "text/javascript; charset=utf-8"
+    assert answer.headers["access-control-allow-origin"] == "*"
+    assert answer.headers["cross-origin-resource-policy"] == "cross-origin"
+
+
+@pytest.mark.contract("D-17/pinned")
+@pytest.mark.parametrize("accepted", ["gzip", "identity"])
+def test_the_hash_is_that_of_the_bytes_in_every_encoding(client: Client, accepted: str) -> None:
+    pinned = client.get(PINNED).json()
+
+    answer = client.get(pinned["url"].removeprefix("http://localhost:8800"), headers={"accept-encoding": accepted})
+
+    assert answer.headers.get("content-encoding", "identity") == accepted
+    assert pinned["integrity"] == f"sha384-{b64encode(hashlib.sha384(answer.content).digest()).decode()}"
+
+
+@pytest.mark.contract("D-17/pinned")
+def test_another_script_has_another_address_and_the_same_one_the_same(make_client: MakeClient) -> None:
+    one, same, other = make_client(), make_client(), make_client(base_url="https://chat.example")
+
+    pinned, again, elsewhere = (client.get(PINNED).json() for client in (one, same, other))
+
+    assert pinned == again
+    assert elsewhere["url"].startswith("https://chat.example/assets/sdk-")
+    assert elsewhere["url"].rpartition("/")[2] != pinned["url"].rpartition("/")[2]
+    assert elsewhere["integrity"] != pinned["integrity"]
+    assert other.get(pinned["url"].removeprefix("http://localhost:8800")).status_code == 404
 
 
 @pytest.mark.contract("D-17/hashed-files")

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tests.server.meeting import met
 
 from chatkey_server.chat.events import customer_channel, read_event
 from chatkey_server.chat.hub import Hub
@@ -100,8 +101,10 @@ async def test_its_own_later_call_ends_with_the_caller(
 async def test_nothing_is_kept_of_a_call_that_was_ended_through_redis(
     make_chat: Fixture, ann: Fixture, eve: Fixture, redis_url: str
 ) -> None:
-    first, second = (Hub(RedisLink(redis_url, [b"k" * 32])) for _ in range(2))
+    links = [RedisLink(redis_url, [b"k" * 32]) for _ in range(2)]
+    first, second = map(Hub, links)
     async with first.running(), second.running():
+        await met(*links)
         here, there = make_chat(first), make_chat(second)
         await call(here, ann)
         assert len(here.callers) == 1

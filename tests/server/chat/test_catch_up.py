@@ -1,134 +1,273 @@
-"""What a process did not hear is in the database: its sockets are told from there, and agents' pages to look again."""
+"""What a process did not hear is in the database: its sockets are told from there, and agents' pages to ask again."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
 
 from chatkey_protocol.codes import Code
-from chatkey_server.chat import catch_up
-from chatkey_server.chat.catch_up import MARGIN_SECONDS, CatchUp
+from chatkey_server.chat import catch_up, standing
+from chatkey_server.chat.catch_up import MARGIN_SECONDS, MOST, CatchUp
+from chatkey_server.chat.conversations import Draft, append, lock_own
 from chatkey_server.chat.events import AGENT_SESSIONS, AGENTS, PROVIDERS, agents_channel, customer_channel, read_event
-from chatkey_server.chat.hub import MISSED, Hub, missed
+from chatkey_server.chat.hub import MISSED, Hub
 from chatkey_server.chat.service import Chat
 from chatkey_server.identity.errors import Refused
+from chatkey_server.identity.tokens import SocketIdentity
 from chatkey_server.limits.rates import Rates
+from chatkey_server.peers.seen import Seen
 from chatkey_server.settings import Limits
-from chatkey_server.storage.engine import Database, snapshot
+from chatkey_server.storage.engine import Database, snapshot, transaction
 from chatkey_server.storage.tables import Conversation
 
 Fixture = Any
 
 pytestmark = pytest.mark.contract("D-15/deaf")
 
+HOUR = 3600
+WRONG_CLOCKS = pytest.mark.parametrize("ahead", [0, -HOUR, HOUR], ids=["equal", "behind", "ahead"])
+
+
+class Elsewhere:
+    """The chat of another process: nothing is heard of it here, and its clock may differ."""
+
+    def __init__(self, time: Fixture, limits: Limits) -> None:
+        self.ahead = 0.0
+        self._time = time
+        self.chat = Chat(Hub(), limits, Rates(limits, time), now=lambda: time.now + self.ahead)
+
+    async def post(self, person: SocketIdentity, message_id: str) -> None:
+        await self.chat.post(person, message_id, f"I am {message_id}", name=None, source="there")
+
+    async def answer(self, agent: Fixture) -> None:
+        conversation = await Conversation.objects().first()
+        assert conversation is not None
+        await self.chat.answer(conversation.id, "a1", "Can I help?", agent=agent)
+
+
+class Tab:
+    """What a socket is told that asked for its history when so many messages were there; None if it did not."""
+
+    def __init__(self, floor: int | None) -> None:
+        self.seen = Seen()
+        self.told: asyncio.Queue[Any] = asyncio.Queue()
+        self.is_ended = False
+        if floor is not None:
+            self.seen.settle(floor)
+
+    def hear(self, payload: bytes) -> None:
+        event = read_event(payload)
+        if event.ends:
+            self.is_ended = True
+            return
+        if self.seen.note(event.seq) if event.seq else self.seen.note_call(*(event.call or ("", ""))):
+            self.told.put_nowait(event)
+
+    async def next(self) -> str:
+        """Return the id of the next message, or the state of a call."""
+        event = await asyncio.wait_for(self.told.get(), 10)
+        return str(event.call[1]) if event.call else str(event.seq)
+
 
 @pytest.fixture
-def elsewhere(database: Database, time: Fixture, limits: Limits) -> Chat:
-    """The chat of another process, of which nothing is heard here."""
-    return Chat(Hub(), limits, Rates(limits, time), now=time)
+def elsewhere(database: Database, time: Fixture, limits: Limits) -> Elsewhere:
+    return Elsewhere(time, limits)
 
 
-class Away:
-    """A process that may not have heard everything."""
+class Here:
+    """A process with open tabs, which may not have heard everything."""
 
     def __init__(self, hub: Hub, time: Fixture) -> None:
-        self._hub = hub
-        self._time = time
+        self.hub = hub
+        self.catch_up = CatchUp(hub, now=time)
+        self.leaving = ExitStack()
 
-    def for_(self, seconds: float) -> None:
-        """Say that of the last so many seconds something may not have been heard."""
-        self._hub.publish(MISSED, missed(seconds))
+    def tab(self, person: SocketIdentity, floor: int | None = 0) -> Tab:
+        """Open a tab of a person."""
+        tab = Tab(floor)
+        self.leaving.enter_context(self.hub.listen(channel_of(person), tab.hear))
+        self.catch_up.follow((person.pid, person.login, person.uid), tab.seen)
+        return tab
 
-    def until_joined(self, channel: str) -> None:
-        """Say that a channel is heard from now on, and was wanted before."""
-        self._hub._joined(channel, 0.5)
+    def missed(self) -> None:
+        """Report that something may not have been heard."""
+        self.hub.publish(MISSED, b"")
 
-    def wait(self, seconds: float) -> None:
-        """Let time pass."""
-        self._time.now += seconds
+    def joined(self, channel: str) -> None:
+        """Report that a channel is heard from now on."""
+        self.hub._joined(channel)
+
+    async def looked(self) -> None:
+        """Wait until the look that is under way is over."""
+        assert self.catch_up._looking is not None
+        await self.catch_up._looking
+
+    async def catches_up(self) -> None:
+        """Report that something may not have been heard, and wait until the database was asked."""
+        self.missed()
+        await self.looked()
+
+
+def channel_of(person: SocketIdentity) -> str:
+    return customer_channel(person.pid, person.login, person.uid)
 
 
 @pytest.fixture
-def away(hub: Hub, time: Fixture, monkeypatch: pytest.MonkeyPatch) -> Away:
+def here(hub: Hub, time: Fixture, monkeypatch: pytest.MonkeyPatch) -> Iterator[Here]:
     monkeypatch.setattr(catch_up, "GATHER_SECONDS", 0)
     monkeypatch.setattr(catch_up, "AGAIN_SECONDS", 0)
-    CatchUp(hub, now=time)
-    return Away(hub, time)
+    made = Here(hub, time)
+    with made.leaving:
+        yield made
 
 
-async def post(chat: Chat, person: Fixture, message_id: str) -> None:
-    await chat.post(person, message_id, f"I am {message_id}", name=None, source="there")
-
-
-async def answer(chat: Chat, agent: Fixture) -> None:
-    conversation = await Conversation.objects().first()
-    assert conversation is not None
-    await chat.answer(conversation.id, "a1", "Can I help?", agent=agent)
-
-
-async def test_what_was_said_meanwhile_is_told_in_order(
-    elsewhere: Chat, ann: Fixture, eve: Fixture, listen: Fixture, away: Away
+@WRONG_CLOCKS
+async def test_a_message_of_a_host_whose_clock_is_wrong_is_told(
+    elsewhere: Elsewhere, ann: Fixture, eve: Fixture, here: Here, ahead: float
 ) -> None:
-    await post(elsewhere, ann, "before")
-    away.wait(100 + MARGIN_SECONDS)
-    own = listen(ann)
-    await post(elsewhere, ann, "meanwhile")
-    await answer(elsewhere, eve)
+    await elsewhere.post(ann, "before")
+    tab = here.tab(ann, floor=1)
+    elsewhere.ahead = ahead
+    await elsewhere.post(ann, "meanwhile")
+    elsewhere.ahead = 0  # for the agent's session
+    await elsewhere.answer(eve)
 
-    away.for_(5)
+    await here.catches_up()
 
-    heard = [(await own.next())[0] for _ in range(2)]
-    assert [(frame["type"], frame["id"], frame["seq"], frame["body"]) for frame in heard] == [
-        ("message", "meanwhile", 2, "I am meanwhile"),
-        ("message", "a1", 3, "Can I help?"),
-    ]
-    assert own.waiting == 0
+    assert [await tab.next(), await tab.next()] == ["2", "3"]
+    assert tab.told.empty()
+    assert tab.seen.floor == 3
 
 
-async def test_what_became_of_a_call_is_told(
-    elsewhere: Chat, ann: Fixture, eve: Fixture, listen: Fixture, away: Away
+@WRONG_CLOCKS
+async def test_a_call_of_a_host_whose_clock_is_wrong_is_told(
+    elsewhere: Elsewhere, ann: Fixture, eve: Fixture, here: Here, ahead: float
 ) -> None:
-    event = await elsewhere.call(ann, name=None, source="there")
-    away.wait(1000)
-    own = listen(ann)
-    await elsewhere.hang_up(ann, source="there")
+    tab = here.tab(ann)
+    elsewhere.ahead = ahead
+    await elsewhere.chat.call(ann, name=None, source="there")
 
-    away.for_(5)
+    await here.catches_up()
+    await here.catches_up()
+    await elsewhere.chat.hang_up(ann, source="there")
+    await here.catches_up()
 
-    assert (await own.next())[0] == {"type": "call", "call_id": event["call_id"], "state": "ended"}
+    assert [await tab.next(), await tab.next()] == ["ringing", "ended"]
+    assert tab.told.empty()
 
 
-async def test_agents_are_told_to_look_again_whichever_businesses_they_answer_for(listen: Fixture, away: Away) -> None:
+async def test_a_call_that_ends_and_one_that_begins_meanwhile_are_both_told(
+    elsewhere: Elsewhere, ann: Fixture, here: Here
+) -> None:
+    tab = here.tab(ann)
+    await elsewhere.chat.call(ann, name=None, source="there")
+    await here.catches_up()
+    await elsewhere.chat.hang_up(ann, source="there")
+    await elsewhere.chat.call(ann, name=None, source="there")
+
+    await here.catches_up()
+
+    assert [await tab.next() for _ in range(3)] == ["ringing", "ended", "ringing"]
+
+
+async def test_of_two_tabs_each_is_told_what_it_lacks(elsewhere: Elsewhere, ann: Fixture, here: Here) -> None:
+    for number in range(3):
+        await elsewhere.post(ann, f"m{number}")
+    behind, ahead = here.tab(ann, floor=0), here.tab(ann, floor=3)
+    behind.seen.note(2)  # it wrote this one itself
+
+    await here.catches_up()
+
+    assert [await behind.next(), await behind.next()] == ["1", "3"]
+    assert (behind.told.empty(), behind.seen.floor) == (True, 3)
+    assert ahead.told.empty()
+
+
+async def test_one_query_asks_for_everybody_who_lacks_nothing(
+    elsewhere: Elsewhere,
+    make_person: Fixture,
+    here: Here,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[int] = []
+    standings = standing.standings
+
+    async def counted(people: Any) -> Any:
+        asked.append(len(people))
+        return await standings(people)
+
+    async def unexpected(wanted: Any) -> Any:
+        raise AssertionError(f"{wanted} was read")
+
+    monkeypatch.setattr(standing, "standings", counted)
+    monkeypatch.setattr(standing, "_numbered", unexpected)
+    for number in range(20):
+        person = make_person(f"p{number}")
+        await elsewhere.post(person, "known")
+        here.tab(person, floor=1)
+        here.tab(person, floor=1)
+
+    await here.catches_up()
+
+    assert asked == [20]
+
+
+async def test_many_people_are_asked_for_a_few_at_a_time(
+    elsewhere: Elsewhere,
+    make_person: Fixture,
+    here: Here,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(catch_up, "AT_ONCE", 2)
+    monkeypatch.setattr(standing, "AT_ONCE", 2)
+    people = [make_person(f"p{number}") for number in range(5)]
+    tabs = [here.tab(person) for person in people]
+    for person in people:
+        for number in range(3):
+            await elsewhere.post(person, f"m{number}")
+
+    await here.catches_up()
+
+    assert [[await tab.next() for _ in range(3)] for tab in tabs] == [["1", "2", "3"]] * 5
+
+
+async def test_somebody_who_lacks_more_than_the_most_is_told_the_newest(
+    database: Database, ann: Fixture, here: Here
+) -> None:
+    async with transaction():
+        for number in range(MOST + 5):
+            own = await lock_own(ann, None, 1.0)
+            await append(own, Draft(f"m{number}", "customer", None, "x"), 1.0)
+    tab = here.tab(ann)
+
+    await here.catches_up()
+
+    assert (tab.told.qsize(), await tab.next(), tab.seen.floor) == (MOST, "6", MOST + 5)
+
+
+async def test_agents_are_told_to_ask_again_whichever_businesses_they_answer_for(
+    database: Database, listen: Fixture, here: Here
+) -> None:
     agents = listen()
 
-    away.for_(5)
+    for _ in range(3):
+        here.missed()
 
     assert await agents.next() == ({"type": "missed"}, "")
+    assert agents.waiting == 0
 
 
-async def test_of_several_who_were_away_the_longest_counts_and_one_looks_once(
-    elsewhere: Chat, ann: Fixture, listen: Fixture, away: Away
-) -> None:
-    own, agents = listen(ann), listen()
-    await post(elsewhere, ann, "long ago")
-    away.wait(60)
-
-    away.for_(5)
-    away.for_(70)
-    away.for_(1)
-
-    assert (await own.next())[0]["id"] == "long ago"
-    assert (own.waiting, await agents.next(), agents.waiting) == (0, ({"type": "missed"}, ""), 0)
-
-
+@pytest.mark.parametrize("is_join", [False, True], ids=["missed", "joined"])
 async def test_what_the_database_cannot_tell_now_it_tells_later(
-    elsewhere: Chat, ann: Fixture, listen: Fixture, away: Away, monkeypatch: pytest.MonkeyPatch
+    elsewhere: Elsewhere, ann: Fixture, here: Here, monkeypatch: pytest.MonkeyPatch, is_join: bool
 ) -> None:
-    own = listen(ann)
-    await post(elsewhere, ann, "meanwhile")
+    tab = here.tab(ann)
+    await elsewhere.post(ann, "meanwhile")
     tries = iter([True, True])
 
     def away_at_first() -> Any:
@@ -139,66 +278,83 @@ async def test_what_the_database_cannot_tell_now_it_tells_later(
     monkeypatch.setattr(catch_up, "snapshot", away_at_first)
 
     with capture_logs() as events:
-        away.for_(5)
-        assert (await own.next())[0]["id"] == "meanwhile"
+        here.joined(channel_of(ann)) if is_join else here.missed()
+        assert await tab.next() == "1"
 
     assert [event["event"] for event in events] == ["hub.catching_up"] * 2
 
 
-async def test_what_was_said_before_a_persons_channel_was_heard_is_told_to_them_and_to_nobody_else(
-    elsewhere: Chat, ann: Fixture, make_person: Fixture, listen: Fixture, away: Away
+async def test_a_tab_that_did_not_ask_for_its_history_is_told_what_is_about_as_new_as_it(
+    elsewhere: Elsewhere, make_person: Fixture, here: Here, time: Fixture
 ) -> None:
-    bob = make_person("bob")
-    own, foreign = listen(ann), listen(bob)
-    await post(elsewhere, ann, "before")
-    away.wait(100 + MARGIN_SECONDS)
+    ann, bob = make_person("ann"), make_person("bob")
+    await elsewhere.post(ann, "long before")
+    time.now += 2 * MARGIN_SECONDS
     for person in (ann, bob):
-        await post(elsewhere, person, "meanwhile")
-    event = await elsewhere.call(ann, name=None, source="there")
+        await elsewhere.post(person, "meanwhile")
+    await elsewhere.chat.call(ann, name=None, source="there")
+    own, foreign = here.tab(ann, floor=None), here.tab(bob, floor=None)
 
-    away.until_joined(customer_channel(ann.pid, ann.login, ann.uid))
+    here.joined(channel_of(ann))
+    await here.looked()
 
-    heard = [(await own.next())[0] for _ in range(2)]
-    assert [frame.get("body") for frame in heard] == ["I am meanwhile", None]
-    assert heard[1] == {"type": "call", "call_id": event["call_id"], "state": "ringing"}
-    assert (own.waiting, foreign.waiting) == (0, 0)
+    assert [await own.next(), await own.next()] == ["2", "ringing"]
+    assert own.told.empty()
+    assert foreign.told.empty()
 
 
-async def test_it_is_told_when_the_database_is_back(
-    elsewhere: Chat, ann: Fixture, listen: Fixture, away: Away, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    own = listen(ann)
-    await post(elsewhere, ann, "meanwhile")
-    tries = iter([True])
+async def test_from_then_on_it_is_told_by_number(elsewhere: Elsewhere, ann: Fixture, here: Here) -> None:
+    """It opened while Redis was away: one look at its conversation is enough, whatever the other host's clock shows."""
+    elsewhere.ahead = -HOUR
+    await elsewhere.post(ann, "before")
+    tab = here.tab(ann, floor=None)
+    here.joined(channel_of(ann))
+    await here.looked()
+    await elsewhere.post(ann, "meanwhile")
 
-    def away_at_first() -> Any:
-        if next(tries, False):
-            raise Refused(Code.UNAVAILABLE, "The database cannot be reached; try again in a moment.")
-        return snapshot()
+    await here.catches_up()
 
-    monkeypatch.setattr(catch_up, "snapshot", away_at_first)
-    with capture_logs():
-        away.until_joined(customer_channel(ann.pid, ann.login, ann.uid))
+    assert await tab.next() == "2"
+    assert tab.told.empty()
 
-        assert (await own.next())[0]["id"] == "meanwhile"
+
+async def test_a_conversation_that_begins_meanwhile_is_told(elsewhere: Elsewhere, ann: Fixture, here: Here) -> None:
+    tab = here.tab(ann, floor=None)
+    here.joined(channel_of(ann))
+    await here.looked()
+    elsewhere.ahead = -HOUR
+    await elsewhere.post(ann, "first")
+
+    await here.catches_up()
+
+    assert await tab.next() == "1"
+
+
+async def test_nobody_is_looked_at_who_has_left(elsewhere: Elsewhere, ann: Fixture, here: Here) -> None:
+    person, seen = (ann.pid, ann.login, ann.uid), Seen()
+    here.catch_up.follow(person, seen)
+    here.joined(channel_of(ann))
+    here.catch_up.leave(person, seen)
+
+    await here.looked()
+
+    assert (here.catch_up._followers, seen.floor) == ({}, None)
 
 
 @pytest.mark.parametrize("channel", [AGENTS, agents_channel("prov")])
-async def test_agents_whose_channel_is_heard_at_last_are_told_to_look_again(channel: str, hub: Hub, away: Away) -> None:
+async def test_agents_whose_channel_is_heard_at_last_are_told_to_ask_again(channel: str, here: Here) -> None:
     heard: list[bytes] = []
-    with hub.listen(channel, heard.append):
-        away.until_joined(channel)
+    with here.hub.listen(channel, heard.append):
+        here.joined(channel)
 
     assert [bytes(read_event(payload).frame) for payload in heard] == [b'{"type":"missed"}']
 
 
 @pytest.mark.parametrize("channel", [AGENT_SESSIONS, PROVIDERS])
-async def test_what_may_have_ended_or_changed_before_it_was_heard_is_looked_up(
-    channel: str, hub: Hub, away: Away
-) -> None:
+async def test_what_may_have_ended_or_changed_before_it_was_heard_is_looked_up(channel: str, here: Here) -> None:
     heard: list[bytes] = []
-    with hub.listen(channel, heard.append):
-        away.until_joined(channel)
+    with here.hub.listen(channel, heard.append):
+        here.joined(channel)
 
     assert heard == [b""]
 
@@ -207,7 +363,25 @@ async def test_a_look_that_is_under_way_is_over_before_the_database_is_closed(hu
     before = asyncio.all_tasks()
 
     async with CatchUp(hub, now=time).running():
-        hub.publish(MISSED, missed(10))
+        hub.publish(MISSED, b"")
         looking = asyncio.all_tasks() - before
 
     assert [task.cancelled() for task in looking] == [True]
+
+
+async def test_the_sockets_of_a_person_who_was_erased_are_ended_and_no_others(
+    elsewhere: Elsewhere, ann: Fixture, make_person: Fixture, here: Here
+) -> None:
+    bob = make_person("bob")
+    for person in (ann, bob):
+        await elsewhere.post(person, f"from {person.uid}")
+    tabs = [here.tab(ann, floor=1), here.tab(bob, floor=1)]
+    new_tab = here.tab(ann, floor=None)
+    await here.catches_up()
+    assert not any(tab.is_ended for tab in (*tabs, new_tab))
+
+    async with transaction():
+        await Conversation.delete().where(Conversation.uid == ann.uid)
+    await here.catches_up()
+
+    assert [tab.is_ended for tab in (*tabs, new_tab)] == [True, False, True]

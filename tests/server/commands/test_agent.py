@@ -125,9 +125,9 @@ def heard(redis_url: str, keys: Sequence[bytes]) -> Iterator[Callable[[], object
         def next_one() -> object:
             message = channel.get_message(timeout=PATIENCE)
             assert message is not None
-            payload = seal.open(message["data"])
-            assert payload is not None
-            told = msgspec.msgpack.decode(payload, type=Message)
+            opened = seal.open(message["data"])
+            assert opened is not None
+            told = msgspec.msgpack.decode(opened.payload, type=Message)
             return [(told.channel, said) for said in told.payloads]
 
         yield next_one

@@ -130,7 +130,7 @@ def test_a_setting_that_cannot_be_used_ends_with_status_2_and_one_line(
     result = run_embedded("provider", "list")
 
     assert result.exit_code == 2
-    assert result.output == "Error: CHATKEY_PORT 'nine' is not a whole number from 1 to 65535\n"
+    assert result.output == "Error: CHATKEY_PORT is not a whole number from 1 to 65535\n"
 
 
 @pytest.mark.parametrize(("cause", "shown"), [(None, ""), ("it is a PEM key", " (it is a PEM key)")])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -71,12 +72,14 @@ def test_after_resealing_the_old_master_key_can_go(run: Run, environ: pytest.Mon
 
 
 def test_a_database_of_somebody_else_is_left_alone(run_embedded: Run, tmp_path: Path) -> None:
-    (tmp_path / "data").mkdir()
-    with sqlite3.connect(tmp_path / "data" / "chatkey.sqlite") as connection:
+    file = tmp_path / "data" / "chatkey.sqlite"
+    file.parent.mkdir()
+    with closing(sqlite3.connect(file)) as connection:
         connection.execute("CREATE TABLE agent (mine TEXT)")
-    connection.close()
 
     result = run_embedded("db", "migrate")
 
     assert result.exit_code == 2
-    assert "already exists) and the database is as it was; write the address of a database that only" in result.output
+    assert "already exists); write the address of a database that only chatkey uses" in result.output
+    with closing(sqlite3.connect(file)) as connection:
+        assert connection.execute("SELECT name FROM sqlite_master").fetchall() == [("agent",)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,6 +21,7 @@ Fixture = Any
 
 TOKEN = "a-token-for-prometheus"
 KEYS = ("m" * 32,)
+PARTS = ("database", "migrations")
 UID = "v_NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs"
 
 
@@ -110,6 +112,40 @@ class TestMetrics:
         assert refused.headers["www-authenticate"] == "Bearer"
         assert TOKEN not in refused.text
         assert (read.status_code, read.headers["content-type"].partition(";")[0]) == (200, "text/plain")
+
+    async def test_requests_are_counted_by_route_and_never_by_the_path_that_a_client_chooses(
+        self, make_client: Fixture
+    ) -> None:
+        async with make_client(metrics_token=TOKEN) as client:
+            before = await numbers(client)  # other tests of this process were counted too
+            for number in range(30):
+                await client.get(f"/v1/public/provider/none{number}")
+                await client.get(f"/{number}")
+                await client.request(f"ODD{number}", f"/v1/public/provider/none{number}/token")
+            await client.get("/admin/public/meta/")
+            after = await numbers(client)
+            changed = {name for name, value in after.items() if value != before.get(name)}
+            counted = {name for name in changed if name.startswith("chatkey_http_seconds_count")}
+
+        for route, status in (("/v1/public/provider/{id}", "4xx"), ("other", "4xx"), ("/admin", "2xx")):
+            assert f'chatkey_http_seconds_count{{route="{route}",status="{status}"}}' in counted
+        templates = {route.path_format for route in client.app.routes} | {"other"}
+        assert {re.findall('route="(.+)",', name)[0] for name in counted} <= templates
+
+    async def test_a_scrape_says_which_parts_are_ready(
+        self, make_client: Fixture, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async def behind() -> list[str]:
+            return ["a migration"]
+
+        monkeypatch.setattr(readiness, "FRESH_SECONDS", 0.0)
+        async with make_client(metrics_token=TOKEN) as client:
+            well = await numbers(client)
+            monkeypatch.setattr(migrate, "pending", behind)
+            badly = await numbers(client)
+
+        states = [[found[f'chatkey_ready{{part="{part}"}}'] for part in PARTS] for found in (well, badly)]
+        assert states == [[1, 1], [1, 0]]
 
     async def test_they_count_what_happens_and_name_nobody(self, make_client: Fixture, open_socket: Fixture) -> None:
         async with make_client(metrics_token=TOKEN) as client:

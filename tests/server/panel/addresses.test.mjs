@@ -35,3 +35,23 @@ test("the pieces of a message are the message, and none is empty", () => {
     assert.ok(texts.every(Boolean), body);
   }
 });
+
+test("F216: an address can be followed exactly if browsers read its host as it is written", () => {
+  for (const host of hosts()) {
+    const isRead = hostname(`http://${host}/`) === host && /^[a-z0-9]/.test(host);
+    assert.deepEqual(addresses(`http://${host}/`), isRead ? [`http://${host}/`] : [], host);
+  }
+});
+
+/** Every host of up to five of these parts, which are what IPv4 addresses are written with. */
+function* hosts(length = 5) {
+  const parts = ["0", "1", "07", "0x", "0xf", "a", "256", "."];
+  yield* parts;
+  if (length === 1) return;
+  for (const host of hosts(length - 1)) for (const part of parts) yield host + part;
+}
+
+/** The host as browsers read it: Node has their parser. */
+function hostname(address) {
+  return URL.canParse(address) ? new URL(address).hostname : undefined;
+}

@@ -10,6 +10,8 @@ const SCRIPT = ADDRESSES + read("static/panel.js").replace(/^import .*$/m, "");
 
 export class Page {
   sockets = [];
+  window = new EventTarget();
+  isMute = false; // the server answers no ping
   reloads = 0;
   #now = 1_800_000_000_000;
   #timers = new Map();
@@ -42,13 +44,14 @@ export class Page {
       crypto: { randomUUID: () => `id-${++this.#ids}` },
       setTimeout: (callback, milliseconds = 0) => this.#wait(callback, milliseconds),
       clearTimeout: (timer) => this.#timers.delete(timer),
+      addEventListener: (name, listener) => this.window.addEventListener(name, listener),
       CSS: { escape: String },
       Option: class {},
       URL,
       WebSocket: class extends Socket {
         constructor(url) {
           super();
-          page.sockets.push(Object.assign(this, { url: String(url) }));
+          page.sockets.push(Object.assign(this, { url: String(url), page }));
         }
       },
     });
@@ -155,7 +158,13 @@ class Socket extends EventTarget {
   sent = [];
 
   send(text) {
-    this.sent.push(JSON.parse(text));
+    const frame = JSON.parse(text);
+    this.sent.push(frame);
+    if (frame.type === "ping" && !this.page.isMute) this.page.hear({ type: "pong" });
+  }
+
+  close() {
+    this.isClosed = true;
   }
 }
 

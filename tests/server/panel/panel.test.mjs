@@ -242,6 +242,78 @@ test("an answer that is refused for good is given back in its own conversation",
   assert.equal(page.$("body").value, "Hello");
 });
 
+test("a page on which nothing happens pings, and stays connected", () => {
+  const page = opened(1);
+  page.list([]);
+
+  page.pass(60_000);
+
+  assert.equal(page.sockets.length, 1);
+  assert.ok(page.sent("ping").length <= 6);
+});
+
+test("a dead connection is left within seconds, without waiting for its close event", () => {
+  const page = opened(1);
+  page.isMute = true;
+  const dead = page.socket;
+
+  page.pass(13_000);
+  const shown = page.$("connection").textContent;
+  page.pass(1_000);
+
+  assert.match(shown, /lost/);
+  assert.ok(dead.isClosed);
+  assert.equal(page.sockets.length, 2);
+});
+
+test("the close event of a connection that was left changes nothing", () => {
+  const page = opened(1);
+  page.isMute = true;
+  const dead = page.socket;
+  page.pass(14_000);
+  page.isMute = false;
+  page.open();
+
+  dead.dispatchEvent(Object.assign(new Event("close"), { code: 4401 }));
+  page.pass(5_000);
+
+  assert.deepEqual([page.sockets.length, page.reloads, page.$("connection").textContent], [2, 0, "Live"]);
+});
+
+test("an answer that is not acknowledged is sent again on a new connection", () => {
+  const page = opened(1);
+  page.list([]);
+  page.isMute = true;
+
+  page.write("Hello");
+  page.pass(5_000 + 500);
+  page.open();
+
+  assert.equal(page.sockets.length, 2);
+  assert.equal(page.sent("answer").length, 1);
+});
+
+test("an attempt to connect that takes too long is given up", () => {
+  const page = new Page();
+
+  page.pass(4_500);
+
+  assert.equal(page.sockets.length, 2);
+});
+
+test("when the network is back the page connects at once, or asks whether the connection lives", () => {
+  const page = opened(1);
+  const back = () => page.window.dispatchEvent(new Event("online"));
+
+  back();
+  const pings = page.sent("ping").length;
+  page.lose();
+  back();
+
+  assert.equal(pings, 1);
+  assert.equal(page.sockets.length, 2);
+});
+
 test("an answer written while the connection is lost goes out with the next one", () => {
   const page = opened(1);
   page.lose();

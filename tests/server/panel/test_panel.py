@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 import pytest
+from prometheus_client import REGISTRY
 
 from chatkey_protocol.codes import Close
 from chatkey_server.socket import close_all
@@ -244,6 +245,18 @@ class TestSocket:
             ("agent", "eve", "Good morning"),
         ]
 
+    async def test_each_acknowledgement_of_an_answer_is_timed(self, panel: Fixture, people: Fixture) -> None:
+        await people.write("ann", "Hello")
+        conversation = (await panel.next())["conversation"]
+        before = REGISTRY.get_sample_value("chatkey_acknowledgement_seconds_count", {"peer": "agent"}) or 0.0
+
+        await panel.send({"type": "answer", "conversation": conversation, "id": "a1", "body": "Good morning"})
+        assert {(await panel.next())["type"] for _ in range(2)} == {"ack", "message"}
+        await panel.ask({"type": "answer", "conversation": conversation, "id": "a2", "body": " "})
+
+        after = REGISTRY.get_sample_value("chatkey_acknowledgement_seconds_count", {"peer": "agent"})
+        assert after == before + 1
+
     async def test_it_takes_and_ends_calls(self, panel: Fixture, people: Fixture) -> None:
         await people.call()
         ringing = await panel.next()
@@ -286,6 +299,9 @@ class TestSocket:
         assert (await panel.next())["code"] == Close.BAD_FRAME
 
     @pytest.mark.contract("D-16/restart-1012")
+    async def test_a_ping_is_answered(self, panel: Fixture) -> None:
+        assert await panel.ask({"type": "ping"}) == {"type": "pong"}
+
     async def test_on_shutdown_it_is_closed_with_1012(self, eve: Fixture, panel: Fixture) -> None:
         await close_all(eve.services)
 

@@ -1,11 +1,11 @@
-"""Which messages a socket was told: each number counts once, and what is too old to remember is told."""
+"""What a socket was told: each number counts once, old numbers may be told again, and calls only go forward."""
 
 from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatkey_server.peers.seen import WINDOW, Seen
+from chatkey_server.peers.seen import CALLS, WINDOW, Seen
 
 
 def test_a_number_is_new_once() -> None:
@@ -31,3 +31,50 @@ def test_it_remembers_the_newest_and_forgets_nothing_among_them(numbers: list[in
             assert is_new
         known.add(number)
     assert seen._bits.bit_length() <= WINDOW
+
+
+def test_the_floor_is_unknown_until_the_history_was_asked_for() -> None:
+    seen = Seen()
+    seen.note(7)
+    before = seen.floor
+
+    seen.settle(6)
+
+    assert (before, seen.floor) == (None, 7)
+
+
+@given(st.integers(0, 20), st.lists(st.integers(1, 2 * WINDOW), max_size=100))
+def test_the_floor_is_below_every_number_that_was_not_told(start: int, numbers: list[int]) -> None:
+    seen = Seen()
+    seen.settle(start)
+    for number in numbers:
+        seen.note(number)
+
+    told = {*range(1, start + 1), *numbers}
+    assert seen.floor is not None
+    assert seen.floor >= start
+    assert set(range(1, seen.floor + 1)) <= told
+    if max(told, default=0) < WINDOW:
+        assert seen.floor + 1 not in told
+
+
+def test_a_call_does_not_go_back() -> None:
+    """An event that is told again, by accident or by somebody else on the same Redis, changes nothing that is over."""
+    seen = Seen()
+
+    told = [seen.note_call("c1", state) for state in ("ringing", "ringing", "active", "ringing", "ended", "active")]
+
+    assert told == [True, True, True, False, True, False]
+    assert seen.open_calls() == set()
+
+
+def test_the_newest_calls_are_remembered() -> None:
+    seen = Seen()
+    for number in range(CALLS + 1):
+        seen.note_call(f"c{number}", "ringing")
+
+    assert (len(seen.open_calls()), seen.knows_call("c1", "ringing"), seen.knows_call("c0", "ringing")) == (
+        CALLS,
+        True,
+        False,
+    )

@@ -8,15 +8,16 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from prometheus_client import REGISTRY
 from structlog.testing import capture_logs
 
 from chatkey_protocol.codes import Close
 from chatkey_server.chat.events import AGENTS, read_event
-from chatkey_server.chat.service import SYSTEM
+from chatkey_server.chat.service import SYSTEM, Chat
 from chatkey_server.identity.tokens import Profile, SocketIdentity
 from chatkey_server.peers.outbox import MAX_BACKLOG
 from chatkey_server.settings import Limits
-from chatkey_server.socket import close_all
+from chatkey_server.socket import close_all, customer_socket
 from chatkey_server.storage import admin
 from chatkey_server.storage.tables import Call
 from chatkey_stack.patience import PATIENCE
@@ -430,6 +431,34 @@ class TestLog:
         ]
         assert token.split(".")[1] not in json.dumps(events, default=str)
 
+    async def test_a_refused_connect_says_whose_provider_the_token_names(self, join: Fixture, browser: Fixture) -> None:
+        with capture_logs() as events:
+            await join(f"{browser.custom_token('ann')[:-6]}AAAAAA")
+
+        (told,) = [event for event in events if event["event"] == "socket.refused"]
+        assert (told["code"], told["provider"]) == ("token_signature", "prov")
+
+
+def count_of(name: str, **labels: str) -> float:
+    """Return how often a histogram has observed something."""
+    return REGISTRY.get_sample_value(f"{name}_count", labels) or 0.0
+
+
+class TestMetrics:
+    async def test_each_connect_and_each_acknowledgement_is_timed_and_no_refusal(
+        self, join: Fixture, browser: Fixture
+    ) -> None:
+        names = {"chatkey_connect_seconds": {}, "chatkey_acknowledgement_seconds": {"peer": "customer"}}
+        before = [count_of(name, **labels) for name, labels in names.items()]
+
+        socket = await join(browser.custom_token("ann"))
+        for number, body in enumerate(("hello", "hello again", " ")):
+            await socket.ask({"type": "message", "id": f"m{number}", "body": body})
+        await join("no.token.atall")
+
+        after = [count_of(name, **labels) for name, labels in names.items()]
+        assert [now - then for now, then in zip(after, before, strict=True)] == [1, 2]
+
 
 class TestRetold:
     @pytest.mark.contract("D-15/deaf")
@@ -454,6 +483,89 @@ class TestRetold:
         assert heard == ["one", "two", "three", "four"]
         assert [entry["id"] for entry in page["messages"]] == ["one", "two"]
         assert await late.ask({"type": "ping"}) == {"type": "pong", "server_time": int(shop.services.clock())}
+
+
+class TestSlowAnswer:
+    """A ping asks whether the connection is alive, and not whether the database is quick."""
+
+    @pytest.fixture
+    def database_is_back(self, monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
+        back, post = asyncio.Event(), Chat.post
+
+        async def slow(self: Chat, *args: Any, **named: Any) -> Any:
+            await back.wait()
+            return await post(self, *args, **named)
+
+        monkeypatch.setattr(Chat, "post", slow)
+        monkeypatch.setattr(customer_socket, "PONG_SECONDS", 0)
+        return back
+
+    @staticmethod
+    def message(name: str) -> dict[str, str]:
+        return {"type": "message", "id": name, "body": name}
+
+    async def test_a_ping_is_answered_while_messages_wait_for_the_database(
+        self, join: Fixture, browser: Fixture, database_is_back: asyncio.Event
+    ) -> None:
+        socket = await join(browser.custom_token())
+        for name in ("one", "two"):
+            await socket.send(self.message(name))
+
+        pong = await socket.ask({"type": "ping"})
+        database_is_back.set()
+        acks = [await socket.next() for _ in range(2)]
+
+        assert pong["type"] == "pong"
+        assert [(ack["type"], ack["id"], ack["seq"]) for ack in acks] == [("ack", "one", 1), ("ack", "two", 2)]
+
+    async def test_what_was_sent_before_a_bad_frame_is_stored_and_answered_first(
+        self, join: Fixture, browser: Fixture, database_is_back: asyncio.Event
+    ) -> None:
+        socket = await join(browser.custom_token())
+        await socket.send(self.message("one"))
+        await socket.send({"type": "history"})
+        await socket.send({"type": "ping"})
+
+        database_is_back.set()
+
+        assert (await socket.next())["type"] == "ack"
+        assert (await ending(socket))[0] == "frame_invalid"
+
+    async def test_what_was_sent_before_the_page_was_left_is_stored(
+        self, join: Fixture, browser: Fixture, database_is_back: asyncio.Event
+    ) -> None:
+        leaves, stays = await join(browser.custom_token()), await join(browser.custom_token())
+        for name in ("one", "two"):
+            await leaves.send(self.message(name))
+        leaving = asyncio.create_task(leaves.leave())
+
+        database_is_back.set()
+
+        assert [(await stays.next())["id"] for _ in range(2)] == ["one", "two"]
+        await leaving
+
+    async def test_where_the_database_is_quick_answers_come_in_order(self, join: Fixture, browser: Fixture) -> None:
+        socket = await join(browser.custom_token())
+        for frame in (self.message("one"), {"type": "ping"}, self.message("two")):
+            await socket.send(frame)
+
+        assert [(await socket.next())["type"] for _ in range(3)] == ["ack", "pong", "ack"]
+
+    async def test_a_mistake_of_ours_in_an_answer_is_told_and_closes(
+        self, join: Fixture, browser: Fixture, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async def fails(*_: Any, **__: Any) -> Any:
+            raise LookupError("a mistake")
+
+        monkeypatch.setattr(Chat, "post", fails)
+        socket = await join(browser.custom_token())
+
+        with capture_logs() as events:
+            await socket.send(self.message("one"))
+            closed = await ending(socket)
+
+        assert closed == ("internal", Close.TRY_LATER, "internal")
+        assert [event["event"] for event in events if event["log_level"] == "error"] == ["socket.failed"]
 
 
 class TestSlowReader:

@@ -15,6 +15,7 @@ from uvicorn.server import ServerState
 from chatkey_protocol.codes import Close, Code
 from chatkey_server.commands import serve
 from chatkey_server.identity.errors import Refused
+from chatkey_server.limits.connections import Connections
 from chatkey_server.peers.open_sockets import Crowd
 from chatkey_server.settings import Limits
 from chatkey_serving import patient_socket
@@ -28,6 +29,7 @@ OPENING = (
 )
 PING = b"\x89\x80" + bytes(4)
 SOON = 0.02
+UNCOUNTED = Connections(0, 64, "")
 
 App = Callable[[Any, Callable[[], Awaitable[Any]], Callable[[Any], Awaitable[None]]], Awaitable[None]]
 
@@ -85,7 +87,7 @@ async def opened(app: App, given: Limits, pipe: Pipe) -> PatientSocket:
     """Open a socket to the app, as uvicorn does it, and wait until it was accepted."""
     config = uvicorn.Config(app, ws_ping_interval=None, log_config=None)
     config.load()
-    protocol = serve.patient_socket(given)(config=config, server_state=ServerState(), app_state={})
+    protocol = serve.patient_socket(given, UNCOUNTED)(config=config, server_state=ServerState(), app_state={})
     pipe.protocol = protocol
     protocol.connection_made(pipe)
     protocol.data_received(OPENING)
@@ -272,3 +274,18 @@ def test_a_crowd_without_a_limit_takes_everyone() -> None:
     for _ in range(5000):
         crowd.join("a")
     assert "a" in crowd
+
+
+async def test_a_handshake_that_was_refused_and_not_yet_closed_lets_the_server_end() -> None:
+    pipe = Pipe()
+    config = uvicorn.Config(greedy, log_config=None)
+    config.load()
+    protocol = serve.patient_socket(limits(), UNCOUNTED)(config=config, server_state=ServerState(), app_state={})
+    protocol.connection_made(pipe)
+    protocol.data_received(OPENING.replace(b"\r\n\r\n", b"\r\nContent-Length: 4\r\n\r\n"))
+    pipe.aborted.set()
+
+    protocol.shutdown()
+
+    assert not protocol.handshake_initiated
+    assert pipe.written == b""

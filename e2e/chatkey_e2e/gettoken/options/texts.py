@@ -18,11 +18,11 @@ def checked_url(text: str, option: str) -> str:
     except ValueError:
         port_fits, parts = False, urlsplit("")
     if parts.scheme not in {"http", "https"} or not parts.hostname or not port_fits:
-        raise OptionError(f"{option} must be an address such as https://shop.localhost:8443/chat/token, not {text!r}.")
+        raise OptionError(f"{option} must be an address such as https://shop.localhost:8443/chat/token.")
     if parts.username or parts.password:
         raise OptionError(f"{option} must hold no user name or password: use --header 'Authorization: …'.")
     if parts.fragment:
-        raise OptionError(f"{option} must hold no fragment (#{parts.fragment}).")
+        raise OptionError(f"{option} must hold no fragment, which begins with a #.")
     return text
 
 
@@ -31,7 +31,7 @@ def checked_origin(text: str, option: str) -> str:
     checked_url(text, option)
     parts = urlsplit(text)
     if parts.path not in {"", "/"} or parts.query:
-        raise OptionError(f"{option} must be an origin such as https://shop.example, without a path, not {text!r}.")
+        raise OptionError(f"{option} must be an origin such as https://shop.example, without a path.")
     return origin(text)
 
 

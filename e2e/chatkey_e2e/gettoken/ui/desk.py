@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
 from dataclasses import replace
 from threading import Lock
-from typing import Any, Final
+from typing import Annotated, Any, Final
 from urllib.parse import urlsplit
+
+import msgspec
 
 from chatkey_e2e.gettoken.evidence.masks import HIDDEN, Masks
 from chatkey_e2e.gettoken.evidence.shown import curl, response
@@ -19,15 +21,29 @@ from chatkey_e2e.gettoken.run import opened
 from chatkey_e2e.gettoken.running.runner import Selection, report_of
 from chatkey_e2e.gettoken.target import Target
 from chatkey_e2e.gettoken.ui.pasted import explained
-from chatkey_e2e.gettoken.wire.http import HttpWire, Unreachable
+from chatkey_e2e.gettoken.wire.http import HttpWire, Unreachable, Unsendable
 
 TONES: Final = {Exit.CLEAN: "pass", Exit.WARNINGS: "warn", Exit.NOT_ALL_JUDGED: "warn", Exit.NOTHING_JUDGED: "skip"}
+METHOD: Final = re.compile(r"[A-Za-z]{1,40}", re.ASCII)
+HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", re.ASCII)
+"""A token of RFC 9110 5.6.2."""
+OUR_OWN: Final = frozenset({"host", "content-length", "transfer-encoding"})
 LONGEST: Final = 20_000
 """A body that is longer is shown in part, and sent again whole if it was not changed."""
 
 
 class Refused(Exception):
     """What was asked for is not done; the message says why."""
+
+
+class Again(msgspec.Struct):
+    """A call that is to be sent again: its number, and what it is now."""
+
+    id: Annotated[int, msgspec.Meta(ge=0)]
+    method: str
+    url: str
+    headers: str
+    body: str
 
 
 class Desk:
@@ -57,7 +73,7 @@ class Desk:
         with self._lock:
             return self._state(self._report)
 
-    def send(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+    def send(self, asked: Again) -> dict[str, Any]:
         """Send a call again as it was changed. Raises `Refused`.
 
         What is hidden on the page is sent as it was. Nothing is sent to another origin: the session would go with it.
@@ -69,6 +85,8 @@ class Desk:
                 self._calls.append(wire.send(request))
             except Unreachable as error:
                 raise Refused(f"The endpoint cannot be reached: {error}.") from error
+            except Unsendable as error:
+                raise Refused(f"HTTP cannot carry this call: {error}.") from error
             finally:
                 wire.close()
             return self._shown(len(self._calls) - 1)
@@ -77,24 +95,21 @@ class Desk:
         """Return what a token says, and what is wrong with it; nothing is sent."""
         return explained(token, self._target)
 
-    def _changed(self, asked: Mapping[str, Any]) -> Request:
-        try:
-            before = self._calls[int(asked["id"])].request
-            method, url, body = (str(asked[name]) for name in ("method", "url", "body"))
-            lines = str(asked["headers"]).splitlines()
-        except (KeyError, ValueError, IndexError, TypeError):
-            raise Refused("This call is not known any more: load the page again.") from None
-        if origin(url) not in {self._target.origin, self._target.page} or urlsplit(url).username:
+    def _changed(self, asked: Again) -> Request:
+        if asked.id >= len(self._calls):
+            raise Refused("This call is not known any more: load the page again.")
+        before, url, body = self._calls[asked.id].request, asked.url, asked.body
+        if origin(url) not in {self._target.origin, self._target.page} or "@" in urlsplit(url).netloc:
             raise Refused(f"Calls are sent to {self._target.origin} only: the session goes with them.")
-        if not method.isalpha() or not method.isascii():
+        if not METHOD.fullmatch(asked.method):
             raise Refused("The method must be a word, such as POST.")
         shown_url, shown_body = self._masks.masked(before.url), self._text(before.body)
         return replace(
             before,
             label="sent again from the page",
-            method=method.upper(),
+            method=asked.method.upper(),
             url=before.url if url == shown_url else url,
-            headers=tuple(self._header(line, before) for line in lines if line.strip()),
+            headers=tuple(self._header(line, before) for line in asked.headers.splitlines() if line.strip()),
             body=before.body if body == shown_body else body.encode(),
         )
 
@@ -104,8 +119,10 @@ class Desk:
             if line == _line(self._masks.header(header)):
                 return header
         name, colon, value = line.partition(":")
-        if not colon or not name.strip() or not line.isprintable():
+        if not colon or not HEADER_NAME.fullmatch(name.strip()) or not line.isprintable():
             raise Refused(f"{line[:40]!r} is no header: write a name, a colon and a value.")
+        if name.strip().lower() in OUR_OWN:
+            raise Refused(f"{name}: the wire writes this header itself; leave it out.")
         if HIDDEN in value:
             raise Refused(f"{name}: write the whole value anew, or leave the line as it was.")
         return name.strip(), value.strip()

@@ -6,18 +6,43 @@ import base64
 import hashlib
 import hmac
 import json
+import re
 import secrets
+import socket
+import sys
 from collections.abc import Callable
+from contextlib import suppress
+from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final, TypeVar, cast
 
-from chatkey_e2e.gettoken.ui.desk import Desk, Refused
+import msgspec
+
+from chatkey_e2e.gettoken.ui.desk import Again, Desk, Refused
 
 FOLDER: Final = Path(__file__).parent
 LOOPBACK: Final = "127.0.0.1"
 LARGEST: Final = 1_000_000
+CHUNK: Final = 65_536
+LINGER_SECONDS: Final = 2.0
+SIZE: Final = re.compile(r"[0-9]{1,20}", re.ASCII)
 JSON: Final = "application/json"
+NOT_HERE: Final = {501: 405, 505: 400}
+"""What http.server calls its own fault is the caller's: a method, or a version of HTTP, that the page does not use."""
+
+
+class Pasted(msgspec.Struct):
+    """A token that is to be explained."""
+
+    token: str
+
+
+class Nothing(msgspec.Struct):
+    """What needs no words."""
+
+
+Asked = TypeVar("Asked", bound=msgspec.Struct)
 
 
 class UiServer(ThreadingHTTPServer):
@@ -37,6 +62,11 @@ class UiServer(ThreadingHTTPServer):
         """The address of the page."""
         return f"{self.origin}/{self.key}/"
 
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Print a mistake of ours, and nothing of a browser that has gone away."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)  # type: ignore[arg-type]
+
 
 class _Handler(BaseHTTPRequestHandler):
     """Answers the page's own calls, and nobody else's."""
@@ -44,6 +74,7 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server_version = "chatkey-check"
     sys_version = ""
+    timeout = 20
 
     @property
     def ui(self) -> UiServer:
@@ -62,22 +93,50 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         """Do what the page asks for."""
-        size = self.headers.get("Content-Length", "")
-        if not size.isdigit() or int(size) > LARGEST:
-            self.close_connection = True
-            self._json(413, {"error": "That is too much."})
+        body = self._body()
+        if body is None:
             return
-        body, place = self.rfile.read(int(size)), self._place()
+        place, desk = self._place(), self.ui.desk
         if self.headers.get("Origin") != self.ui.origin or self.headers.get_content_type() != JSON:
             place = None
-        asked = _object(body)
-        desk = self.ui.desk
         acts: dict[str | None, Callable[[], Any]] = {
-            "send": lambda: desk.send(asked or {}),
-            "run": desk.run,
-            "token": lambda: desk.explain(str((asked or {}).get("token", ""))),
+            "send": lambda: desk.send(_read(body, Again)),
+            "run": lambda: _read(body, Nothing) and desk.run(),
+            "token": lambda: desk.explain(_read(body, Pasted).token),
         }
-        self._told(acts.get(place) if asked is not None else None)
+        self._told(acts.get(place))
+
+    def _body(self) -> bytes | None:
+        """Return the body, or None if it was refused: its length must be told, once, and be bearable."""
+        sizes, is_chunked = self.headers.get_all("Content-Length", []), "Transfer-Encoding" in self.headers
+        if is_chunked or len(sizes) != 1 or not SIZE.fullmatch(sizes[0]):
+            self.send_error(411, "Send one Content-Length, in digits, and no Transfer-Encoding.")
+            return None
+        if int(sizes[0]) > LARGEST:
+            self.send_error(413, f"A body has {LARGEST:,} bytes at most.")
+            return None
+        try:
+            return self.rfile.read(int(sizes[0]))
+        except TimeoutError:
+            self.send_error(408, f"The body did not come within {self.timeout} seconds.")
+            return None
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:  # noqa: ARG002
+        """Answer what http.server itself refuses as everything else is answered, and read no more."""
+        self.close_connection = True
+        self.request_version = self.protocol_version
+        status = NOT_HERE.get(code, code)
+        self._json(status, {"error": message or HTTPStatus(status).description})
+        self._let_it_arrive()
+
+    def _let_it_arrive(self) -> None:
+        """Take what is still being sent, within bounds: a close with bytes unread is a reset (RFC 9112 9.6)."""
+        with suppress(OSError):
+            self.connection.shutdown(socket.SHUT_WR)
+            self.connection.settimeout(LINGER_SECONDS)
+            for _ in range(LARGEST // CHUNK):
+                if not self.connection.recv(CHUNK):
+                    return
 
     def _place(self) -> str | None:
         """Return what stands behind the key, or None where the key or the name of this machine is another."""
@@ -112,19 +171,19 @@ class _Handler(BaseHTTPRequestHandler):
         ):
             self.send_header(name, value)
         self.end_headers()
-        self.wfile.write(body)
+        if self.command != "HEAD":
+            self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name is http.server's
         """Say nothing: the address holds the key."""
 
 
-def _object(body: bytes) -> dict[str, Any] | None:
-    """Return the JSON object that was sent, or None for what is none."""
+def _read(body: bytes, kind: type[Asked]) -> Asked:
+    """Read a JSON object of this kind. Raises `Refused`."""
     try:
-        value = json.loads(body)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
+        return msgspec.json.decode(body, type=kind)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise Refused(f"The body is not the JSON that the page sends: {error}.") from error
 
 
 def _page() -> tuple[bytes, str]:

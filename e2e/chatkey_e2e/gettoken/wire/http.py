@@ -29,6 +29,10 @@ class Unreachable(Exception):
     """No connection; the message says what was tried."""
 
 
+class Unsendable(Exception):
+    """A request that HTTP cannot carry; the message says which part."""
+
+
 class Wire(Protocol):
     """What carries requests to an endpoint."""
 
@@ -41,7 +45,7 @@ class Wire(Protocol):
         ...
 
     def send(self, request: Request) -> Exchange:
-        """Send one request and wait for what comes back."""
+        """Send one request and wait for what comes back. Raises `Unsendable`."""
         ...
 
     def send_together(self, requests: Sequence[Request]) -> list[Exchange]:
@@ -170,6 +174,8 @@ class HttpWire:
             with closing(answer):
                 line.answered_on(answer.extensions["network_stream"])
                 body = unpacked(_body(answer), answer.headers.get("content-encoding", ""), LARGEST)
+        except (httpx.InvalidURL, httpx.LocalProtocolError, UnicodeEncodeError) as error:
+            raise Unsendable(str(error)) from error
         except httpx.TimeoutException:
             return Broken.TIMEOUT
         except (httpx.NetworkError, Unreachable):

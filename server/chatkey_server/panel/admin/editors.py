@@ -27,7 +27,10 @@ ROW_ID: Final = re.compile("[0-9]{1,9}")
 
 Row = TypeVar("Row")
 
-ONLY_SHOWN: Final = "This table is only shown here: its rows come from the logins and messages of the members."
+ONLY_SHOWN: Final = (
+    "This table is only shown here: its rows come from the logins and messages of the members. The form Erase Person "
+    "erases one."
+)
 
 
 class Editor:

@@ -1,14 +1,16 @@
-"""The panel's forms: what hands out a `secret_key`, which is shown once."""
+"""The panel's forms: two show a new `secret_key`, once; one erases a person."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast, get_args
 
 import structlog
 from piccolo_admin.endpoints import FormConfig
 from pydantic import BaseModel, Field
 from starlette.requests import Request
 
+from chatkey_server.chat import erasure
+from chatkey_server.chat.erasure import Login, Person
 from chatkey_server.clock import moment
 from chatkey_server.identity.errors import Refused
 from chatkey_server.panel.admin.tables import MEMBER_LOGIN
@@ -38,9 +40,18 @@ class RotateSecret(BaseModel):
     overlap: int = Field(default=24, title="Hours for which tokens made with the old secret still count")
 
 
+class ErasePerson(BaseModel):
+    """The person whose data is to be erased."""
+
+    provider: str = Field(title="Provider id")
+    login: str = Field(default="custom", title="Login: custom, social or visitor")
+    uid: str = Field(title="Uid")
+    erase: bool = Field(default=False, title="Erase now (otherwise only show what would be erased)")
+
+
 def forms(services: Services) -> list[FormConfig]:
     """Return the forms of the panel, each of which changes what `services` hold."""
-    return [_new_provider(services), _rotate_secret(services)]
+    return [_new_provider(services), _rotate_secret(services), _erase_person(services)]
 
 
 def _new_provider(services: Services) -> FormConfig:
@@ -89,6 +100,30 @@ def _rotate_secret(services: Services) -> FormConfig:
         description="Gives a provider a new secret_key, shown on the next page, once. "
         "Tokens made with the old one count for the hours you say.",
         form_group=MEMBER_LOGIN,
+    )
+
+
+def _erase_person(services: Services) -> FormConfig:
+    async def erase_person(request: Request, data: ErasePerson) -> str:
+        if data.login not in get_args(Login):
+            raise ValueError(f"Login is one of {', '.join(get_args(Login))}.")
+        person = Person(data.provider.strip(), cast("Login", data.login), data.uid)
+        try:
+            found = await (erasure.erase(person) if data.erase else erasure.stored(person))
+        except Refused as refused:
+            raise ValueError(refused.message) from refused
+        if data.erase:
+            services.hub.publish(*erasure.NEWS)
+            _note(request, "person.erased", person.provider)
+        remains = "\n".join(f"- {line}" for line in erasure.remains())
+        return f"{'Erased' if data.erase else 'Would erase'}: {found}.\n\nWhat remains, and why:\n{remains}"
+
+    return FormConfig(
+        "Erase Person",
+        ErasePerson,
+        erase_person,
+        description="Erases the record, conversation, messages and calls of one member or visitor, closes their "
+        "sockets, and says what remains. It first only shows what would be erased.",
     )
 
 

@@ -5,8 +5,11 @@
 const ADDRESS_CHARS = 2000; // a longer one stays text
 
 const CANDIDATE = /(?<![\p{L}\p{N}])https?:\/\/[^\p{White_Space}\x1c-\x1f<>"]+/giu;
-// People read the host as browsers do: there is no user before it, and no letter beyond ASCII in it.
-const HONEST = /^https?:\/\/[a-z0-9][a-z0-9._-]*(:[0-9]{1,5})?([/?#].*)?$/i;
+// The host is ASCII and has no user name before it, so people and browsers read the same one.
+const HONEST = /^https?:\/\/(?<host>[a-z0-9][a-z0-9._-]*)(:(?<port>[1-9][0-9]{0,4}))?([/?#].*)?$/i;
+const LAST_PORT = 65_535;
+const NUMBER = /^([0-9]+|0x[0-9a-f]*)$/i;
+const BYTES = new Set(Array.from({ length: 256 }, (_, number) => String(number)));
 const UNSEEN = /[\p{C}\p{Z}]/u;
 const WORDS = /^[\p{ASCII}\p{L}\p{N}]$/u;
 
@@ -44,7 +47,7 @@ function isOfTheSentence(last, count) {
   return AFTER.includes(last) || !WORDS.test(last);
 }
 
-/** How often each character is there, told at once: a message may consist of what closes. */
+/** How often each character is in a text, counted once: a message may consist of closing brackets. */
 class Counter {
   /** @param {string[]} chars */
   constructor(chars) {
@@ -64,10 +67,31 @@ class Counter {
 }
 
 /**
- * Whether it leads where it seems to: nothing invisible in it, and nothing that browsers read otherwise.
+ * Whether the address leads where it seems to: it has no invisible characters, and browsers read it as is.
  * @param {string} address
  */
 function isHonest(address) {
-  const isPlain = [...address].length <= ADDRESS_CHARS && !UNSEEN.test(address) && !address.includes("\\");
-  return isPlain && HONEST.test(address);
+  if ([...address].length > ADDRESS_CHARS || UNSEEN.test(address) || address.includes("\\")) return false;
+  const { host, port } = HONEST.exec(address)?.groups ?? {};
+  return host !== undefined && isReadAsWritten(host) && Number(port ?? 0) <= LAST_PORT;
+}
+
+/**
+ * Whether browsers take the host for a name, or for the IPv4 address that it shows. A host whose last label is a number
+ * is an IPv4 address to them, in octal, hexadecimal and short forms as well
+ * (https://url.spec.whatwg.org/#ends-in-a-number-checker).
+ * @param {string} host
+ */
+function isReadAsWritten(host) {
+  const last = host.replace(/\.$/, "").split(".").pop() ?? "";
+  return !NUMBER.test(last) || isIpv4(host);
+}
+
+/**
+ * Whether the host is an IPv4 address in its usual form: four decimal numbers without leading zeros.
+ * @param {string} host
+ */
+function isIpv4(host) {
+  const labels = host.split(".");
+  return labels.length === 4 && labels.every((label) => BYTES.has(label));
 }

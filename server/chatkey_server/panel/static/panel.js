@@ -33,10 +33,17 @@ const AGAIN_MS = 3_000;
 const AT_ONCE = 10; // with SPACING_MS, below the server's limit of frames a second
 const SPACING_MS = 100;
 const LONGEST_WAIT_MS = 2_000; // agents are few, and each of them is waited for
+const CONNECT_MS = 4_000; // an attempt that takes longer began while the network was down
+const ANSWER_MS = 2_000; // without an answer for so long, the page pings
+const QUIET_MS = 10_000; // and so it does when nothing happens for so long
+const PONG_MS = 3_000;
 
 let agentName = "";
 let socket = /** @type {WebSocket | null} */ (null);
 let attempts = 0;
+let doubt = /** @type {number | undefined} */ (undefined); // the timer that looks after the connection
+let reconnecting = /** @type {number | undefined} */ (undefined);
+let isAwaiting = false; // a frame was sent, and nothing was heard since
 let current = /** @type {string | null} */ (null);
 let opened = /** @type {Item | null} */ (null);
 let messages = /** @type {Map<number, Entry>} */ (new Map());
@@ -81,26 +88,76 @@ function isUnread(item, all) {
 // the socket
 
 function connect() {
+  clearTimeout(reconnecting);
+  reconnecting = undefined;
   const url = new URL("/agent/socket", location.href);
   url.protocol = url.protocol.replace("http", "ws");
-  socket = new WebSocket(url);
-  socket.addEventListener("message", (event) => handle(JSON.parse(event.data)));
-  socket.addEventListener("close", (event) => {
-    if (event.code === 4401) return location.reload();
-    asked = null;
-    clearTimeout(refreshing);
-    refreshing = undefined;
-    clearTimeout(filling);
-    filling = undefined;
-    showConnection("lost", "Connection lost, trying again…");
-    const wait = Math.min(LONGEST_WAIT_MS, 500 * 2 ** attempts++) * (0.5 + Math.random() / 2);
-    setTimeout(connect, wait);
+  const opening = (socket = new WebSocket(url));
+  isAwaiting = false;
+  giveUpAfter(CONNECT_MS);
+  opening.addEventListener("message", (event) => {
+    if (socket !== opening) return;
+    isAwaiting = false;
+    doubtAfter(QUIET_MS);
+    handle(JSON.parse(event.data));
   });
+  opening.addEventListener("close", (event) => {
+    if (socket !== opening) return;
+    if (event.code === 4401) return location.reload();
+    lost();
+  });
+}
+
+function lost() {
+  socket = null;
+  clearTimeout(doubt);
+  asked = null;
+  clearTimeout(refreshing);
+  refreshing = undefined;
+  clearTimeout(filling);
+  filling = undefined;
+  showConnection("lost", "Connection lost, trying again…");
+  const wait = Math.min(LONGEST_WAIT_MS, 500 * 2 ** attempts++) * (0.5 + Math.random() / 2);
+  reconnecting = setTimeout(connect, wait);
 }
 
 /** @param {object} frame */
 function send(frame) {
-  if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify(frame));
+  if (socket?.readyState !== WebSocket.OPEN) return;
+  if (!isAwaiting) doubtAfter(ANSWER_MS);
+  isAwaiting = true;
+  socket.send(JSON.stringify(frame));
+}
+
+// a connection that is dead says nothing: waiting for TCP to find out takes minutes
+
+/** @param {number} ms */
+function doubtAfter(ms) {
+  clearTimeout(doubt);
+  doubt = setTimeout(probe, ms);
+}
+
+/** @param {number} ms */
+function giveUpAfter(ms) {
+  clearTimeout(doubt);
+  doubt = setTimeout(() => {
+    const dead = socket;
+    lost();
+    dead?.close(); // its close event may come much later
+  }, ms);
+}
+
+function probe() {
+  if (socket?.readyState !== WebSocket.OPEN) return;
+  isAwaiting = true;
+  giveUpAfter(PONG_MS);
+  send({ type: "ping" });
+}
+
+/** The network is back, or the page is looked at again. */
+function wake() {
+  if (reconnecting !== undefined) connect();
+  else probe();
 }
 
 /**
@@ -602,8 +659,10 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "Escape" && current && event.target !== $("query")) close();
 });
 document.addEventListener("visibilitychange", () => {
+  if (document.visibilityState === "visible") wake();
   if (document.visibilityState === "visible" && current) showMessages({ keepPlace: true });
   showList();
 });
+addEventListener("online", wake);
 
 connect();

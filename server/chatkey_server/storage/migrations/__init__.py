@@ -1,1 +1,1 @@
-"""The schema's history: one module a step, run in the order of their ids."""
+"""The history of the schema: one module for each migration, run in the order of their ids."""

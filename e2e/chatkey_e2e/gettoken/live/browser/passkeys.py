@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any, Final
 
 from playwright.sync_api import Page
 
 from chatkey_e2e.gettoken.target import OptionError
+from chatkey_stack.private import write_private
 
 OPTIONS: Final = {
     "protocol": "ctap2",
@@ -25,9 +25,11 @@ OPTIONS: Final = {
 def attached(page: Page, file: Path) -> None:
     """Give a page an authenticator with the keys of a file, and keep what becomes of them there.
 
-    Nobody else may read the file: it is as good as a password. Raises `OptionError` where it holds no passkeys.
+    Only its owner can read the file, from now on at the latest: it is as good as a password. Raises `OptionError` if
+    the file holds no passkeys or cannot be written.
     """
     kept = {str(one["credentialId"]): one for one in _read(file)}
+    _write(file, list(kept.values()))
     session = page.context.new_cdp_session(page)
     session.send("WebAuthn.enable")
     authenticator = session.send("WebAuthn.addVirtualAuthenticator", {"options": OPTIONS})["authenticatorId"]
@@ -36,12 +38,17 @@ def attached(page: Page, file: Path) -> None:
 
     def keep(event: dict[str, Any]) -> None:
         kept[str(event["credential"]["credentialId"])] = event["credential"]
-        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as opened:
-            json.dump(list(kept.values()), opened)
+        _write(file, list(kept.values()))
 
     for name in ("WebAuthn.credentialAdded", "WebAuthn.credentialAsserted"):
         session.on(name, keep)
+
+
+def _write(file: Path, passkeys: list[dict[str, Any]]) -> None:
+    try:
+        write_private(file, json.dumps(passkeys))
+    except OSError as error:
+        raise OptionError(f"--passkeys {file} cannot be written: {error.strerror}.") from error
 
 
 def _read(file: Path) -> list[dict[str, Any]]:

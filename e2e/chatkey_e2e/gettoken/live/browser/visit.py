@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -188,8 +190,12 @@ class Visit:
             folder.mkdir(parents=True, exist_ok=True)
             screenshot, trace = folder / "page.png", folder / "trace.zip"
             self.page.screenshot(path=screenshot)
-            self._context.tracing.stop(path=trace)
-            redact_zip(trace, self._secrets)
+            with TemporaryDirectory() as private:  # nobody else reads the trace before it is redacted
+                whole = Path(private, "trace.zip")
+                self._context.tracing.stop(path=whole)
+                redact_zip(whole, self._secrets)
+                if whole.exists():  # one that was cut short is deleted
+                    shutil.move(whole, trace)
             self._kept = (str(screenshot), str(trace))
         return self._kept
 

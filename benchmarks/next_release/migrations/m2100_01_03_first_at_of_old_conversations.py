@@ -1,0 +1,12 @@
+"""When the first message was sent, for conversations that began before."""
+
+from chatkey_server.storage.schema_changes import Backfill
+
+ID = "2100-01-03T12:00:00:000000"
+DESCRIPTION = "When the first message was sent, for conversations that began before."
+
+CHANGE = Backfill(
+    "conversation",
+    "first_at = (SELECT sent_at FROM message WHERE message.conversation = conversation.id AND message.seq = 1)",
+    where="first_at IS NULL AND last_seq > 0",
+)

@@ -1,0 +1,35 @@
+"""An imagined next release of the server: a copy of this one with new columns, and migrations that make them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import Final
+
+import chatkey_server
+
+PACKAGE: Final = Path(chatkey_server.__file__).parent
+BUILT: Final = Path("assets", "built")
+MIGRATIONS: Final = Path(__file__).with_name("migrations")
+COLUMNS: Final = {
+    "sent_at = BigInt()": 'language = Varchar(length=8, default="")',
+    "answered_by = Varchar(length=64, null=True, default=None)": "first_at = BigInt(null=True, default=None)",
+}
+"""A column of `tables.py`, and the one that follows it in the next release."""
+
+
+def next_release(folder: Path) -> dict[str, str]:
+    """Make the next release in a folder, and return the environment in which Python imports it."""
+    copy = folder / PACKAGE.name
+    shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("built", "__pycache__"))
+    (copy / BUILT).symlink_to(PACKAGE / BUILT, target_is_directory=True)
+    shutil.copytree(MIGRATIONS, copy / "storage" / "migrations", dirs_exist_ok=True)
+    tables = copy / "storage" / "tables.py"
+    text = tables.read_text()
+    for column, added in COLUMNS.items():
+        if text.count(column) != 1:
+            raise ValueError(f"{tables} has the column {column!r} {text.count(column)} times, not once")
+        text = text.replace(column, f"{column}\n    {added}")
+    tables.write_text(text)
+    return {"PYTHONPATH": os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])}

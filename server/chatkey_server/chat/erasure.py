@@ -1,0 +1,118 @@
+"""Erasing one person: what is stored of them, how it is deleted, and what remains elsewhere."""
+
+from __future__ import annotations
+
+from typing import Final, Literal, NamedTuple
+
+from piccolo.columns.combination import And
+from piccolo.custom_types import Combinable
+
+from chatkey_server.chat.hub import MISSED
+from chatkey_server.storage.engine import SQLite, bound, snapshot, transaction
+from chatkey_server.storage.providers import unknown
+from chatkey_server.storage.tables import Call, ChatCustomer, Conversation, Message, Provider
+
+Login = Literal["visitor", "custom", "social"]
+
+NEWS: Final = (MISSED, b"")
+"""What to publish afterwards. Each process then compares the database with what its sockets were told: those of a
+person whose conversation is gone close, and the agents' pages load their lists again."""
+
+REMAINS: Final = (
+    "Backups of the database contain this person until you delete them. After you restore one, erase again.",
+    "Log lines contain the uid and the client's address until your log rotation deletes them.",
+    (
+        "Tokens that were issued before stay valid until their `exp`: at most 2 minutes for a visitor, 2 hours for a "
+        "custom login, and 24 hours for a social one. With such a token the person can connect again, and their next "
+        "message creates a new record. End their session at the business first."
+    ),
+    (
+        "The person's browser keeps its key pair and the last token until they log out or delete the site's data. An "
+        "open page shows the old messages until it is reloaded."
+    ),
+    (
+        "Counters of the limits stay in the servers' memory by uid until a restart, and in Redis under hashed names "
+        "until they expire, within hours."
+    ),
+    (
+        "The same human may also have written as a visitor, with another login, or to another business. Each of these "
+        "is a separate person here: erase each."
+    ),
+    "Other people's messages may mention this person. The business and the social provider have their own records.",
+)
+"""What erasing does not reach, whichever database is used."""
+
+ON_DISK: Final = {
+    "postgres": "PostgreSQL keeps deleted rows on disk until a vacuum, which runs by itself; `VACUUM chat_customer, "
+    "conversation, message, call` does it now. The write-ahead log and its archive keep them until they are recycled.",
+    "sqlite": "SQLite keeps deleted text in free pages and in the search index until they are overwritten. To "
+    "overwrite them now, stop the server and run on the file: `INSERT INTO message_search(message_search) "
+    "VALUES('optimize'); VACUUM;`.",
+}
+"""What the disk still holds afterwards, by database."""
+
+
+class Person(NamedTuple):
+    """Who is to be erased. For a visitor, `login` is `visitor` and `uid` is the visitor's."""
+
+    provider: str
+    login: Login
+    uid: str
+
+
+class Stored(NamedTuple):
+    """How much is stored of a person."""
+
+    records: int
+    conversations: int
+    messages: int
+    calls: int
+
+    def __str__(self) -> str:
+        parts = (_counted(number, name.removesuffix("s")) for name, number in self._asdict().items())
+        return ", ".join(parts)
+
+
+async def stored(person: Person) -> Stored:
+    """Count what is stored of a person. Raises `Refused(provider_unknown)`."""
+    async with snapshot():
+        if not await Provider.exists().where(Provider.id == person.provider):
+            raise unknown(person.provider)
+        conversations = (
+            await Conversation.select(Conversation.id).where(_owned_by(Conversation, person)).output(as_list=True)
+        )
+        return Stored(
+            records=await ChatCustomer.count().where(_owned_by(ChatCustomer, person)),
+            conversations=len(conversations),
+            messages=sum([await Message.count().where(Message.conversation == one) for one in conversations]),
+            calls=sum([await Call.count().where(Call.conversation == one) for one in conversations]),
+        )
+
+
+async def erase(person: Person) -> Stored:
+    """Delete a person's record, conversation, messages and calls in one transaction; return what was deleted.
+
+    The caller then publishes `NEWS`. Raises `Refused(provider_unknown)`.
+    """
+    async with transaction(within=None):  # a long conversation takes seconds, and half of it must not stay
+        erased = await stored(person)
+        await Conversation.delete().where(_owned_by(Conversation, person))  # messages and calls go with it
+        await ChatCustomer.delete().where(_owned_by(ChatCustomer, person))
+    return erased
+
+
+def remains() -> list[str]:
+    """Return what erasing does not reach, and why, for people."""
+    kind = "sqlite" if isinstance(bound(), SQLite) else "postgres"
+    return [*REMAINS, ON_DISK[kind]]
+
+
+def _owned_by(table: type[Conversation | ChatCustomer], person: Person) -> Combinable:
+    return And(
+        And(table.provider == person.provider, table.login == person.login),
+        table.uid == person.uid,
+    )
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

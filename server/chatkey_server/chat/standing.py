@@ -1,0 +1,78 @@
+"""How far the conversations of some people have come, in one query for all of them, and messages by their numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any, Final, NamedTuple
+
+from chatkey_protocol.frames import CallEvent, Entry
+from chatkey_server.chat.calls import event_of
+from chatkey_server.chat.entries import entry_of
+from chatkey_server.storage.tables import Conversation, Message
+
+AT_ONCE: Final = 500
+"""How many people or messages one query names."""
+
+Person = tuple[str, str, str]
+"""Provider, login and uid."""
+
+STANDINGS: Final = """
+    SELECT conversation.provider, conversation.login, conversation.uid, conversation.last_seq, conversation.last_at,
+        call.id AS call_id, call.state
+    FROM conversation LEFT JOIN call ON call.conversation = conversation.id AND call.state <> 'ended'
+    WHERE (conversation.provider, conversation.login, conversation.uid) IN (VALUES %s)
+"""
+"""By the index that a conversation is found by, and by that of the calls that are on."""
+
+NUMBERED: Final = """
+    WITH wanted (provider, login, uid, seq) AS (VALUES %s)
+    SELECT wanted.provider, wanted.login, wanted.uid, message.message_id AS id, message.seq, message.sender,
+        message.name, message.body, message.sent_at
+    FROM wanted
+        JOIN conversation ON conversation.provider = wanted.provider AND conversation.login = wanted.login
+            AND conversation.uid = wanted.uid
+        JOIN message ON message.conversation = conversation.id AND message.seq = wanted.seq
+    ORDER BY message.seq
+"""
+"""Each message is named by its whole key: of a range PostgreSQL would expect too much, and read the whole table."""
+
+
+class Standing(NamedTuple):
+    """The number of the last message, when it was stored (in milliseconds), and the call that is on."""
+
+    last_seq: int
+    last_at: int
+    call: CallEvent | None
+
+
+NOTHING: Final = Standing(0, 0, None)
+"""Where a conversation stands that has not begun."""
+
+
+async def standings(people: Sequence[Person]) -> dict[Person, Standing]:
+    """Return how far the conversations of at most `AT_ONCE` people have come; those that never wrote are left out."""
+    values = ", ".join(["({}, {}, {})"] * len(people))
+    rows = await Conversation.raw(STANDINGS % values, *chain.from_iterable(people))
+    return {_person(row): Standing(row["last_seq"], row["last_at"], _call(row)) for row in rows}
+
+
+async def numbered(wanted: Sequence[tuple[Person, int]]) -> list[tuple[Person, Entry]]:
+    """Return the messages with these numbers. Those of one person come in order if they were asked for in order."""
+    batches = [wanted[start : start + AT_ONCE] for start in range(0, len(wanted), AT_ONCE)]
+    return [found for batch in batches for found in await _numbered(batch)]
+
+
+async def _numbered(wanted: Sequence[tuple[Person, int]]) -> list[tuple[Person, Entry]]:
+    values = ", ".join(["({}, {}, {}, CAST({} AS INTEGER))"] * len(wanted))
+    rows = await Message.raw(NUMBERED % values, *chain.from_iterable((*person, seq) for person, seq in wanted))
+    return [(_person(row), entry_of(row)) for row in rows]
+
+
+def _person(row: dict[str, Any]) -> Person:
+    """Take the owner of a conversation out of a row."""
+    return row.pop("provider"), row.pop("login"), row.pop("uid")
+
+
+def _call(row: dict[str, Any]) -> CallEvent | None:
+    return None if row["call_id"] is None else event_of(row["call_id"], row["state"])

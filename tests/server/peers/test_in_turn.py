@@ -1,0 +1,70 @@
+"""Work of one socket: done in order in the background, and bounded while it waits."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+
+import pytest
+
+from chatkey_server.peers.in_turn import MOST_BYTES, OVERHEAD, InTurn
+
+
+class Works:
+    """Pieces of work that all wait until a test lets them go on."""
+
+    def __init__(self) -> None:
+        self.done: list[int] = []
+        self.may_go_on = asyncio.Event()
+
+    async def do(self, number: int) -> None:
+        await self.may_go_on.wait()
+        self.done.append(number)
+
+
+@pytest.fixture
+def works() -> Works:
+    return Works()
+
+
+async def test_it_is_done_in_order_and_only_waited_for_as_long_as_said(works: Works) -> None:
+    turns = InTurn()
+    for number in range(5):
+        await turns.put(partial(works.do, number), 10)
+
+    await turns.settled(0)
+    before = [*works.done]
+    works.may_go_on.set()
+    await turns.settled()
+
+    assert (before, works.done) == ([], [0, 1, 2, 3, 4])
+
+
+async def test_what_waits_is_bounded(works: Works) -> None:
+    turns = InTurn()
+    count = 0
+
+    async def flood() -> None:
+        nonlocal count
+        while True:
+            await turns.put(partial(works.do, count), 100)
+            count += 1
+
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(flood(), 0.1)
+
+    assert count <= MOST_BYTES / (100 + OVERHEAD) + 2
+    turns.cancel()
+
+
+async def test_what_is_forgotten_is_not_done_and_what_is_under_way_comes_to_its_end(works: Works) -> None:
+    turns = InTurn()
+    for number in range(3):
+        await turns.put(partial(works.do, number), 10)
+    await asyncio.sleep(0)
+
+    turns.forget()
+    works.may_go_on.set()
+    await turns.settled()
+
+    assert works.done == [0]

@@ -1,0 +1,75 @@
+"""The rule for migrations: which statements may run on PostgreSQL while a server of the release before writes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from typing import Final
+
+from chatkey_server.storage.engine import build
+from chatkey_server.storage.migrate import Step
+from chatkey_server.storage.schema_changes import Backfill, Definitions, Index
+
+POSTGRES: Final = build("postgresql://nobody@localhost/never-opened")
+MEMBERS: Final = {"ID", "DESCRIPTION", "CHANGE"}
+ID: Final = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d:\d{6}"
+
+CONSTANT: Final = r"(null|true|false|-?\d[\d.]*|'[^']*')"
+NEW_COLUMN: Final = rf"ADD COLUMN \w+ [A-Z]+(\(\d+\))?( REFERENCES \w+ \(\w+\)[A-Z ]*)?( NOT NULL)? DEFAULT {CONSTANT}"
+ALLOWED: Final = (
+    r"CREATE TABLE .*",
+    r"CREATE (OR REPLACE )?(VIEW|FUNCTION|TRIGGER) .*",
+    rf"ALTER TABLE \w+ {NEW_COLUMN}",
+    rf"ALTER TABLE \w+ ALTER COLUMN \w+ (DROP NOT NULL|SET DEFAULT {CONSTANT})",
+)
+"""What a definition may do to tables that have rows already."""
+REMOVALS: Final = (
+    r"ALTER TABLE \w+ DROP COLUMN \w+",
+    r"DROP (TABLE|VIEW|FUNCTION|TRIGGER) \w+.*",
+    r"ALTER TABLE \w+ ADD CONSTRAINT \w+ .* NOT VALID",
+)
+"""What only servers can bear that do not use what is removed: so it comes one release later."""
+ON_NEW_TABLES: Final = r"CREATE (?:UNIQUE )?INDEX \w+ ON (\w+) .*"
+
+
+def breaches(step: Step, releases: Collection[str]) -> list[str]:
+    """Return what is wrong with a migration, in sentences; `releases` are those that were published."""
+    return [*_of_the_module(step), *_of_the_change(step, releases)]
+
+
+def _of_the_module(step: Step) -> Iterator[str]:
+    if missing := MEMBERS - vars(step).keys():
+        yield f"the module lacks {', '.join(sorted(missing))}"
+    if not re.fullmatch(ID, getattr(step, "ID", "")):
+        yield "the ID is not a time, such as 2026-11-24T12:00:00:000000"
+
+
+def _of_the_change(step: Step, releases: Collection[str]) -> Iterator[str]:
+    change = getattr(step, "CHANGE", None)
+    if type(change) not in {Definitions, Index, Backfill}:
+        yield "CHANGE is not Definitions, an Index or a Backfill: the runner knows how to make only these"
+    elif isinstance(change, Definitions):
+        yield from _of_definitions(change, releases)
+
+
+def _of_definitions(change: Definitions, releases: Collection[str]) -> Iterator[str]:
+    statements = [_plain(statement) for statement in change.sql(POSTGRES)]
+    created = {name for statement in statements for name in re.findall(r"^CREATE TABLE (\w+)", statement)}
+    altered = {name for statement in statements for name in re.findall(r"^ALTER TABLE (\w+)", statement)} - created
+    allowed = ALLOWED + (REMOVALS if change.unused_since in releases else ())
+    if len(altered) > 1:
+        yield f"one transaction locks several tables, {', '.join(sorted(altered))}: make a migration for each"
+    for statement in statements:
+        on_table = re.fullmatch(ON_NEW_TABLES, statement)
+        if not (on_table and on_table[1] in created) and not _is_one_of(allowed, statement):
+            yield f"not allowed while servers write: {statement}"
+
+
+def _is_one_of(patterns: Collection[str], statement: str) -> bool:
+    return ";" not in statement and any(re.fullmatch(pattern, statement) for pattern in patterns)
+
+
+def _plain(statement: str) -> str:
+    """Return a statement in one line, without quotes around names and without the body of a function."""
+    without_body = re.sub(r"\$\$.*\$\$", "$$", statement, flags=re.DOTALL)
+    return " ".join(without_body.replace('"', "").split()).removesuffix(";")

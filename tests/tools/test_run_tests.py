@@ -1,0 +1,81 @@
+"""A test that fails by chance is run again alone and listed; one that is broken still fails the run."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+import run_tests
+
+PYTEST = (sys.executable, "-m", "pytest", "-q", "-p", "xdist.plugin")
+CHANCE = """
+from pathlib import Path
+import pytest
+
+@pytest.mark.parametrize("number", range(12))
+def test_honest(number):
+    pass
+
+def test_by_chance():
+    seen = Path(__file__).with_name("seen")
+    if not seen.exists():
+        seen.touch()
+        raise AssertionError
+"""
+BROKEN = CHANCE + "\ndef test_broken():\n    assert False\n"
+ALL_BROKEN = (
+    "import pytest\n\n@pytest.mark.parametrize('number', range(11))\ndef test_broken(number):\n    assert False\n"
+)
+
+
+@pytest.fixture(autouse=True)
+def _few_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the runs of these tests start in a tenth of the time."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+
+
+@pytest.fixture
+def flaky(tmp_path: Path) -> Path:
+    """The file that lists flaky tests."""
+    return tmp_path / "flaky.txt"
+
+
+def run(folder: Path, text: str, flaky: Path, *arguments: str) -> int:
+    """Run a file of tests in a project of its own."""
+    (folder / "pytest.ini").write_text("[pytest]\n")
+    (folder / "test_it.py").write_text(text)
+    return run_tests.run([*PYTEST, *arguments, "-c", str(folder / "pytest.ini"), str(folder)], flaky)
+
+
+@pytest.mark.parametrize("arguments", [(), ("-n", "2")], ids=["one process", "two processes"])
+def test_a_test_that_passes_alone_is_listed_and_the_run_passes(
+    tmp_path: Path, flaky: Path, arguments: tuple[str, ...]
+) -> None:
+    assert run(tmp_path, CHANCE, flaky, *arguments) == 0
+
+    assert run_tests.report(flaky).splitlines()[1:] == ["  test_it.py::test_by_chance"]
+
+
+def test_a_broken_test_fails_the_run_and_nothing_is_listed(tmp_path: Path, flaky: Path) -> None:
+    assert run(tmp_path, BROKEN, flaky) == 1
+    assert not flaky.exists()
+
+
+def test_many_failures_are_not_tried_again(tmp_path: Path, flaky: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(tmp_path, ALL_BROKEN, flaky) == 1
+    assert "once more" not in capfd.readouterr().out
+
+
+@pytest.mark.parametrize(("arguments", "status"), [(("-k", "nothing"), 5), (("--no-such-option",), 4)])
+def test_other_failures_of_pytest_stay(tmp_path: Path, flaky: Path, arguments: tuple[str, ...], status: int) -> None:
+    assert run(tmp_path, CHANCE, flaky, *arguments) == status
+
+
+def test_a_file_that_cannot_be_imported_fails_the_run(tmp_path: Path, flaky: Path) -> None:
+    assert run(tmp_path, "import no_such_module\n", flaky) == 2
+
+
+def test_a_run_without_failures_lists_none(tmp_path: Path, flaky: Path) -> None:
+    assert run(tmp_path, "def test_it(): pass\n", flaky) == 0
+    assert run_tests.report(flaky) == "flaky: 0 tests failed at first and passed alone"

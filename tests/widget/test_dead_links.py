@@ -1,0 +1,150 @@
+"""A connection that is open and dead: a ping finds out, sent when there is a reason to doubt and not all the time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from chatkey_protocol.frames import Kind
+from chatkey_widget import effects, events
+from chatkey_widget.link_attempts import EARLY_ATTEMPTS
+from chatkey_widget.service_link import ANSWER_SECONDS, CONNECT_SECONDS, PROBE_SECONDS, SILENCE_SECONDS
+
+if TYPE_CHECKING:
+    from tests.widget.driver import Driver, MakeWidget
+
+PING = 25.0
+LIVELY = SILENCE_SECONDS + PROBE_SECONDS
+"""Seconds after which a dead connection is given up where a conversation was going on."""
+
+pytestmark = pytest.mark.contract("D-10/reconnect")
+
+
+def hear(visitor: Driver, seq: int = 1) -> None:
+    """Let an agent write."""
+    visitor.frame(
+        type="message", id=f"a{seq}", seq=seq, sender="agent", name="Grace", body="Hello", sent_at=visitor.server_now
+    )
+
+
+def answer_history(visitor: Driver) -> None:
+    """Let the service answer what the widget asks for when it is connected."""
+    asked = visitor.frames(Kind.HISTORY)[-1]
+    visitor.frame(type="history", id=asked["id"], messages=[], more=False)
+
+
+@pytest.fixture
+def idle(visitor: Driver) -> Driver:
+    """A visitor who waits for no answer."""
+    answer_history(visitor)
+    return visitor
+
+
+def test_an_idle_widget_pings_as_often_as_hello_says(idle: Driver) -> None:
+    idle.advance(4 * PING)
+
+    assert len(idle.frames(Kind.PING)) == 4
+    assert idle.sockets() == 1
+
+
+def test_an_idle_widget_leaves_a_dead_connection_after_one_ping_without_an_answer(idle: Driver) -> None:
+    idle.answers_frames = False
+
+    idle.advance(PING + CONNECT_SECONDS - 0.01)
+    before = idle.emitted("socket:lost")
+    idle.advance(0.01)
+
+    assert (before, idle.emitted("socket:lost")) == ([], [{"why": "mute"}])
+
+
+def test_a_message_without_an_answer_puts_the_connection_in_doubt(idle: Driver) -> None:
+    """The message is sent again on the next connection, under the same id."""
+    idle.answers_frames = False
+    idle.feed(events.MessageWritten("Are you there?"))
+
+    idle.advance(ANSWER_SECONDS + PROBE_SECONDS)
+    lost = idle.emitted("socket:lost")
+    idle.answers_frames = True
+    idle.advance(CONNECT_SECONDS)
+
+    assert lost == [{"why": "mute"}]
+    assert len({frame["id"] for frame in idle.frames(Kind.MESSAGE)}) == 1
+    assert len(idle.frames(Kind.MESSAGE)) >= 2
+    assert idle.view.link == "online"
+
+
+def test_whoever_goes_on_writing_does_not_put_the_doubt_off(idle: Driver) -> None:
+    idle.answers_frames = False
+
+    for _ in range(5):
+        idle.feed(events.MessageWritten("Are you there?"))
+        idle.advance(1)
+
+    assert idle.emitted("socket:lost") == [{"why": "mute"}]
+
+
+def test_a_message_that_is_answered_late_keeps_its_connection(idle: Driver) -> None:
+    """The positive twin: the service is slow with the message, and answers the ping."""
+    idle.feed(events.MessageWritten("Are you there?"))
+
+    idle.advance(ANSWER_SECONDS + PROBE_SECONDS)
+    pings = len(idle.frames(Kind.PING))
+    idle.frame(type="ack", id=idle.frames(Kind.MESSAGE)[0]["id"], seq=1, sent_at=idle.server_now)
+
+    assert (pings, idle.emitted("socket:lost"), idle.sockets()) == (1, [], 1)
+
+
+def test_a_conversation_that_falls_silent_is_asked_after_once(idle: Driver) -> None:
+    hear(idle)
+
+    idle.advance(SILENCE_SECONDS - 0.01)
+    before = len(idle.frames(Kind.PING))
+    idle.advance(PING - SILENCE_SECONDS)
+
+    assert (before, len(idle.frames(Kind.PING))) == (0, 1)
+
+
+def test_a_connection_that_dies_in_a_conversation_is_left_within_seconds(idle: Driver) -> None:
+    hear(idle)
+    idle.answers_frames = False
+
+    idle.advance(LIVELY)
+
+    assert idle.emitted("socket:lost") == [{"why": "mute"}]
+
+
+def test_a_lively_conversation_needs_no_ping(idle: Driver) -> None:
+    for seq in range(1, 5):
+        hear(idle, seq)
+        idle.advance(SILENCE_SECONDS - 0.1)
+
+    assert idle.frames(Kind.PING) == []
+
+
+def test_on_a_slow_network_a_ping_has_as_long_as_connecting_took(make_widget: MakeWidget) -> None:
+    widget = make_widget(answers_frames=False).start()
+    widget.advance(6)
+    widget.socket = ref = widget.last(effects.OpenSocket).ref
+    hello = {"type": "hello", "nonce": "n", "server_time": widget.server_now, "auth_timeout": 10, "ping": PING}
+    widget.feed(events.SocketOpened(ref), events.FrameReceived(ref, hello))
+    answer_history(widget)
+    hear(widget)
+
+    widget.advance(SILENCE_SECONDS + 5.9)
+    before = widget.emitted("socket:lost")
+    widget.advance(0.1)
+
+    assert (before, widget.emitted("socket:lost")) == ([], [{"why": "mute"}])
+
+
+def test_after_a_loss_the_first_attempts_are_given_up_early(idle: Driver) -> None:
+    """The network may be back at any moment; an attempt that began before is not waited for."""
+    idle.answers_frames = False
+    before = len(idle.all(effects.SetTimer))
+    idle.close(1006)
+
+    idle.advance(60)
+
+    patience = [timer.seconds for timer in idle.all(effects.SetTimer)[before:] if timer.name == "connect"]
+    assert patience[: EARLY_ATTEMPTS + 1] == [PROBE_SECONDS] * EARLY_ATTEMPTS + [CONNECT_SECONDS]
