@@ -133,7 +133,7 @@ class PatientHttp(HttpToolsProtocol):
     def on_response_complete(self) -> None:
         """Wait for the peer to read the rest of the response, which may be less than what pauses writing."""
         super().on_response_complete()
-        if self._is_done():
+        if self._is_done() and self.transport.get_write_buffer_size():
             self._look_at_the_unsent()
 
     def on_message_begin(self) -> None:

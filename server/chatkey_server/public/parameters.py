@@ -6,7 +6,7 @@ Queries and forms are read strictly: each member at most once, and every refusal
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl
 
@@ -31,10 +31,14 @@ class Parameter:
     name: str
     meaning: str
     pattern: str | None = None
+    _compiled: re.Pattern[str] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_compiled", re.compile(self.pattern or "(?s).*"))
 
     def is_well_formed(self, value: str) -> bool:
         """Tell whether a value has the form that it must have."""
-        return self.pattern is None or re.fullmatch(self.pattern, value) is not None
+        return self._compiled.fullmatch(value) is not None
 
     def check(self, value: str) -> None:
         """Refuse a value that is not well-formed, without repeating it."""
@@ -52,6 +56,11 @@ class Query:
 
     required: tuple[Parameter, ...] = ()
     optional: tuple[Parameter, ...] = ()
+    _names: tuple[str, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        names = tuple(parameter.name for parameter in (*self.required, *self.optional))
+        object.__setattr__(self, "_names", names)
 
     def read(self, scope: Scope, *, most: int) -> dict[str, str]:
         """Return those of the parameters that are there, by name; others are ignored.
@@ -59,8 +68,7 @@ class Query:
         Raises `Refused(parameter_repeated)` for one that is given twice, `Refused(parameter_missing)` for one that is
         not there, `Refused(parameter_invalid)` for a query of more than `most` bytes or with too many members.
         """
-        names = (parameter.name for parameter in (*self.required, *self.optional))
-        found = read_pairs(scope["query_string"], *names, most=most)
+        found = read_pairs(scope["query_string"], *self._names, most=most)
         for parameter in self.required:
             if not found.get(parameter.name):
                 raise Refused(
@@ -122,7 +130,7 @@ def read_pairs(query: bytes, *names: str, most: int, form: bytes = b"") -> dict[
             raise Refused(
                 Code.PARAMETER_INVALID, f"The {name} has {len(text)} bytes; send at most {most}.", member=name
             )
-    together = b"&".join(filter(None, (query, form))).decode(errors="replace")
+    together = (b"&".join(filter(None, (query, form))) if form else query).decode(errors="replace")
     try:
         pairs = parse_qsl(together, keep_blank_values=True, max_num_fields=MAX_PARAMETERS)
     except ValueError:
