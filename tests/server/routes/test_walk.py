@@ -76,7 +76,7 @@ ADMIN_QUERY: Final = (
 """What Piccolo reads of a query without declaring it."""
 
 
-@pytest.fixture(params=[30, pytest.param(400, marks=pytest.mark.long)], ids=["some of it", "more of it"])
+@pytest.fixture(params=[30, pytest.param(60, marks=pytest.mark.long)], ids=["some of it", "more of it"])
 def most(request: pytest.FixtureRequest) -> int:
     """How many requests to a route of the admin panel, which is slow, there is time for."""
     return int(request.param)
