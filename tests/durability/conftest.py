@@ -166,6 +166,7 @@ class Server:
             "CHATKEY_LIMIT_TOKEN_RATE": "0",
             "CHATKEY_LIMIT_OAUTH_RATE": "0",
             "CHATKEY_LIMIT_FRAMES_PER_SECOND": "100000",
+            "CHATKEY_LIMIT_LOG_LINES": "0",
             **{f"CHATKEY_{name}": value for name, value in settings.items()},
         }
 
