@@ -75,7 +75,7 @@ class LabGuard:
             return _elsewhere(scope, headers)
         if hmac.compare_digest(_presented(headers).encode(), self._token):
             return None
-        return Denied(401, "token_required", f"This lab is for whoever has {TOKEN_VARIABLE}; send it as a bearer.")
+        return Denied(401, "token_required", f"This lab needs a token: send the value of {TOKEN_VARIABLE} as a bearer.")
 
     def _from_where(self, scope: Scope, headers: dict[str, list[str]]) -> Denied | None:
         own = {f"{scope['scheme']}://{host}" for host in headers.get("host", [])} | self._origins
