@@ -111,7 +111,7 @@ DRIVER_OUTAGES: Final[tuple[tuple[type[Exception], bool], ...]] = (
     (pg.OutdatedSchemaCacheError, True),
     (pg.TargetServerAttributeNotMatched, True),  # none of several hosts takes writes
     (pg.ProtocolError, True),
-    (pg.InternalClientError, False),
+    (pg.InternalClientError, True),  # the server ended the session, and asyncpg waits for the end of the connection
     (pg.ClientConfigurationError, True),  # a certificate's file is gone
     (pg.UnsupportedClientFeatureError, False),
     (pg.UnsupportedServerFeatureError, False),

@@ -11,9 +11,10 @@ import sys
 import threading
 from contextvars import Context
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import pytest
+from asyncpg import exceptions as pg  # type: ignore[import-untyped]
 
 from chatkey_protocol.codes import Code
 from chatkey_server import logs
@@ -218,6 +219,10 @@ async def _write(name: str) -> None:
         await _add(name)
 
 
+_FIELDS: Final = b"SFATAL\0VFATAL\0C57P01\0Mterminating connection due to administrator command\0\0"
+ENDED: Final = b"E" + (len(_FIELDS) + 4).to_bytes(4, "big") + _FIELDS
+"""What PostgreSQL sends last when an administrator ends a session."""
+
 SLOW = {
     "sqlite": "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 60000000) SELECT max(i) FROM n",
     "postgres": "SELECT pg_sleep(30)",
@@ -326,6 +331,25 @@ async def test_a_postgres_that_has_fallen_silent_is_unavailable_in_time_and_reco
                 os.kill(pid, signal.SIGCONT)
 
         assert (silent.value.code, type(silent.value.__cause__)) == (Code.UNAVAILABLE, TimeoutError)
+        await _write("cy")
+        assert await _names() == ["ada", "cy"]
+
+
+async def test_a_session_that_the_server_has_ended_is_unavailable_before_its_connection_closes(
+    postgres_url: str,
+) -> None:
+    """asyncpg then refuses the next statement with `InternalClientError`."""
+    async with engine.opened(postgres_url) as database:
+        assert isinstance(database, engine.Postgres)
+        async with engine.transaction():
+            await _add("ada")
+            (connection,) = (holder._con for holder in database.pool._holders if holder._con)  # noqa: SLF001
+        connection._protocol.data_received(ENDED)  # noqa: SLF001
+
+        with pytest.raises(Refused) as refused:
+            await _write("bob")
+
+        assert (refused.value.code, type(refused.value.__cause__)) == (Code.UNAVAILABLE, pg.InternalClientError)
         await _write("cy")
         assert await _names() == ["ada", "cy"]
 
