@@ -341,10 +341,11 @@ async def test_a_session_that_the_server_has_ended_is_unavailable_before_its_con
     """asyncpg then refuses the next statement with `InternalClientError`."""
     async with engine.opened(postgres_url) as database:
         assert isinstance(database, engine.Postgres)
+        assert database.pool is not None
         async with engine.transaction():
             await _add("ada")
-            (connection,) = (holder._con for holder in database.pool._holders if holder._con)  # noqa: SLF001
-        connection._protocol.data_received(ENDED)  # noqa: SLF001
+            (connection,) = (holder._con for holder in database.pool._holders if holder._con)
+        connection._protocol.data_received(ENDED)
 
         with pytest.raises(Refused) as refused:
             await _write("bob")
