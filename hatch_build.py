@@ -1,4 +1,4 @@
-"""Puts the files the browser loads into the wheel; `python hatch_build.py` rebuilds them in place."""
+"""Adds the files that browsers load to the wheel; `python hatch_build.py` rebuilds them in place."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 ROOT = Path(__file__).parent
 
-# The builder is no part of what is built, so nothing installs it.
+# The wheel does not contain the builder, so import it from the checkout.
 sys.path.insert(0, str(ROOT / "widget_sim"))
 
 from chatkey_build import build  # noqa: E402
 
 
 class BrowserFiles(BuildHookInterface[Any]):
-    """Builds the browser's files before hatchling collects them, for wheels and editable installs alike."""
+    """Builds the browser's files before hatchling collects them, for both wheels and editable installs."""
 
     PLUGIN_NAME = "custom"
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002
-        """Bring the files up to date; the source distribution carries the sources alone."""
+        """Update the browser's files for a wheel. The source distribution contains only the sources."""
         if self.target_name == "wheel":
             build(ROOT)
 

@@ -1,9 +1,9 @@
 # /// script
 # dependencies = ["nox[uv]"]
 # ///
-"""Everything that is run on this project: `python -m nox` checks it all, `python -m nox -s demo` shows it.
+"""All sessions of this project: `python -m nox` runs the checks, `python -m nox -s demo` starts the demo.
 
-The block above lets a plain `nox` fetch uv and start itself again with it.
+With the block above, a plain `nox` fetches uv and runs itself again with it.
 """
 
 from __future__ import annotations
@@ -20,34 +20,38 @@ TYPED = (*COMPONENTS, "tests", "benchmarks", "tools", "noxfile.py", "hatch_build
 BENCHES = ("boot", "tokens", "connect", "fake-oauth", "suite", "hosts")
 CHECKS = ("lint", "typing", "tests", "e2e", "build", "docs")
 LONG_CHECKS = ("long", "e2e-long", "mutants", "firefox", "webkit")
-"""What takes longer than one waits for. Beside it run `firefox-long`, `coverage`, `newest` and `lowest`."""
+"""Checks that take too long for the default run. `firefox-long`, `coverage`, `newest` and `lowest` are separate."""
 
 OF_DOCS, OF_WEBKIT = "tests/docs", "tests/webkit"
-"""Tests that a session of the same name runs."""
+"""Folders of tests, each run by the session of the same name."""
 PARALLEL = ("--numprocesses=auto", "--dist=loadscope", f"--ignore={OF_WEBKIT}", "tests")
 SHORT = ("-m", "not long")
 
+WAITING = "tests/conform"
+MANY_AT_ONCE = ("--numprocesses=8", "--dist=worksteal")
+"""The long tests in `WAITING` wait for deadlines of a service most of the time: several fit on one processor."""
+
 NEWEST_PYTHON = "3.13"
-"""The newest Python that every dependency was seen to work with."""
+"""The newest Python on which all dependencies are known to work."""
 
 WITHOUT_WIDGET = ("test_admin_panel.py", "test_check.py", "test_demo.py", "test_social_lab.py")
-"""Scenarios of other pages than the widget's: one browser is enough for them."""
+"""Scenarios of pages other than the widget's. They run in one browser only."""
 
 WEBKIT = ("WebKitWebDriver", "Xvfb")
-"""Debian's WebKitGTK, which no Playwright drives, and a screen for it."""
+"""The programs of Debian's WebKitGTK driver, which Playwright cannot use, and of its virtual screen."""
 
 INSTALL_BROWSER = ("chatkey", "browser", "--install")
 NO_BROWSER = 8
-"""What this command ends with when it can get none."""
+"""Exit status of `chatkey browser --install` if it cannot get a browser."""
 
 FLAKY = ROOT / ".nox" / "flaky.txt"
-"""The tests of this run that failed at first and passed alone."""
+"""Lists the tests of this run that failed at first and passed when run alone."""
 
 _built: list[Path] = []
-"""The wheel that this run has built, if it has."""
+"""The wheel built in this run, if any."""
 
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-"""Sessions start programs by the hundred: what they import is compiled once, not by each of them."""
+"""Sessions start hundreds of Python processes. With this variable, each of them would compile its imports again."""
 
 FLAKY.unlink(missing_ok=True)
 
@@ -59,20 +63,20 @@ nox.options.sessions = CHECKS
 
 @nox.session(name="all", venv_backend="none")
 def everything(session: nox.Session) -> None:
-    """Every check, those that take long among them."""
+    """All checks, including those that take long."""
     for name in (*CHECKS, *LONG_CHECKS, "flaky"):
         session.notify(name)
 
 
 @nox.session(venv_backend="none")
 def flaky(session: nox.Session) -> None:
-    """List the tests of this run that failed at first and passed when they were run alone."""
+    """List the tests of this run that failed at first and passed when run alone."""
     session.run("python", "tools/run_tests.py", "--report", str(FLAKY))
 
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Style and format (ruff), and who may import whom (import-linter)."""
+    """Style and format (ruff), and the allowed imports between packages (import-linter)."""
     _install(session, "dev", "checks")
     session.run("ruff", "check", *session.posargs)
     session.run("ruff", "format", "--check")
@@ -90,7 +94,7 @@ def typing(session: nox.Session) -> None:
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """Our own tests, on SQLite and on PostgreSQL, without the long ones."""
+    """Our own tests, on SQLite and on PostgreSQL, except the long ones."""
     _install(session, "dev")
     _install_project(session)
     _test(session, "pytest", *(session.posargs or (*SHORT, f"--ignore={OF_DOCS}", *PARALLEL)))
@@ -98,16 +102,17 @@ def tests(session: nox.Session) -> None:
 
 @nox.session(name="long")
 def long_ones(session: nox.Session) -> None:
-    """Our own tests that take longer than one waits for; installs a Chromium where there is none."""
+    """Our own tests that take too long for the default run; installs a Chromium if there is none."""
     _install(session, "dev", "load")
     _install_project(session)
     _install_browser(session)
-    _test(session, "pytest", "-m", "long", *PARALLEL)
+    _test(session, "pytest", "-m", "long", f"--ignore={WAITING}", *PARALLEL)
+    _test(session, "pytest", "-m", "long", *MANY_AT_ONCE, WAITING)
 
 
 @nox.session(name="e2e-long")
 def long_scenarios(session: nox.Session) -> None:
-    """The browser scenarios that take longer than one waits for; installs a Chromium where there is none."""
+    """The browser scenarios that take too long for the default run; installs a Chromium if there is none."""
     _install(session, "dev")
     _install_project(session)
     _install_browser(session)
@@ -116,7 +121,7 @@ def long_scenarios(session: nox.Session) -> None:
 
 @nox.session
 def coverage(session: nox.Session) -> None:
-    """Our own tests, and that they take every branch of the rules, the socket, the public endpoints and the widget."""
+    """Our own tests, which must cover every branch of the rules, the socket, the public endpoints and the widget."""
     _install(session, "dev")
     _install_project(session)
     if not session.posargs:
@@ -126,7 +131,7 @@ def coverage(session: nox.Session) -> None:
 
 @nox.session
 def newest(session: nox.Session) -> None:
-    """Our own tests on the newest Python, where there is one."""
+    """Our own tests on the newest Python; skipped if it is not installed."""
     python = _python(NEWEST_PYTHON)
     if python is None:
         session.skip(f"Python {NEWEST_PYTHON} is not on this machine: `uv python install {NEWEST_PYTHON}` brings it")
@@ -141,7 +146,7 @@ def lowest(session: nox.Session) -> None:
 
 @nox.session
 def e2e(session: nox.Session) -> None:
-    """Browser scenarios over TLS and WSS, without the long ones; installs a Chromium; arguments go to `chatkey e2e`."""
+    """Browser scenarios over TLS and WSS, except long ones; installs a Chromium; passes arguments to `chatkey e2e`."""
     _install(session, "dev")
     _install_project(session)
     if not any(argument.startswith("--browser") for argument in session.posargs):
@@ -151,19 +156,19 @@ def e2e(session: nox.Session) -> None:
 
 @nox.session
 def firefox(session: nox.Session) -> None:
-    """The widget's scenarios in Firefox, without the long ones; installs one where there is none."""
+    """The widget's scenarios in Firefox, except the long ones; installs a Firefox if there is none."""
     _in_firefox(session, SHORT)
 
 
 @nox.session(name="firefox-long")
 def long_in_firefox(session: nox.Session) -> None:
-    """The widget's long scenarios in Firefox, which takes twice as long over them as Chromium."""
+    """The widget's long scenarios in Firefox, which takes twice as long as Chromium for them."""
     _in_firefox(session, ("-m", "long"))
 
 
 @nox.session
 def webkit(session: nox.Session) -> None:
-    """What matters most of the widget, in WebKitGTK by WebDriver; left out where its driver is not on the machine."""
+    """The most important widget tests in WebKitGTK, over WebDriver; skipped if its driver is not installed."""
     if not all(map(shutil.which, WEBKIT)):
         session.skip("WebKitGTK is left out: `apt-get install webkit2gtk-driver xvfb` brings its driver and a screen")
     _install(session, "dev")
@@ -173,7 +178,7 @@ def webkit(session: nox.Session) -> None:
 
 @nox.session
 def fuzz(session: nox.Session) -> None:
-    """Feed the server what nobody meant it to get: `nox -s fuzz -- 600` for ten minutes, or one."""
+    """Send the server random unexpected input for one minute; for ten minutes: `nox -s fuzz -- 600`."""
     _install(session, "dev")
     _install_project(session)
     session.run("python", "tests/server/properties/kit/fuzz.py", *session.posargs)
@@ -181,7 +186,7 @@ def fuzz(session: nox.Session) -> None:
 
 @nox.session
 def mutants(session: nox.Session) -> None:
-    """Break server and widget in one place at a time; tests must notice: `nox -s mutants -- oauth` for some of them."""
+    """Break server and widget in one place at a time; tests must fail. `nox -s mutants -- oauth` runs only some."""
     _install(session, "dev")
     _install_project(session)
     session.run("python", "tools/mutants.py", *session.posargs)
@@ -189,7 +194,7 @@ def mutants(session: nox.Session) -> None:
 
 @nox.session
 def build(session: nox.Session) -> None:
-    """Build wheel and sdist, install the wheel in an empty environment and start what it brings, bare and whole."""
+    """Build wheel and sdist; install the wheel in an empty environment; start its programs without and with extras."""
     session.install("uv")
     shutil.rmtree(ROOT / "dist", ignore_errors=True)
     session.run("uv", "build", "--quiet", "--out-dir", "dist", str(ROOT))
@@ -206,7 +211,7 @@ def build(session: nox.Session) -> None:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """The documentation says what the code does: generated pages are current, every link and name in it exists."""
+    """Check the documentation: generated pages are up to date, and every link and name in it exists."""
     _install(session, "dev")
     _install_project(session)
     session.run("python", "tools/generate_docs.py", *(session.posargs or ["--check"]))
@@ -215,7 +220,7 @@ def docs(session: nox.Session) -> None:
 
 @nox.session
 def demo(session: nox.Session) -> None:
-    """The demo: all four identity modes on this machine; arguments go to `chatkey demo`."""
+    """Start the demo: all four identity modes on this machine; passes arguments to `chatkey demo`."""
     _install(session, "run")
     _install_project(session)
     session.run("chatkey", "demo", *session.posargs)
@@ -225,7 +230,8 @@ def demo(session: nox.Session) -> None:
 def bench(session: nox.Session) -> None:
     """Benchmarks: `nox -s bench -- boot`, `tokens`, `connect`, `fake-oauth`, `suite`, `hosts`, or all of them.
 
-    Two need a browser, the last one root. What is no benchmark's name is handed to it: `-- hosts --quick redis-killed`.
+    `boot` and `suite` need a browser, `hosts` needs root. Other arguments are passed on: `-- hosts --quick
+    redis-killed`.
     """
     _install(session, "dev")
     _install_project(session)
@@ -239,7 +245,7 @@ def bench(session: nox.Session) -> None:
 
 @nox.session
 def load(session: nox.Session) -> None:
-    """Load by Locust, on a server with PostgreSQL and Redis of its own; `-- --host https://…` for another."""
+    """Load test with Locust on a new server with PostgreSQL and Redis; `-- --host https://…` for another server."""
     _install(session, "dev", "load")
     _install_project(session)
     session.run("python", "-m", "benchmarks.load", *session.posargs)
@@ -247,7 +253,7 @@ def load(session: nox.Session) -> None:
 
 @nox.session
 def lock(session: nox.Session) -> None:
-    """Write requirements/*.txt anew: exact versions with hashes, and no addresses."""
+    """Rewrite requirements/*.txt: exact versions with hashes, without index addresses."""
     session.install("uv")
     common = ("--quiet", "--universal", "--generate-hashes", "--no-emit-index-url", "--no-annotate", "--no-header")
     whole = ("pyproject.toml", "--extra", "all")
@@ -262,13 +268,13 @@ def lock(session: nox.Session) -> None:
 
 
 def _test(session: nox.Session, *command: str) -> None:
-    """Run tests; those that fail are run once more, alone, except in a run that somebody has asked for by arguments."""
+    """Run tests. Failed tests run once more, alone, unless the session was started with arguments."""
     again = () if session.posargs else ("python", "tools/run_tests.py", str(FLAKY))
     session.run(*again, *command)
 
 
 def _in_firefox(session: nox.Session, usual: tuple[str, ...]) -> None:
-    """Run the scenarios of the widget in Firefox, or those that the command line says."""
+    """Run the widget's scenarios in Firefox, with the arguments of the command line or else `usual`."""
     _install(session, "dev")
     _install_project(session)
     said = str(session.run(*INSTALL_BROWSER, "firefox", silent=True, success_codes=(0, NO_BROWSER))).splitlines()
@@ -279,9 +285,9 @@ def _in_firefox(session: nox.Session, usual: tuple[str, ...]) -> None:
 
 
 def _tests_elsewhere(session: nox.Session, python: str, versions: str) -> None:
-    """Run our own tests in an environment with another Python or other versions."""
+    """Run our own tests in an environment with another Python or other versions of the dependencies."""
     session.install("uv")
-    home = Path(session.bin).parent / "environment"  # not nox's own tmp: pytest in there would read our settings
+    home = Path(session.bin).parent / "environment"  # not nox's own tmp: there pytest would read our settings
     session.run("uv", "venv", "--quiet", "--clear", "--python", python, str(home))
     at = home / ("Scripts" if os.name == "nt" else "bin") / "python"
     install = ("uv", "pip", "install", "--quiet", "--python", str(at))
@@ -293,7 +299,7 @@ def _tests_elsewhere(session: nox.Session, python: str, versions: str) -> None:
 
 
 def _python(version: str) -> str | None:
-    """Where this Python is; pyenv's shims say yes to every one it knows, so its folder is asked itself."""
+    """Return the path of this Python. Looks in pyenv's folder first: its shims exist even for unusable versions."""
     kept = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"), "versions")
     kept_by_pyenv = sorted(kept.glob(f"{version}.*/bin/python"))
     if kept_by_pyenv:
@@ -307,17 +313,17 @@ def _install(session: nox.Session, *names: str) -> None:
 
 
 def _install_browser(session: nox.Session) -> None:
-    """Where there is no Chromium: Playwright's own, or, for root where that cannot be downloaded, Debian's."""
+    """Install Chromium if there is none: Playwright's own, or for root, if that cannot be downloaded, Debian's."""
     session.run(*INSTALL_BROWSER)
 
 
 def _install_project(session: nox.Session) -> None:
-    # The wheel, not the checkout: what is tested is what users get.
+    # Install the wheel, not the checkout, to test what users get.
     session.install("--no-deps", "--reinstall-package", "chatkey", str(_wheel(session)))
 
 
 def _wheel(session: nox.Session) -> Path:
-    """The wheel of this checkout, built once for all sessions of a run."""
+    """Return the wheel of this checkout, built once for all sessions of a run."""
     if not _built:
         session.install("uv")
         to = session.cache_dir / "wheel"

@@ -1,9 +1,10 @@
-"""How fast the widget is there: from navigation to a visitor connected over WSS, against Pyodide's own start.
+"""Widget boot time, from navigation to a visitor connected over WSS, compared with Pyodide's own start.
 
-Both pages come from one server of ours, which holds nothing but two small documents; Pyodide's files, the widget's and
-the socket come from `chatkey serve`, over TLS, in the encodings it sends to any browser. *Cold* is the first page of a
-fresh browser context, *warm* a page in a persistent context that has been there before. The two pages take turns, so
-that what else the machine does hits both; a ratio is that of the medians. The clock is the page's own.
+One server of ours serves both pages, which are two small documents. `chatkey serve` serves the files of Pyodide and
+of the widget and the socket, over TLS, in the encodings it sends to any browser. *Cold* is the first page of a
+fresh browser context; *warm* is a page in a persistent context that has loaded it before. The two pages alternate,
+so that other load on the machine affects both; each ratio compares the medians. Times are taken from the page's own
+clock.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ def running_service(folder: Path, certificates: Certificates) -> Iterator[str]:
 
 
 def documents(service: str, certificates: Certificates) -> dict[str, str]:
-    """Return the two pages by their path, the widget's with a provider of its own."""
+    """Return the two pages by path. The widget's page gets a new provider."""
     lab = ServiceLab(service.replace("chat.localhost", LOOPBACK), certificates.ca)
     provider = lab.add_provider(domains=[]).id
     lab.close()
@@ -93,7 +94,7 @@ def documents(service: str, certificates: Certificates) -> dict[str, str]:
 
 @contextmanager
 def running_pages(pages: dict[str, str], certificates: Certificates) -> Iterator[str]:
-    """Serve the pages from a site of their own and yield its address."""
+    """Serve the pages from a separate site and yield its address."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -108,7 +109,7 @@ def running_pages(pages: dict[str, str], certificates: Certificates) -> Iterator
             self.wfile.write(body)
 
         def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
-            """Say nothing: the figures are the output."""
+            """Log nothing: only the figures are printed."""
 
     server = ThreadingHTTPServer((LOOPBACK, 0), Handler)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -125,7 +126,7 @@ def running_pages(pages: dict[str, str], certificates: Certificates) -> Iterator
 
 
 def measure(pages: str, playwright: Playwright, profile: Path, certificates: Certificates) -> Times:
-    """Visit both pages cold and warm, in turns."""
+    """Visit both pages cold and warm, alternating between them."""
     try:
         found = browsers.find(browsers.machine(playwright))
     except browsers.NoBrowserError as error:
@@ -147,7 +148,7 @@ def measure(pages: str, playwright: Playwright, profile: Path, certificates: Cer
 
 
 def visit(context: BrowserContext, url: str) -> float:
-    """Open a page, and return the milliseconds from its navigation to its arrival."""
+    """Open a page, and return the milliseconds from navigation until the page sets `window.arrived`."""
     page = context.new_page()
     page.goto(url)
     arrived: float = page.wait_for_function("() => window.arrived").json_value()
@@ -156,7 +157,7 @@ def visit(context: BrowserContext, url: str) -> float:
 
 
 def report(times: Times) -> None:
-    """Print the figures for people, then the line for programs."""
+    """Print the figures for people, then one line of JSON for programs."""
     ratios = {}
     for way, target in TARGETS.items():
         stock, widget = median(times[f"{way} stock"]), median(times[f"{way} widget"])

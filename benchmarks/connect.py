@@ -1,10 +1,11 @@
 """How fast sockets are accepted: ours, with token and proof checked, against a bare Litestar handler.
 
-The bare `@websocket` handler accepts, sends, receives, sends and closes, with frames of the same sizes, under uvicorn
-as it comes: one process, httptools, `websockets-sansio` without compression. Ours runs as `chatkey serve` does without
-a setting, and writes its log to a file. A proof needs the server's nonce, so the client signs while it is
-measured; it is kept thin (no WebSocket library, keys and tokens made before) so that the server is the busy one, which
-the client's own share of processor time shows. Rounds are interleaved; the ratio is the median of the rounds' ratios.
+The bare `@websocket` handler accepts, sends, receives, sends and closes, with frames of the same sizes. It runs
+under plain uvicorn: one process, httptools, `websockets-sansio` without compression. Ours is `chatkey serve` with
+default settings, logging to a file. A proof needs the server's nonce, so the client has to sign during the
+measurement. The client is kept thin (no WebSocket library; keys and tokens made beforehand) so that the server is
+the bottleneck; the client's share of processor time, which is printed, shows whether it was. Rounds are
+interleaved; the ratio is the median of the rounds' ratios.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ NONCE: Final = re.compile(rb'"nonce": ?"([^"]+)"')
 
 
 def main() -> None:
-    """Run the benchmark, or with `--bare` only the server it compares with."""
+    """Run the benchmark, or with `--bare` only the bare server."""
     if sys.argv[1:2] == ["--bare"]:
         run_bare(int(sys.argv[2]))
         return
@@ -79,14 +80,14 @@ def main() -> None:
 
 
 async def prepare(settings: Settings) -> None:
-    """Make the provider whose members connect."""
+    """Create the provider whose members connect."""
     async with engine.opened(settings.database):
         await migrate.migrate()
         await admin.add_provider(Vault.of(settings), now=time.time(), id=PROVIDER, secret_key=SECRET)
 
 
 def run_bare(port: int) -> None:
-    """Serve the handler that ours is compared with."""
+    """Serve the bare handler that the benchmark compares with."""
 
     @websocket(SOCKET_PATH)
     async def bare(socket: WebSocket[Any, Any, Any]) -> None:
@@ -111,7 +112,7 @@ def run_bare(port: int) -> None:
 
 
 class Widget:
-    """A key and a token, both made before, and the connect frame that answers a nonce."""
+    """A key and a token, both made beforehand, and the connect frame that answers a nonce."""
 
     def __init__(self, number: int, port: int) -> None:
         self._key = ec.generate_private_key(ec.SECP256R1())
@@ -161,13 +162,13 @@ class Client(asyncio.Protocol):
         ).encode()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Ask to be upgraded."""
-        # uvloop's transports are not instances of the class they implement.
+        """Send the upgrade request."""
+        # uvloop's transports do not inherit from the class that they implement.
         self._transport = cast("asyncio.Transport", transport)
         self._transport.write(self._request)
 
     def data_received(self, data: bytes) -> None:
-        """Answer the hello, and close once `ready` is there."""
+        """Answer the hello, and close after receiving `ready`."""
         self.received += data
         if not self._answered and (hello := NONCE.search(self.received)):
             self._answered = True
@@ -178,12 +179,12 @@ class Client(asyncio.Protocol):
             self._transport.write(CLOSE)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - the protocol's signature
-        """Say that it is over."""
+        """Mark the connection as closed."""
         self.closed.set_result(None)
 
 
 async def measure(ours: int, bare: int, widgets: list[Widget]) -> dict[str, list[float]]:
-    """Return connections per second, and the client's share of processor time, one figure per round."""
+    """Return connections per second and the client's share of processor time, each as one value per round."""
     figures: dict[str, list[float]] = {"ours": [], "bare": [], "ours_client": [], "bare_client": []}
     for number in range(-1, ROUNDS):
         targets = [("ours", ours), ("bare", bare)]
@@ -196,7 +197,7 @@ async def measure(ours: int, bare: int, widgets: list[Widget]) -> dict[str, list
 
 
 async def one_round(port: int, widgets: list[Widget], *, signs: bool) -> tuple[float, float]:
-    """Open the connections of a round, some at once, and return their rate and how busy this process was."""
+    """Open a round's connections, several at a time; return connections per second and this process's CPU share."""
     waiting = iter(range(CONNECTIONS))
     turn = cycle(widgets)
 
@@ -217,7 +218,7 @@ async def one_round(port: int, widgets: list[Widget], *, signs: bool) -> tuple[f
 
 
 def report(figures: dict[str, list[float]]) -> None:
-    """Print the figures for people, and one line for machines."""
+    """Print the figures for people, then one line of JSON for programs."""
     ratio = median(ours / bare for ours, bare in zip(figures["ours"], figures["bare"], strict=True))
     print(f"Accepted sockets, {CONNECTIONS} per round, {AT_ONCE} at once, {KEYS} keys (median of {ROUNDS} rounds)")
     for name, what in (("bare", "Litestar handler, nothing checked"), ("ours", "token and proof checked")):
@@ -241,7 +242,7 @@ def _json(value: Mapping[str, object]) -> bytes:
 
 
 def _text_frame(payload: bytes) -> bytes:
-    # A mask of zeros is a mask: it costs this client nothing, and the server the same as any other.
+    # A mask of zeros is valid. It costs this client nothing, and the server as much as any other mask.
     return b"\x81" + (0x80 | 126).to_bytes(1, "big") + len(payload).to_bytes(2, "big") + bytes(4) + payload
 
 

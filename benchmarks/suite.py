@@ -1,9 +1,9 @@
 """How long the browser scenarios take, and where the time goes.
 
-`chatkey e2e` runs once and writes the times it measured; arguments go to it, so that a part can be measured too:
-`python benchmarks/suite.py -k visitor --browser firefox`. *Booting* is what each page says of its widget's start, from
-asking for Python's files to Python running; the rest of a page's start, to the visitor connected, is not in it.
-Servers and browsers start once, before the first scenario, and count for none.
+Runs `chatkey e2e` once and reads the times it recorded. Arguments are passed on, so that you can measure a part:
+`python benchmarks/suite.py -k visitor --browser firefox`. *Booting* is the time that each page reports for starting
+its widget, from requesting Python's files to Python running; the remaining time until the visitor is connected is
+not included. Servers and browsers start once, before the first scenario; no scenario's time includes that.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from chatkey_e2e.timings import Figures
 
 
 def main() -> None:
-    """Run the scenarios and report; fails when they fail."""
+    """Run the scenarios and report. Exits with their status if they fail."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "times.json"
         command = [sys.executable, "-c", "from chatkey_e2e.cli import e2e; e2e()", *sys.argv[1:]]
@@ -30,7 +30,7 @@ def main() -> None:
 
 
 def report(figures: Figures) -> None:
-    """Print the figures for people, then the line for programs."""
+    """Print the figures for people, then one line of JSON for programs."""
     scenarios, boots = figures.scenarios.values(), figures.boots or [0.0]
     spent = {when: sum(phases.get(when, 0.0) for phases in scenarios) for when in ("setup", "call", "teardown")}
     spent["setup"] -= figures.starting

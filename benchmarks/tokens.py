@@ -1,10 +1,11 @@
 """How fast tokens are made: our token endpoints against a bare Litestar handler that only makes one HS256 token.
 
-Both run as `chatkey serve` runs: one uvicorn process with httptools and uvloop, no access log. Ours runs without rate
-limits, which would stop a benchmark after 600 requests a minute. The rounds of the three endpoints are interleaved, so
-that what else the machine does hits all of them; a ratio is the median of the ratios of each round. On Linux both
-servers stay on one processor and the client on the others, and the requests per second of the server's processor time
-are given too: on an idle machine the two ratios agree, on a busy one only the second means something.
+Both run as `chatkey serve` does: one uvicorn process with httptools and uvloop, no access log. Ours runs without
+rate limits, which would stop the benchmark after 600 requests a minute. The rounds of the three endpoints are
+interleaved, so that other load on the machine affects all of them; a ratio is the median of the rounds' ratios. On
+Linux both servers are pinned to one CPU and the client to the others, and the requests per second of the server's
+processor time are reported as well. On an idle machine the two ratios agree; on a busy one only the second is
+meaningful.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ BARE_PATH: Final = "/token"
 
 
 def main() -> None:
-    """Run the benchmark, or with `--bare` only the server it compares with."""
+    """Run the benchmark, or with `--bare` only the bare server."""
     if sys.argv[1:2] == ["--bare"]:
         run_bare(int(sys.argv[2]))
         return
@@ -73,7 +74,7 @@ def main() -> None:
 
 
 class Target(NamedTuple):
-    """What is asked for, and of which process."""
+    """The path to request, and the port and process id of its server."""
 
     port: int
     pid: int
@@ -81,7 +82,7 @@ class Target(NamedTuple):
 
 
 class Round(NamedTuple):
-    """How much was answered, in how many seconds, and in how many of the server's processor (0 where unknown)."""
+    """The number of responses, the elapsed seconds, and the server's processor seconds (0 if unknown)."""
 
     answered: int
     seconds: float
@@ -89,7 +90,7 @@ class Round(NamedTuple):
 
 
 async def prepare(settings: Settings) -> str:
-    """Make a provider with social login, and return an identity token of it."""
+    """Create a provider with social login, and return one of its identity tokens."""
     now, vault = time.time(), Vault.of(settings)
     async with engine.opened(settings.database):
         await migrate.migrate()
@@ -102,7 +103,7 @@ async def prepare(settings: Settings) -> str:
 
 
 def run_bare(port: int) -> None:
-    """Serve the handler that ours are compared with: claims of the same size, PyJWT, Litestar's defaults."""
+    """Serve the bare handler: claims of the same size, PyJWT, Litestar's defaults."""
 
     @get(BARE_PATH)
     async def token() -> dict[str, str]:
@@ -117,7 +118,7 @@ def run_bare(port: int) -> None:
 
 
 async def measure(targets: dict[str, Target]) -> dict[str, list[Round]]:
-    """Ask each target for a while, in turns, after a warm-up."""
+    """After a warm-up, send requests to each target for a while, in alternating order."""
     for target in targets.values():
         await load_for(target, ROUND_SECONDS)
     rounds: dict[str, list[Round]] = {name: [] for name in targets}
@@ -128,7 +129,7 @@ async def measure(targets: dict[str, Target]) -> dict[str, list[Round]]:
 
 
 class Client(asyncio.Protocol):
-    """One connection that asks again as soon as it has been answered."""
+    """One connection that repeats its request after every response."""
 
     def __init__(self, request: bytes) -> None:
         self._request = request
@@ -136,13 +137,13 @@ class Client(asyncio.Protocol):
         self.answered = 0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Ask for the first time."""
+        """Send the first request."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         transport.write(self._request)
 
     def data_received(self, data: bytes) -> None:
-        """Count a whole answer, and ask again."""
+        """When a response is complete, count it and send the request again."""
         self._received += data
         head, _, body = self._received.partition(b"\r\n\r\n")
         if not head.startswith(b"HTTP/1.1 200 "):
@@ -154,12 +155,12 @@ class Client(asyncio.Protocol):
             self._transport.write(self._request)
 
     def stop(self) -> None:
-        """Leave."""
+        """Close the connection."""
         self._transport.abort()
 
 
 async def load_for(target: Target, seconds: float) -> Round:
-    """Keep a server busy for a while."""
+    """Send requests to a server for some seconds."""
     host = f"localhost:{target.port}"
     request = f"GET {target.path} HTTP/1.1\r\nHost: {host}\r\nAccept: application/json\r\n\r\n".encode()
     loop = asyncio.get_running_loop()
@@ -178,7 +179,7 @@ async def load_for(target: Target, seconds: float) -> Round:
 
 
 def processor_seconds(pid: int) -> float:
-    """Return the processor time a process has used, where Linux says it."""
+    """Return the processor time that a process has used, or 0 where Linux does not report it."""
     try:
         running_nanoseconds = Path(f"/proc/{pid}/schedstat").read_text().split()[0]
     except OSError:
@@ -187,7 +188,7 @@ def processor_seconds(pid: int) -> float:
 
 
 def report(rounds: dict[str, list[Round]]) -> None:
-    """Print the figures for people, and one line for machines."""
+    """Print the figures for people, then one line of JSON for programs."""
     ratios = {name: wall_ratio(rounds[name], rounds["bare"]) for name in ("visitor", "member")}
     cpu_ratios = {name: processor_ratio(rounds[name], rounds["bare"]) for name in ("visitor", "member")}
     per_second = {name: round(median(one.answered / one.seconds for one in each)) for name, each in rounds.items()}
@@ -209,16 +210,16 @@ def report(rounds: dict[str, list[Round]]) -> None:
 
 
 def wall_ratio(ours: list[Round], bare: list[Round]) -> float:
-    """Return the median over the rounds of requests answered per second, ours to bare."""
+    """Return our requests per second divided by the bare server's: the median over the rounds."""
     return median(
         (mine.answered / mine.seconds) / (other.answered / other.seconds)
         for mine, other in zip(ours, bare, strict=True)
-        if other.answered  # a machine that is very busy may give a whole round to others
+        if other.answered  # on a very busy machine a server may get no processor time in a round
     )
 
 
 def processor_ratio(ours: list[Round], bare: list[Round]) -> float:
-    """Return the ratio of requests answered per second of processor time, over all rounds; 0 where it is unknown."""
+    """Return the ratio of requests per second of processor time, over all rounds; 0 if it is unknown."""
     spent = [sum(one.processor_seconds for one in each) for each in (ours, bare)]
     answered = [sum(one.answered for one in each) for each in (ours, bare)]
     return (answered[0] / spent[0]) / (answered[1] / spent[1]) if all(spent) else 0.0
@@ -226,7 +227,7 @@ def processor_ratio(ours: list[Round], bare: list[Round]) -> float:
 
 @contextmanager
 def running(command: list[str], port: int, environ: dict[str, str]) -> Iterator[int]:
-    """Run a server until the context ends, and return its process id; fails with the server's output if it must."""
+    """Run a server during the context, and yield its process id. If it does not start, raise with its output."""
     with tempfile.TemporaryFile() as output:
         process = subprocess.Popen(command, env={**os.environ, **environ}, stdout=output, stderr=output)
         share_processors(process.pid)
@@ -243,14 +244,14 @@ def running(command: list[str], port: int, environ: dict[str, str]) -> Iterator[
 
 
 def share_processors(server: int) -> None:
-    """Put a server on the last processor, and this process, the client, on the others."""
+    """Pin the server to the last CPU, and this process, the client, to the others."""
     if sys.platform == "linux" and len(PROCESSORS) > 1:
         os.sched_setaffinity(server, PROCESSORS[-1:])
         os.sched_setaffinity(0, PROCESSORS[:-1])
 
 
 def wait_for(process: subprocess.Popen[bytes], port: int) -> None:
-    """Return when something listens on the port. Raises TimeoutError when the process ends or takes too long."""
+    """Wait until the port accepts connections. Raises TimeoutError if the process exits or the wait takes too long."""
     deadline = time.monotonic() + 20
     while process.poll() is None and time.monotonic() < deadline:
         with socket.socket() as probe:
@@ -261,7 +262,7 @@ def wait_for(process: subprocess.Popen[bytes], port: int) -> None:
 
 
 def free_port() -> int:
-    """Return a port that nothing listens on."""
+    """Return a free port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

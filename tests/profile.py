@@ -1,4 +1,4 @@
-"""What passes in the tests, held to the published schemas: what our ends say has no member that is not declared."""
+"""Checks the traffic of the tests against the published schemas. Our server and widget send no undeclared members."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ PROVIDERS: Final = CONFIG_PATH.removesuffix("{id}")
 
 
 def said_by_the_server(frame: object) -> None:
-    """Check a frame that the server sent on the widget's socket."""
+    """Check a frame from the server on the widget's socket."""
     _check("frames-of-the-server", frame)
 
 
 def said_by_the_widget(frame: Mapping[str, Any]) -> None:
-    """Check a frame that the widget sent, and the proof in it."""
+    """Check a frame from the widget, and the proof in it."""
     _check("frames-of-the-widget", frame)
     if frame["type"] == "connect":
         _check("proof-header", part_of(frame["proof"], 0))
@@ -34,7 +34,7 @@ def said_by_the_widget(frame: Mapping[str, Any]) -> None:
 
 
 def answered(path: str, status: int, content_type: str, body: bytes) -> None:
-    """Check an answer of a public endpoint: its JSON, or what its page posts to the opener."""
+    """Check a response of a public endpoint: its JSON, or the message that its page posts to the opener."""
     if not path.startswith("/v1/public/") or not body:
         return
     if content_type.startswith("text/html"):
@@ -62,13 +62,13 @@ def _granted(path: str, said: Any) -> None:
 
 
 def part_of(token: str, number: int) -> Any:
-    """Read a token's header (0) or payload (1) without judging it."""
+    """Return a token's header (0) or payload (1) without verifying the token."""
     segment = token.split(".")[number]
     return json.loads(urlsafe_b64decode(segment + "=" * (-len(segment) % 4)))
 
 
 def fits(name: str, value: Any) -> bool:
-    """Tell whether a value fits a published schema as it is: members that are not declared pass."""
+    """Return whether a value matches a published schema. Undeclared members are allowed."""
     return bool(published(name).is_valid(value))
 
 

@@ -1,4 +1,4 @@
-"""A TCP proxy in front of a server: it can cut what is open, or fall silent as a broken network does."""
+"""A TCP proxy in front of a server. It can cut open connections, or go silent like a broken network."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Final
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 TURNS: Final = 10
-"""Of the loop, in which clients of this process notice that they were cut off."""
+"""Turns of the event loop in which clients in this process notice that their connection was cut."""
 Reach = Callable[[], Awaitable[Streams]]
 
 
 class Proxy:
-    """Passes bytes on in both directions, as long as it may."""
+    """Forwards bytes in both directions until it is silenced or cut."""
 
     def __init__(self, reach: Reach) -> None:
         self.port = 0
@@ -25,11 +25,11 @@ class Proxy:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def silence(self) -> None:
-        """Pass nothing on, open connections stay open, and new ones are answered by nobody."""
+        """Forward nothing. Open connections stay open, and new ones are accepted but get no response."""
         self._passes.clear()
 
     def resume(self) -> None:
-        """Pass everything on again, also what has come meanwhile."""
+        """Forward everything again, including the bytes that arrived in the meantime."""
         self._passes.set()
 
     def cut(self) -> None:
@@ -39,7 +39,7 @@ class Proxy:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[Proxy]:
-        """Listen on a port of this machine while the context lasts."""
+        """Listen on a local port until the context ends."""
         server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
         self.port = server.sockets[0].getsockname()[1]
         try:
@@ -68,7 +68,7 @@ class Proxy:
                 both.create_task(self._pass_on(reader, there))
                 both.create_task(self._pass_on(answers, writer))
         except* ConnectionError:
-            pass  # one end has left, so the other is let go
+            pass  # one end has closed, so close the other
         finally:
             there.transport.abort()
 

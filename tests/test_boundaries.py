@@ -1,4 +1,4 @@
-"""Who may import whom: the layout's rules, read off the sources."""
+"""Checks the sources for imports that the layout of the components does not allow."""
 
 import ast
 import re
@@ -41,7 +41,7 @@ def modules(package: str) -> Iterator[Path]:
 
 
 def imported(module: Path) -> Iterator[str]:
-    """Yield every absolute module name a file imports, wherever in the file."""
+    """Yield the absolute name of every module that a file imports, also inside functions."""
     for node in ast.walk(ast.parse(module.read_text())):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)

@@ -1,4 +1,7 @@
-"""Checks what a wheel brings without its extras, run by the Python it is in: the fake provider, and `chatkey check`."""
+"""Checks the base installation of the wheel, without extras: the fake provider and `chatkey check`.
+
+Run it with the Python in which the wheel is installed.
+"""
 
 from __future__ import annotations
 
@@ -23,18 +26,18 @@ SCRIPTS: Final = Path(sysconfig.get_path("scripts"))
 CHATKEY: Final = str(SCRIPTS / "chatkey")
 EXAMPLES: Final = Path(__file__).parents[1] / "docs" / "integrators" / "examples"
 BACKEND: Final = "litestar_backend"
-"""The reference backend that needs nothing but what the base brings."""
+"""A reference backend that needs only the base dependencies."""
 PATIENCE_SECONDS: Final = 60
 
 
 class BaseError(Exception):
-    """The base is not what users should get; the message says in which way."""
+    """The base installation is not what users should get; the message says why."""
 
 
 def main() -> None:
     """Check the base that is installed in this Python."""
     with tempfile.TemporaryDirectory(prefix="chatkey-base-") as folder:
-        os.chdir(folder)  # not in the checkout, so that nothing comes from there
+        os.chdir(folder)  # so that nothing is imported from the checkout
         check_extras()
         check_fake_oauth(Path(folder))
         check_check(Path(folder))
@@ -42,24 +45,24 @@ def main() -> None:
 
 
 def packages() -> list[Distribution]:
-    """Return what is installed in this Python."""
+    """Return the distributions installed in this Python."""
     return list(Distribution.discover(path=[sysconfig.get_path("purelib")]))
 
 
 def megabytes() -> float:
-    """Return how much room that takes, with what Python compiles of it."""
+    """Return the size of the installed packages, including compiled bytecode."""
     return sum(path.stat().st_size for path in Path(sysconfig.get_path("purelib")).rglob("*") if path.is_file()) / 1e6
 
 
 def check_extras() -> None:
-    """Every command that needs an extra says which, and what to type."""
+    """Check that every command that needs an extra names it, and how to install it."""
     for command in Distribution.from_name("chatkey").entry_points.select(group="chatkey.commands"):
         if command.extras:
             _expect(1, f"pip install 'chatkey[{','.join(sorted(command.extras))}]'", command.name)
 
 
 def check_fake_oauth(folder: Path) -> None:
-    """The fake provider starts, tells of itself, and has its lab."""
+    """Check that the fake provider starts, publishes its metadata, and has its lab."""
     (port,) = free_ports(1)
     command = [CHATKEY, "fake-oauth", "--port", str(port)]
     with Process("chatkey fake-oauth", command, environ=os.environ, log=folder / "fake.log"):
@@ -69,7 +72,7 @@ def check_fake_oauth(folder: Path) -> None:
 
 
 def check_check(folder: Path) -> None:
-    """A reference backend passes every check over HTTP, and what cannot be judged here names the extra for it."""
+    """Check that a reference backend passes every check over HTTP, and that skipped checks name the extra they need."""
     (port,) = free_ports(1)
     secret, password = secrets.token_hex(16), secrets.token_hex(8)
     environ = os.environ | {"CHAT_PROVIDER_ID": "prov_base", "CHAT_SECRET_KEY": secret, "LOGIN_PASSWORD": password}
@@ -101,7 +104,7 @@ def _wait_for(server: subprocess.Popen[bytes], port: int, log: Path) -> None:
 
 
 def _expect(status: int, words: str, *arguments: str, environ: Mapping[str, str] = os.environ) -> None:
-    """Run a command. Raises `BaseError` where it ends with another status, or without these words."""
+    """Run a command. Raises `BaseError` if it ends with another status or its output lacks these words."""
     done = subprocess.run(  # noqa: S603  (the command is ours)
         [CHATKEY, *arguments], capture_output=True, text=True, env=environ, check=False
     )

@@ -1,4 +1,4 @@
-"""What `chatkey check` says of an endpoint that is right, of one with a fault, and of one that is not there."""
+"""Sample output of `chatkey check` for a correct endpoint, one with a fault, and one that cannot be reached."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ COLUMNS: Final = 100
 
 
 def sample(name: str) -> str:
-    """Return what a person's terminal shows. Raises `KeyError` for a name that is none."""
+    """Return the output of a sample as a terminal shows it. Raises `KeyError` for an unknown name."""
     raw = io.StringIO()
     console = Console(file=raw, force_terminal=True, width=COLUMNS, color_system=None, legacy_windows=False)
     report = reports()[name]
@@ -45,7 +45,7 @@ def sample(name: str) -> str:
 
 @cache
 def reports() -> dict[str, Report]:
-    """Return the three reports, with times, keys and addresses that are the same every time."""
+    """Return the three reports, with the same times, keys and addresses in every run."""
     asked = [check for check in checks.load() if check.group != END_TO_END]
     with Server() as server:
         return {
@@ -62,7 +62,7 @@ def _nobody_there(asked: list[Check]) -> Report:
 
 
 def _settled(report: Report) -> Report:
-    """Return a report without what differs from run to run."""
+    """Return a report with everything that differs between runs replaced."""
     outcomes = tuple(
         replace(
             outcome,

@@ -1,10 +1,10 @@
-"""Type-check our scripts with TypeScript: widget's loader, popup, panel, demo, reports, the client in npm, and those of
-Node that stand for somebody else's service.
+"""Type-check our scripts with TypeScript.
 
     python tools/check_scripts.py
 
-Their types stand in comments (JSDoc); nothing is compiled. TypeScript is pinned in `tools/typescript`, and installed
-there where it is missing.
+This covers the widget's loader, popup, panel, demo, reports, the npm client, and the Node scripts that act as
+another implementer's service. Types are in comments (JSDoc); nothing is compiled. TypeScript is pinned in
+`tools/typescript`, and installed there if it is missing.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ ROOT: Final = Path(__file__).parents[1]
 HOME: Final = ROOT / "tools" / "typescript"
 TYPESCRIPT: Final = "node_modules/typescript"
 PROJECTS: Final = ("tsconfig.json", "tsconfig.workers.json", "tsconfig.node.json")
-"""Scripts of pages, and those of service workers and of Node, where other things are global."""
+"""Projects for scripts of pages, of service workers and of Node. Each kind has its own global names."""
 
 INLINE: Final = (
     ROOT / "server" / "chatkey_server" / "public" / "pages" / "popup.html",
     ROOT / "stack" / "chatkey_stack" / "site" / "templates" / "snippet.html",
 )
-"""Templates of pages with a script in them."""
+"""Page templates that contain a script."""
 
 
 class InstallError(Exception):
-    """npm did not install TypeScript; the message is its own."""
+    """npm could not install TypeScript; the message is npm's output."""
 
 
 def compiler() -> Path:
-    """Return the pinned TypeScript's compiler, installed if need be. Raises `InstallError`."""
+    """Return the path of the pinned TypeScript compiler, after installing it if needed. Raises `InstallError`."""
     pinned = _pinned()
     if any(_version(HOME / path / "package.json") != version for path, version in pinned.items()):
         click.echo(f"Installing TypeScript {pinned[TYPESCRIPT]} in {HOME / 'node_modules'} (npm ci)")
@@ -64,7 +64,7 @@ def main() -> None:
 
 
 def _inline(folder: Path) -> Path:
-    """Write the scripts in templates where TypeScript can read them; what the server fills in may be anything."""
+    """Write the scripts of templates to files for TypeScript. Values that the server inserts get the type `any`."""
     for page in INLINE:
         (folder / f"{page.stem}.js").write_text(_scripts(page.read_text("utf-8")), "utf-8")
     project = folder / "tsconfig.json"
@@ -76,14 +76,14 @@ def _inline(folder: Path) -> Path:
 
 
 def _scripts(template: str) -> str:
-    """Return what stands in a template's script elements, all of its branches."""
+    """Return the content of a template's script elements, including all branches of its conditions."""
     plain = re.sub(r"\{%.*?%\}|\{#.*?#\}", "", template, flags=re.DOTALL)
     scripts = "\n".join(re.findall(r"<script[^>]*>(.*?)</script>", plain, re.DOTALL))
     return re.sub(r"\{\{.+?\}\}", 'JSON.parse("")', scripts)
 
 
 def _pinned() -> dict[str, str]:
-    """Return the version of every package that is locked, by where it is installed."""
+    """Return the locked version of every package, by its installation path."""
     lock = json.loads((HOME / "package-lock.json").read_text("utf-8"))
     return {path: package["version"] for path, package in lock["packages"].items() if path}
 

@@ -1,4 +1,7 @@
-"""Checks a built wheel from the outside: what is in it, and that what it brings starts; run by the Python it is in."""
+"""Checks a built wheel from the outside: its contents, and that its commands and server start.
+
+Run it with the Python in which the wheel is installed.
+"""
 
 from __future__ import annotations
 
@@ -23,19 +26,19 @@ CHATKEY: Final = str(Path(sysconfig.get_path("scripts")) / "chatkey")
 ASSETS: Final = "chatkey_server/assets/built/"
 UNWANTED: Final = ("node_modules/", "chatkey_build/", "tests/", "__pycache__/", ".pyc", ".map")
 MOST_BYTES: Final = 40_000_000
-"""The snapshot is most of a wheel: 30 MB with everything in it once."""
+"""Most of the wheel is the snapshot. With everything in it once, the wheel has 30 MB."""
 
 
 class WheelError(Exception):
-    """The wheel is not what users should get; the message says in which way."""
+    """The wheel is not what users should get; the message says why."""
 
 
 def main() -> None:
-    """Check the wheel named on the command line, which is installed in this Python."""
+    """Check the wheel named on the command line, which must be installed in this Python."""
     wheel = Path(sys.argv[1])
     assets = check_contents(wheel)
     with tempfile.TemporaryDirectory(prefix="chatkey-wheel-") as folder:
-        # Not in the checkout, so that nothing comes from there.
+        # So that nothing is imported from the checkout.
         os.chdir(folder)
         check_commands(version=wheel.name.split("-")[1])
         check_server(Path(folder), assets)
@@ -54,7 +57,7 @@ def check_contents(wheel: Path) -> list[str]:
 
 
 def check_commands(version: str) -> None:
-    """Run the commands that only say something."""
+    """Run the commands that only print something."""
     if version not in (said := _chatkey("--version")):
         raise WheelError(f"`chatkey --version` says {said!r}, and the wheel is {version}")
     listed = _chatkey("--help")
@@ -67,7 +70,7 @@ def check_commands(version: str) -> None:
 
 
 def check_server(folder: Path, assets: list[str]) -> None:
-    """Start the server as a new user does and fetch every asset from it."""
+    """Start the server as a new user would, and fetch every asset from it."""
     (port,) = free_ports(1)
     environ = {name: value for name, value in os.environ.items() if not name.startswith("CHATKEY_")}
     _chatkey("db", "migrate", environ=environ)

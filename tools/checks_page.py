@@ -54,7 +54,7 @@ def _check(check: Question) -> Iterator[str]:
 
 
 def _prose(text: str) -> str:
-    """Return a text in which nothing but code between backticks is markup."""
+    """Return a text with all Markdown escaped except code between backticks."""
     parts = text.split("`")
     parts[::2] = [_escaped(part) for part in parts[::2]]
     return "`".join(parts)

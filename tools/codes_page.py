@@ -1,4 +1,4 @@
-"""docs/codes.md: every code there is, whoever tells it, and what it means to integrators and to visitors."""
+"""Writes docs/codes.md: every error code, its source, and its meaning for integrators and for visitors."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ START_CODES: Final = {
     ),
     "shutdown": ("`ready` was waited for, and `shutdown()` came first.", "Call `initService()` again.", False),
 }
-"""What `sdk.js` itself refuses, before there is a widget: cause, remedy, and whether it is tried again."""
+"""Codes of `sdk.js` itself, before there is a widget: cause, remedy, and whether it tries again."""
 
 CAUSES: Final[dict[Fault, str]] = {
     Fault.CONFIG_INVALID: "`ServiceConfig` lacks its `providerId`, or has a member of the wrong type.",
@@ -54,11 +54,11 @@ CAUSES: Final[dict[Fault, str]] = {
     Fault.POPUP_LOST: "The browser cut the popup off from the page (`Cross-Origin-Opener-Policy`).",
     Fault.WIDGET_FAILED: "A mistake in the widget itself.",
 }
-"""Why the widget tells its own codes; those it shares with others have their causes there."""
+"""Causes of the widget's own codes. Codes that it shares with the server have the server's causes."""
 
 DISAGREEMENT: Final = "Report this: widget and service disagree."
 TRIED: Final = "Nothing to do."
-"""What to do about codes of the server that say no more, and that no page can cause."""
+"""The remedy for retryable server codes that have no other help and that no page can cause."""
 
 OAUTH: Final = ("oauth_", "social_", "state_")
 
@@ -95,13 +95,13 @@ def page(note: str) -> str:
 
 
 def rows() -> Iterator[tuple[str, ...]]:
-    """Yield a row for every code, in the order of the alphabet."""
+    """Yield a row for every code, in alphabetical order."""
     for code in every_code():
         yield f"`{code}`", ", ".join(_tellers(code)), _phase(code), _cause(code), *_rest(code)
 
 
 def every_code() -> list[str]:
-    """Return every code that a page can meet: of the script, the widget and the server."""
+    """Return every code that a page can receive: from the script, the widget and the server."""
     return sorted({*START_CODES, *map(str, WIDGET_MEANINGS), *map(str, Code)})
 
 
@@ -123,7 +123,7 @@ def _cause(code: str) -> str:
 
 
 def _rest(code: str) -> tuple[str, str, str]:
-    """Return what to do, whether it is tried again, and what the person reads."""
+    """Return the remedy, whether it is tried again, and the text that the person reads."""
     if code in WIDGET_MEANINGS:
         error = _error(code)
         notice = ENGLISH.notices[error.said] if error.said else ""
@@ -137,7 +137,7 @@ def _rest(code: str) -> tuple[str, str, str]:
 
 
 def _helped(code: Code) -> tuple[str, str]:
-    """Return the two halves of the server's own help: why, and what to do if it says so."""
+    """Return the two halves of the server's help: the cause, and the remedy if there is one."""
     cause, _, remedy = MEANINGS[code].help.rstrip(".").partition("; ")
     return f"{cause}.", f"{remedy[:1].upper()}{remedy[1:]}." if remedy else ""
 
@@ -146,7 +146,7 @@ def _error(code: str) -> WidgetError:
     if code in WIDGET_MEANINGS:
         return WidgetError(code, "")
     if code == Code.TOKEN_REVOKED:
-        return WidgetError(code, "", phase="token")  # a socket has it only if the person was erased
+        return WidgetError(code, "", phase="token")  # a socket gets it only for an erased person
     return WidgetError(code, "", phase="oauth" if code.startswith(OAUTH) else "socket")
 
 

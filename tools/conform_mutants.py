@@ -1,11 +1,12 @@
-"""Mutants of our server as targets of `chatkey conform`: the suite has to name a sentence that each of them breaks.
+"""Runs mutants of our server as targets of `chatkey conform`, which has to name a broken sentence for each of them.
 
     python tools/conform_mutants.py [WORD …] [--every N] [--from N] [--family KEY …] [--near]
 
-runs the mutants of `tests/mutants/server.toml` with one of the words in file or name, one after another, each as a
-service of its own that the suite knows only by its lab. It prints a table, and ends with a figure. With `--near` it
-runs only the families that ask what the mutated file does, in a quarter of the time. What cannot be seen from outside
-is left out, unless a word is its whole name; `tests/conform/hidden.toml` says which those are, and why.
+runs the mutants of `tests/mutants/server.toml` with one of the words in file or name, one after another. Each runs
+as a separate service that the suite knows only through its lab. The command prints a table, and the number of named
+mutants at the end. With `--near` it runs only the families that test what the mutated file does, in a quarter of
+the time. Mutants that cannot be seen from outside are left out, unless a word is the whole name of one;
+`tests/conform/hidden.toml` lists them with reasons.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ NEAR: Final[Mapping[str, tuple[str, ...]]] = {
     "chat/": ("chat",),
     "limits/": ("rates", "http"),
 }
-"""The families that are near a file of the server, by the first beginning of its path that fits."""
+"""The families that test a file of the server. The first key that the file's path starts with applies."""
 SHOWN: Final = 3
 
 TARGET: Final = """\
@@ -73,7 +74,7 @@ oauth_rate = 0
 
 @contextmanager
 def mutated(mutant: Mutant) -> Iterator[Path]:
-    """Give a copy of the server with the mutant in it. Raises `MutantError`."""
+    """Yield a copy of the server that contains the mutant. Raises `MutantError`."""
     with copied(ROOT / SERVER) as copy:
         path = copy.parent / mutant.file
         path.write_text(mutant.of(path.read_text()))
@@ -82,7 +83,7 @@ def mutated(mutant: Mutant) -> Iterator[Path]:
 
 @contextmanager
 def served(copy: Path | None, folder: Path, settings: Mapping[str, str] | None = None) -> Iterator[Path]:
-    """Run a server, of a copy or our own, and give the TARGET.toml that describes it by its lab."""
+    """Run a server, from a copy or our own, and yield the TARGET.toml that describes it with its lab."""
     (port,) = free_ports(1)
     environ = {name: value for name, value in os.environ.items() if not name.startswith("CHATKEY_")}
     environ |= {
@@ -105,13 +106,13 @@ def served(copy: Path | None, folder: Path, settings: Mapping[str, str] | None =
 
 
 def judged(target: Path, chosen: Sequence[Case]) -> Result:
-    """Judge a target."""
+    """Judge a target with the chosen cases."""
     with closing(World(read_target(target))) as world:
         return Run(world).judge(chosen)
 
 
 def families(keys: Sequence[str]) -> list[Case]:
-    """Return the cases of these families, smoke first; of all, if none is named."""
+    """Return the cases of these families and the smoke cases, or all cases if no family is named."""
     return [case for case in cases() if not keys or case.id.partition("/")[0] in {"smoke", *keys}]
 
 
@@ -130,13 +131,13 @@ def main(*, words: tuple[str, ...], every: int, first: int, keys: tuple[str, ...
 
 
 def hidden() -> dict[str, str]:
-    """Return the mutants that nobody can see over the wire, each with the reason."""
+    """Return the mutants that cannot be seen over the wire, each with its reason."""
     entries = tomllib.loads(HIDDEN.read_text("utf-8"))["hidden"]
     return {name: entry["reason"] for entry in entries for name in entry["names"]}
 
 
 def near_to(mutant: Mutant) -> tuple[str, ...]:
-    """Return the families near a mutant; none, for all, where nothing says which."""
+    """Return the families near a mutant. If `NEAR` has no entry, return none, which means all families."""
     path = mutant.file.removeprefix("server/chatkey_server/")
     return next((keys for start, keys in NEAR.items() if path.startswith(start)), ())
 

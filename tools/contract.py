@@ -1,4 +1,4 @@
-"""The contract as data: reads docs/contract.toml, finds the tests that carry its ids, and writes docs/contract.md."""
+"""The contract as data: reads docs/contract.toml, finds the tests marked with its ids, and writes docs/contract.md."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Each line is one normative sentence of the public contract, or one decision of t
 
 @dataclass(frozen=True)
 class Entry:
-    """One sentence: its stable id, how binding it is, our wording, and why there is no test if there is none."""
+    """One sentence: its stable id, its level of obligation, our wording, and the reason if it has no test."""
 
     id: str
     level: str
@@ -46,7 +46,7 @@ def entries() -> list[Entry]:
 
 
 def marked_tests() -> dict[str, list[str]]:
-    """Return, for each id that a test carries, the tests as `path::name`, found without importing anything."""
+    """Return the tests marked with each id, as `path::name`. Reads the sources without importing them."""
     found: dict[str, list[str]] = defaultdict(list)
     for folder in TESTS:
         for module in sorted(folder.rglob("*.py")):

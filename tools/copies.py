@@ -1,4 +1,4 @@
-"""A copy of a component, and tests that are run against it in a process of their own."""
+"""Copies a component, and runs tests against the copy in a separate process."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ PACKAGES: Final = {
     "serving": ("chatkey_serving",),
     "widget_sim": ("chatkey_widget", "chatkey_build"),
 }
-"""The components' folders, and the packages of each: a test imports one at least, and from the copy."""
+"""The packages in each component's folder. A test must import at least one of them, from the copy."""
 
 PATIENCE_SECONDS: Final = 300.0
-"""What one test may take on a slow and busy machine. A quiet one needs a second."""
+"""Timeout for one test on a slow and busy machine. On an idle one it takes a second."""
 
 _PRELOADED: Final = [
     "_hypothesis_pytestplugin",
@@ -60,11 +60,11 @@ _PRELOADED: Final = [
     "uvicorn",
     "websockets.sync.client",
 ]
-"""What most tests import: loaded once, in the process that the others are forked from."""
+"""Modules that most tests import. They are loaded once, in the process from which the others are forked."""
 
 
 class Ended(NamedTuple):
-    """How the tests ended: pytest's exit code, None if they hung or died; and what they wrote."""
+    """The outcome of the tests: pytest's exit code (None if they hung or died), and their output."""
 
     code: int | None
     output: str
@@ -72,7 +72,7 @@ class Ended(NamedTuple):
 
 @contextmanager
 def copied(component: Path) -> Iterator[Path]:
-    """Copy a component's folder; the built assets, which are large, are only pointed to."""
+    """Copy a component's folder. The large built assets are symlinked, not copied."""
     with tempfile.TemporaryDirectory(prefix="chatkey-mutant-") as name:
         copy = Path(name) / component.name
         shutil.copytree(component, copy, ignore=shutil.ignore_patterns("built", "node_modules"))
@@ -83,9 +83,10 @@ def copied(component: Path) -> Iterator[Path]:
 
 
 def run(copy: Path, tests: Sequence[str], patience: float = PATIENCE_SECONDS) -> Ended:
-    """Run tests against the copy. `patience` is for each of them, in seconds: after it, pytest says where it hangs.
+    """Run tests against the copy. After `patience` seconds in one test, pytest reports where it hangs and stops.
 
-    The code comes in a file: of a process's own exit code, another thread that starts one may be the first to hear.
+    The exit code is read from a file. The process's own exit code could be collected by another thread that starts
+    a process.
     """
     log, code = copy.parent / "output.txt", copy.parent / "code.txt"
     log.touch()
@@ -103,7 +104,7 @@ def run(copy: Path, tests: Sequence[str], patience: float = PATIENCE_SECONDS) ->
 
 @cache
 def _processes() -> DefaultContext | ForkServerContext:
-    """Return the way to start processes that imports once what most tests import, where there is one."""
+    """Return a way to start processes. If forkserver is available, common imports are loaded only once."""
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context()
     context = multiprocessing.get_context("forkserver")
@@ -112,7 +113,7 @@ def _processes() -> DefaultContext | ForkServerContext:
 
 
 def _pytest(copy: Path, tests: Sequence[str], log: Path, code: Path, patience: float) -> None:
-    """Run pytest on the copy, and leave its code."""
+    """Run pytest on the copy, and write its exit code to a file."""
     with log.open("w") as output:
         os.dup2(output.fileno(), 1)
         os.dup2(output.fileno(), 2)
@@ -121,7 +122,7 @@ def _pytest(copy: Path, tests: Sequence[str], log: Path, code: Path, patience: f
     os.environ |= {"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1", "HYPOTHESIS_STORAGE_DIRECTORY": database}
     sys.path.insert(0, path)
     sys.dont_write_bytecode = True
-    gc.freeze()  # what was preloaded is nobody's garbage
+    gc.freeze()  # exempts the preloaded modules from garbage collection
     options = ("-x", "-q", "--no-header", "--tb=short", "--assert=plain", "-p", "no:cacheprovider")
     limits = ("-o", f"faulthandler_timeout={patience}", "-o", "faulthandler_exit_on_timeout=true")
     ended = pytest.main([*options, *limits, f"--basetemp={copy.parent / 'tmp'}", *tests])
@@ -135,7 +136,7 @@ def _pytest(copy: Path, tests: Sequence[str], log: Path, code: Path, patience: f
 
 
 def _installed() -> Path:
-    """Return the folder of the installed package: in a checkout nothing may be built."""
+    """Return the folder of the installed package. In a checkout, the assets may not have been built."""
     spec = importlib.util.find_spec("chatkey_server")
     if spec is None or spec.origin is None:
         raise click.ClickException("chatkey is not installed here.")

@@ -1,4 +1,4 @@
-"""Reads `sdk.d.ts`: its events and the handle become tables of the integrators' page, the codes are written into it."""
+"""Reads `sdk.d.ts`: makes tables of its events and handle for the integrators' page, and writes the codes into it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CODES: Final = re.compile(r"(?<=    // codes\n).*?(?=  // end\n)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """An event, the members of its detail, and what it means."""
+    """An event, the members of its detail, and its meaning."""
 
     name: str
     members: tuple[str, ...]
@@ -28,7 +28,7 @@ class Event:
 
 
 def events() -> list[Event]:
-    """Return every event in the order of the file."""
+    """Return all events, in the order of the file."""
     return [
         Event(entry["name"], tuple(_members(entry["type"])), entry["text"])
         for entry in ENTRY.finditer(block("interface Events"))
@@ -36,30 +36,30 @@ def events() -> list[Event]:
 
 
 def handle() -> dict[str, str]:
-    """Return the handle's members, methods with `()`, and what each does."""
+    """Return the handle's members (methods with `()`) and their descriptions."""
     found = [member for member in MEMBER.finditer(block("interface Handle")) if member["text"]]
     return {member["name"] + ("" if member["rest"][0] == ":" else "()"): member["text"] for member in found}
 
 
 def names(kind: str) -> list[str]:
-    """Return the members' names of an interface such as `interface Config`."""
+    """Return the names of the members of an interface such as `interface Config`."""
     return list(dict.fromkeys(member["name"] for member in MEMBER.finditer(block(kind))))
 
 
 def codes() -> list[str]:
-    """Return every code that `ErrorCode` names."""
+    """Return all codes in `ErrorCode`."""
     found = CODES.search(FILE.read_text())
     return re.findall(r'"(\w+)"', found[0]) if found else []
 
 
 def with_codes(text: str, known: list[str]) -> str:
-    """Return the file with these codes in `ErrorCode`."""
+    """Return the text of the file with these codes in `ErrorCode`."""
     lines = "".join(f'    | "{code}"\n' for code in known)
     return CODES.sub(lambda _: f"{lines.removesuffix(chr(10))};\n", text)
 
 
 def block(opening: str) -> str:
-    """Return what stands in the braces of a declaration."""
+    """Return the text between the braces of a declaration."""
     found = re.search(rf"^  {re.escape(opening)}\b[^\n]*\{{\n(.*?)^  \}}$", FILE.read_text(), re.MULTILINE | re.DOTALL)
     if found is None:
         raise ValueError(f"sdk.d.ts has no {opening}")

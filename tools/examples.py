@@ -1,4 +1,4 @@
-"""Examples for the documentation, made by the real server and widget code with a fixed key, secret and time."""
+"""Examples for the documentation, made with the real server and widget code and a fixed key, secret and time."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ KEY: Final = PublicKey(*(base64url(number.to_bytes(32)) for number in (_POINT.x,
 
 @cache
 def examples() -> Mapping[str, object]:
-    """Return every example by its name, as JSON values."""
+    """Return all examples by name, as JSON values."""
     made: dict[str, object] = dict(_tokens())
     with _server() as client:
         made |= _http(client)
@@ -61,12 +61,12 @@ def examples() -> Mapping[str, object]:
 
 
 def claims(token: str) -> Any:
-    """Read a token's payload without judging it."""
+    """Read a token's payload without verifying it."""
     return _segment(token, 1)
 
 
 def sign(token: str, nonce: str) -> str:
-    """Make the proof that the widget makes; its signature is the same every time (RFC 6979)."""
+    """Make a proof as the widget does. Its signature is the same every time (RFC 6979)."""
     made = widget_proof.build(KEY, token=token, nonce=nonce, htu=SOCKET_URI, jti="5xWm0Vq1gk2yTn8b", now=NOW)
     der = _PRIVATE.sign(made.signing_input.encode(), ec.ECDSA(SHA256(), deterministic_signing=True))
     r, s = decode_dss_signature(der)
@@ -74,7 +74,7 @@ def sign(token: str, nonce: str) -> str:
 
 
 def custom_token() -> str:
-    """Make the token of a member of the business's own login."""
+    """Make the token of a member who used the business's own login."""
     return tokens.mint_custom(Secrets(SECRET.encode()), pid=PID, uid="user-42", jkt=KEY.jkt, profile=ADA, now=NOW)
 
 
@@ -156,7 +156,7 @@ def _connected(client: TestClient[Any]) -> Any:
 
 @contextmanager
 def _server() -> Iterator[TestClient[Any]]:
-    """Run the server in this process, with its lab, which makes the business of the examples."""
+    """Run the server in this process, with the lab that creates the business of the examples."""
     with (
         tempfile.TemporaryDirectory() as folder,
         mock.patch.object(proofs, "new_nonce", return_value=NONCE),

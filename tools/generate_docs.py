@@ -1,4 +1,4 @@
-"""Writes the pages, and the parts of pages, that follow from the code; with --check says which are out of date."""
+"""Writes the pages, and parts of pages, that are generated from code. With --check, lists outdated ones."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def commands() -> str:
 
 
 def _extras(found: list[EntryPoint]) -> str:
-    """Return which commands come with which extra, as a table."""
+    """Return a table of the commands by the extra that installs them."""
     names: dict[str, list[str]] = {}
     for command in found:
         what = f"chatkey[{','.join(sorted(command.extras))}]" if command.extras else "chatkey"
@@ -67,7 +67,7 @@ WHOLE: dict[str, Callable[[], str]] = {
 
 
 def pages() -> Iterator[tuple[Path, str]]:
-    """Return every file that is generated, as a whole or in parts, with the text it should have."""
+    """Yield every generated file, generated in whole or in part, with the text that it should have."""
     yield from ((DOCS / name, make()) for name, make in WHOLE.items())
     for page in sorted(DOCS.glob("*.md")):
         if page.name not in WHOLE and parts.has_any(page.read_text()):

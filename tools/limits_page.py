@@ -1,4 +1,4 @@
-"""docs/limits.md: every size, rate and wait that a client has to know, with its default, from the code."""
+"""Writes docs/limits.md: every size, rate and wait that a client needs to know, with its default, from the code."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ BEYOND: Final = {
         "`rate_limited` with the `id`",
     ),
 }
-"""What happens beyond each setting, by its field."""
+"""The result of exceeding each limit, by the name of its setting."""
 
 
 def page(note: str) -> str:

@@ -1,10 +1,11 @@
-"""Mutants of ourselves: `tests/mutants/*.toml` break server and widget in one place at a time; a test must notice each.
+"""Mutation tests: `tests/mutants/*.toml` break server and widget in one place at a time, and a test must notice each.
 
     python tools/mutants.py [WORD]
 
-applies each mutant (or those with WORD in file or name) to a copy of its component, never in the checkout, and runs the
-test it names. It ends with `N killed, M survived`, and how many are unfit or untested if any are: a place that is no
-longer there, or a test that came to no end, which says nothing of the mutant. All but the killed are failures.
+applies each mutant (or those with WORD in file or name) to a copy of its component, never in the checkout, and runs
+the test it names. It ends with `N killed, M survived`, and the numbers of unfit and untested mutants if there are
+any. A mutant is unfit if its place no longer exists, and untested if its test did not finish, which says nothing
+about the mutant. All outcomes except killed are failures.
 """
 
 from __future__ import annotations
@@ -34,12 +35,12 @@ LISTS: Final = ROOT / "tests" / "mutants"
 
 
 class MutantError(Exception):
-    """A mutant that does not fit the code any more."""
+    """A mutant that no longer fits the code."""
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """One place of a file, found by patterns, and what stands there instead. The head of `server.toml` says how."""
+    """One place of a file, found with patterns, and its replacement. The head of `server.toml` explains the format."""
 
     name: str
     file: str
@@ -53,11 +54,11 @@ class Mutant:
 
     @property
     def component(self) -> str:
-        """The folder that is copied, by the file's path."""
+        """The component's folder, which is the first part of the file's path."""
         return self.file.partition("/")[0]
 
     def of(self, text: str) -> str:
-        """Return the mutated text. Raises `MutantError` unless the place is there once and Python stays Python."""
+        """Return the mutated text. Raises `MutantError` unless the place exists once and the result is valid Python."""
         try:
             mutated = self._replaced(Source(self.file, text))
         except PatternError as wrong:
@@ -81,7 +82,7 @@ class Mutant:
 
 
 class Outcome(StrEnum):
-    """What became of a mutant. Untested says nothing of it: its test hung, died or never ran."""
+    """The outcome for a mutant. `UNTESTED` says nothing about it: its test hung, died or never ran."""
 
     KILLED = "killed"
     SURVIVED = "survived"
@@ -90,7 +91,7 @@ class Outcome(StrEnum):
 
     @classmethod
     def of(cls, code: int | None) -> Outcome:
-        """Return what pytest's exit code says, or that there is none."""
+        """Return the outcome for pytest's exit code, or for None if there is no exit code."""
         match code:
             case pytest.ExitCode.OK:
                 return cls.SURVIVED
@@ -102,7 +103,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True)
 class Verdict:
-    """A mutant, what became of it, and what its test wrote."""
+    """A mutant, its outcome, and the output of its test."""
 
     mutant: Mutant
     outcome: Outcome
@@ -111,20 +112,20 @@ class Verdict:
 
 
 def mutants() -> list[Mutant]:
-    """Return all of them, in the order of the files."""
+    """Return all mutants, in the order of the files."""
     lists = [tomllib.loads(file.read_text()) for file in sorted(LISTS.glob("*.toml"))]
     return [_mutant(**entry) for each in lists for entry in each["mutant"]]
 
 
 def _mutant(*, find: str, replace: str, **entry: str) -> Mutant:
-    """Read an entry; `in` is a word of Python."""
+    """Make a mutant from an entry. Its key `in` becomes `within`, since `in` is a Python keyword."""
     return Mutant(find=find.strip(), replace=replace.strip(), within=entry.pop("in", ""), **entry)
 
 
 @click.command
 @click.argument("word", default="")
 def main(word: str) -> None:
-    """Break server and widget in one place at a time, and see that a test notices."""
+    """Break server and widget in one place at a time, and check that a test notices."""
     chosen = [mutant for mutant in mutants() if word in mutant.file or word in mutant.name]
     if not chosen:
         raise click.BadParameter(f"there is no mutant with {word!r} in file or name")
@@ -139,13 +140,13 @@ def main(word: str) -> None:
 
 
 def summary(outcomes: Counter[Outcome]) -> str:
-    """Count killed and survived, and the others if there are any."""
+    """Return the numbers of killed and survived mutants, and of other outcomes if there are any."""
     always = (Outcome.KILLED, Outcome.SURVIVED)
     return ", ".join(f"{outcomes[outcome]} {outcome}" for outcome in Outcome if outcome in always or outcomes[outcome])
 
 
 def _check_unbroken(unbroken: Path, tests: Sequence[str]) -> None:
-    """A test that fails anyway kills nothing."""
+    """Check that the tests pass without any mutant, since a test that fails anyway proves nothing."""
     code, output = run(unbroken, tests)
     if code != pytest.ExitCode.OK:
         trouble = "the tests fail" if code == pytest.ExitCode.TESTS_FAILED else "the tests cannot be run"
@@ -153,7 +154,7 @@ def _check_unbroken(unbroken: Path, tests: Sequence[str]) -> None:
 
 
 def _outcomes(verdicts: Iterable[Verdict], judge: Callable[[Mutant], Verdict]) -> Iterator[Outcome]:
-    """Show what becomes of each; one that was not tested is judged once more, when nothing runs beside it."""
+    """Print each verdict. Untested mutants are judged once more at the end, with nothing running beside them."""
     untested = []
     for verdict in verdicts:
         _show(verdict)

@@ -1,4 +1,4 @@
-"""Parts of pages that follow from the code: they stand between `<!-- kind: name -->` and `<!-- end -->`."""
+"""Parts of pages that are generated from code, between `<!-- kind: name -->` and `<!-- end -->`."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ FENCES: Final = {".py": "python", ".html": "html", ".toml": "toml"}
 
 
 def has_any(page: str) -> bool:
-    """Tell whether a page has generated parts."""
+    """Return whether a page has generated parts."""
     return PART.search(page) is not None
 
 
 def filled(page: str) -> str:
-    """Return a page with every generated part as it should be. Raises `KeyError` for a part nobody makes."""
+    """Return a page with every generated part up to date. Raises `KeyError` for an unknown part."""
     return PART.sub(lambda part: _part(part["kind"], part["name"]), page)
 
 
@@ -67,10 +67,10 @@ def _file(name: str) -> str:
 
 
 def _shop(name: str) -> str:
-    """What an integrator's page needs, as the demo's shops have it."""
+    """Return the snippet or the policy that an integrator's page needs, as in the demo's shops."""
     if name == "snippet":
         snippet = pages.snippet("prov_1f2e3d4c5b6a7988", SDK, get_token=True)
-        absolute = snippet.replace('fetch("chat/token"', 'fetch("/chat/token"')  # the demo's shops live below a path
+        absolute = snippet.replace('fetch("chat/token"', 'fetch("/chat/token"')  # the demo's shops are below a path
         return f"```html\n{absolute}\n```\n"
     policy = pages._policy("strict", "…", examples.BASE_URL, SDK).replace("; ", ";\n")  # noqa: SLF001 - shown, not used
     return f"```text\n{policy}\n```\n"
@@ -85,13 +85,13 @@ def _table(name: str) -> str:
 
 
 def frame_types() -> list[Any]:
-    """Return the frames of the socket profile, in the order of the module."""
+    """Return the frames of the socket profile, in their order in the module."""
     kinds = [found for found in vars(frames).values() if is_typeddict(found)]
     return [found for found in kinds if found is not frames.OAuthMessage and "type" in found.__annotations__]
 
 
 def kind_of(frame: Any) -> str:
-    """Return the word that a frame has in `type`."""
+    """Return the value of a frame's `type`."""
     return str(inspect.get_annotations(frame)["type"].__args__[0])
 
 

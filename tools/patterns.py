@@ -1,7 +1,7 @@
-"""Places in a source file, found by patterns on its syntax tree, however the lines are broken.
+"""Finds places in a source file with patterns on its syntax tree, regardless of line breaks.
 
-A pattern is code in which `$NAME` stands for any one expression or name, the same if it occurs twice, and `$$$` for any
-number of them. Line ends, indentation and a comma at the end do not count.
+A pattern is code in which `$NAME` matches any one expression or name (the same one if it occurs twice), and `$$$`
+matches any number of them. Line breaks, indentation and trailing commas are ignored.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _FRAGMENTS: Final = {
     ),
     "javascript": (("({{{}}})", "pair"),),
 }
-"""What is no expression or statement of its own: where it could stand, and which part of that it is."""
+"""Code fragments that are neither an expression nor a statement: a context for each, and the kind of its node there."""
 
 _NAMED: Final = frozenset(
     {"assignment", "class_definition", "class_declaration", "function_definition", "function_declaration"}
@@ -35,19 +35,19 @@ _VARIABLE: Final = re.compile(r"\$([A-Z][A-Z0-9_]*)")
 
 
 class PatternError(Exception):
-    """A pattern that is no code."""
+    """A pattern that cannot be parsed as code."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """One place that a pattern matches, by its offsets in the text."""
+    """One place that matches a pattern, with its offsets in the text."""
 
     start: int
     end: int
     node: SgNode
 
     def filled(self, template: str, *others: Place) -> str:
-        """Return the template, indented as this place is, with what the variables stand for here or at other places."""
+        """Return the template, indented like this place, with its variables filled in from this place or `others`."""
 
         def value(name: re.Match[str]) -> str:
             found = next((node for place in (self, *others) if (node := place.node.get_match(name[1]))), None)
@@ -68,7 +68,11 @@ class Source:
         self._root = SgRoot(text, self._language).root()
 
     def places(self, pattern: str, *, within: str = "", inside: str = "", after: str = "") -> list[Place]:
-        """Return where a pattern matches: within a symbol, inside a block with such a head, after such a statement."""
+        """Return the places that match a pattern.
+
+        `within` limits them to a symbol, `inside` to blocks whose head matches, `after` to places after a matching
+        statement.
+        """
         nodes = self._matches(pattern)
         if within:
             nodes = [node for node in nodes if f"{symbol_of(node)}.".startswith(f"{within}.")]
@@ -84,7 +88,7 @@ class Source:
         return {_span(node) for node in self._matches(pattern)}
 
     def _matches(self, pattern: str) -> Sequence[SgNode]:
-        """Return the largest nodes that a pattern matches; of those that span the same, the outermost."""
+        """Return the nodes that match a pattern; of nodes with the same span, only the outermost."""
         found: dict[tuple[int, int], SgNode] = {}
         read = False
         for reading in self._readings(pattern):
@@ -92,14 +96,14 @@ class Source:
                 for node in self._root.find_all(pattern=reading):
                     found.setdefault(_span(node), node)
                 read = True
-            except RuntimeError:  # it is something else
+            except RuntimeError:  # the pattern cannot be parsed in this way
                 continue
         if not read:
             raise PatternError(f"{pattern!r} is not {self._language}")
         return list(found.values())
 
     def _readings(self, pattern: str) -> Iterator[str | Pattern]:
-        """Give the ways to read a pattern: as it stands, or as a part of something."""
+        """Yield the ways to parse a pattern: as it is, or as a fragment in each context."""
         yield pattern
         plain = pattern.replace("$", "X")
         for context, kind in _FRAGMENTS[self._language]:
@@ -109,7 +113,7 @@ class Source:
 
 
 def symbol_of(node: SgNode) -> str:
-    """Return the dotted name of the class, function or constant that a node is in."""
+    """Return the dotted name of the class, function or constant that contains a node."""
     names = [above.field("name") or above.field("left") for above in node.ancestors() if above.kind() in _NAMED]
     return ".".join(name.text() for name in reversed(names) if name)
 
@@ -119,7 +123,7 @@ def _span(node: SgNode) -> tuple[int, int]:
 
 
 def _heads(node: SgNode) -> Iterator[tuple[int, int]]:
-    """Give the heads of the blocks around a node, or that it is in: what stands before their bodies."""
+    """Yield the spans of the heads (the text before the body) of all blocks around a node or of which it is part."""
     for above in node.ancestors():
         body = above.field("body") or above.field("consequence")
         if body and _span(node)[1] <= _span(body)[1]:
@@ -127,7 +131,7 @@ def _heads(node: SgNode) -> Iterator[tuple[int, int]]:
 
 
 def _statement_before(node: SgNode) -> tuple[int, int] | None:
-    """Return the span of what stands before the statement that a node is in, or is."""
+    """Return the span of the statement before the one that contains a node."""
     for each in (node, *node.ancestors()):
         parent = each.parent()
         if parent and parent.kind() in {"block", "module", "statement_block", "program"}:

@@ -19,7 +19,7 @@ attack.
 
 @dataclass(frozen=True)
 class Family:
-    """Rows of one subject: the sentence of each by its id."""
+    """Rows about one subject: their sentences by id."""
 
     title: str
     about: str
@@ -37,7 +37,7 @@ def ids() -> list[str]:
 
 
 def declined() -> dict[str, str]:
-    """Return the rows that are no test, with the reason of each. Raises `ValueError` for one that is there twice."""
+    """Return the rows without a test, each with its reason. Raises `ValueError` for a row that occurs twice."""
     entries = tomllib.loads((HERE / "declined.toml").read_text("utf-8"))["row"]
     reasons = {entry["id"]: entry["reason"] for entry in entries}
     if len(reasons) != len(entries) or any(entry.keys() != {"id", "reason"} for entry in entries):

@@ -1,7 +1,7 @@
-"""Runs a pytest command. Tests that fail are run once more, alone; if they pass then, the run passes.
+"""Runs a pytest command. Failed tests run once more, alone; if they pass then, the run passes.
 
-`python tools/run_tests.py FLAKY COMMAND…` appends the names of flaky tests to the file FLAKY. With `--report FLAKY` it
-prints that file.
+`python tools/run_tests.py FLAKY COMMAND…` appends the names of flaky tests to the file FLAKY. With `--report FLAKY`
+it prints that file.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Final
 
 TESTS_FAILED: Final = 1
-"""pytest's exit status for it; any other failure is not a test's, and stays."""
+"""pytest's exit status if tests failed. Other failures are not caused by a test, and are not retried."""
 MOST: Final = 10
-"""When more tests fail than this, something is broken, and chance is no explanation."""
+"""If more tests fail than this, chance does not explain it, and they are not retried."""
 
 
 def run(command: Sequence[str], flaky: Path) -> int:
-    """Return the exit status of the tests: 0 if those that failed pass when they are run alone."""
+    """Return the exit status of the tests, or 0 if the failed ones pass when run alone."""
     with tempfile.TemporaryDirectory(prefix="chatkey-tests-") as cache:
         command = [*command, "-o", f"cache_dir={cache}"]
         status = subprocess.call(command)
@@ -37,13 +37,13 @@ def run(command: Sequence[str], flaky: Path) -> int:
 
 
 def report(flaky: Path) -> str:
-    """Return a list of the flaky tests of a run, for its end."""
+    """Return a list of a run's flaky tests, to be printed at its end."""
     found = flaky.read_text(encoding="utf-8").splitlines() if flaky.exists() else []
     return "\n  ".join([f"flaky: {len(found)} tests failed at first and passed alone", *found])
 
 
 def _failed(cache: Path) -> list[str]:
-    """Return the names of the tests that failed, by pytest's cache."""
+    """Return the names of the failed tests, from pytest's cache."""
     file = cache / "v" / "cache" / "lastfailed"
     return sorted(json.loads(file.read_text(encoding="utf-8"))) if file.exists() else []
 

@@ -1,4 +1,4 @@
-"""docs/schemas/: JSON Schemas (2020-12) of the profile, made from its declarations and the server's answers."""
+"""Makes docs/schemas/: JSON Schemas (2020-12) of the profile, from its declarations and the server's response types."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ KINDS: Final[Mapping[str, tuple[str, Iterable[Any]]]] = {
     "proof-claims": ("The claims of a connection proof", [tokens.ProofClaims]),
     "message-to-the-opener": ("What the popup posts to the page that opened it", [frames.OAuthMessage]),
 }
-"""Of each schema its name, what it is of, and the declarations one of which fits."""
+"""For each schema its title and its declarations, one of which must match."""
 
 
 def schemas() -> Iterable[tuple[str, str]]:
-    """Return every schema's file name, and its text."""
+    """Yield the file name and text of every schema."""
     for name in KINDS:
         yield f"{name}.json", json.dumps(schema(name), indent=2, ensure_ascii=False) + "\n"
 
 
 def schema(name: str) -> Json:
-    """Return one schema. Members that are not declared pass, as whoever reads passes over them."""
+    """Return one schema. It allows undeclared members, since readers ignore them."""
     title, declared = KINDS[name]
     references, definitions = msgspec.json.schema_components(list(map(strict, declared)), ref_template=PLACE)
     _describe(declared, definitions)
@@ -55,7 +55,7 @@ def schema(name: str) -> Json:
         definitions["OAuthMessage"]["oneOf"] = [{"required": ["token"]}, {"required": ["error"]}]
     chosen = references[0] if len(references) == 1 else {"oneOf": list(references)}
     made = {"$schema": DIALECT, "title": title, **chosen, "$defs": definitions}
-    # In ECMA 262, whose patterns JSON Schema has, `$` is the end of the text and nothing else.
+    # JSON Schema uses the patterns of ECMA 262, in which `$` matches only at the end of the text.
     readable: Json = json.loads(json.dumps(made).replace("\\\\Z", "$"))
     return readable
 

@@ -1,7 +1,7 @@
-"""docs/vectors.json: inputs and what has to come of them, for every implementation of the profile (docs/vectors.md).
+"""Makes docs/vectors.json: inputs with expected results, for every implementation of the profile (docs/vectors.md).
 
-What is wrong with a token or a proof, and its code, are the rows of `chatkey_e2e.conform.making`; here they are made
-with one key and at one time, so that they are the same at every run.
+Faults of tokens and proofs, with their codes, come from `chatkey_e2e.conform.making`. Here they are made with one
+key and at one time, so that they are the same in every run.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class FixedKey(BrowserKey):
     """A key whose signatures are the same every time (RFC 6979)."""
 
     def sign(self, signed: bytes) -> bytes:
-        """Return the raw r‖s signature."""
+        """Return the signature as raw r‖s."""
         der = self.private.sign(signed, ec.ECDSA(SHA256(), deterministic_signing=True))
         r, s = decode_dss_signature(der)
         return r.to_bytes(32) + s.to_bytes(32)

@@ -1,9 +1,9 @@
-"""What a deployment of several hosts keeps, and costs: `nox -s bench -- hosts`, with names of figures for some of them.
+"""What a deployment of several hosts loses and costs: `nox -s bench -- hosts`, optionally with names of figures.
 
-Hosts, PostgreSQL, Redis and the people are network namespaces, which only root can make. With `--quick` everything is
-done once and with fewer, with `--times=5` things are broken so often. Figures are counts and ratios; seconds and
-milliseconds are this machine's. Where the kernel has netem each link has a delay and losses, else it is a perfect one,
-and the line says so.
+Hosts, PostgreSQL, Redis and the users are network namespaces, which only root can create. `--quick` does everything
+once with fewer users and messages; `--times=5` repeats each fault five times. Figures are counts and ratios;
+seconds and milliseconds apply to this machine only. If the kernel has netem, each link gets a delay and packet
+loss; otherwise the links are perfect. The line of JSON says which.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ MEASURES: Final[Mapping[str, Measure]] = {
 
 
 def main() -> None:
-    """Run what is asked for, or everything."""
+    """Measure the figures named on the command line, or all of them."""
     words = sys.argv[1:]
     names = [word for word in words if not word.startswith("--")] or [*MEASURES]
     unknown = set(names) - set(MEASURES)
@@ -64,7 +64,7 @@ def main() -> None:
 
 
 async def run(names: list[str], size: Size) -> None:
-    """Take the figures, and print each for people and all of them as one line for programs."""
+    """Measure the figures. Prints each one for people, and all of them as one line of JSON for programs."""
     figures: dict[str, Figure] = {}
     with tempfile.TemporaryDirectory(prefix="chatkey-hosts-") as folder:
         machines = Machines(Path(folder), costs.MOST_HOSTS)

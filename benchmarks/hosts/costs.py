@@ -1,4 +1,4 @@
-"""What a message costs: latency, processor time and room in the database."""
+"""What a message costs: latency, processor time and disk space in the database."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ SETTLE_SECONDS: Final = 30.0
 WARM_SECONDS: Final = 2.0
 ROUNDS: Final = 3
 OVERLOAD_SECONDS: Final = 0.02
-"""Each member writes so often that a process cannot keep up."""
+"""Interval between two messages of a member, short enough to overload one process."""
 
 
 async def latency(machines: Machines, size: Size) -> dict[str, object]:
-    """Compare how long a message takes to a tab of another host with how long it takes to one of the same."""
+    """Compare the latency of messages to a tab on another host with that to a tab on the same host."""
     async with machines.deployment(2) as deployment:
         cookie = await deployment.agents_cookie()
-        async with Crowd(deployment, size.members, 1, cookie, tabs=3) as crowd:  # the third is where the first is
+        async with Crowd(deployment, size.members, 1, cookie, tabs=3) as crowd:  # the third is on the first one's host
             async with crowd.writing(EVERY_SECONDS):
                 await asyncio.sleep(size.seconds)
             await crowd.settled(SETTLE_SECONDS)
@@ -45,10 +45,10 @@ def _percentile(tabs: Sequence[Tab]) -> float:
 
 
 async def processor(machines: Machines, size: Size) -> dict[str, object]:
-    """Compare the processor time of a delivered message on four hosts with that on one, each host as busy as the one.
+    """Compare the processor time per delivered message on four hosts and on one, with the same load on each host.
 
-    A delivery is a message on a screen that did not write it. Rounds take turns, and what a message costs without
-    people is not taken off.
+    A message counts as delivered once for each page that shows it, the author's included. The two setups alternate.
+    The cost of idle processes is not subtracted.
     """
     costs: dict[int, list[float]] = {1: [], MOST_HOSTS: []}
     for _ in range(min(size.times, ROUNDS)):
@@ -77,7 +77,8 @@ def _shown(crowd: Crowd) -> int:
 
 
 async def message(machines: Machines, size: Size) -> dict[str, object]:
-    """Report how many messages a second one busy process acknowledges, and what each costs it and the database."""
+    """Report the messages per second that one busy process acknowledges, and each one's processor time and disk space.
+    """
     async with machines.deployment(1) as deployment:
         (host,) = deployment.hosts
         cookie = await deployment.agents_cookie()

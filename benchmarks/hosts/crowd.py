@@ -1,4 +1,4 @@
-"""The people of a deployment: members with tabs on different hosts, and agents, who write all the time."""
+"""The users of a deployment: members with tabs on different hosts, and agents, all of whom write all the time."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from chatkey_stack.patience import PATIENCE
 
 LOOK_SECONDS: Final = 0.05
 OPENED_PER_SECOND: Final = 100
-"""In the beginning: so that it is no crowd yet."""
+"""Pages opened per second at the start, so that they do not all connect at once."""
 
 
 class Crowd:
-    """Everybody, and what they wrote; inside `async with` their pages are open.
+    """All members and agents, and the messages they wrote. Their pages are open inside `async with`.
 
-    A member's tabs are at one host after the other, or all `at_first`: at the first one. `through` are the addresses
-    of proxies to go to instead.
+    A member's tabs are spread over the hosts; with `at_first` they all start at the first host. `through` holds
+    addresses of proxies to connect to instead of the hosts.
     """
 
     def __init__(
@@ -52,12 +52,12 @@ class Crowd:
 
     @property
     def listeners(self) -> Sequence[Tab]:
-        """The tabs of those who write in another one, at another host."""
+        """The tabs in which members only read. Each member writes in another tab, on another host."""
         return [tab for tab in self.tabs if tab not in self.writers]
 
     @property
     def pages(self) -> Sequence[Page]:
-        """Every page."""
+        """All tabs and panels."""
         return [*self.tabs, *self.panels]
 
     async def __aenter__(self) -> Self:
@@ -76,7 +76,7 @@ class Crowd:
 
     @asynccontextmanager
     async def writing(self, every: float) -> AsyncIterator[None]:
-        """Let each member and agent write every so many seconds."""
+        """Let each member and agent write a message every `every` seconds."""
         pages: list[Tab | Panel] = [*self.writers, *self.panels]
         tasks = [asyncio.create_task(_write(page, every)) for page in pages]
         yield
@@ -85,25 +85,25 @@ class Crowd:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def missing(self) -> int:
-        """Return how many acknowledged messages are missing on screens that ought to show them."""
+        """Return how many acknowledged messages are missing on pages that should show them."""
         own = sum(len(tab.missing(tab.uid)) for tab in self.tabs)
         return own + sum(len(panel.missing(uid)) for panel in self.panels for uid in tuple(self.ledger.acked))
 
     def doubled(self) -> int:
-        """Return how many messages stand twice on a screen."""
+        """Return how many messages are shown twice on a page."""
         own = sum(tab.doubled(tab.uid) for tab in self.tabs)
         return own + sum(panel.doubled(uid) for panel in self.panels for uid in tuple(self.ledger.acked))
 
     async def settled(self, within: float) -> None:
-        """Wait until everything that was sent is acknowledged and seen; not longer than so many seconds."""
+        """Wait until all sent messages are acknowledged and shown, at most `within` seconds."""
         await until(lambda: not any(page.is_waiting for page in self.pages) and not self.missing(), within)
 
     def unacknowledged(self) -> int:
-        """Return how many messages nobody has acknowledged."""
+        """Return how many messages were not acknowledged."""
         return len(self.ledger.sent) - sum(map(len, self.ledger.acked.values()))
 
     def longest_wait(self) -> float:
-        """Return the seconds from the sending of a message to the first screen that showed it, at most."""
+        """Return the longest time in seconds from sending a message to showing it, over all pages."""
         sent = self.ledger.sent
         return max(
             (at - sent[message_id][0] for page in self.pages for message_id, at in page.shown_at.items()), default=0.0
@@ -115,7 +115,7 @@ class Crowd:
 
 
 async def until(holds: Callable[[], object], within: float) -> bool:
-    """Wait until something holds; False when it does not within so many seconds."""
+    """Wait until `holds` is true. Returns False after `within` seconds."""
     deadline = time.monotonic() + within
     while not holds():
         if time.monotonic() > deadline:

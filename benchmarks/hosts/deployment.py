@@ -1,4 +1,4 @@
-"""A deployment of `chatkey serve`: one process on each of some hosts, with one PostgreSQL and one Redis."""
+"""A deployment of `chatkey serve`: one process on each of several hosts, with one PostgreSQL and one Redis."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from chatkey_stack.process import Process
 
 PORT: Final = 8800
 BASE_URL: Final = f"http://localhost:{PORT}"
-"""The same for all: it stands in every proof."""
+"""All hosts share this base URL, because every proof contains it."""
 PROVIDER: Final = "bench"
 SECRET: Final = "only-for-the-benchmark-0123456789abcdef"
 AGENT: Final = "grace"
@@ -63,12 +63,12 @@ class Host:
 
     @property
     def pid(self) -> int:
-        """The server's process."""
+        """The process id of the server."""
         return self._server.pid
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Run the server."""
+        """Run the server during the context."""
         with self._server:
             yield
 
@@ -77,23 +77,23 @@ class Host:
         self._server.start()
 
     def wait(self) -> None:
-        """Wait until the server takes requests."""
+        """Wait until the server accepts requests."""
         self._server.wait_ready()
 
     def end(self) -> None:
-        """Ask the server to end, and wait."""
+        """Stop the server, and wait until it has exited."""
         self._server.stop()
 
     @contextmanager
     def killed(self) -> Iterator[None]:
-        """Kill the server, and start it again in the end."""
+        """Kill the server, and start it again when the context ends."""
         os.kill(self.pid, signal.SIGKILL)
         yield
         self._server.restart()
 
     @contextmanager
     def stopped(self) -> Iterator[None]:
-        """Let the server do nothing, and keep its connections."""
+        """Suspend the server with SIGSTOP during the context; its connections stay open."""
         os.kill(self.pid, signal.SIGSTOP)
         try:
             yield
@@ -102,7 +102,7 @@ class Host:
 
     @contextmanager
     def ended(self) -> Iterator[None]:
-        """Ask the server to end, as an upgrade does, and start it again in the end."""
+        """Stop the server in an orderly way, as for an upgrade, and start it again when the context ends."""
         self._server.stop()
         yield
         self._server.restart()
@@ -112,13 +112,13 @@ class Host:
         return int(Path(f"/proc/{self.pid}/schedstat").read_text().split()[0]) / 1e9
 
     def memory(self) -> int:
-        """Return the bytes that the server holds."""
+        """Return the server's resident memory in bytes."""
         lines = Path(f"/proc/{self.pid}/smaps_rollup").read_text().splitlines()
         return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("Rss:"))
 
 
 class Deployment:
-    """Its machines, and what the people need who use it."""
+    """The hosts and stores of a deployment."""
 
     def __init__(self, machines: Machines, hosts: list[Host], database_url: str) -> None:
         self.network = machines.network
@@ -129,13 +129,13 @@ class Deployment:
         self.database_url = database_url
 
     async def put_ahead(self, host: Host, seconds: float) -> None:
-        """Move the clock of a host forward, so that the others are behind it."""
+        """Move the clock of one host forward, so that the other hosts are behind it."""
         async with httpx.AsyncClient(trust_env=False, timeout=PATIENCE, headers=bearer(LAB_TOKEN)) as http:
             answer = await http.post(f"http://{host.address}:{PORT}/lab/clock", json={"advance": seconds})
         answer.raise_for_status()
 
     async def agents_cookie(self) -> str:
-        """Sign the agent in, and return the cookie of it."""
+        """Sign the agent in, and return the session cookie."""
         async with httpx.AsyncClient(trust_env=False, timeout=PATIENCE) as http:
             answer = await http.post(
                 f"http://{self.hosts[0].address}:{PORT}/agent/sign-in",
@@ -147,7 +147,7 @@ class Deployment:
 
 
 class Machines:
-    """The network with its stores, on which deployments come and go."""
+    """The network and the stores. Deployments are started on them one after another."""
 
     def __init__(self, folder: Path, most_hosts: int) -> None:
         self.folder = folder
@@ -159,7 +159,7 @@ class Machines:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Run the stores."""
+        """Run the stores during the context."""
         with ExitStack() as ending:
             ending.enter_context(self.disk.mounted())
             for store in (self.redis, self.postgres):
@@ -171,7 +171,7 @@ class Machines:
     async def deployment(
         self, hosts: int, *, lab: bool = False, on_small_disk: bool = False
     ) -> AsyncIterator[Deployment]:
-        """Run a deployment with an empty database of its own. With a lab, its clocks can be moved."""
+        """Run a deployment with a new, empty database. With `lab`, its clocks can be moved."""
         database = await self.new_database(on_small_disk=on_small_disk)
         environ = {
             **os.environ,
@@ -197,7 +197,7 @@ class Machines:
             yield Deployment(self, made, database)
 
     async def new_database(self, *, on_small_disk: bool = False) -> str:
-        """Return the address of an empty database."""
+        """Create an empty database, and return its address."""
         server, name = f"postgresql://postgres@{self.network.address('postgres')}", f"bench_{token_hex(4)}"
         connection = await asyncpg.connect(f"{server}/postgres")
         try:

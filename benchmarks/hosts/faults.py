@@ -1,4 +1,4 @@
-"""What is missing on any screen, and when all is live again, after something was broken while everybody wrote."""
+"""Break one thing while everyone writes; measure which messages pages miss, and how soon every page is live again."""
 
 from __future__ import annotations
 
@@ -24,16 +24,17 @@ AFTER_SECONDS: Final = 10.0
 SETTLE_SECONDS: Final = 60.0
 AHEAD_SECONDS: Final = 300.0
 LOSS: Final = 0.1
-"""The share of all packets that is lost, in each direction."""
+"""The share of packets that is lost in each direction."""
 
 Break = Callable[[Deployment], AbstractContextManager[None]]
 
 
 class Fault(NamedTuple):
-    """What is broken, for how long, and after how many seconds all has to be live again.
+    """The thing to break, for how many seconds, and within how many seconds every page must be live again.
 
-    Live is a page that shows what was sent through another host. Where people leave their host and may meet those who
-    write to them at the next one, it need not be `across` hosts.
+    A page is live when it shows a message that was sent through another host. If `across` is False, a message sent
+    through the same host counts as well: users may leave a broken host and meet their correspondents at the next
+    one.
     """
 
     breaks: Break
@@ -48,7 +49,7 @@ def _cut(deployment: Deployment, other: str) -> AbstractContextManager[None]:
 
 @contextmanager
 def _replaced(deployment: Deployment) -> Iterator[None]:
-    """Put another Redis in the place of the one that a host is cut from, so that nothing tells it of the end."""
+    """Replace Redis while one host is cut off from it, so that the host never sees the old connection end."""
     with _cut(deployment, "redis"):
         deployment.redis.kill()
         deployment.redis.start()
@@ -57,7 +58,7 @@ def _replaced(deployment: Deployment) -> Iterator[None]:
 
 @contextmanager
 def _offline(deployment: Deployment) -> Iterator[None]:
-    """Cut the people from every host, so that there is nowhere else to go."""
+    """Cut the users off from every host, so that changing to another host does not help."""
     with ExitStack() as cuts:
         for host in deployment.hosts:
             cuts.enter_context(deployment.network.cut(host.name, "clients"))
@@ -66,7 +67,7 @@ def _offline(deployment: Deployment) -> Iterator[None]:
 
 @contextmanager
 def _exhausted(deployment: Deployment) -> Iterator[None]:
-    """Let every query wait for a lock, until each process waits on all of its connections."""
+    """Lock the tables, so that queries wait until each process has used up its connection pool."""
     with asyncio.Runner() as runner:
         connection = runner.run(asyncpg.connect(deployment.database_url))
         runner.run(connection.execute("BEGIN; LOCK TABLE conversation, message"))
@@ -97,11 +98,11 @@ FAULTS: Final[Mapping[str, Fault]] = {
 
 
 class Outcome(NamedTuple):
-    """What became of one time: messages, and seconds until the last tab and the last panel were live again.
+    """The result of one run: numbers of messages, and seconds until the last tab and the last panel were live again.
 
-    Lost is what was acknowledged and is not stored, unknown what is missing on a page that is open, and doubled what
-    stands on one twice. The tabs are those that write nothing: they hear somebody of another host write four times a
-    second.
+    `lost` counts acknowledged messages that are not stored, `unknown` those missing on an open page, and `doubled`
+    those shown twice on one page. `live_tabs` covers only tabs that write nothing; their member writes through
+    another host four times a second.
     """
 
     acknowledged: int
@@ -114,7 +115,7 @@ class Outcome(NamedTuple):
 
 
 async def measure(machines: Machines, size: Size, name: str) -> dict[str, object]:
-    """Break something a few times, and return what became of it."""
+    """Cause one fault several times, and return the combined results."""
     fault = FAULTS[name]
     async with machines.deployment(HOSTS, on_small_disk=True) as deployment:
         cookie = await deployment.agents_cookie()
@@ -133,12 +134,12 @@ async def measure(machines: Machines, size: Size, name: str) -> dict[str, object
 
 
 def _seconds(times: Sequence[float]) -> list[float | None]:
-    """Return the median and the most; None for never."""
+    """Return the median and the maximum, each None if infinite (the page never became live)."""
     return [round(value, 2) if value < math.inf else None for value in (median(times), max(times))]
 
 
 async def once(deployment: Deployment, cookie: str, size: Size, fault: Fault) -> Outcome:
-    """Break something once while everybody writes, and wait until all is seen."""
+    """Cause the fault once while everyone writes, and wait until all messages are shown."""
     async with Crowd(deployment, size.members, AGENTS, cookie) as crowd:
         async with crowd.writing(EVERY_SECONDS):
             await asyncio.sleep(BEFORE_SECONDS)
@@ -169,7 +170,7 @@ async def lost(deployment: Deployment, crowd: Crowd) -> int:
 
 
 async def clock_behind(machines: Machines, size: Size) -> dict[str, object]:
-    """Be without Redis while the clocks differ, and let nobody write afterwards: all has to be found all the same."""
+    """Run without Redis while the hosts' clocks differ, then stop writing. Pages must still find every message."""
     async with machines.deployment(HOSTS, lab=True) as deployment:
         await deployment.put_ahead(deployment.hosts[0], AHEAD_SECONDS)
         cookie = await deployment.agents_cookie()
@@ -195,7 +196,7 @@ async def clock_behind(machines: Machines, size: Size) -> dict[str, object]:
 
 @asynccontextmanager
 async def apart(breaking: AbstractContextManager[None]) -> AsyncIterator[None]:
-    """Enter and leave a context in a thread, so that the people go on meanwhile."""
+    """Enter and leave a context in a thread, so that the event loop keeps running."""
     await asyncio.to_thread(breaking.__enter__)
     try:
         yield
@@ -204,7 +205,10 @@ async def apart(breaking: AbstractContextManager[None]) -> AsyncIterator[None]:
 
 
 def live_after(page: Page, gone_at: float, *, across: bool = True) -> float:
-    """Return after how many seconds a page showed something that was sent later than that, `across` hosts or at all."""
+    """Return the seconds from `gone_at` until a page first showed a message sent after it.
+
+    With `across`, only messages sent through another host count.
+    """
     sent = page.ledger.sent
     shown = [
         at

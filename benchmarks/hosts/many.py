@@ -1,4 +1,4 @@
-"""Thousands of widgets at one process: what they cost while they say nothing, and how they come back to it."""
+"""Thousands of widgets on one process: what they cost while idle, and how they reconnect."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BACK_WITHIN: Final = 60.0
 
 
 async def stampede(machines: Machines, size: Size) -> dict[str, object]:
-    """Break the connections of all widgets of one process at once, which come back at once, while people write."""
+    """Break the connections of all widgets of one process. They reconnect at once, while members and agents write."""
     async with machines.deployment(1) as deployment:
         cookie = await deployment.agents_cookie()
         hasty = Crowd(deployment, size.widgets, 0, cookie, tabs=1, tab=HastyTab)
@@ -48,20 +48,20 @@ async def stampede(machines: Machines, size: Size) -> dict[str, object]:
 
 
 class HastyTab(Tab):
-    """A tab that connects again at once, like no widget of ours."""
+    """A tab that reconnects immediately, unlike our widget."""
 
     def wait(self, tries: int, code: int) -> float:  # noqa: ARG002 - the base class's signature
-        """Wait for nothing the first time."""
+        """Return no wait before the first try, and one second before each later one."""
         return 0.0 if tries == 1 else 1.0
 
 
 async def idle(machines: Machines, size: Size) -> dict[str, object]:
-    """Say what a proven socket costs that is silent."""
+    """Measure the memory that an idle, authenticated socket costs."""
     async with machines.deployment(1) as deployment:
         (host,) = deployment.hosts
         cookie = await deployment.agents_cookie()
         async with Crowd(deployment, size.idle // 10, 0, cookie, tabs=1):
-            pass  # what the first hundreds need only once is not theirs
+            pass  # warm up, so that one-off allocations do not count
         before = host.memory()
         async with Crowd(deployment, size.idle, 0, cookie, tabs=1) as crowd:
             each = (host.memory() - before) / len(crowd.tabs)
@@ -70,12 +70,12 @@ async def idle(machines: Machines, size: Size) -> dict[str, object]:
 
 
 async def restart(machines: Machines, size: Size) -> dict[str, object]:
-    """End the only process with all widgets connected, start it again at once, and see them come back."""
+    """Stop the only process while all widgets are connected, start it again at once, and watch them reconnect."""
     return await _returns(machines, size, 1, _restarted)
 
 
 async def killed(machines: Machines, size: Size) -> dict[str, object]:
-    """Kill one of three processes with all widgets connected, and see those it lost come back, at whatever host."""
+    """Kill one of three processes with all widgets connected to it, and watch them reconnect to any of the hosts."""
     return await _returns(machines, size, 3, Host.killed)
 
 

@@ -1,7 +1,7 @@
-"""Namespaces that stand for machines: each has one link to a router, which can lose what goes between two of them.
+"""Network namespaces that act as machines. Each has one link to a router, which can drop packets between two of them.
 
-All of it lives in namespaces of this program's own (network, mounts, processes), so that whatever was made is gone with
-it, even if it is killed, and the machine's own network is never touched.
+All of it lives in this program's own network, mount and process namespaces. The kernel removes them with the
+program, even if it is killed, and the machine's own network is never touched.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ ROUTER: Final = "router"
 TOOLS: Final = ("ip", "tc", "nft", "unshare", "setpriv")
 OWN: Final = ("--net", "--mount", "--pid", "--mount-proc", "--fork", "--kill-child")
 LINK: Final = ("delay", "1ms", "loss", "0.1%")
-"""What netem does to each link, in each direction."""
+"""The netem settings for each link, in each direction."""
 LOSSES: Final = "losses"
-"""The table of nftables whose rules lose packets: many kernels have no netem."""
+"""The nftables table with the rules that drop packets. We use nftables because many kernels have no netem."""
 _NETWORK: Final = 0x40000000
-"""`CLONE_NEWNET` of setns(2), which Python has from 3.12 on."""
+"""`CLONE_NEWNET` for setns(2); Python has a constant for it only since 3.12."""
 
 
 def why_not() -> str | None:
-    """Say why there can be no namespaces here; None when there can."""
+    """Return the reason why namespaces cannot be created here, or None if they can."""
     if sys.platform != "linux":
         return "network namespaces are Linux's"
     if os.geteuid() != 0:
@@ -42,13 +42,13 @@ def why_not() -> str | None:
 
 
 def enter() -> None:
-    """Start this program again in namespaces of its own, in place of this process."""
+    """Replace this process with a new run of this program in namespaces of its own."""
     command = [sys.executable, "-m", "benchmarks.hosts", INSIDE, *sys.argv[1:]]
     os.execvp("unshare", ["unshare", *OWN, *command])
 
 
 class Network:
-    """The machines by their names, each with an address; this process is one of them, too."""
+    """The machines by name, each with an address. This process runs on one of them, too."""
 
     def __init__(self, *names: str, here: str) -> None:
         NAMED.mkdir(exist_ok=True)
@@ -62,12 +62,12 @@ class Network:
         _move_to(here)
 
     def address(self, name: str) -> str:
-        """Return where a machine is."""
+        """Return the IP address of a machine."""
         return f"10.77.{self._places[name]}.2"
 
     @contextmanager
     def lossy(self, name: str, share: float) -> Iterator[None]:
-        """Lose so many of a machine's packets by chance, in each direction."""
+        """Drop a random share of a machine's packets, in each direction."""
         drop = f"numgen random mod 1000 < {round(share * 1000)} drop"
         rules = [f"add rule ip {LOSSES} forward ip {way} {self.address(name)} {drop}" for way in ("saddr", "daddr")]
         chain = f"add chain ip {LOSSES} forward {{ type filter hook forward priority 0; }}"
@@ -79,7 +79,7 @@ class Network:
 
     @contextmanager
     def cut(self, one: str, other: str) -> Iterator[None]:
-        """Lose everything between two machines, without a word to either."""
+        """Drop all packets between two machines. Neither of them gets an error."""
         ways = [(self.address(one), self.address(other)), (self.address(other), self.address(one))]
         for source, target in ways:
             _run("ip", "-n", ROUTER, "rule", "add", "from", source, "to", target, "blackhole")
@@ -91,7 +91,7 @@ class Network:
 
 
 def at(name: str, *command: str) -> list[str]:
-    """Return the command that runs another one on a machine."""
+    """Return the command line that runs `command` on a machine."""
     return ["ip", "netns", "exec", name, *command]
 
 
@@ -108,13 +108,13 @@ def _join(name: str, place: int) -> None:
 
 
 def _is_bent(name: str) -> bool:
-    """Give a machine's link its delay and its losses; False where the kernel has no netem."""
+    """Add delay and packet loss to a machine's link. Returns False if the kernel has no netem."""
     bend = ("tc", "qdisc", "add", "dev", "eth0", "root", "netem", *LINK)
     return subprocess.run(at(name, *bend), capture_output=True, check=False).returncode == 0
 
 
 def _move_to(name: str) -> None:
-    """Let this process, and what it starts, be on a machine."""
+    """Move this process, and the processes it starts, to a machine."""
     with (NAMED / name).open() as namespace:
         if ctypes.CDLL(None, use_errno=True).setns(namespace.fileno(), _NETWORK):
             raise OSError(ctypes.get_errno(), f"cannot enter the namespace {name}")

@@ -1,6 +1,6 @@
-"""Pages that people have open, without a browser: they connect again and again, and keep what they are shown.
+"""Simulated open pages without a browser: they reconnect when necessary and record the messages they show.
 
-They do what widget and panel do with what they hear: numbers go up one by one, and what is missing is asked for.
+They treat frames as the widget and the panel do: message numbers have no gaps, so a page requests the missing messages.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SOCKET_URI: Final = f"ws://localhost:{PORT}{SOCKET_PATH}"
 PANEL_URI: Final = f"ws://localhost:{PORT}/agent/socket"
 CROWD: Final = frozenset({1012, 1013})
 AGAIN_SECONDS: Final = 1.0
-"""When what was refused for the moment is asked for again."""
+"""Delay before a page repeats a request that the server refused temporarily."""
 PING_SECONDS: Final = 25.0
 PANEL_CONNECT_SECONDS: Final = 4.0
 PANEL_QUIET_SECONDS: Final = 10.0
@@ -45,27 +45,28 @@ TOKEN_SECONDS: Final = 3600
 
 
 class Ledger:
-    """What was sent and acknowledged, by whom and when: message ids are unique over all conversations."""
+    """Records sent and acknowledged messages, with author and time. Message ids are unique over all conversations."""
 
     def __init__(self) -> None:
         self.mark = token_hex(3)
-        """What everybody's uid begins with: those of an earlier time are others."""
+        """Prefix of every uid in this run. Earlier runs used other prefixes."""
         self.sent: dict[str, tuple[float, str]] = {}
-        """When, and through which host, by the message's id."""
+        """Time of sending and host, by message id."""
         self.acked: dict[str, dict[str, int]] = defaultdict(dict)
-        """Numbers by conversation and the message's id."""
+        """Message number by conversation and message id."""
 
     def new(self, author: str, host: str) -> str:
-        """Note that a message is sent, and return its id."""
+        """Record a new message as sent, and return its id."""
         message_id = f"{author}-{len(self.sent)}"
         self.sent[message_id] = (time.monotonic(), host)
         return message_id
 
 
 class Page(ABC):
-    """One page: the newest host that let it in is where it goes first.
+    """One page. It reconnects to the host that last accepted it before it tries the others.
 
-    `known` is what it shows, ids by number and conversation; `shown_at` when it showed a message first.
+    `known` holds the ids of the messages it shows, by conversation and number; `shown_at` the time it first showed
+    each.
     """
 
     def __init__(self, hosts: Sequence[str], place: int, ledger: Ledger) -> None:
@@ -88,16 +89,16 @@ class Page(ABC):
 
     @property
     def host(self) -> str:
-        """Where it is connected, or tries to be."""
+        """The host that the page is connected to, or is trying to reach."""
         return self._hosts[self._place % len(self._hosts)]
 
     @property
     def is_waiting(self) -> bool:
-        """Whether something that it sent is not acknowledged yet."""
+        """Whether a message that the page sent is still unacknowledged."""
         return bool(self._waiting)
 
     async def live(self, later: float = 0.0) -> None:
-        """Be connected, for ever, from so many seconds later on."""
+        """Connect after `later` seconds, and reconnect for ever."""
         await asyncio.sleep(later)
         while True:
             code = 0
@@ -112,7 +113,7 @@ class Page(ABC):
                     self.refused += 1
                 else:
                     self.closes[code] += 1
-            except (OSError, InvalidHandshake, InvalidMessage) as error:  # TimeoutError is the first
+            except (OSError, InvalidHandshake, InvalidMessage) as error:  # includes TimeoutError
                 self.trouble = repr(error)
                 self.refused += not isinstance(error, OSError)
                 self._place += 1
@@ -120,50 +121,51 @@ class Page(ABC):
             await asyncio.sleep(self.wait(self._tries, code))
 
     def missing(self, conversation: str) -> set[str]:
-        """Return what was acknowledged in a conversation and is not on this screen."""
+        """Return the acknowledged messages of a conversation that this page does not show."""
         return self.ledger.acked[conversation].keys() - set(self.known[conversation].values())
 
     def doubled(self, conversation: str) -> int:
-        """Return how many messages of a conversation stand on this screen twice."""
+        """Return how many messages of a conversation this page shows twice."""
         shown = self.known[conversation]
         return len(shown) - len(set(shown.values()))
 
     @abstractmethod
     def connecting(self) -> connect:
-        """Return what opens its socket at `host`."""
+        """Return the context manager that opens the page's socket at `host`."""
 
     @property
     def patience(self) -> float:
-        """How long each step of connecting may take; after a loss less than usual."""
+        """Timeout in seconds for each step of connecting. It is shorter in the first attempts after a lost socket."""
         is_early = self.opened and self._tries <= EARLY_ATTEMPTS
         return PROBE_SECONDS if is_early else CONNECT_SECONDS
 
     def quiet(self, kind: str) -> float:
-        """How long after a frame of this kind the page pings, if it hears nothing."""
+        """Seconds of silence after a frame of this kind before the page sends a ping."""
         return SILENCE_SECONDS if kind in CONVERSATION else PING_SECONDS
 
     @abstractmethod
     def wait(self, tries: int, code: int) -> float:
-        """Return the seconds before a try, from 1, to connect again after a close; 0 is no code at all."""
+        """Return the seconds to wait before reconnecting. `tries` starts at 1; `code` is 0 without a close code."""
 
     @abstractmethod
     async def greet(self, socket: ClientConnection) -> None:
-        """Say who it is, until it is let in."""
+        """Authenticate, and wait until the server accepts the page."""
 
     @abstractmethod
     async def look(self) -> None:
-        """Ask for what may have been missed."""
+        """Request messages that the page may have missed."""
 
     @abstractmethod
     async def ask_before(self, conversation: str, seq: int) -> None:
-        """Ask for messages below a number."""
+        """Request messages with a number below `seq`."""
 
     @abstractmethod
     async def take(self, frame: Json) -> None:
-        """Take a frame in."""
+        """Handle a frame."""
 
     async def say(self, frame: Mapping[str, object]) -> None:
-        """Send a frame, if there is a socket: what matters is sent again when there is one."""
+        """Send a frame if the socket is open. Otherwise drop it: the page repeats it after reconnecting if it matters.
+        """
         if self._socket is None:
             return
         if not self._is_awaiting:
@@ -173,19 +175,19 @@ class Page(ABC):
             await self._socket.send(json.dumps(frame))
 
     async def post(self, frame: Json) -> None:
-        """Send something until it is acknowledged."""
+        """Send a message, and repeat it after each reconnect until it is acknowledged."""
         self._waiting[frame["id"]] = frame
         if self.ready.is_set():
             await self.say(frame)
 
     def acknowledged(self, conversation: str, ack: Json) -> None:
-        """Take in that something sent is stored."""
+        """Record that the server has stored a message of this page."""
         if self._waiting.pop(ack["id"], None) is not None:
             self.ledger.acked[conversation][ack["id"]] = ack["seq"]
             self.show(conversation, [ack])
 
     def show(self, conversation: str, entries: Sequence[Json]) -> None:
-        """Put messages on the screen, and look in a moment whether all before them are there."""
+        """Show messages, and check a moment later whether any before them are missing."""
         known, now = self.known[conversation], time.monotonic()
         for entry in entries:
             known[entry["seq"]] = entry["id"]
@@ -195,7 +197,11 @@ class Page(ABC):
             self._gap_due[conversation] = loop.call_later(GAP_SECONDS, self._fill, conversation)
 
     def try_again(self, frame: Json) -> None:
-        """Try again in a moment; a frame without an id is followed by a close, or answers what is asked for anyway."""
+        """Repeat a refused message after a moment.
+
+        If the error has no message id, request missed messages instead: such an error refuses that request or
+        precedes a close.
+        """
         again = self._waiting.get(frame.get("id", ""))
         loop = asyncio.get_running_loop()
         loop.call_later(AGAIN_SECONDS, lambda: asyncio.ensure_future(self.say(again) if again else self.look()))
@@ -247,13 +253,13 @@ class Page(ABC):
         self._look_after(seconds, self._probe)
 
     def _probe(self) -> None:
-        """Ping, and give the connection up when nothing is heard then."""
+        """Send a ping, and drop the connection if no frame follows."""
         self._is_awaiting = True
         self._look_after(PROBE_SECONDS, self.drop)
         asyncio.ensure_future(self.say({"type": "ping"}))  # noqa: RUF006 - the loop ends with the run
 
     def drop(self) -> None:
-        """Leave the connection without a word to the other end."""
+        """Abort the connection without a close frame."""
         if self._socket is not None:
             self._socket.transport.abort()
 
@@ -280,11 +286,10 @@ class Tab(Page):
         await self.post({"type": "message", "id": message_id, "body": f"This is message {message_id}."})
 
     def connecting(self) -> connect:
-        """Return what opens its socket."""
         return _connect(SOCKET_URI, self.host, self.patience, subprotocols=[Subprotocol(SUBPROTOCOL)])
 
     def wait(self, tries: int, code: int) -> float:
-        """Return how long a widget waits."""
+        """Return the wait that the widget would use."""
         return full_jitter(tries, fraction=random.random(), base=CROWD_BASE if code in CROWD else 1.0)
 
     async def greet(self, socket: ClientConnection) -> None:
@@ -297,15 +302,13 @@ class Tab(Page):
             await socket.recv()  # raises: a close follows
 
     async def look(self) -> None:
-        """Ask for the newest messages; what is missing before them is found by its numbers."""
+        """Request the newest messages. Gaps in their numbers then show which older ones are missing."""
         await self.say({"type": "history", "id": "newest"})
 
     async def ask_before(self, conversation: str, seq: int) -> None:  # noqa: ARG002 - a tab has one conversation
-        """Ask for messages below a number."""
         await self.say({"type": "history", "id": "older", "before": seq})
 
     async def take(self, frame: Json) -> None:
-        """Take a frame in."""
         if frame["type"] == "ack":
             self.acknowledged(self.uid, frame)
         elif frame["type"] == "message":
@@ -317,18 +320,18 @@ class Tab(Page):
 
 
 class Panel(Page):
-    """A page of the agent panel, on which every conversation is open."""
+    """A page of the agent panel, with every conversation open."""
 
     def __init__(self, cookie: str, hosts: Sequence[str], place: int, ledger: Ledger) -> None:
         super().__init__(hosts, place, ledger)
         self._cookie = cookie
         self._uids: dict[str, str] = {}
-        """Whose a conversation is."""
+        """The uid of each conversation's member."""
         self._early: dict[str, list[Json]] = defaultdict(list)
         """Messages of conversations that are not listed yet."""
 
     async def write(self) -> None:
-        """Answer somebody."""
+        """Answer in a random conversation."""
         if self._uids:
             conversation = random.choice(list(self._uids))
             message_id = self.ledger.new("agent", self.host)
@@ -336,40 +339,37 @@ class Panel(Page):
             await self.post({"type": "answer", "conversation": conversation, "id": message_id, "body": body})
 
     def connecting(self) -> connect:
-        """Return what opens its socket."""
         return _connect(
             PANEL_URI, self.host, self.patience, origin=Origin(BASE_URL), additional_headers={"Cookie": self._cookie}
         )
 
     def wait(self, tries: int, code: int) -> float:  # noqa: ARG002 - the base class's signature
-        """Return how long the panel waits (`connect` in its script)."""
+        """Return the wait that the panel's script would use (its function `connect`)."""
         return min(2.0, 0.5 * 2.0 ** (tries - 1)) * (0.5 + random.random() / 2)
 
     @property
     def patience(self) -> float:
-        """How long the panel's script lets an attempt take."""
+        """Timeout of the panel's script for one attempt."""
         return PANEL_CONNECT_SECONDS
 
     def quiet(self, kind: str) -> float:  # noqa: ARG002 - the base class's signature
-        """How long after a frame the panel's script pings."""
+        """Seconds of silence after a frame before the panel's script sends a ping."""
         return PANEL_QUIET_SECONDS
 
     async def greet(self, socket: ClientConnection) -> None:
-        """Hear that the cookie counts."""
+        """Wait until the server has accepted the cookie."""
         if json.loads(await socket.recv())["type"] != "ready":
             await socket.recv()  # raises: a close follows
 
     async def look(self) -> None:
-        """Ask for the list, and by it for every conversation in which there is something new."""
+        """Request the list of conversations; the page then requests each one that has new messages."""
         await self.say({"type": "list"})
 
     async def ask_before(self, conversation: str, seq: int) -> None:
-        """Ask for messages below a number."""
         (found,) = [known for known, uid in self._uids.items() if uid == conversation]
         await self.say({"type": "thread", "conversation": found, "before": seq})
 
     async def take(self, frame: Json) -> None:
-        """Take a frame in."""
         if frame["type"] == "ack" and frame["id"] in self._waiting:
             self.acknowledged(self._uids[self._waiting[frame["id"]]["conversation"]], frame)
         elif frame["type"] == "message":

@@ -1,4 +1,4 @@
-"""A proxy between people and hosts that closes connections which are idle for a minute."""
+"""A proxy between users and hosts that closes connections after a minute without traffic."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ http {{
 
 
 async def idle(machines: Machines, size: Size) -> dict[str, object]:
-    """Leave all pages alone behind the proxy, and let everybody write afterwards."""
+    """Leave all pages idle behind the proxy, then let everyone write."""
     if shutil.which("nginx") is None:
         return {"skipped": "not on this machine: nginx"}
     async with machines.deployment(HOSTS) as deployment:

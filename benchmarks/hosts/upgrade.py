@@ -1,7 +1,7 @@
-"""How long a message waits for its acknowledgement while migrations run in a store of a million messages.
+"""How long messages wait for their acknowledgement while migrations run on a database of a million messages.
 
-Members write through a server of this release while the next release migrates the database. Then a server of the next
-release joins in. In the end an index is built as no migration may, to show what the figures look like then.
+Members write through a server of this release while the next release migrates the database. Then an index is built
+in a way that no migration may, to show its effect on the figures. Finally a server of the next release joins.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from benchmarks.hosts.volume import filled
 from benchmarks.next_release.release import next_release
 
 CONVERSATION: Final = 45
-"""Messages in each conversation, but for one."""
+"""Number of messages in every conversation except the long one."""
 EVERY_SECONDS: Final = 0.1
 SETTLE_SECONDS: Final = 60.0
 LOOK_SECONDS: Final = 0.005
@@ -34,18 +34,18 @@ WAITING: Final = """
     SELECT extract(epoch FROM max(clock_timestamp() - waitstart))::float FROM pg_locks
     WHERE NOT granted AND mode = 'RowExclusiveLock' AND relation IN ('message'::regclass, 'conversation'::regclass)
 """
-"""The longest that any writer has waited so far for the lock of a table."""
+"""The longest time that a writer has been waiting for a table lock so far."""
 
 
 class Phase(NamedTuple):
-    """How long messages waited for their acknowledgement, and writers for a table's lock, while something was done."""
+    """During one phase of the upgrade: the waits for acknowledgements, and the longest wait for a table lock."""
 
     seconds: float
     waits: list[float]
     lock: float
 
     def figures(self, name: str) -> dict[str, object]:
-        """Return the times in milliseconds."""
+        """Return the figures, with waits in milliseconds."""
         return {
             f"{name}_s": round(self.seconds, 1),
             f"{name}_acknowledged": len(self.waits),
@@ -56,7 +56,7 @@ class Phase(NamedTuple):
 
 
 async def measure(machines: Machines, size: Size) -> dict[str, object]:
-    """Upgrade a large store while members write to it."""
+    """Upgrade a large database while members write to it."""
     async with machines.deployment(1) as deployment, _watched(deployment) as database:
         url = deployment.database_url
         await filled(url, size.messages, CONVERSATION)
@@ -79,7 +79,7 @@ async def measure(machines: Machines, size: Size) -> dict[str, object]:
 
 
 async def _phase(crowd: Crowd, database: Any, doing: Callable[[], Awaitable[None]]) -> Phase:
-    """Do something while members write, and wait until what was sent meanwhile is acknowledged."""
+    """Run `doing` while members write, then wait until all messages sent meanwhile are acknowledged."""
     began = time.monotonic()
     watching = asyncio.create_task(_longest_lock(database))
     await doing()
@@ -94,7 +94,7 @@ async def _phase(crowd: Crowd, database: Any, doing: Callable[[], Awaitable[None
 
 
 async def _longest_lock(database: Any) -> float:
-    """Look again and again how long writers wait, until cancelled, and return the longest time."""
+    """Poll how long writers wait for a lock. When cancelled, return the longest wait."""
     longest = 0.0
     try:
         while True:
@@ -105,7 +105,7 @@ async def _longest_lock(database: Any) -> float:
 
 
 async def _side_by_side(deployment: Deployment, size: Size) -> dict[str, object]:
-    """Let members write through both releases, each member with a tab at either."""
+    """Let members write through both releases. Each member has a tab on each of them."""
     async with Crowd(deployment, size.members, 0, "") as crowd:
         async with crowd.writing(EVERY_SECONDS):
             await asyncio.sleep(size.seconds)
@@ -128,7 +128,7 @@ async def _watched(deployment: Deployment) -> AsyncIterator[Any]:
 
 
 def _newer(machines: Machines, older: Host) -> Host:
-    """Return a host with a server of the next release, not started."""
+    """Return a host for a server of the next release, not yet started."""
     name, folder = "host2", machines.folder / "next"
     environ = {**older.environ, **next_release(folder), "CHATKEY_DATA_DIR": str(machines.folder / name)}
     return Host(name, machines.network.address(name), environ, machines.folder / f"{name}.log")

@@ -1,7 +1,8 @@
-"""What history and search cost with a million messages, against the same with ten thousand, on both databases.
+"""The cost of history and search with a million messages, compared with ten thousand, on both databases.
 
-Asked are two conversations: one of the same length in both, and a long one, a tenth of all. A word in each is rare,
-another frequent. It is asked as the service asks, without a socket; the sizes take turns, a ratio is of medians.
+The benchmark queries two conversations: one that has the same length in both sizes, and a long one that holds a
+tenth of all messages. Each contains a rare and a frequent word. The queries are those of the service, but without a
+socket. The two sizes alternate; each ratio compares medians.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ NAMES: Final = [f"{length}_{question}" for length in ("same", "long") for questi
 
 
 class Filled(NamedTuple):
-    """A database with messages in it, and two of its conversations."""
+    """A database with messages, and two of its conversations."""
 
     url: str
     same: Begun
@@ -66,7 +67,7 @@ class Filled(NamedTuple):
 
 
 async def measure(machines: Machines, size: Size) -> dict[str, object]:
-    """Compare a large database with one of a hundredth of it, SQLite's and PostgreSQL's."""
+    """Compare a large database with one a hundredth of its size, in SQLite and in PostgreSQL."""
     figures: dict[str, object] = {"messages": size.messages}
     for kind in ("sqlite", "postgres"):
         both = []
@@ -102,7 +103,7 @@ async def _asked(ask: Question, own: Begun) -> float:
 
 
 async def filled(url: str, count: int, same: int) -> Filled:
-    """Write so many messages, a tenth of them in one conversation and the others in some of `same` messages each."""
+    """Write `count` messages: a tenth in one conversation, the others in conversations of `same` messages each."""
     async with engine.opened(url):
         await migrate.migrate()
     long = count // TENTH
@@ -138,7 +139,7 @@ async def _into_sqlite(url: str, table: str, columns: tuple[str, ...], rows: Ite
 
 
 async def _into_postgres(url: str, table: str, columns: tuple[str, ...], rows: Iterator[Row]) -> None:
-    """Copy them in without indexes, which are made again afterwards: row by row it would take ten times as long."""
+    """Copy the rows with the indexes dropped, then recreate the indexes. Row by row takes ten times as long."""
     connection = await asyncpg.connect(url)
     try:
         indexes = await connection.fetch(INDEXES, table)

@@ -1,4 +1,4 @@
-"""An imagined next release of the server: a copy of this one with new columns, and migrations that make them."""
+"""An imagined next release of the server: a copy of this one with new columns and the migrations that add them."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ COLUMNS: Final = {
     "sent_at = BigInt()": 'language = Varchar(length=8, default="")',
     "answered_by = Varchar(length=64, null=True, default=None)": "first_at = BigInt(null=True, default=None)",
 }
-"""A column of `tables.py`, and the one that follows it in the next release."""
+"""Existing columns of `tables.py`, and the column that the next release adds after each."""
 
 
 def next_release(folder: Path) -> dict[str, str]:
-    """Make the next release in a folder, and return the environment in which Python imports it."""
+    """Create the next release in a folder. Returns the environment variables with which Python imports it."""
     copy = folder / PACKAGE.name
     shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("built", "__pycache__"))
     (copy / BUILT).symlink_to(PACKAGE / BUILT, target_is_directory=True)

@@ -1,7 +1,7 @@
-"""A sample adapter: `python adapter.py VERB`, JSON on standard input and output.
+"""A sample adapter: `python adapter.py VERB`, with JSON on standard input and output.
 
-It makes businesses by a command line of the service's own: that of `chatkey`, which finds the database by
-`CHATKEY_DATA_DIR` or `CHATKEY_DATABASE_URL`. Put yours in its place. It needs nothing but Python.
+It creates businesses with the service's own command line. This sample uses `chatkey`, which finds its database through
+`CHATKEY_DATA_DIR` or `CHATKEY_DATABASE_URL`; put your service's command in its place. It needs only Python.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from typing import Any
 Given = dict[str, Any]
 
 CAPABILITIES = ["businesses", "search", "calls"]
-"""What the service can do, and this adapter with it: what is not named here is not judged, and not missed."""
+"""What the service and this adapter can do. The suite does not judge capabilities that are not listed here."""
 
 
 class AdapterError(Exception):
-    """What could not be done; the message is for whoever runs the suite."""
+    """A verb failed. The message is for the person who runs the suite."""
 
 
 def capabilities(_: Given) -> list[str]:
-    """Say what the service can do."""
+    """Return the capabilities of the service."""
     return CAPABILITIES
 
 
 def provision(wanted: Given) -> Given:
-    """Make a business for `domains`, with the social logins `socials`; tell its id and its secret."""
+    """Create a business for `domains` with the social logins `socials`, and return its id and secret."""
     domains = [part for domain in wanted.get("domains", ()) for part in ("--domain", domain)]
     made = json.loads(run("provider", "add", "--json", *domains))
     for social, login in wanted.get("socials", {}).items():
@@ -38,7 +38,7 @@ def provision(wanted: Given) -> Given:
 
 
 def switch_on(provider_id: str, social: str, login: Given) -> None:
-    """Enable a social login, by the service's keys or by the business's own."""
+    """Enable a social login with the service's keys or the business's own."""
     own = login.get("key_source") == "own"
     keys = ("--client-id", login["client_id"], "--client-secret-env", "CLIENT_SECRET") if own else ()
     switch = "--on" if login.get("enabled", True) else "--off"
@@ -47,11 +47,11 @@ def switch_on(provider_id: str, social: str, login: Given) -> None:
 
 
 def remove(_: Given) -> None:
-    """Leave it: this service keeps a business with its conversations, and nobody minds one that is not used."""
+    """Do nothing: this service keeps each business with its conversations, and an unused one does no harm."""
 
 
 def run(*arguments: str, **environ: str) -> str:
-    """Run the service's command and return what it writes. Raises `AdapterError`."""
+    """Run the service's command and return its standard output. Raises `AdapterError`."""
     command = [sys.executable, "-m", "chatkey_server", *arguments]
     done = subprocess.run(command, env={**os.environ, **environ}, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -63,7 +63,7 @@ VERBS: dict[str, Callable[[Given], Any]] = {"capabilities": capabilities, "provi
 
 
 def main() -> int:
-    """Do the verb that was asked for, and tell what came of it."""
+    """Run the requested verb and print its result or its error as JSON."""
     verb = sys.argv[1]
     try:
         answer: Given = {"data": VERBS[verb](json.loads(sys.stdin.read() or "{}"))}

@@ -1,1 +1,1 @@
-"""The harness: a stack of real servers, real browsers, and scenarios that drive them."""
+"""The test harness: a stack of real servers, real browsers, and scenarios that drive them."""

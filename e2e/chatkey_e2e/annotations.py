@@ -1,4 +1,4 @@
-"""What the fixtures that make or do something are called in a test's signature."""
+"""Type names for the fixtures that return a function, for use in test signatures."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""axe, which finds what stops people who cannot see well, or use no pointer."""
+"""Accessibility checks with axe, for people with impaired vision or without a pointing device."""
 
 from functools import cache
 from importlib.resources import files
@@ -20,13 +20,13 @@ RUN: Final = """async (root) => {
 
 
 def found(page: Page, root: str | None = None) -> list[str]:
-    """Return the serious and critical faults below `root`, or on the whole page with its frames, one line each."""
+    """Return the serious and critical violations below `root`, or on the whole page with its frames, one line each."""
     frames = [page.main_frame] if root else [frame for frame in page.frames if frame.url.startswith(("http", "file"))]
     return [line for frame in frames for line in _found(frame, root)]
 
 
 def found_in_both_schemes(page: Page, root: str | None = None) -> list[str]:
-    """Return the faults that somebody meets who prefers light colours, or dark ones."""
+    """Return the violations in the light and in the dark colour scheme."""
     lines = []
     for scheme in SCHEMES:
         page.emulate_media(color_scheme=scheme)

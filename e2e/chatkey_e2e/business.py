@@ -1,4 +1,4 @@
-"""A business of a test's own: an isolated provider of the service, and the shop that embeds its widget."""
+"""A business for one test: an isolated provider of the service, and the shop that embeds its widget."""
 
 import secrets
 from collections.abc import Iterable
@@ -18,18 +18,18 @@ from chatkey_stack.stack import Stack
 
 @dataclass(frozen=True, slots=True)
 class Business:
-    """One integrator: his provider, his shop, and his own keys at the social providers."""
+    """One integrator: its provider, its shop, and its own keys at the social providers."""
 
     stack: Stack
     provider: Provider
     slug: str
     own_keys: dict[str, Application] = field(default_factory=dict[str, Application])
     tail: str = ""
-    """Ends the ids of the shop's people, where another shop has been at this provider before."""
+    """Suffix of the ids of the shop's people. Distinguishes them from people of earlier shops at the same provider."""
 
     @property
     def url(self) -> str:
-        """The shop's page."""
+        """The address of the shop's page."""
         return f"{self.origin}/{self.slug}/"
 
     @property
@@ -44,7 +44,7 @@ class Business:
 
     @property
     def socket_uri(self) -> str:
-        """The service's socket, as the configuration names it."""
+        """The address of the service's socket, as in the widget's configuration."""
         return self.stack.service.browser_url.replace("http", "ws", 1) + SOCKET_PATH
 
     @property
@@ -67,24 +67,24 @@ class Business:
         return OAUTH_START_PATH.format(id=self.provider.id, social=social)
 
     def add_page(self, html: str) -> str:
-        """Serve a page of a test's own at the business's origin, and return its address."""
+        """Serve a test's own page at the business's origin, and return its address."""
         path = self.stack.site_lab.add_page(self.slug, f"page-{secrets.token_hex(4)}", html)
         return f"{self.origin}{path}"
 
     def snippet(self, *, get_token: bool = True) -> str:
-        """Return what an integrator puts on a page: the widget's configuration and its script."""
+        """Return the HTML that an integrator adds to a page: the widget's configuration and its script."""
         return snippet(self.provider.id, f"{self.stack.service.browser_url}/assets/sdk.js", get_token=get_token)
 
     @property
     def secrets(self) -> Iterable[str]:
-        """Everything of this business that no browser, log or page may ever show."""
+        """All secrets of this business. None of them may ever appear in a browser, a log or a page."""
         yield self.provider.secret_key
         for application in self.own_keys.values():
             yield from application.secrets
 
     @property
     def records(self) -> list[dict[str, Any]] | None:
-        """Its member records; None where the service keeps them to itself."""
+        """The member records of the business, or None if the service does not expose them."""
         if not self.stack.has("member-records"):
             return None
         with needs.for_comfort():
@@ -96,7 +96,7 @@ class Business:
         return self.stack.site_lab.token_calls(self.slug)
 
     def mint(self, *, now: float, **claims: Any) -> str:
-        """Sign a socket token as this business's backend would, with `claims` added, or left out when None."""
+        """Sign a socket token as this business's backend would. Adds `claims`; a claim that is None is left out."""
         issued = int(now)
         honest = {"pid": self.provider.id, "type": "user", "iat": issued, "exp": issued + 3600}
         signed = {name: value for name, value in {**honest, **claims}.items() if value is not None}
@@ -106,7 +106,7 @@ class Business:
 def open_business(
     stack: Stack, *, get_token: bool = True, service_keys: Iterable[str] = (), own_keys: Iterable[str] = ()
 ) -> Business:
-    """Make a provider and its shop, with social logins by the service's keys (mode 3) or by its own (mode 4)."""
+    """Create a provider and its shop, with social logins that use the service's keys (mode 3) or its own (mode 4)."""
     service_keys, own_keys = tuple(service_keys), tuple(own_keys)
     for name in (*(f"social:{social}" for social in (*service_keys, *own_keys)), *(["own-keys"] if own_keys else [])):
         needs.note(name)
@@ -128,7 +128,7 @@ def close_business(business: Business) -> None:
 
 
 def _register(stack: Stack, slug: str, social: str) -> Application:
-    """Register an application of the business's own at a social provider."""
+    """Register the business's own application at a social provider."""
     application = new_application(social, f"{slug}-{social}")
     stack.register(application, "Alder & Loam")
     return application

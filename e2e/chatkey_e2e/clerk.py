@@ -1,4 +1,4 @@
-"""An agent who needs no panel: reads conversations, answers, ends calls."""
+"""An agent who works without a panel: reads conversations, answers, ends calls."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from chatkey_stack.lab import AgentDeed, ServiceLab
 
 
 class Clerk:
-    """The agent of one business; a conversation is that of a uid."""
+    """The agent of one business. A uid identifies a conversation."""
 
     def __init__(self, lab: ServiceLab, provider_id: str) -> None:
         self._lab = lab
         self._provider_id = provider_id
 
     def read(self, uid: str) -> list[tuple[str, str]]:
-        """Return who wrote each message, `customer` or `agent`, and its text."""
+        """Return the author, `customer` or `agent`, and the text of each message."""
         return self._do(uid, "read")
 
     def answer(self, uid: str, body: str) -> list[tuple[str, str]]:
-        """Write a message, and return the conversation with it."""
+        """Write a message, and return the conversation including it."""
         return self._do(uid, "answer", body=body)
 
     def end_call(self, uid: str) -> list[tuple[str, str]]:

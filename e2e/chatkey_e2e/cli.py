@@ -46,8 +46,8 @@ def e2e(
 ) -> None:
     """Drive the four identity modes in a real browser, against a stack started for the purpose.
 
-    Every other argument goes to pytest and pytest-playwright: -x, --headed, --tracing on, --device "iPhone 13". What
-    failures leave is in e2e-results, unless --output says otherwise. The exit status is pytest's.
+    All other arguments are passed to pytest and pytest-playwright: -x, --headed, --tracing on, --device "iPhone
+    13". Files saved on failure are in e2e-results, unless you set --output. The exit status is pytest's.
     """
     import pytest  # noqa: PLC0415  (`chatkey --help` need not wait for it)
 
@@ -59,12 +59,12 @@ def e2e(
     args += ["--chatkey-target", target] if target else []
     args += ["--chatkey-patience", str(patience)] if patience else []
     args += [part for browser in wanted for part in _browser(browser)]
-    with ended_in_order():  # a cancelled pipeline leaves no server and no browser
+    with ended_in_order():  # so that a cancelled pipeline leaves no server or browser running
         sys.exit(pytest.main([*args, *pytest_args]))
 
 
 def _browser(wanted: str) -> tuple[str, ...]:
-    """Pass a kind on by pytest-playwright's option; a path it has no option for."""
+    """Return pytest-playwright's option for a kind of browser. A path has no option, so set CHATKEY_BROWSER to it."""
     if wanted in KINDS:
         return ("--browser", wanted)
     os.environ["CHATKEY_BROWSER"] = wanted

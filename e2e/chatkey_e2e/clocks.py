@@ -1,4 +1,4 @@
-"""Moves the pages of a context together with the servers, or says what keeps a page from being moved."""
+"""Moves the clocks of a context's pages together with the servers', or reports why a page's clock cannot be moved."""
 
 from dataclasses import dataclass, field
 
@@ -7,16 +7,19 @@ from playwright.sync_api import BrowserContext, Request, Response
 from chatkey_stack.stack import Stack
 
 LOOK_MS = 40
-"""Milliseconds between two looks whether an address has answered."""
+"""Milliseconds between two checks whether a page has loaded."""
 
 
 class StillLoadingError(Exception):
-    """A page is on its way to somewhere else; the message says where to."""
+    """A page is still loading; the message names its address."""
 
 
-@dataclass  # without slots: Playwright notes its wrappers on the owner of a listener
+@dataclass  # without slots: Playwright stores its wrappers on the owner of a listener
 class Clocks:
-    """Every clock that one person's browser can see. The pages' are taken over here: before a page is loaded."""
+    """The clocks of the servers and of one context's pages.
+
+    Create this object before a page loads, because it replaces the pages' clock.
+    """
 
     stack: Stack
     context: BrowserContext
@@ -30,15 +33,15 @@ class Clocks:
         self.context.on("requestfailed", self._failed)
 
     def advance(self, seconds: float) -> None:
-        """Move all clocks forward, once no page waits for the answer that will replace it: a driver would wait with it.
+        """Move all clocks forward, after every page has finished navigating; otherwise the browser driver would block.
 
-        Raises `StillLoadingError` when patience ends before.
+        Raises `StillLoadingError` if a page is still loading after `patience` seconds.
         """
         self._wait()
         self.stack.advance(seconds, lambda: self.context.clock.fast_forward(int(seconds * 1000)))
 
     def advance_pages(self, seconds: float) -> None:
-        """Move the pages' clock alone. Raises `StillLoadingError` as `advance` does."""
+        """Move only the pages' clock. Raises `StillLoadingError` as `advance` does."""
         self._wait()
         self.context.clock.fast_forward(int(seconds * 1000))
 

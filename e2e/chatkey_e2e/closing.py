@@ -1,4 +1,4 @@
-"""Reads what is in a window that may be closing itself at this moment."""
+"""Reads from a browser window that may be closing at the same moment."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -9,7 +9,10 @@ T = TypeVar("T")
 
 
 def unless_closing(page: Page, read: Callable[[], T], nothing: T) -> T:
-    """Return what `read` finds in a page, or `nothing` if the page closes meanwhile. Any other failure is raised."""
+    """Return the result of `read`, or `nothing` if it fails because the page closes.
+
+    If `read` fails and the page stays open, waiting for the close raises a timeout error.
+    """
     try:
         return read()
     except Error:

@@ -1,4 +1,4 @@
-"""Says why a browser is left out, where the mark of pytest-playwright that leaves it out has a reason."""
+"""Reports why tests are skipped in a browser, if their pytest-playwright mark gives a reason."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -9,10 +9,9 @@ from chatkey_stack.browsers import KINDS
 
 
 def leave_out(items: Iterable[pytest.Item]) -> None:
-    """Skip, with its reason, what `skip_browser(kind, because=…)` or `only_browser(kind, because=…)` leaves out.
+    """Skip tests that `skip_browser(kind, because=…)` or `only_browser(kind, because=…)` excludes, with that reason.
 
-    Marks without a reason are pytest-playwright's business. Raises `pytest.UsageError` for a reason with an unknown
-    browser.
+    pytest-playwright handles marks without a reason. Raises `pytest.UsageError` for a reason with an unknown browser.
     """
     for item in items:
         for mark in (*item.iter_markers("skip_browser"), *item.iter_markers("only_browser")):
@@ -22,13 +21,13 @@ def leave_out(items: Iterable[pytest.Item]) -> None:
 
 
 def counted(skipped: Iterable[pytest.TestReport]) -> list[str]:
-    """Return one line for each reason for which tests were skipped, with their number, most first."""
+    """Return one line for each reason why tests were skipped, with the number of tests, most frequent first."""
     reasons = Counter(_why(report) for report in skipped)
     return [f"{number} skipped {reason}" for reason, number in reasons.most_common()]
 
 
 def _driven(item: pytest.Item) -> str | None:
-    """Return the browser that pytest-playwright drives for this test, if it asks for one."""
+    """Return the browser in which pytest-playwright runs this test, or None if the test uses no browser."""
     callspec = getattr(item, "callspec", None)
     return callspec.params.get("browser_name") if callspec else None
 

@@ -59,13 +59,13 @@ from chatkey_stack.tls import NAMES, Certificates, issue
 
 @pytest.fixture(scope="session")
 def chatkey_options(pytestconfig: pytest.Config) -> options.Options:
-    """What was asked of the harness on the command line."""
+    """The harness's command-line options."""
     return options.read(pytestconfig)
 
 
 @pytest.fixture(scope="session")
 def chatkey_aim(pytestconfig: pytest.Config) -> Aim | None:
-    """The target of this run, None where it is our own stack."""
+    """The target of this run, or None if it runs against our own stack."""
     return pytestconfig.stash.get(aim_key, None)
 
 
@@ -85,9 +85,9 @@ def stack(
     chatkey_certificates: Certificates,
     chatkey_aim: Aim | None,
 ) -> Iterator[Stack]:
-    """The service, the fake provider and the site, over TLS on three sites; or what stands around a target."""
+    """The service, the fake provider and the site, over TLS on three sites; with a target, the servers around it."""
     if any("chatkey_browsers" in getattr(item, "fixturenames", ()) for item in request.session.items):
-        request.getfixturevalue("chatkey_browsers")  # before the servers: a missing browser is told at once
+        request.getfixturevalue("chatkey_browsers")  # before the servers, to report a missing browser at once
     with ExitStack() as ending:
         ending.enter_context(ended_in_order())
         try:
@@ -101,7 +101,7 @@ def stack(
                     folder=folder,
                     settings=UNLIMITED,
                     certificates=chatkey_certificates,
-                    socials=tuple(SOCIALS),  # those that are only announced are tested like the others
+                    socials=tuple(SOCIALS),  # includes the ones that are only announced
                 )
             )
         except (StaleError, ProcessError, LabError) as error:
@@ -112,7 +112,7 @@ def stack(
 
 @pytest.fixture(scope="session")
 def chatkey_browsers(pytestconfig: pytest.Config, playwright: Playwright) -> dict[str, browsers.Found]:
-    """The browser of each kind that `--browser` names, or Chromium's; ends the run where one is missing."""
+    """The browser of each kind that `--browser` names, otherwise Chromium. Ends the run if one is missing."""
     named = os.environ.get("CHATKEY_BROWSER", "")
     try:
         found = {
@@ -128,9 +128,10 @@ def chatkey_browsers(pytestconfig: pytest.Config, playwright: Playwright) -> dic
 
 @pytest.fixture(scope="session")
 def chatkey_trust(request: pytest.FixtureRequest, chatkey_aim: Aim | None) -> str | None:
-    """The key of the run's CA, which the browsers of tests that ask for the stack trust; for other tests None.
+    """The key of the run's CA if the test uses the stack, so that its browser trusts it; otherwise None.
 
-    A target's own fake provider may have another; then both, as Chromium takes a list.
+    A target's fake provider may have a certificate of its own. Then its key is added, separated by a comma as
+    Chromium expects.
     """
     if not getattr(request, "param", False):
         return None
@@ -145,7 +146,7 @@ def chatkey_launch(
     chatkey_trust: str | None,
     chatkey_aim: Aim | None,
 ) -> Callable[[Members], Members]:
-    """What a launch needs, given what was asked of it."""
+    """Return a function that completes the launch arguments that a test asked for."""
     found = chatkey_browsers[browser_name]
 
     def complete(asked: Members) -> Members:
@@ -167,7 +168,7 @@ def chatkey_watch(
     chatkey_options: options.Options,
     output_path: str,
 ) -> Iterator[Watch]:
-    """Watch a context, with the harness's patience; at the end nothing secret may be anywhere."""
+    """Watch a context, and set the harness's timeouts on it. At the end, fail if a secret appears where it must not."""
     contexts: list[BrowserContext] = []
     milliseconds = 0 if os.environ.get("PWDEBUG") else chatkey_options.patience * 1000
     request.node.stash[folder_key] = Path(output_path)
@@ -180,7 +181,7 @@ def chatkey_watch(
         if timings_key in request.config.stash:
             request.config.stash[timings_key].watch(context)
         if chatkey_options.traces == "steps" and request.config.option.tracing != "off":
-            context.tracing.stop()  # what is in the page costs a third of a scenario's time
+            context.tracing.stop()  # snapshots of the page cost a third of a scenario's time
             context.tracing.start(title=request.node.name, sources=True)
         contexts.append(context)
         return context
@@ -193,7 +194,7 @@ def chatkey_watch(
 
 @pytest.fixture
 def make_business(stack: Stack, witness: Witness) -> Iterator[MakeBusiness]:
-    """Open businesses of this test's own; see `open_business` for how they may differ."""
+    """Open businesses for this test only; see `open_business` for the options."""
     with ExitStack() as ending:
         made = 0
 
@@ -221,7 +222,7 @@ def business(make_business: MakeBusiness) -> Business:
 
 @pytest.fixture
 def witness(request: pytest.FixtureRequest, stack: Stack) -> Iterator[Witness]:
-    """What this test's contexts and the servers say and do."""
+    """Records what this test's contexts and the servers do and print."""
     for server in stack.servers:
         server.process.check()
     witness = request.node.stash[witness_key] = Witness(stack)
@@ -237,9 +238,9 @@ def chatkey_people(
     browser_type_launch_args: Members,
     browser_context_args: Members,
 ) -> Iterator[People]:
-    """The browsers of people who come back, in the profiles that this run keeps."""
+    """Browsers of people who come back in a later test of the run, with profiles that the run keeps."""
     profiles = tmp_path_factory.getbasetemp() / "people"
-    recorder = request.getfixturevalue("_artifacts_recorder")  # so that --tracing and its kin mean these contexts, too
+    recorder = request.getfixturevalue("_artifacts_recorder")  # so that --tracing etc. apply to these contexts, too
     people = People(profiles, browser_type, browser_type_launch_args, browser_context_args, recorder)
     yield people
     people.close()
@@ -247,20 +248,20 @@ def chatkey_people(
 
 @pytest.fixture
 def person(chatkey_people: People, chatkey_watch: Watch) -> Person:
-    """Open a person's browser, by name: in another test of the run they come back as the same visitor."""
+    """Open a person's browser, by name. In a later test of the run the same name is the same visitor."""
     return lambda name, **members: chatkey_watch(chatkey_people.open(name, **members))
 
 
 @pytest.fixture
 def chatkey_marks(request: pytest.FixtureRequest, stack: Stack) -> Marks:
-    """The marks by which the fake provider knows this test's contexts."""
+    """The marks with which the fake provider recognises this test's contexts."""
     marks = request.node.stash[marks_key] = Marks(stack)
     return marks
 
 
 @pytest.fixture
 def make_faults(request: pytest.FixtureRequest, stack: Stack, chatkey_marks: Marks) -> Iterator[MakeFaults]:
-    """Let the fake provider misbehave for one of this test's contexts; a fault that is never hit fails the test."""
+    """Let the fake provider misbehave for one of this test's contexts. A fault that is never hit fails the test."""
     made = request.node.stash[faults_key] = []
 
     def make(context: BrowserContext) -> Faults:
@@ -274,7 +275,7 @@ def make_faults(request: pytest.FixtureRequest, stack: Stack, chatkey_marks: Mar
 
 @pytest.fixture
 def faults(make_faults: MakeFaults, context: BrowserContext) -> Faults:
-    """What the fake provider does wrong for `context`: `faults.arm("deny", provider="google")`."""
+    """The faults of the fake provider for `context`: `faults.arm("deny", provider="google")`."""
     return make_faults(context)
 
 
@@ -294,7 +295,7 @@ def widget(shop: ShopPage) -> WidgetPage:
 def make_driven(
     business: Business, witness: Witness, chatkey_aim: Aim | None, chatkey_options: options.Options
 ) -> MakeDriven:
-    """Drive the widget of a page by selectors: those of a target's own widget, or those of ours."""
+    """Drive the widget of a page with selectors: those of a target's own widget, or those of ours."""
     given = chatkey_aim.target.document.widget if chatkey_aim else None
     selectors = given.selectors if given else {}
     return lambda page: DrivenWidget(page, business, witness, selectors, chatkey_options.patience)
@@ -302,7 +303,7 @@ def make_driven(
 
 @pytest.fixture
 def driven(make_driven: MakeDriven, page: Page) -> DrivenWidget:
-    """The widget as anybody's, in the business's shop, not opened yet."""
+    """Any widget, driven with selectors, in the business's shop, not opened yet."""
     return make_driven(page)
 
 
@@ -327,13 +328,13 @@ def agent(make_agent: Callable[[], AgentPage]) -> AgentPage:
 
 @pytest.fixture
 def clerk(stack: Stack, business: Business) -> Clerk:
-    """An agent of the business, whatever panel the service has: reads, answers and ends calls."""
+    """An agent of the business who reads, answers and ends calls without the agent panel, so at any service."""
     return Clerk(stack.service_lab, business.provider.id)
 
 
 @pytest.fixture
 def make_peer(stack: Stack, business: Business, chatkey_options: options.Options) -> Iterator[MakePeer]:
-    """Open sockets without a browser, from the business's origin or another."""
+    """Open sockets without a browser, from the business's origin or another one."""
     with ExitStack() as ending:
 
         def make(origin: str = business.origin) -> Peer:
@@ -348,9 +349,10 @@ def make_peer(stack: Stack, business: Business, chatkey_options: options.Options
 
 @pytest.fixture
 def advance(stack: Stack, context: BrowserContext, chatkey_options: options.Options) -> Iterator[Advance]:
-    """Move every clock: the servers' and that of all pages of `context`, and only then does what has become due happen.
+    """Move the clocks of the servers and of all pages of `context`. Only then does work that has become due happen.
 
-    A page's clock must be taken over before it loads: name `advance` before `widget` in a test's arguments.
+    This replaces a page's clock, so it has to come before the page loads: name `advance` before `widget` in a
+    test's arguments.
     """
     needs.note("clock")
     if any(page.url != "about:blank" for page in context.pages):
@@ -361,7 +363,7 @@ def advance(stack: Stack, context: BrowserContext, chatkey_options: options.Opti
 
 @pytest.fixture
 def page_time(stack: Stack, context: BrowserContext, chatkey_options: options.Options) -> Advance:
-    """Move the clock of all pages of `context` alone: enough for what a widget waits for by itself."""
+    """Move only the clock of all pages of `context`: sufficient for the widget's own timers."""
     if any(page.url != "about:blank" for page in context.pages):
         pytest.fail("name page_time before the fixture that opens a page", pytrace=False)
     return Clocks(stack, context, chatkey_options.patience).advance_pages
@@ -369,7 +371,7 @@ def page_time(stack: Stack, context: BrowserContext, chatkey_options: options.Op
 
 @pytest.fixture
 def restart(stack: Stack, chatkey_aim: Aim | None, chatkey_options: options.Options) -> Restart:
-    """Start the service anew, as its administrator does, and wait until it is there."""
+    """Restart the service, as its administrator does, and wait until it is available."""
 
     def again() -> None:
         needs.note("restart")
@@ -383,7 +385,7 @@ def restart(stack: Stack, chatkey_aim: Aim | None, chatkey_options: options.Opti
 
 @contextmanager
 def _patient(milliseconds: float) -> Iterator[None]:
-    """Let `expect` wait as long as everything else here; whoever comes next finds it as it was."""
+    """Set Playwright's `expect` timeout during the context, and restore it afterwards."""
     before = expect._timeout  # noqa: SLF001  (there is no other way to put it back)
     expect.set_options(timeout=milliseconds)
     try:

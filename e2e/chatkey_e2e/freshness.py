@@ -1,4 +1,4 @@
-"""In a checkout the browser's files may be older than the sources; an installed package carries its own."""
+"""Rebuilds the browser's files in a checkout if the sources are newer. An installed package includes these files."""
 
 import subprocess
 import sys
@@ -8,11 +8,11 @@ CHECKOUT = Path(__file__).parents[2]
 
 
 class StaleError(Exception):
-    """The browser's files could not be rebuilt; the message is what the build said."""
+    """The browser's files could not be rebuilt; the message is the build's output."""
 
 
 def refresh(root: Path = CHECKOUT) -> None:
-    """Rebuild what is out of date if `root` is a checkout; takes a tenth of a second when nothing is."""
+    """If `root` is a checkout, rebuild outdated files. Takes a tenth of a second if everything is current."""
     script = root / "hatch_build.py"
     if not script.is_file():
         return

@@ -1,4 +1,4 @@
-"""What a run leaves behind, pytest-playwright's traces among it, without a secret in any of it."""
+"""Saves the files of a run, including pytest-playwright's traces, and redacts all secrets in them."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -12,43 +12,43 @@ import pytest
 from chatkey_e2e.redaction import redact_cut, redact_file, redact_folder
 
 REPORTS: Final = ("xmlpath", "htmlpath", "log_file")
-"""Options with which pytest, pytest-html and others are told to write a report."""
+"""Options that make pytest, pytest-html and other plugins write a report file."""
 
 SHOW_TRACE: Final = "python -m playwright show-trace --host 127.0.0.1 --port 9323"
-"""With an address of its own the viewer needs no browser of Playwright's: any will do."""
+"""With `--host` and `--port`, any browser can open the viewer. Without them it needs a browser of Playwright's."""
 
 
 class Kept:
-    """A pytest plugin: the secrets of one run, and that none of them is in what it leaves behind."""
+    """A pytest plugin that collects the secrets of a run and redacts them in all files that the run writes."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self.secrets: set[str] = set()
         self.files: set[Path] = set()
-        """What is written outside the output folder."""
+        """Files written outside the output folder."""
         self.traces: list[str] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Remember where traces are, to say at the end how they are opened."""
+        """Remember the paths of traces, for the hint at the end of the run."""
         self.traces += [str(path) for kind, path in report.user_properties if kind == "playwright_trace"]
 
     def pytest_sessionfinish(self) -> None:
-        """Tell the process that collects the reports of several what it has to look for."""
+        """In a worker of pytest-xdist, send the secrets and files to the main process."""
         if (output := getattr(self._config, "workeroutput", None)) is not None:
             output["chatkey_kept"] = (sorted(self.secrets), sorted(map(str, self.files)))
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        """Take over what a process of pytest-xdist has told; one that died has told nothing."""
+        """Receive the secrets and files of a pytest-xdist worker. A worker that crashed has sent nothing."""
         secrets, files = getattr(node, "workeroutput", {}).get("chatkey_kept", ((), ()))
         self.secrets.update(secrets)
         self.files.update(map(Path, files))
 
     @pytest.hookimpl(trylast=True)
     def pytest_unconfigure(self) -> None:
-        """Redact everything that was written, whoever wrote it and however the run ended."""
+        """Redact all written files, no matter which plugin wrote them or how the run ended."""
         if hasattr(self._config, "workerinput"):
-            return  # others are still writing
+            return  # other workers are still writing
         redact_folder(Path(str(self._config.getoption("output"))).absolute(), self.secrets)
         for path in self.files | set(self._reports()):
             if path.is_file():
@@ -61,7 +61,7 @@ class Kept:
 
 
 def archives(members: dict[str, Any]) -> Iterator[Path]:
-    """Return the files that a context with these arguments will write."""
+    """Return the files that a context writes, given these arguments."""
     if path := members.get("record_har_path"):
         yield Path(path).absolute()
 
@@ -74,9 +74,9 @@ def tell(
     servers: Iterable[tuple[str, str]],
     logins: Iterable[tuple[str, str]],
 ) -> None:
-    """Add what servers wrote and how logins went to the report of a failure, and keep it beside the test's traces.
+    """Add the servers' output and the logins to a failure's report, and save both beside the test's traces.
 
-    There it is linked where JUnit and pytest-html look for links.
+    The saved files are linked in the places where JUnit and pytest-html look for links.
     """
     output = [(f"output of {name}", text) for name, text in servers if text]
     for name, sections in {"servers": output, "logins": list(logins)}.items():
@@ -108,7 +108,7 @@ def _from(folder: Path, path: Path) -> str:
 
 
 def redact_report(report: pytest.TestReport, secrets: set[str]) -> None:
-    """Redact what a failure says, whoever prints it: the terminal, JUnit, pytest-html."""
+    """Redact a test's report before the terminal, JUnit or pytest-html prints it."""
 
     def clean(text: str) -> str:
         return redact_cut(text, secrets)
@@ -119,7 +119,7 @@ def redact_report(report: pytest.TestReport, secrets: set[str]) -> None:
 
 
 def _cleaned(value: Any, clean: Callable[[str], str]) -> Any:
-    """Return a value with every text in it cleaned; pytest's own values are changed in place."""
+    """Return a value with `clean` applied to every string in it. Changes pytest's own objects in place."""
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, list | tuple):
@@ -132,7 +132,7 @@ def _cleaned(value: Any, clean: Callable[[str], str]) -> Any:
 
 
 def end_outside_playwright(traceback: TracebackType) -> None:
-    """Cut a traceback after its last step that is not Playwright's own: there is what people can do something about."""
+    """Cut a traceback after its last frame outside Playwright, since readers can only change their own code."""
     steps: list[TracebackType] = []
     step: TracebackType | None = traceback
     while step is not None:

@@ -1,4 +1,4 @@
-"""Makes the fake provider misbehave for one browser context, and tells what was tried from there."""
+"""Makes the fake provider misbehave for one browser context, and reports the logins tried from it."""
 
 import secrets
 from collections.abc import Iterator
@@ -14,18 +14,18 @@ from chatkey_stack.stack import Stack
 
 @dataclass
 class Marks:
-    """The marks by which the fake provider tells the contexts of one test from all others."""
+    """The marks that let the fake provider distinguish the contexts of one test from all others."""
 
     stack: Stack
     by_context: dict[BrowserContext, str] = field(default_factory=dict[BrowserContext, str])
 
     def mark(self, context: BrowserContext) -> None:
-        """Mark every login that will be tried in a context, by a cookie for the fake provider."""
+        """Mark all future logins in a context, with a cookie for the fake provider."""
         value = self.by_context[context] = secrets.token_hex(8)
         context.add_cookies([{"name": FLOW_COOKIE, "value": value, "url": self.stack.provider.browser_url}])
 
     def timelines(self) -> Iterator[tuple[str, str]]:
-        """Yield a title and the timeline of every login that was tried, for a report."""
+        """Yield a title and a timeline for every login that was tried, for a report."""
         try:
             for mark in self.by_context.values():
                 for flow in reversed(self.stack.provider_lab.flows(Scope(cookie=mark))):
@@ -35,7 +35,7 @@ class Marks:
 
 
 class Faults:
-    """What the fake provider does wrong for one context, and for no other."""
+    """The faults of the fake provider for one context only."""
 
     def __init__(self, lab: FakeOAuth, mark: str) -> None:
         self._lab = lab
@@ -43,17 +43,17 @@ class Faults:
         self._ids: set[str] = set()
 
     def arm(self, fault: str, *, provider: str | None = None, times: int | None = 1, **options: object) -> Rule:
-        """Arm a fault by its name, at one provider or all, so many times (None: to the end of the test)."""
+        """Arm a fault by name, at one provider or all, for `times` requests (None: until the end of the test)."""
         rule = self._lab.arm(fault, Scope(provider=provider, cookie=self._mark), times=times, **options)
         self._ids.add(rule.id)
         return rule
 
     def rules(self) -> list[Rule]:
-        """What was armed here and still is, with the hits."""
+        """Return the faults armed here that are still armed, with their hits."""
         return [rule for rule in self._lab.rules() if rule.id in self._ids]
 
     def disarm(self) -> None:
-        """Disarm everything."""
+        """Disarm all faults that were armed here."""
         for rule in self.rules():
             self._lab.disarm(rule.id)
 
@@ -65,7 +65,7 @@ def missed(all_faults: list[Faults]) -> Iterator[str]:
 
 
 def missed_by(lab: ServiceLab | None) -> Iterator[str]:
-    """Yield one sentence for each fault of the service that was armed, is armed still, and was never hit."""
+    """Yield one sentence for each fault of the service that is still armed and was never hit."""
     for armed in lab.armed() if lab else ():
         if not armed["hits"]:
             rule = armed["rule"]

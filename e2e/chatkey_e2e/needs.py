@@ -1,7 +1,8 @@
-"""What a scenario needs of the service that it is run against: said by a mark, and held to the truth where it is ours.
+"""The capabilities that a scenario needs of the service. A mark declares them; on our own service they are verified.
 
-`@pytest.mark.needs("clock", "social:google")` names capabilities of `chatkey_e2e.conform.capabilities`, or `kit`: what
-is about this kit itself, its checker, demo, panels and fake provider's pages, and so about no other service.
+`@pytest.mark.needs("clock", "social:google")` names capabilities of `chatkey_e2e.conform.capabilities`. `kit` marks
+scenarios about this kit itself (its checker, demo, panels and the fake provider's pages), which apply to no other
+service.
 """
 
 from collections.abc import Iterable, Iterator
@@ -15,25 +16,25 @@ from chatkey_e2e.conform.capabilities import CAPABILITIES, socials
 KIT: Final = "kit"
 
 HANDLE: Final = "widget-events"
-"""What every scenario needs that drives the widget by the handle of ours; it is not said by a mark."""
+"""The need of every scenario that drives our widget through its handle; implied, so that no mark has to declare it."""
 
 ANY_WIDGET: Final = "any_widget"
-"""The mark of scenarios that drive a widget by what people see of it, and judge it by what leaves the page."""
+"""The mark of scenarios for any widget. They use only its visible parts, and check the traffic of the page."""
 
 SEEN: Final = frozenset(CAPABILITIES) - {"widget-events", "widget-texts", "widget-languages", "rate-limits", "admin"}
-"""Those whose use is noted: the others are words on a screen, or served by pages of the kit."""
+"""The capabilities whose use is recorded. Use of the others cannot be seen: screen texts and pages of the kit."""
 
 _noted: set[str] = set()
 
 
 def note(name: str) -> None:
-    """Note that the running test uses a capability."""
+    """Record that the running test uses a capability."""
     _noted.add(name)
 
 
 @contextmanager
 def for_comfort() -> Iterator[None]:
-    """Note no use: the test does without where a target lacks it."""
+    """Record no use during the context, because the test can do without the capability."""
     before = set(_noted)
     try:
         yield
@@ -42,7 +43,7 @@ def for_comfort() -> Iterator[None]:
 
 
 def note_ask(method: str, path: str) -> None:
-    """Note what a request to the service's lab is a use of."""
+    """Record the capability that a request to the service's lab uses."""
     for (asked, beginning), name in _ASKED.items():
         if method == asked and f"{path}/".startswith(f"{beginning}/"):
             note(name)
@@ -62,12 +63,12 @@ _ASKED: Final = {
 
 
 def begin() -> None:
-    """Forget what was noted: another test begins."""
+    """Forget the recorded capabilities at the start of a test."""
     _noted.clear()
 
 
 def needed(item: pytest.Item) -> frozenset[str]:
-    """Return what a test's marks name. Raises `pytest.UsageError` for a name that is not known."""
+    """Return the capabilities in a test's `needs` marks. Raises `pytest.UsageError` for an unknown name."""
     names = frozenset(name for mark in item.iter_markers("needs") for name in mark.args)
     if unknown := sorted(names - CAPABILITIES.keys() - {KIT}):
         raise pytest.UsageError(f"{item.nodeid}: needs names the unknown {unknown[0]!r}")
@@ -75,12 +76,12 @@ def needed(item: pytest.Item) -> frozenset[str]:
 
 
 def socials_of(item: pytest.Item) -> list[str]:
-    """Return the social providers that a test's marks name, in the order of the login page."""
+    """Return the social providers in a test's `needs` marks, in the order of the login page."""
     return list(socials(needed(item)))
 
 
 def untrue(item: pytest.Item) -> str:
-    """Return one sentence for each need that a test has and does not say, or says and does not have."""
+    """Return one sentence for each capability that a test uses but does not declare, or declares but does not use."""
     said, had = needed(item) | _implied(item), frozenset(_noted)
     if KIT in said:
         return ""
@@ -93,10 +94,10 @@ def untrue(item: pytest.Item) -> str:
 
 
 def missing(item: pytest.Item, have: Iterable[str]) -> frozenset[str]:
-    """Return what a test needs and a target does not have."""
+    """Return the capabilities that a test needs and a target lacks."""
     return (needed(item) | _implied(item)) - frozenset(have)
 
 
 def _implied(item: pytest.Item) -> frozenset[str]:
-    """Return what every test needs that does not say it is about any widget, or about something else altogether."""
+    """Return the handle of our widget, which every test needs unless it is marked `any_widget`."""
     return frozenset() if item.get_closest_marker(ANY_WIDGET) else frozenset({HANDLE})

@@ -1,4 +1,4 @@
-"""The harness's own command-line options; those for browsers and what is kept are pytest-playwright's."""
+"""The harness's own command-line options. pytest-playwright's options choose browsers and saved files."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,13 +13,13 @@ Traces = Literal["full", "steps"]
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What was asked for on the command line."""
+    """The values of the command-line options."""
 
     traces: Traces
     timings: Path | None
     target: Path | None
     patience: float
-    """Seconds that one step of a scenario may take before it has failed."""
+    """Timeout in seconds for one step of a scenario."""
 
 
 def add(parser: pytest.Parser) -> None:

@@ -2,10 +2,10 @@
 
     from chatkey_e2e.overrides import *
 
-It brings the plugin, too. A `conftest.py` overrides a plugin's fixtures reliably, another plugin
-does not. Each fixture here calls pytest-playwright's own and adds to its result. What you ask for wins: by an option,
-by your own overrides, by `@pytest.mark.browser_context_args(…)`, or as an argument. Tests that ask for nothing of the
-harness get the found browser's path, and nothing else of it.
+This import also loads the plugin. The overrides are not in the plugin because only a `conftest.py` reliably
+overrides fixtures of another plugin. Each fixture here calls pytest-playwright's own and adds to its result. Your
+settings win: options, your own overrides, `@pytest.mark.browser_context_args(…)`, or arguments. Tests that use no
+fixture of the harness get only the path of the browser it found.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ __all__ = ["browser_context_args", "browser_type_launch_args", "launch_browser",
 pytest_plugins = ["chatkey_e2e.plugin"]
 
 CALM = {"reduced_motion": "reduce"}
-"""Nobody waits for animations."""
+"""Switches animations off, so that tests need not wait for them."""
 
 Members = dict[str, Any]
 
@@ -30,7 +30,7 @@ Members = dict[str, Any]
 def browser_type_launch_args(
     browser_type_launch_args: Members, chatkey_launch: Callable[[Members], Members]
 ) -> Members:
-    """The arguments of `launch`: where the browser is, and the CA that a Chromium is to trust."""
+    """The arguments of `launch`: the browser's path, and the CA that Chromium has to trust."""
     return chatkey_launch(browser_type_launch_args)
 
 
@@ -40,7 +40,7 @@ def launch_browser(
     browser_type_launch_args: Members,
     chatkey_launch: Callable[[Members], Members],
 ) -> Callable[..., Browser]:
-    """Start a further browser: `args` are added to ours, everything else replaces it."""
+    """Start another browser. Your `args` are added to ours; all other arguments replace ours."""
 
     def launch(**members: Any) -> Browser:
         args = [*browser_type_launch_args.get("args", ()), *members.pop("args", ())]
@@ -52,7 +52,7 @@ def launch_browser(
 
 @pytest.fixture(scope="session")
 def browser_context_args(browser_context_args: Members, browser_name: str, chatkey_trust: str | None) -> Members:
-    """The arguments of `new_context`: only a Chromium can be told to trust one CA by its key."""
+    """The arguments of `new_context`. Only Chromium can trust one CA by its key; other browsers ignore HTTPS errors."""
     if chatkey_trust is None or browser_name == "chromium":
         return browser_context_args
     return {"ignore_https_errors": True, **browser_context_args}
@@ -66,7 +66,7 @@ def new_context(
     browser_type_launch_args: Members,
     chatkey_trust: str | None,
 ) -> Callable[..., BrowserContext]:
-    """Open a context, which the harness watches where the test asks for something of the harness."""
+    """Open a context. The harness watches it if the test uses a fixture of the harness."""
     if chatkey_trust is None:
         return new_context
     marker = request.node.get_closest_marker("browser_context_args")

@@ -1,4 +1,4 @@
-"""People who come back: their profiles are kept for the run, because no storage state has a key that stays inside."""
+"""People who return in a later test. The run keeps their profiles: a storage state cannot hold a private key."""
 
 import re
 from collections.abc import Callable
@@ -11,7 +11,7 @@ Members = dict[str, Any]
 
 
 class People:
-    """The browsers of one test's people, each with a profile that a later test opens again."""
+    """The browsers of one test's people. Each has a profile that a later test can open again."""
 
     def __init__(
         self, profiles: Path, browser_type: BrowserType, launch: Members, context: Members, recorder: Any
@@ -23,7 +23,7 @@ class People:
         self._open: dict[str, Callable[..., None]] = {}
 
     def open(self, name: str, **members: Any) -> BrowserContext:
-        """Open a person's browser. Raises `ValueError` for a name that is no folder's, or whose browser is open."""
+        """Open a person's browser. Raises `ValueError` if `name` is no folder name or its browser is already open."""
         if not re.fullmatch(r"[\w.-]+", name):
             raise ValueError(f"the person {name!r} cannot have a profile: letters, digits, - and _ alone")
         if name in self._open:
@@ -42,7 +42,7 @@ class People:
         return context
 
     def close(self) -> None:
-        """Close every browser that is open; the profiles stay."""
+        """Close every open browser, but keep the profiles."""
         for close in list(self._open.values()):
             close()
 

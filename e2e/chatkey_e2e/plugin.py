@@ -1,6 +1,7 @@
-"""The pytest plugin: what the harness adds to pytest's own hooks; `chatkey_e2e.fixtures` comes with it.
+"""The pytest plugin: hooks of the harness. It also loads `chatkey_e2e.fixtures`.
 
-Browsers, contexts and pages, and what is kept of them, are pytest-playwright's. `chatkey_e2e.overrides` loads this.
+pytest-playwright provides browsers, contexts and pages and saves their traces. `chatkey_e2e.overrides` loads this
+plugin.
 """
 
 import os
@@ -35,7 +36,7 @@ from chatkey_stack import browsers
 from chatkey_stack.lab import ServiceLab
 
 __all__ = ["Advance", "MakeBusiness", "MakeDriven", "MakeFaults", "MakePeer", "NewContext", "Restart", "Watch"]
-"""What a test of yours annotates its arguments with."""
+"""Type names for annotating the arguments of your tests."""
 
 pytest_plugins = ["chatkey_e2e.fixtures"]
 
@@ -49,9 +50,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare a marker, choose the browser that CHATKEY_BROWSER names unless `--browser` does, and keep the time.
+    """Declare the markers, take CHATKEY_BROWSER as the default of `--browser`, and register the plugins of this run.
 
-    Raises `pytest.UsageError` without pytest-playwright.
+    Raises `pytest.UsageError` if pytest-playwright is not loaded.
     """
     if not any(config.pluginmanager.has_plugin(name) for name in SYNCHRONOUS):
         raise pytest.UsageError(
@@ -78,13 +79,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Give tests that ask for the stack a browser that trusts it, and leave the others theirs."""
+    """Give tests that use the stack a browser that trusts its CA. Other tests keep theirs."""
     if {"stack", "chatkey_trust"} <= set(metafunc.fixturenames):
         metafunc.parametrize("chatkey_trust", [True], ids=[pytest.HIDDEN_PARAM], indirect=True, scope="session")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Say why a browser, or what a target does not have, is left out."""
+    """Skip tests that do not fit the browser or the target, with the reason."""
     drivers.leave_out(items)
     if aim := config.stash.get(aim_key, None):
         applicable.leave_out(items, aim)
@@ -93,7 +94,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """Fail a test that armed a fault which was never hit: it did not show what it says."""
+    """Fail a test if a fault it armed was never hit, because then it has not tested that fault."""
     result = yield
     if sentences := "\n".join((*missed(item.stash.get(faults_key, [])), *missed_by(_service_lab(item)))):
         pytest.fail(sentences, pytrace=False)
@@ -102,7 +103,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_teardown(item: pytest.Item) -> None:
-    """Leave no fault of the service to the next test."""
+    """Disarm the service's faults, so that the next test starts without any."""
     if lab := _service_lab(item):
         lab.disarm()
 
@@ -111,7 +112,7 @@ def pytest_runtest_teardown(item: pytest.Item) -> None:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """To a failure of ours add what the servers wrote and how the logins went; let no secret into any report."""
+    """Add the servers' output and the logins to a failed test's report, and redact the secrets in every report."""
     witness = item.stash.get(witness_key, None)
     if witness is None:
         return (yield)
@@ -130,7 +131,7 @@ def pytest_runtest_makereport(
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Say which browsers were driven, and how to look at a failure."""
+    """Print which browsers were used, why tests were skipped, and how to inspect a failure."""
     for line in drivers.counted(terminalreporter.stats.get("skipped", [])):
         terminalreporter.write_line(f"chatkey: {line}")
     if aim := config.stash.get(aim_key, None):

@@ -1,4 +1,4 @@
-"""Takes tokens and secrets out of what is kept for people to read."""
+"""Removes tokens and secrets from files that are saved for people to read."""
 
 import json
 import re
@@ -10,10 +10,10 @@ from typing import Final
 JWT: Final = re.compile(rb"eyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]*")
 SHOWN: Final = b"[redacted]"
 SEEN_ENDS: Final = 6
-"""By so many letters at either end a secret that was cut short is known."""
+"""Number of letters at either end by which a truncated secret is recognised."""
 
 PICTURES: Final = frozenset({".png", ".jpg", ".jpeg", ".webm"})
-"""Nothing in them is text."""
+"""Files without text, which are not redacted."""
 
 
 def redact(text: str, secrets: Iterable[str] = ()) -> str:
@@ -22,7 +22,7 @@ def redact(text: str, secrets: Iterable[str] = ()) -> str:
 
 
 def redact_bytes(content: bytes, secrets: Iterable[str] = ()) -> bytes:
-    """Replace the same in bytes of any kind; a secret also as JSON writes it."""
+    """Replace JWTs and the given secrets in bytes, including secrets that are escaped as in JSON."""
     content = JWT.sub(SHOWN, content)
     for secret in secrets:
         content = content.replace(secret.encode(), SHOWN).replace(json.dumps(secret)[1:-1].encode(), SHOWN)
@@ -30,7 +30,7 @@ def redact_bytes(content: bytes, secrets: Iterable[str] = ()) -> bytes:
 
 
 def redact_cut(text: str, secrets: Iterable[str] = ()) -> str:
-    """Redact a text in which words may be cut short, `abcdef...uvwxyz`, as pytest shows what it compares."""
+    """Redact a text that may contain truncated words like `abcdef...uvwxyz`, as in pytest's comparisons."""
     for pattern in (r"eyJ[\w.-]*?\.\.\.[\w.-]*", *map(_cut, secrets)):
         text = re.sub(pattern, SHOWN.decode(), text)
     return redact(text, secrets)
@@ -42,7 +42,7 @@ def _cut(secret: str) -> str:
 
 
 def redact_zip(archive: Path, secrets: Iterable[str] = ()) -> None:
-    """Rewrite a trace in place with every entry redacted; one that was cut short cannot be read, and is deleted."""
+    """Rewrite a trace in place with every entry redacted. A truncated archive cannot be read, and is deleted."""
     secrets = tuple(secrets)
     clean = archive.with_suffix(".clean")
     try:
@@ -57,7 +57,7 @@ def redact_zip(archive: Path, secrets: Iterable[str] = ()) -> None:
 
 
 def redact_file(path: Path, secrets: Collection[str] = ()) -> None:
-    """Redact what is in a file, and its name."""
+    """Redact a file's content and its name."""
     if path.suffix == ".zip":
         redact_zip(path, secrets)
     elif path.suffix not in PICTURES:
@@ -69,6 +69,6 @@ def redact_file(path: Path, secrets: Collection[str] = ()) -> None:
 
 
 def redact_folder(folder: Path, secrets: Collection[str] = ()) -> None:
-    """Redact every file in a folder and below, if there is such a folder."""
+    """Redact every file in a folder and its subfolders, if the folder exists."""
     for path in [path for path in folder.rglob("*") if path.is_file()]:
         redact_file(path, secrets)

@@ -1,4 +1,4 @@
-"""Sees what a context's pages send on their sockets: from inside the page, so in every browser alike."""
+"""Observes the socket traffic of a context's pages from inside the page, which works the same in every browser."""
 
 import json
 from collections.abc import Callable
@@ -38,7 +38,7 @@ REPORT = """(() => {
     },
   });
 })();""".replace("BINDING", BINDING)
-"""Proxies keep names, constants, `instanceof` and source text, so that nothing in the page can tell."""
+"""Proxies keep WebSocket's names, constants, `instanceof` and source text, so that no page can detect the script."""
 
 
 @dataclass(slots=True)
@@ -49,20 +49,20 @@ class Socket:
     closed: bool = False
 
     def is_closed(self) -> bool:
-        """Tell whether the page was told that it is closed."""
+        """Return whether the page has received the socket's close event."""
         return self.closed
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """One text that a page sent on a socket."""
+    """One text message that a page sent on a socket."""
 
     uri: str
     text: str
 
     @property
     def frame(self) -> dict[str, Any]:
-        """The frame that it is."""
+        """The text, parsed as a frame."""
         frame: dict[str, Any] = json.loads(self.text)
         return frame
 
@@ -73,7 +73,7 @@ def watch_sockets(
     sent: Callable[[Sent], None],
     heard: Callable[[str], None] = lambda _: None,
 ) -> None:
-    """Call these for every socket and text of the pages from now on, and for each `ready` and `ack` that comes."""
+    """From now on, call `opened` for each socket, `sent` for each text sent, and `heard` for each `ready` and `ack`."""
     sockets: dict[str, Socket] = {}
 
     def note(_source: object, said: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""What a run and a test keep from one of pytest's hooks to the next."""
+"""Keys of pytest's stash, in which a run and a test keep objects from one hook to the next."""
 
 from pathlib import Path
 
@@ -23,4 +23,4 @@ known_key = pytest.StashKey[KnownFailures]()
 timings_key = pytest.StashKey[Timings]()
 
 NOT_STARTED = 3
-"""Exit status when a server does not start; without a browser it is `browsers.NO_BROWSER`."""
+"""Exit status if a server does not start. If there is no browser, it is `browsers.NO_BROWSER`."""

@@ -1,4 +1,4 @@
-"""How long scenarios take, and how much of it is the widget's start: gathered on request, written as JSON."""
+"""Measures how long scenarios take, and how much of it is starting widgets. Runs on request and writes JSON."""
 
 import json
 import time
@@ -20,7 +20,7 @@ REPORT = """(() => {
 
 @dataclass
 class Figures:
-    """Seconds of one run: all of it, the start of servers and browsers, each scenario's phases, each widget's start."""
+    """Seconds of one run: the total, starting servers and browsers, each scenario's phases, and each widget's start."""
 
     total: float = 0.0
     starting: float = 0.0
@@ -38,13 +38,13 @@ class Timings:
         self._nested = 0
 
     def watch(self, context: BrowserContext) -> None:
-        """Note the start of every widget in the pages of a context."""
+        """Record the start time of every widget in the pages of a context."""
         context.expose_binding(BINDING, lambda _source, milliseconds: self._figures.boots.append(milliseconds / 1000))
         context.add_init_script(REPORT)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[object]) -> Generator[None, object, object]:
-        """Measure what is started once per session; what it starts on its way is part of it."""
+        """Measure the setup of session fixtures. Nested fixtures count as part of the outer one."""
         if fixturedef.scope != "session":
             return (yield)
         self._nested += 1
@@ -57,7 +57,7 @@ class Timings:
                 self._figures.starting += time.perf_counter() - began
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Note how long a phase of a scenario took."""
+        """Record how long a phase of a scenario took."""
         self._figures.scenarios.setdefault(report.nodeid, {})[report.when] = report.duration
 
     @pytest.hookimpl(trylast=True)

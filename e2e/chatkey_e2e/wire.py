@@ -1,4 +1,4 @@
-"""A socket peer without a browser, with a key of its own: what somebody with a stolen token or proof would use."""
+"""A socket peer without a browser and with its own key: the tool of an attacker with a stolen token or proof."""
 
 import asyncio
 import base64
@@ -27,11 +27,11 @@ from chatkey_stack.patience import PATIENCE
 from chatkey_stack.tls import trust
 
 ANSWER_SECONDS = 10
-"""How long `chatkey check` waits for a service."""
+"""Default timeout in seconds for opening a socket and for each response; `chatkey check` uses it."""
 
 
 class Key:
-    """A P-256 key pair outside of any browser."""
+    """A P-256 key pair outside any browser."""
 
     def __init__(self) -> None:
         self._private = ec.generate_private_key(ec.SECP256R1())
@@ -59,14 +59,14 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How the service answered: the last frame before the close, and the close code (None while it is open)."""
+    """The service's response: the last frame before the close, and the close code (None while the socket is open)."""
 
     frame: dict[str, Any]
     close: int | None
 
     @property
     def code(self) -> str:
-        """The refusal's code, or the frame's kind."""
+        """The refusal's error code; for other frames, the frame's type."""
         return str(self.frame.get("code", self.frame["type"]))
 
 
@@ -82,12 +82,12 @@ class Peer:
         self._patience = patience
 
     def connect_with(self, token: str, key: Key) -> Outcome:
-        """Await `hello`, and send an honest proof by `key` for `token`."""
+        """Wait for `hello`, send `connect` with `token` and a valid proof signed by `key`, and return the response."""
         nonce = self.receive()["nonce"]
         return self._connect(token, key.prove(token=token, nonce=nonce, htu=self._uri))
 
     def say_connect(self, token: str, proof: str) -> Outcome:
-        """Await `hello`, and send `connect` with a proof that was made for something else."""
+        """Wait for `hello`, send `connect` with a proof that was made for something else, and return the response."""
         self.receive()
         return self._connect(token, proof)
 
@@ -109,7 +109,7 @@ class Peer:
             return await self._connection.recv()
 
     def outcome(self) -> Outcome:
-        """Return the answer, and the close code if a refusal was followed by a close."""
+        """Return the response, with the close code if it is a refusal."""
         frame = self.receive()
         if frame["type"] != "error":
             return Outcome(frame, None)
@@ -130,7 +130,7 @@ def peer(
     port: int | None = None,
     patience: float = PATIENCE,
 ) -> Iterator[Peer]:
-    """Open a socket to `socket_uri` as `origin`, on this machine whatever the name resolves to, at `port` if given."""
+    """Open a socket to `socket_uri` with `origin`. Connects to `local_host` without DNS, at `port` if it is given."""
     raw = socket.create_connection((local_host, port or urlsplit(socket_uri).port or 443), timeout=patience)
     tls = trust(ca) if socket_uri.startswith("wss:") else None
     with opened(socket_uri, raw, origin=origin, tls=tls, patience=patience) as peer:
@@ -146,10 +146,10 @@ def opened(
     tls: ssl.SSLContext | None,
     patience: float = ANSWER_SECONDS,
 ) -> Iterator[Peer]:
-    """Open a socket over a connection that is there already; opening and each answer may take so many seconds.
+    """Open a socket over an existing connection. Opening and each response may take `patience` seconds.
 
-    It lives on an event loop in a thread of its own: a client that blocks would read and write TLS from two threads at
-    once, which OpenSSL does not bear; now and then an answer is lost.
+    The socket runs on an event loop in a separate thread. A blocking client would read and write TLS from two
+    threads at once, which OpenSSL does not support: responses would occasionally be lost.
     """
     opening = connect(
         socket_uri,

@@ -1,4 +1,4 @@
-"""Watches one browser context and the servers, and finds every secret that is where it must not be."""
+"""Watches browser contexts and the servers, and finds secrets in places where they must not be."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -46,9 +46,9 @@ EXCHANGE = "the query of the member token endpoint"
 CACHE = "the cached member token"
 
 
-@dataclass  # without slots: Playwright notes its wrappers on the owner of a listener
+@dataclass  # without slots: Playwright stores its wrappers on the owner of a listener
 class Witness:
-    """Everything a context asked for, sent and said, since `watch`."""
+    """Records the requests, socket traffic and console output of the watched contexts."""
 
     stack: Stack
     secrets: set[str] = field(default_factory=set[str], repr=False)
@@ -56,9 +56,9 @@ class Witness:
     sockets: list[Socket] = field(default_factory=list[Socket])
     sent: list[Sent] = field(default_factory=list[Sent])
     accepted: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
-    """The `ready` frames, with which the service accepted a connection."""
+    """The `ready` frames: one for each connection that the service accepted."""
     acknowledged: list[str] = field(default_factory=list[str])
-    """The ids of the messages that the service said it has."""
+    """The ids of the messages that the service has acknowledged."""
     said: list[str] = field(default_factory=list[str])
     _marks: dict[str, int] = field(default_factory=dict[str, int])
 
@@ -85,7 +85,7 @@ class Witness:
         self.said.append(message.text)
 
     def frames(self, kind: Kind) -> list[dict[str, Any]]:
-        """Return the frames of one kind that were sent, oldest first."""
+        """Return the sent frames of one kind, oldest first."""
         return [sent.frame for sent in self.sent if sent.frame["type"] == kind]
 
     def asked(self, path: str) -> list[Request]:
@@ -94,7 +94,7 @@ class Witness:
 
     @property
     def socket_tokens(self) -> list[str]:
-        """Every token with which a socket was opened or refreshed."""
+        """Every token that opened or refreshed a socket."""
         return [sent.frame["token"] for sent in self.sent if "token" in sent.frame]
 
     @property
@@ -105,11 +105,11 @@ class Witness:
         return [query["auth"][0] for query in queries if "auth" in query]
 
     def output(self) -> dict[str, str]:
-        """Return what each server wrote since this witness came."""
+        """Return each server's output since this witness was created."""
         return {s.process.name: s.process.output(self._marks[s.process.name]) for s in self.stack.servers}
 
     def leaks(self, contexts: Iterable[BrowserContext]) -> list[str]:
-        """Return one sentence for each secret or token found where contract 2.6 and 2.8 do not put it."""
+        """Return one sentence for each secret or token in a place where contract 2.6 and 2.8 do not allow it."""
         looked_for = {*self.secrets, *self.socket_tokens, *self.identity_tokens}
         pages = [page for context in contexts for page in context.pages if not page.is_closed()]
         places = [
@@ -126,7 +126,11 @@ class Witness:
         ]
 
     def _belongs(self, secret: str, place: str) -> bool:
-        """Contract 4.3 puts the identity token into one query, 2.8 and D-06 put member tokens into one storage key."""
+        """Return whether the contract allows this secret in this place.
+
+        Contract 4.3 puts the identity token into one query; contract 2.8 and D-06 put member tokens into one
+        storage key.
+        """
         if place == EXCHANGE:
             return secret in self.identity_tokens
         return place == CACHE and may_be_cached(secret)
@@ -141,14 +145,14 @@ class Witness:
 
 
 def may_be_cached(token: str) -> bool:
-    """Tell whether this is a token that contract 2.8 and D-06 keep in localStorage."""
+    """Return whether contract 2.8 and D-06 allow this token in localStorage."""
     claims = claims_of(token)
     is_custom = claims.get("type") == "user" and "auth_provider" not in claims.get("data", {})
     return is_custom or claims.get("type") == "identity"
 
 
 def claims_of(token: str) -> dict[str, Any]:
-    """Read a token without verifying it; no claims for what is not a token."""
+    """Return a token's claims without verifying it, or no claims if it is not a token."""
     try:
         claims: dict[str, Any] = jwt.decode(token, options={"verify_signature": False})
     except jwt.DecodeError:
@@ -162,7 +166,7 @@ def _describe(secret: str) -> str:
 
 
 def _contents(page: Page) -> Iterator[tuple[str, str]]:
-    """Return everything a script of the page could read, by place."""
+    """Yield everything that a script of the page could read, with its place."""
     contents = unless_closing(page, lambda: page.evaluate(PAGE_CONTENTS), NOTHING)
     for key, value in contents["localStorage"].items():
         yield CACHE if key.startswith(MEMBER_TOKEN_PREFIX) else f"localStorage[{key!r}]", value

@@ -1,4 +1,4 @@
-"""A checkout in miniature for the builder."""
+"""A miniature checkout for the tests of the builder."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from chatkey_build.builder import Built, built_folder
 
 @dataclass
 class Checkout:
-    """A checkout whose Pyodide and snapshot are a few bytes, and a count of the slow steps that were taken."""
+    """A checkout with a Pyodide and a snapshot of a few bytes. `steps` records the slow steps that a build ran."""
 
     root: Path
     steps: list[str] = field(default_factory=list)

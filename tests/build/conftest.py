@@ -1,4 +1,4 @@
-"""A checkout in miniature for the builder, and the real one's built files."""
+"""A miniature checkout for the builder, and the built files of the real checkout."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-# The builder is installed with nothing. At the end, so that an installed chatkey is still the one under test.
+# No package installs the builder. Its path comes last, so that an installed chatkey is still the one under test.
 sys.path.append(str(ROOT / "widget_sim"))
 
 from tests.build.checkout import Checkout  # noqa: E402
@@ -39,11 +39,11 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checkout:
 
 @pytest.fixture(scope="session")
 def built() -> Built:
-    """The real files, brought up to date if they are not."""
+    """The built files of the real checkout, rebuilt first if they are stale."""
     return chatkey_build(ROOT)
 
 
 @pytest.fixture(scope="session")
 def built_path() -> Callable[[str], Path]:
-    """Where a real built file is."""
+    """Return the path of a built file of the real checkout."""
     return lambda name: built_folder(ROOT) / name

@@ -1,4 +1,4 @@
-"""The builder: what it writes, what it does again, and what it leaves alone."""
+"""Tests of the builder: which files it writes, which it rebuilds, and which it leaves alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Node and npm as the builder runs them."""
+"""Tests of how the builder runs Node and npm."""
 
 from __future__ import annotations
 

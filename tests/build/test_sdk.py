@@ -1,4 +1,4 @@
-"""`sdk.js` on a page without a browser: the tests of sdk.test.mjs, run in Node together, reported one by one."""
+"""Tests of `sdk.js` without a browser: Node runs all tests of sdk.test.mjs at once, and each is reported here."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SHOWS = {
 
 @pytest.fixture(scope="module")
 def outcomes() -> Mapping[str, str | None]:
-    """Every test's failure, or None, by its name."""
+    """Map the name of each test to its failure message, or to None if it passed."""
     return outcomes_of(TESTS, SDK=str(SDK))
 
 

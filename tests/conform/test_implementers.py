@@ -1,4 +1,4 @@
-"""What the page for implementers tells to type leads to a green smoke."""
+"""The commands on the page for implementers work as printed."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ PAGE = (ROOT / "docs" / "implementers.md").read_text()
 
 
 def blocks(language: str) -> list[str]:
-    """The blocks of code of the page, in one language."""
+    """Return the page's code blocks in one language."""
     return re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 
 
 def test_its_commands_lead_to_a_green_smoke(tmp_path: Path) -> None:
-    """Vectors, service, adapter and smoke, letter by letter but for the port."""
+    """Run the printed commands for vectors, service, adapter and smoke unchanged, except for the port."""
     [port] = free_ports(1)
     for folder in ("docs", "tests/conform/node_service"):
         shutil.copytree(ROOT / folder, tmp_path / folder)
@@ -53,7 +53,7 @@ def test_its_commands_lead_to_a_green_smoke(tmp_path: Path) -> None:
 
 
 def test_its_workflows_name_inputs_and_variables_that_exist() -> None:
-    """What it writes into an action or a template is there."""
+    """The page's examples only use inputs of the action and variables of the template that exist."""
     workflow, pipeline = map(yaml.safe_load, blocks("yaml"))
     [step] = (step for step in workflow["jobs"]["staging"]["steps"] if "chatkey" in step["uses"])
     action = yaml.safe_load((ROOT / "action.yml").read_text())
@@ -64,7 +64,7 @@ def test_its_workflows_name_inputs_and_variables_that_exist() -> None:
 
 
 def test_its_samples_are_all_there_are() -> None:
-    """Each file of the samples is linked from it."""
+    """The page links every file in docs/samples."""
     linked = set(re.findall(r"\(samples/([\w.-]+)\)", PAGE))
 
     assert linked == {file.name for file in (ROOT / "docs" / "samples").iterdir()}

@@ -1,4 +1,4 @@
-"""The action and the template for GitLab say what runners understand, and call commands as they are."""
+"""The GitHub action and the GitLab template are valid for their runners, and their commands and options exist."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def commands() -> dict[str, click.Command]:
 
 
 def called(script: str) -> Iterator[tuple[str, set[str]]]:
-    """Yield each command of ours that a script calls, with the options that the script has at hand for it."""
+    """Yield the name of each `chatkey` command that a script calls, with the options that the script may pass to it."""
     for line in script.splitlines():
         if line.startswith("chatkey "):
             collected = " ".join(re.findall(r"options\+?=\((.*)\)", script)) if "options[@]" in line else ""
@@ -52,7 +52,7 @@ def called(script: str) -> Iterator[tuple[str, set[str]]]:
 
 
 def test_every_input_is_used_and_every_one_that_is_used_is_declared() -> None:
-    """Each says what it is for, and none has to be given."""
+    """Every input has a description and a default."""
     used = set(re.findall(r"inputs\.([\w-]+)", (ROOT / "action.yml").read_text()))
 
     assert used == set(ACTION["inputs"])
@@ -60,7 +60,7 @@ def test_every_input_is_used_and_every_one_that_is_used_is_declared() -> None:
 
 
 def test_every_step_is_one_that_a_composite_action_may_have() -> None:
-    """A step uses an action of a fixed version, or runs a script in a shell that it names."""
+    """Each step uses an action with a pinned version, or names the shell that runs its script."""
     assert ACTION["runs"]["using"] == "composite"
     for step in STEPS:
         assert ("uses" in step) != ("run" in step)
@@ -69,19 +69,19 @@ def test_every_step_is_one_that_a_composite_action_may_have() -> None:
 
 
 def test_no_script_has_an_input_written_into_it() -> None:
-    """What a caller writes comes by the environment, where no shell reads it as a command."""
+    """Inputs reach scripts through environment variables, so that no shell executes them as code."""
     assert not [name for name, script in SCRIPTS.items() if "${{" in script]
 
 
 def test_every_variable_of_a_step_is_given_to_it() -> None:
-    """Nothing is read that is not there."""
+    """Scripts only read variables that their step sets."""
     for step in STEPS:
         read = set(re.findall(r"\$\{?([A-Z_]+)", str(step.get("run", ""))))
         assert read <= {*step.get("env", {}), "GITHUB_STEP_SUMMARY"}
 
 
 def test_every_variable_of_the_template_is_declared_and_used() -> None:
-    """Each has a description, which GitLab shows where a pipeline is started by hand."""
+    """Every variable has a description, which GitLab shows when somebody starts a pipeline by hand."""
     jobs = yaml.safe_dump({name: job for name, job in GITLAB.items() if name != "variables"})
 
     assert set(re.findall(r"CONFORM_[A-Z_]+", jobs)) == set(GITLAB["variables"])
@@ -90,7 +90,7 @@ def test_every_variable_of_the_template_is_declared_and_used() -> None:
 
 @pytest.mark.parametrize("name", JOBS)
 def test_every_job_of_the_template_runs_only_where_it_is_asked_for(name: str) -> None:
-    """It has a stage, a rule, and reports that are kept also when it fails."""
+    """Each job has a stage, a rule, and reports that are also kept when it fails."""
     job = JOBS[name]
 
     assert {"stage", "image", "script", "rules"} <= job.keys()
@@ -101,7 +101,7 @@ def test_every_job_of_the_template_runs_only_where_it_is_asked_for(name: str) ->
 
 @each_script
 def test_every_script_can_be_read_by_its_shell(script: str) -> None:
-    """Bash finds no fault in it."""
+    """`bash -n` finds no syntax error."""
     read = subprocess.run([BASH, "-n"], input=script, capture_output=True, text=True, check=False)
 
     assert (read.returncode, read.stderr) == (0, "")
@@ -109,7 +109,7 @@ def test_every_script_can_be_read_by_its_shell(script: str) -> None:
 
 @each_script
 def test_every_option_in_a_script_exists(script: str) -> None:
-    """Also those that a command passes on to pytest, as far as they are its own."""
+    """For commands that pass unknown options on to pytest, options are not checked."""
     known = commands()
     for name, options in called(script):
         command = known[name]
@@ -118,7 +118,7 @@ def test_every_option_in_a_script_exists(script: str) -> None:
 
 
 def test_the_action_judges_a_service(tmp_path: Path) -> None:
-    """Its step, as a runner would run it, ends well and leaves the reports."""
+    """Running the action's step as a runner does succeeds and writes the reports."""
     [port] = free_ports(1)
     target = tmp_path / "target.toml"
     address = f"http://127.0.0.1:{port}"

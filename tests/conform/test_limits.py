@@ -1,4 +1,4 @@
-"""What a target's limits are taken for, where it does not say, is what the profile says."""
+"""If a TARGET.toml does not state a limit, the suite uses the profile's value."""
 
 import msgspec
 
@@ -7,7 +7,7 @@ from chatkey_server.settings import Limits as Served
 
 
 def test_the_limits_of_a_target_are_the_profiles_until_it_says_otherwise() -> None:
-    """Both are written down, for the suite imports no server; docs/limits.md is made from the server's."""
+    """The suite has its own copy because it imports no server. docs/limits.md is generated from the server's limits."""
     taken, served = msgspec.to_builtins(Limits()), msgspec.to_builtins(Served())
 
     assert taken == {name: served[name] for name in taken}

@@ -1,4 +1,4 @@
-"""Our server, broken in one place, as a foreign target: the suite names a sentence that the break is about."""
+"""The suite judges our server with one fault in its code, and must report a sentence of the contract that it breaks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BROKEN = {
     "the last of two parameters counts": ("D-03/parameter-400", "http"),
     "redirect for any origin": ("4.4/origin-checked", "start"),
 }
-"""Of each mutant a sentence that it breaks, and the family whose cases say so."""
+"""Per mutant: a sentence of the contract that it breaks, and the family of cases that detects it."""
 
 
 def test_every_mutant_that_is_said_to_be_hidden_is_one_and_has_one_reason() -> None:

@@ -1,4 +1,4 @@
-"""The sample in Node, wrong in one place of its endpoints, is named."""
+"""The suite detects each fault that is put into the HTTP endpoints of the sample service in Node."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`chatkey conform` finds nothing at a service that was written from the pages, however its businesses come to be."""
+"""`chatkey conform` finds no fault in the service written from the published pages, for every grade of business."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from chatkey_stack.ports import LOOPBACK, free_ports
 
 SAMPLES = Path(__file__).parents[2] / "docs" / "samples"
 NOBODY = f"http://{LOOPBACK}:9"
-"""Where no social provider is: over the wire nobody is asked to log in."""
+"""An address where no social provider listens. Over the wire, no case logs in at one."""
 LIMITS = {"tokenRate": 0, "oauthRate": 0}
 
 
 @dataclass(frozen=True)
 class Judge:
-    """Runs the command on targets of one service."""
+    """Runs `chatkey conform` on targets that all describe one service."""
 
     folder: Path
     address: str
 
     def __call__(self, sample: str, *options: str, **environ: str) -> dict[str, Any]:
-        """Judge by a sample of TARGET.toml with this service's address, and return the report."""
+        """Run the command on a sample TARGET.toml, with this service's address put in, and return the report."""
         text = (SAMPLES / sample).read_text().replace("http://localhost:8800", self.address)
         text = text.replace("https://chat.staging.example", self.address).replace('"node"', json.dumps(NODE))
         (self.folder / sample).write_text(text + "\n[limits]\ntoken_rate = 0\noauth_rate = 0\n")
@@ -58,7 +58,7 @@ class Judge:
 
 @pytest.fixture(scope="module")
 def judge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Judge]:
-    """A service in Node with keys of its own at the social providers, and the command."""
+    """Start the service in Node with its own keys for the social providers, and return the command's runner."""
     folder = tmp_path_factory.mktemp("judged")
     shutil.copy(SAMPLES / "adapter.mjs", folder)
     [port] = free_ports(1)
@@ -71,12 +71,12 @@ def judge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Judge]:
 
 
 def verdicts(report: Mapping[str, Any]) -> set[str]:
-    """The verdicts that some sentence has."""
+    """Return the verdicts that occur in the report."""
     return {str(sentence["verdict"]) for sentence in report["sentences"]}
 
 
 def test_the_smoke_is_green(judge: Judge) -> None:
-    """By the sample adapter; by its lab in the test of the action."""
+    """Businesses come from the sample adapter. The test of the action covers the lab."""
     report = judge("command-node.toml", "--smoke", ADMIN_URL=f"{judge.address}/lab")
 
     assert "failed" not in verdicts(report)
@@ -84,7 +84,7 @@ def test_the_smoke_is_green(judge: Judge) -> None:
 
 
 def test_the_smoke_is_green_for_a_business_made_by_hand(judge: Judge) -> None:
-    """Its secret comes by the environment."""
+    """The suite reads the business's secret from the environment."""
     secret = new_application("google", "").client_secret
     with closing(ServiceLab(judge.address, None)) as lab:
         lab.ask("POST", "/providers", {"id": "shop", "domains": ["shop.localhost:9443"], "secret_key": secret})
@@ -96,7 +96,7 @@ def test_the_smoke_is_green_for_a_business_made_by_hand(judge: Judge) -> None:
 
 @pytest.mark.long
 def test_nothing_fails_over_the_wire(judge: Judge) -> None:
-    """Every case that applies, of every family."""
+    """Run every applicable case of every family."""
     report = judge("lab.toml")
 
     assert "failed" not in verdicts(report)

@@ -1,4 +1,4 @@
-"""The service in Node does over the wire what the pages say; only what no vector shows is looked at here."""
+"""Tests of the Node service over the wire, for behaviour of the published pages that no vector covers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Open = Callable[..., Peer]
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The service, over plain http; the address it is asked at."""
+    """Start the service over plain HTTP, and return its address."""
     [port] = free_ports(1)
     with node_service(tmp_path_factory.mktemp("node"), Wishes(f"http://localhost:{port}", port)) as server:
         yield server.browser_url
@@ -34,7 +34,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture
 def lab(served: str) -> Iterator[ServiceLab]:
-    """Its lab, put back after the test."""
+    """The service's lab, which is reset after each test."""
     with closing(ServiceLab(served.replace("localhost", "127.0.0.1"), None)) as lab:
         yield lab
         lab.reset()
@@ -42,20 +42,20 @@ def lab(served: str) -> Iterator[ServiceLab]:
 
 @pytest.fixture
 def provider(lab: ServiceLab) -> Provider:
-    """A business of the test's own."""
+    """A new business for each test."""
     return lab.add_provider(domains=["shop.example"])
 
 
 @pytest.fixture
 def ask(served: str) -> Iterator[Callable[..., httpx.Response]]:
-    """Ask a public endpoint of it."""
+    """Send a request to a public endpoint of the service."""
     with httpx.Client(base_url=served.replace("localhost", "127.0.0.1"), trust_env=False, timeout=PATIENCE) as client:
         yield client.request
 
 
 @pytest.fixture
 def open_socket(served: str) -> Iterator[Open]:
-    """Open sockets of a page."""
+    """Open sockets as a page of the shop does."""
     with ExitStack() as ending:
         uri = served.replace("http", "ws", 1) + SOCKET_PATH
         yield lambda: ending.enter_context(peer(uri, origin=ORIGIN, ca=None))
@@ -63,7 +63,7 @@ def open_socket(served: str) -> Iterator[Open]:
 
 @pytest.fixture
 def visitor(ask: Callable[..., httpx.Response], provider: Provider, open_socket: Open) -> Callable[[Key], Peer]:
-    """Connect as a visitor."""
+    """Open a socket and connect as a visitor."""
 
     def connect(key: Key) -> Peer:
         path = VISITOR_TOKEN_PATH.format(id=provider.id)
@@ -83,7 +83,7 @@ def custom(provider: Provider, key: Key, *, now: float | None = None, **claims: 
 
 
 def test_what_is_said_is_kept_found_and_heard(visitor: Callable[[Key], Peer]) -> None:
-    """A message is acknowledged once, told to the other socket, and found whatever its letter case."""
+    """A message sent twice gets the same ack twice, reaches the other socket once, and is found in any letter case."""
     key = Key()
     one, other = visitor(key), visitor(key)
     said = {"type": "message", "id": "m-1", "body": "Große Straße", "headers": {"name": " Ada\n"}}
@@ -101,7 +101,7 @@ def test_what_is_said_is_kept_found_and_heard(visitor: Callable[[Key], Peer]) ->
 
 
 def test_history_comes_in_pages(visitor: Callable[[Key], Peer]) -> None:
-    """The newest, then those before them."""
+    """The newest messages come first, then the page before them."""
     socket = visitor(Key())
     for number in range(1, 6):
         socket.send({"type": "message", "id": f"m-{number}", "body": str(number)})
@@ -117,7 +117,7 @@ def test_history_comes_in_pages(visitor: Callable[[Key], Peer]) -> None:
 
 
 def test_a_call_is_one(visitor: Callable[[Key], Peer]) -> None:
-    """It starts once, ends once, and there is none to end after that."""
+    """Starting or ending a call twice has no second effect. Afterwards there is no call left to end."""
     socket = visitor(Key())
     answers = []
     for number, action in enumerate(("start", "start", "end", "end")):
@@ -132,7 +132,7 @@ def test_a_call_is_one(visitor: Callable[[Key], Peer]) -> None:
 
 
 def test_a_member_is_let_in_and_nobody_with_another_key(provider: Provider, open_socket: Open) -> None:
-    """The same token opens a socket by the key that it is bound to, and by no other."""
+    """A token opens a socket only with the key that it is bound to."""
     key = Key()
     token = custom(provider, key)
 
@@ -143,7 +143,7 @@ def test_a_member_is_let_in_and_nobody_with_another_key(provider: Provider, open
 
 
 def test_a_token_is_asked_for_in_time_and_ends(lab: ServiceLab, provider: Provider, open_socket: Open) -> None:
-    """30 seconds before its end comes `reauth`; a newer one stands, and the end closes with 4419."""
+    """The server sends `reauth` 30 seconds before expiry and accepts a newer token. Expiry closes with 4419."""
     key = Key()
     socket = open_socket()
     first = socket.connect_with(custom(provider, key), key).frame["expires_at"]
@@ -161,7 +161,7 @@ def test_a_token_is_asked_for_in_time_and_ends(lab: ServiceLab, provider: Provid
 
 
 def test_a_refresh_of_somebody_else_ends_the_connection(provider: Provider, open_socket: Open) -> None:
-    """`identity_changed`, 4409."""
+    """A refresh token with another uid closes the connection with `identity_changed`, 4409."""
     key = Key()
     socket = open_socket()
     socket.connect_with(custom(provider, key), key)
@@ -188,7 +188,7 @@ def test_a_refresh_of_somebody_else_ends_the_connection(provider: Provider, open
 def test_a_frame_is_answered_or_ends_the_connection(
     visitor: Callable[[Key], Peer], frame: dict[str, Any], code: str, close: int | None
 ) -> None:
-    """What fits and cannot be done is answered; what does not fit ends it."""
+    """A valid frame that cannot be carried out gets an error reply. A malformed frame closes the connection."""
     socket = visitor(Key())
     socket.send(frame)
 
@@ -217,7 +217,7 @@ def test_a_frame_is_answered_or_ends_the_connection(
 def test_an_endpoint_refuses_by_status_and_code(
     ask: Callable[..., httpx.Response], provider: Provider, asked: tuple[str, str], status: int, code: str
 ) -> None:
-    """Every failure has one form, is stored by nobody, and may be read by any page."""
+    """Every error response has the same form, is never cached, and is readable from any origin."""
     method, path = asked
 
     answer = ask(method, path.format(id=provider.id))
@@ -228,7 +228,7 @@ def test_an_endpoint_refuses_by_status_and_code(
 
 
 def test_the_configuration_is_revalidated(ask: Callable[..., httpx.Response], provider: Provider) -> None:
-    """304 for its tag, and the whole of it for another."""
+    """The current ETag gets 304, and any other gets the whole configuration."""
     path = CONFIG_PATH.format(id=provider.id)
     tag = ask("GET", path).headers["etag"]
 
@@ -237,7 +237,7 @@ def test_the_configuration_is_revalidated(ask: Callable[..., httpx.Response], pr
 
 
 def test_it_says_what_its_lab_can_do(ask: Callable[..., httpx.Response]) -> None:
-    """The profile, and capabilities by the names that a target may declare."""
+    """The lab returns its profile, and its capabilities under the names that a TARGET.toml may declare."""
     told = ask("GET", "/lab").json()["data"]
 
     assert told["profile"] == "lab.v1"
@@ -245,7 +245,7 @@ def test_it_says_what_its_lab_can_do(ask: Callable[..., httpx.Response]) -> None
 
 
 def test_a_lab_with_a_token_is_closed_to_others(tmp_path: Path) -> None:
-    """Being on this machine is not enough then."""
+    """A lab with a token refuses requests without it, even from this machine."""
     [port] = free_ports(1)
     wishes = Wishes(f"http://localhost:{port}", port, lab_token="only-for-this-test")
     with node_service(tmp_path, wishes) as server:

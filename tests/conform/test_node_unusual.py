@@ -1,4 +1,4 @@
-"""The sample in Node, right in an unusual way, is not blamed; and every broken one is in one of the tables."""
+"""The suite finds no fault in correct but unusual Node services. Each broken service is tested in one of two files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The published vectors hold for a service that was written from the published pages."""
+"""The service written from the published pages passes all published vectors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ VECTORS = Path(__file__).parents[2] / "docs" / "vectors.json"
 
 
 def run(vectors: Path) -> list[str]:
-    """Return what the service says of a file of vectors, a line each."""
+    """Run the service's vector checker on a file of vectors, and return the lines of its output."""
     done = subprocess.run(
         [NODE, str(HOME / "vectors.mjs"), str(vectors)],
         capture_output=True,
@@ -28,7 +28,7 @@ def run(vectors: Path) -> list[str]:
 
 
 def cases() -> int:
-    """Return how many cases the published file has, but for examples of other keys than the profile's."""
+    """Return the number of cases in the published file, without the examples for keys that the profile does not use."""
     vectors = json.loads(VECTORS.read_text())
     lists = ("thumbprints", "visitor_keys", "token_hashes", "domains")
     cases = ("tokens", "refreshes", "proofs")
@@ -36,7 +36,7 @@ def cases() -> int:
 
 
 def test_every_vector_holds() -> None:
-    """Not one differs, and none is left out."""
+    """No vector fails, and no vector is left out."""
     told = run(VECTORS)
 
     assert len(told) == 1, "\n".join(told)
@@ -49,7 +49,7 @@ def test_every_vector_holds() -> None:
     ids=["a-thumbprint", "a-domain"],
 )
 def test_a_vector_that_does_not_hold_is_told(group: str, change: dict[str, object], tmp_path: Path) -> None:
-    """A change to one case is one line more."""
+    """Changing one case adds one line to the output."""
     vectors = json.loads(VECTORS.read_text())
     vectors[group][0].update(change)
     changed = tmp_path / "vectors.json"

@@ -1,4 +1,4 @@
-"""Our own server as a foreign target: nothing fails, and nothing but what is left out is not applicable."""
+"""The suite judges our own server as a foreign target: nothing fails, and all it supports is judged."""
 
 from __future__ import annotations
 
@@ -36,32 +36,32 @@ WHOLE = [
 
 
 ELSEWHERE = {"proofs/a-default-port-may-be-written-or-left-out,PRF-042"}
-"""What can be judged at an address with a default port, which no server of a test has."""
+"""Cases that need a service on a default port. The servers of these tests have other ports."""
 
 
 def judged(target: Path, wanted: Callable[[Case], bool] = lambda _: True) -> Result:
-    """Judge a target by the cases that are wanted."""
+    """Judge a target with the cases that `wanted` selects."""
     with closing(World(read_target(target))) as world:
         return Run(world).judge([case for case in cases() if wanted(case)])
 
 
 def is_brief(case: Case) -> bool:
-    """Tell whether a case is none of the long tables, of which every fiftieth stands for the others."""
+    """Return whether a case is in a short run, which includes about one in fifty cases of the long tables."""
     return case.id.partition("/")[0] not in TABLES or hash_of(case.id) % 50 == 0
 
 
 def hash_of(text: str) -> int:
-    """Return a number that is the same in every run."""
+    """Return a hash that is the same in every run."""
     return sum(map(ord, text))
 
 
 def wrong(result: Result) -> list[tuple[str, str]]:
-    """Return what ought not to be: failures, and the harness's own mistakes."""
+    """Return the failed cases and the errors of the harness itself, with their reasons."""
     return [(outcome.case.id, outcome.reason) for outcome in result.of(Verdict.FAILED, Verdict.ERROR)]
 
 
 def absent(result: Result) -> set[str]:
-    """Return the capabilities for want of which something was not applicable."""
+    """Return the undeclared capabilities because of which cases were not applicable."""
     reasons = [outcome.reason for outcome in result.of(Verdict.NOT_APPLICABLE)]
     return {reason.partition("not declared: ")[2].partition(",")[0] for reason in reasons if "not declared" in reason}
 
@@ -72,7 +72,7 @@ def test_by_its_lab_nothing_fails_and_only_what_it_does_not_declare_is_not_appli
 
     assert wrong(result) == []
     assert absent(result) == {"social:apple", "social:x", "social:tiktok", "social:amazon"}
-    assert {sentence.verdict for sentence in result.unjudged} <= {Verdict.NOT_RUN}  # of rows that are left out here
+    assert {sentence.verdict for sentence in result.unjudged} <= {Verdict.NOT_RUN}  # rows that a short run leaves out
     assert len(result.of(Verdict.PASSED)) > 330
 
 
@@ -100,11 +100,11 @@ BY_COMMAND = (
     "exchange/an-identity-token-ends",
     "chat/a-custom-members-record",
 )
-"""Beginnings of cases that use every verb: each call of the command is a process."""
+"""Prefixes of cases that together use every verb. There are few, because each call of the command starts a process."""
 
 
 def is_short(case: Case) -> bool:
-    """Tell whether a case waits for nothing."""
+    """Return whether a case of the short run involves no waiting."""
     return is_brief(case) and case.id.partition("/")[0] not in {"opening", "staying"}
 
 

@@ -1,4 +1,4 @@
-"""A service that says "too many" is asked again when it may be, one by one, and is never blamed for having a rate."""
+"""The suite repeats a request that got 429 when `Retry-After` allows it, and never counts a rate limit as a failure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def answer(status: int, **headers: str) -> Answer:
 
 
 class Rated:
-    """An endpoint that says 429 so many times."""
+    """An endpoint that answers 429 `refusals` times and then 200."""
 
     def __init__(self, refusals: int) -> None:
         self.answers: Iterator[int] = iter([429] * refusals + [200] * 100)
@@ -32,7 +32,7 @@ class Rated:
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody waits."""
+    """Make all waits return at once."""
     monkeypatch.setattr("threading.Event.wait", lambda *_: True)
 
 

@@ -1,4 +1,4 @@
-"""What a run tells: verdicts of sentences, the share that was judged, the exit status, and every form of the report."""
+"""Tests of a run's results: verdicts per sentence, the share that was judged, the exit status, and report formats."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def case(name: str, *sentences: str) -> Case:
 
 
 def result(*verdicts: Verdict, known: dict[str, str] | None = None) -> Result:
-    """Return a run in which the first sentence has these outcomes, and the other passed."""
+    """Return a run in which the cases of the first sentence have these verdicts, and the case of the other passed."""
     steps = (Step("GET /v1", "200 <b>no</b>"),)
     outcomes = [
         Outcome(case(f"smoke/{at}", "4.1/no-token"), verdict, "" if verdict is Verdict.PASSED else "so it is", steps)

@@ -1,4 +1,4 @@
-"""The sample adapters do what they say, in both languages, and the sample targets are such."""
+"""The sample adapters in both languages do what they document, and the sample targets are valid."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ Ask = Callable[..., Any]
 
 
 class Told(dict[str, Any]):
-    """What an adapter answered; what is not in it is missed with all that is."""
+    """The answer of an adapter. If a member is missing, the error shows the whole answer."""
 
     def __missing__(self, member: str) -> Any:
-        """Fail with the answer, which says why."""
+        """Fail the test with the whole answer, which contains the reason."""
         raise AssertionError(f"the adapter told no {member}: {dict(self)}")
 
 
 def run(command: tuple[str, ...], verb: str, given: dict[str, object], **environ: str) -> Told:
-    """Call an adapter as the suite does, and return the whole of its answer."""
+    """Call an adapter as the suite does, and return its whole answer."""
     done = subprocess.run(
         [*command, verb],
         input=json.dumps(given),
@@ -53,7 +53,7 @@ def run(command: tuple[str, ...], verb: str, given: dict[str, object], **environ
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The service in Node, which the adapter in Node is for."""
+    """Start the service in Node, for which the adapter in Node was written."""
     [port] = free_ports(1)
     wishes = Wishes(f"http://localhost:{port}", port, lab_token="of-this-test")
     with node_service(tmp_path_factory.mktemp("node"), wishes) as server:
@@ -75,7 +75,7 @@ def by_python(tmp_path: Path) -> Ask:
 
 
 def test_the_adapter_in_node_makes_changes_and_removes(by_node: Ask, served: str) -> None:
-    """A business is there, is switched off, and is gone."""
+    """The adapter creates a business, switches it off, and removes it."""
     made = by_node("provision", domains=["shop.example"])["data"]
     statuses = []
     for verb, given in (("capabilities", {}), ("change", {"id": made["id"], "enabled": False}), ("remove", made)):
@@ -88,7 +88,7 @@ def test_the_adapter_in_node_makes_changes_and_removes(by_node: Ask, served: str
 
 
 def test_the_adapter_in_node_moves_the_clock_and_reads_members(by_node: Ask) -> None:
-    """The time is moved and put back; a new business has no members."""
+    """The adapter moves the clock and resets it. A new business has no members."""
     now = by_node("reset")
     later = by_node("advance", seconds=3600)["data"]["now"]
     again = by_node("advance", seconds=0)["data"]["now"]
@@ -100,7 +100,7 @@ def test_the_adapter_in_node_moves_the_clock_and_reads_members(by_node: Ask) -> 
 
 
 def test_the_adapter_in_python_makes_a_business(by_python: Ask, tmp_path: Path) -> None:
-    """It is in the service's own database, with its domain and its social login."""
+    """The business is in the service's own database, with its domain and its social login."""
     keys = {"key_source": "own", "client_id": "an-id", "client_secret": "a-secret"}
     made = by_python("provision", domains=["shop.example"], socials={"google": keys})["data"]
 
@@ -116,7 +116,7 @@ def test_the_adapter_in_python_makes_a_business(by_python: Ask, tmp_path: Path) 
 
 @pytest.mark.parametrize("language", ["by_node", "by_python"])
 def test_what_cannot_be_done_is_told_in_a_sentence(language: str, request: pytest.FixtureRequest) -> None:
-    """An unknown verb is an error with its name, and a status."""
+    """An unknown verb gets an error that names it, and the exit status is 1."""
     ask: Ask = request.getfixturevalue(language)
 
     assert "dance" in ask("dance")["error"]["message"]
@@ -124,13 +124,13 @@ def test_what_cannot_be_done_is_told_in_a_sentence(language: str, request: pytes
 
 @pytest.mark.parametrize("name", ["adapter.mjs", "adapter.py"])
 def test_an_adapter_is_short(name: str) -> None:
-    """It is read before it is copied."""
+    """Users read an adapter before they copy it, so it has to be short."""
     assert len((SAMPLES / name).read_text().splitlines()) < MOST_LINES
 
 
 @pytest.mark.parametrize("file", TARGETS, ids=lambda file: str(file.stem))
 def test_a_sample_target_names_one_grade_and_files_that_are_there(file: Path) -> None:
-    """What it says is what that grade needs, and its adapter lies beside it."""
+    """Each sample has the entry that its grade requires, and the adapter it names is in the same folder."""
     target = tomllib.loads(file.read_text())
     businesses = target["businesses"]
 

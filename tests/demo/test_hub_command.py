@@ -1,4 +1,4 @@
-"""The command `chatkey demo`: what it offers, what it says, and how it ends."""
+"""Tests of the command `chatkey demo`: its options, its output, and how it ends."""
 
 import io
 import os

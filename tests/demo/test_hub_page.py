@@ -1,4 +1,4 @@
-"""The hub's page: four modes with their shops, the code behind them, and nothing from elsewhere."""
+"""Tests of the hub's page: four modes with their shops, the code behind each, and no content from other hosts."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The script by which the hub watches a shop's widget: only where the demo asked for it."""
+"""Tests of the script with which the hub watches a shop's widget. A shop only loads it if the demo asks for it."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""A walk past every route of the demo's hub with hostile input: no request fails, or leaves a traceback in the log."""
+"""Sends hostile input to every route of the demo's hub: no request fails or leaves a traceback in the log."""
 
 from typing import Any
 

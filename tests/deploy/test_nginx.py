@@ -1,4 +1,4 @@
-"""nginx as `deploy/nginx` configures it, before a real server: only ports, files and the upstream are the test's."""
+"""Tests of `deploy/nginx` with a real nginx and server. Only the ports, files and upstream are the test's own."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ pytestmark = pytest.mark.skipif(
 
 
 class Proxy(NamedTuple):
-    """nginx before a server."""
+    """An nginx in front of a server."""
 
     served: Served
     folder: Path
@@ -58,7 +58,7 @@ class Proxy(NamedTuple):
     trust: ssl.SSLContext
 
     def get(self, path: str, **headers: str) -> tuple[int, dict[str, str], str]:
-        """Ask through nginx, over TLS."""
+        """Send a GET request through nginx over TLS."""
         connection = HTTPSConnection("localhost", self.https, timeout=PATIENCE, context=self.trust)
         connection.request("GET", path, headers=headers)
         answer = connection.getresponse()
@@ -69,7 +69,7 @@ class Proxy(NamedTuple):
 
 @pytest.fixture(scope="module")
 def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
-    """nginx as `deploy/nginx/chatkey.conf` has it."""
+    """An nginx with the configuration of `deploy/nginx/chatkey.conf`."""
     folder = tmp_path_factory.mktemp("nginx")
     with (
         serving(folder, CHATKEY_TRUSTED_PROXIES="127.0.0.1", CHATKEY_LIMIT_TOKEN_RATE="3") as served,
@@ -156,12 +156,12 @@ def test_plain_http_is_sent_to_https(proxy: Proxy) -> None:
 )
 def test_health_metrics_and_lab_are_not_passed_on(proxy: Proxy, path: str) -> None:
     assert proxy.get(path)[0] == 404
-    assert "x-request-id" not in proxy.get(path)[1]  # it never came to chatkey
+    assert "x-request-id" not in proxy.get(path)[1]  # the request did not reach chatkey
 
 
 @pytest.mark.contract("D-14/guard")
 def test_a_lab_without_a_token_answers_nobody_behind_nginx(tmp_path: Path) -> None:
-    """Neither the shipped file nor one that passes every path on opens the lab, whatever the `Host` says."""
+    """The lab stays closed with the shipped file and with one that forwards every path, whatever `Host` says."""
     every_path = re.sub(r"    location ~ .* { return 404; }\n", "", CONFIGURATION.read_text())
     with serving(tmp_path, CHATKEY_LAB="1") as served, nginx_before(served, tmp_path, every_path) as proxy:
         for host in ("localhost", "127.0.0.1", "chat.localhost"):

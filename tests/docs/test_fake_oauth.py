@@ -1,4 +1,4 @@
-"""The page of the fake provider: every provider has its table, and the example that is run works."""
+"""The page of the fake provider has a table for every provider, and its example works."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "fake-oauth.md").read_text()
 
 
 def block(language: str, having: str) -> str:
-    """The block of code with this in it."""
+    """Return the page's only code block in this language that contains the given text."""
     (found,) = (text for text in re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL) if having in text)
     return str(found)
 
@@ -41,7 +41,7 @@ def test_every_provider_says_what_is_imitated_and_what_is_not(name: str) -> None
 
 @pytest.fixture
 def by_http(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let `httpx.get` and `httpx.post` reach a fake as the page starts it, without a network."""
+    """Answer `httpx.get` and `httpx.post` with a fake configured as on the page, without a network."""
     fake = create_app(Settings(clients=READY_MADE, auto_approve="rhea"))
 
     def answer(request: httpx.Request) -> httpx.Response:

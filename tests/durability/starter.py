@@ -1,8 +1,8 @@
-"""Runs `chatkey` commands one after the other, each in a fork of this process, which has everything imported already.
+"""Runs `chatkey` commands one after another, each in a fork of this process, which has already imported everything.
 
-Reads a JSON line with `command` (a list of arguments), `environ` and `log` (the file of its standard error); answers
-with `pid <number>`, what the command prints, and `ended <status>`. So a server is up in a quarter of a second, and can
-be killed like any other process.
+Reads one line of JSON per command, with `command` (a list of arguments), `environ` and `log` (the file for its
+standard error). Writes `pid <number>`, the output of the command, and `ended <status>`. A server thus starts in a
+quarter of a second, and can be killed like any other process.
 """
 
 import asyncio
@@ -18,15 +18,15 @@ from chatkey_server.commands.serve import _check_stores, uvicorn_config
 from chatkey_server.settings import load
 
 settings = load()
-asyncio.run(_check_stores(settings))  # these two for what they import
+asyncio.run(_check_stores(settings))  # these two lines only for their imports
 uvicorn_config(create_app(settings), settings)
-gc.freeze()  # or every child would look through it all, and copy it by that
+gc.freeze()  # otherwise garbage collection in a child would copy all shared memory pages
 
 for line in sys.stdin:
     asked = json.loads(line)
     child = os.fork()
     if not child:
-        sys.stdout.write(f"pid {os.getpid()}\n")  # here, or the command might be the first to print
+        sys.stdout.write(f"pid {os.getpid()}\n")  # here, so that it precedes the command's output
         sys.stdout.flush()
         os.environ.update(asked["environ"])
         os.dup2(os.open(asked["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND), sys.stderr.fileno())

@@ -1,4 +1,4 @@
-"""Two servers on one PostgreSQL and one Redis: what was acknowledged reaches every screen, whatever Redis does."""
+"""Two servers on one PostgreSQL and one Redis: acknowledged messages reach every screen, even if Redis fails."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LIVE_SECONDS: Final = 5 * PATIENCE
 
 @contextmanager
 def stopped(redis: Fixture) -> Iterator[None]:
-    """Redis is killed, and started again with nothing in its memory."""
+    """Kill Redis, and start it again with empty memory when the context ends."""
     redis.stop()
     yield
     redis.start()
@@ -37,7 +37,7 @@ def stopped(redis: Fixture) -> Iterator[None]:
 
 @contextmanager
 def paused(redis: Fixture) -> Iterator[None]:
-    """Redis keeps its connections, and answers nothing."""
+    """Suspend Redis: it keeps its connections but does not respond."""
     with redis.paused():
         yield
 
@@ -46,7 +46,7 @@ def paused(redis: Fixture) -> Iterator[None]:
 def servers(
     make_server: Fixture, postgres_settings: dict[str, str], redis: Fixture, other_starter: Fixture, tmp_path: Path
 ) -> Iterator[tuple[Fixture, Fixture]]:
-    """Two servers of one deployment, not started yet. Both have a lab, so that their clocks can be moved."""
+    """Two servers of one deployment, not started yet. Both have a lab that can move their clocks."""
     settings = {**postgres_settings, "REDIS_URL": redis.url, "LAB": "1"}
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
@@ -55,14 +55,14 @@ def servers(
 
 
 async def until(holds: Callable[[], object]) -> None:
-    """Wait for what stands in a log."""
+    """Poll until `holds` is true, for entries in a log."""
     async with asyncio.timeout(LIVE_SECONDS):
         while not holds():  # noqa: ASYNC110 - a log tells nobody
             await asyncio.sleep(0.05)
 
 
 async def told(socket: Fixture, count: int) -> list[int]:
-    """Return the numbers of so many messages that a socket is told, and require that it is told no more."""
+    """Return the numbers of the next `count` messages on a socket, and check that no other message follows."""
     frames = [await socket.next() for _ in range(count)]
     await socket.say({"type": "ping"})
     assert (await socket.next())["type"] == "pong"
@@ -102,7 +102,7 @@ async def test_while_redis_is_away_nothing_is_lost_and_nobody_has_to_reload(
 
 
 async def lab(server: Fixture, path: str, body: object = None) -> httpx.Response:
-    """Use a server's lab."""
+    """Send a request to a server's lab."""
     address = f"http://localhost:{server.port}"
     async with httpx.AsyncClient(trust_env=False, timeout=PATIENCE, headers={"origin": address}) as http:
         return await http.post(f"{address}{path}", json=body)
@@ -110,7 +110,7 @@ async def lab(server: Fixture, path: str, body: object = None) -> httpx.Response
 
 @asynccontextmanager
 async def agents_page(server: Fixture) -> AsyncIterator[Fixture]:
-    """Open an agent's page at a server."""
+    """Open the agent panel's socket at a server."""
     cookie = (await lab(server, "/agent/lab")).headers["set-cookie"].partition(";")[0]
     origin = Origin(f"http://localhost:{server.port}")
     async with connect(
@@ -121,7 +121,7 @@ async def agents_page(server: Fixture) -> AsyncIterator[Fixture]:
 
 
 async def frame_of(page: Fixture, kind: str) -> Any:
-    """Return the next frame of a kind."""
+    """Return the next frame of one kind."""
     async with asyncio.timeout(PATIENCE):
         while (frame := json.loads(await page.recv()))["type"] != kind:
             pass
@@ -133,7 +133,7 @@ async def frame_of(page: Fixture, kind: str) -> Any:
 async def test_what_a_host_whose_clock_is_behind_stores_during_an_outage_reaches_open_pages(
     seconds: int, servers: tuple[Fixture, Fixture], redis: Fixture
 ) -> None:
-    """Nobody writes again after the outage. The tab that did not ask for its history is told as well."""
+    """No further message follows the outage. The tab that never asked for its history receives the message as well."""
     behind, here = servers
     shop = behind.open_shop()
     for server in servers:
@@ -163,7 +163,7 @@ async def test_what_a_host_whose_clock_is_behind_stores_during_an_outage_reaches
 async def test_what_a_killed_server_did_not_tell_any_more_is_told_by_the_others(
     servers: tuple[Fixture, Fixture], redis: Fixture
 ) -> None:
-    """It dies with Redis paused: what it said last reached nobody, and its own database has it."""
+    """The server dies while Redis is paused: its last message is stored, but was published to no other server."""
     here, there = servers
     shop = here.open_shop()
     for server in servers:

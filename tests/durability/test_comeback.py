@@ -1,4 +1,4 @@
-"""What a server meets when it comes back: everybody it lost at once, each at the moment their widget chose."""
+"""The load on a restarted server: everyone it disconnected comes back, each after the wait that their widget chose."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NOW: Final = 1_800_000_000.0
 
 
 async def close_of(socket: Fixture) -> int:
-    """Read a socket to its end and return the code, 1006 where there is none."""
+    """Read a socket until it closes and return the close code, or 1006 if there is none."""
     try:
         while True:
             await socket.next()
@@ -36,7 +36,7 @@ async def close_of(socket: Fixture) -> int:
 
 
 class Chance:
-    """Chance, the same for every run of a seed."""
+    """Random values that are the same in every run with one seed."""
 
     def __init__(self, seed: int) -> None:
         self._random = Random(seed)
@@ -49,7 +49,7 @@ class Chance:
 
 
 def second_of_return(seed: int, close: int, person: Fixture, token: str) -> int:
-    """Let a widget meet the close, and return in which second after it it means to be back."""
+    """Let a widget handle the close, and return the second after it in which the widget plans to reconnect."""
     address = f"http://localhost:{person.shop.server.port}"
     machine = Machine(Settings(address, address, "http://localhost", person.shop.id), Chance(seed))
     done: list[effects.Effect] = []
@@ -66,7 +66,7 @@ def second_of_return(seed: int, close: int, person: Fixture, token: str) -> int:
 
 
 def one(done: Sequence[effects.Effect], kind: type[E]) -> E:
-    """Return the only effect of a kind."""
+    """Return the only effect of this kind."""
     (effect,) = (effect for effect in done if isinstance(effect, kind))
     return effect
 
@@ -78,7 +78,7 @@ async def come_back(person: Fixture) -> None:
 
 @pytest.mark.contract("D-16/restart-1012", "D-10/reconnect")
 async def test_two_hundred_widgets_that_a_restart_cut_off_come_back_scattered(make_server: Fixture) -> None:
-    """F143: no second of the ten brings many more than its tenth, and each crowd of a second is let in."""
+    """F143: each of the ten seconds gets about a tenth of the widgets, and the server accepts all of them."""
     with make_server() as server:
         shop = server.open_shop()
         server.start()
@@ -96,6 +96,6 @@ async def test_two_hundred_widgets_that_a_restart_cut_off_come_back_scattered(ma
             await asyncio.gather(*(come_back(person) for person in due))
 
         assert (ended, set(closes)) == (0, {1012})
-        assert max(map(seconds.count, seconds)) <= 20 + 5 * 18**0.5  # one chance in ten each: the mean and 5 sigma
+        assert max(map(seconds.count, seconds)) <= 20 + 5 * 18**0.5  # probability 1/10 each: mean plus 5 sigma
         assert max(seconds) < CROWD_BASE
         assert len(server.heard("socket.ready")) == 2 * WIDGETS

@@ -1,4 +1,4 @@
-"""Each state in which a database refuses a right statement: it is an outage, and all goes on by itself afterwards."""
+"""All states in which a database refuses a valid statement. Each counts as an outage, and service resumes by itself."""
 
 from __future__ import annotations
 
@@ -31,30 +31,30 @@ pytestmark = pytest.mark.long
 Fixture = Any
 
 MOST: Final = 1000
-"""Messages that are stored before one has to be refused: a setting reaches open sessions a moment later."""
+"""Most messages stored before one must be refused. It is not the first, as open sessions apply a setting later."""
 ORIGIN: Final = "https://shop.example"
 PASSWORD: Final = "correct horse battery"
 
 
 @dataclass(frozen=True)
 class Database:
-    """A database whose owner, the server's user, is no superuser."""
+    """A database owned by the server's user, who is not a superuser."""
 
     postgres: PostgresServer
     name: str
 
     @property
     def url(self) -> str:
-        """The address with which the server opens it."""
+        """The address with which the server connects."""
         return self.postgres.get_uri(self.name).replace("postgres:@", f"{self.name}:@")
 
     @property
     def settings(self) -> dict[str, str]:
-        """The settings of a server on it."""
+        """The settings of a server that uses this database."""
         return {"DATABASE_URL": self.url, "MASTER_KEY": "m" * 40}
 
     async def sql(self, *statements: str, inside: bool = False) -> Any:
-        """Run statements as the superuser, from elsewhere or inside the database; return the last one's value."""
+        """Run statements as the superuser, in this database (`inside`) or outside. Returns the last one's value."""
         connection = await asyncpg.connect(self.postgres.get_uri(self.name if inside else None))
         try:
             values = [await connection.fetchval(statement) for statement in statements]
@@ -63,7 +63,7 @@ class Database:
         return values[-1]
 
     async def cut(self) -> None:
-        """End every session of the server."""
+        """Terminate every session of the server."""
         await self.sql(
             f"SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity WHERE usename = '{self.name}'"
         )
@@ -73,7 +73,7 @@ State = Callable[[Database], AbstractAsyncContextManager[None]]
 
 
 def altered(set_: str, reset: str, *, cut: bool = True, inside: bool = False) -> State:
-    """Return the state between two statements, in which `$` is the name of database and user."""
+    """Return a state that one statement sets and another resets; `$` is the name of database and user."""
 
     @asynccontextmanager
     async def state(database: Database) -> AsyncIterator[None]:
@@ -89,7 +89,7 @@ def altered(set_: str, reset: str, *, cut: bool = True, inside: bool = False) ->
 
 
 def limited(setting: str) -> State:
-    """Return a state in which somebody locks the messages, and sessions have a time limit."""
+    """Return a state in which another session locks the messages while the server's sessions have a time limit."""
 
     @asynccontextmanager
     async def state(database: Database) -> AsyncIterator[None]:
@@ -111,7 +111,7 @@ def limited(setting: str) -> State:
 
 @asynccontextmanager
 async def full(database: Database) -> AsyncIterator[None]:
-    """There is no room left where the messages are."""
+    """The disk that holds the messages is full."""
     with mounted(database.postgres) as place:
         await database.sql(f"CREATE TABLESPACE small LOCATION '{place}'")
         await database.sql("ALTER TABLE message SET TABLESPACE small", inside=True)
@@ -125,7 +125,7 @@ async def full(database: Database) -> AsyncIterator[None]:
 
 @contextmanager
 def mounted(postgres: PostgresServer) -> Iterator[Path]:
-    """Make a small file system for PostgreSQL."""
+    """Mount a small file system for PostgreSQL."""
     place = postgres.pgdata.parent / "small"
     place.mkdir()
     owner = postgres.pgdata.stat()
@@ -141,7 +141,7 @@ def mounted(postgres: PostgresServer) -> Iterator[Path]:
 
 @asynccontextmanager
 async def dropped(database: Database) -> AsyncIterator[None]:
-    """The database is called something else, so that there is none of its name."""
+    """The database is renamed, so that no database has its name."""
     await database.sql(f"ALTER DATABASE {database.name} ALLOW_CONNECTIONS false")
     await database.cut()
     await database.sql(f"ALTER DATABASE {database.name} RENAME TO aside", "ALTER DATABASE aside ALLOW_CONNECTIONS true")
@@ -153,7 +153,7 @@ async def dropped(database: Database) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def ended_again_and_again(database: Database) -> AsyncIterator[None]:
-    """Every session is ended as soon as it is seen."""
+    """Every session is terminated as soon as it appears."""
 
     async def end() -> None:
         while True:
@@ -172,7 +172,7 @@ READ_ONLY: Final = "default_transaction_read_only"
 
 @asynccontextmanager
 async def read_only_server(database: Database) -> AsyncIterator[None]:
-    """Everything on the server is read-only, from the next transaction of each session on."""
+    """The whole PostgreSQL server is read-only, starting with each session's next transaction."""
     await _set_for_all(database, "on")
     try:
         yield
@@ -207,7 +207,7 @@ STATES: Final[dict[str, State]] = {
 def own_postgres(
     make_postgres_server: Callable[[], AbstractContextManager[PostgresServer]],
 ) -> Iterator[PostgresServer]:
-    """A PostgreSQL of this module's own, which can be made read-only and a standby."""
+    """A PostgreSQL for this module only, which can be made read-only or a standby."""
     with make_postgres_server() as server:
         yield server
 
@@ -259,12 +259,12 @@ class People:
     server: Fixture
 
     def add(self) -> None:
-        """Add both by the command line."""
+        """Add both with the command line."""
         for kind in ("agent", "admin"):
             assert self.server.command(kind, "add", "eve", typed=PASSWORD).returncode == 0
 
     async def sign_in(self) -> tuple[int, int]:
-        """Sign both in, and return the statuses of the answers."""
+        """Sign both in, and return the statuses of the responses."""
         origin = f"http://localhost:{self.server.port}"
         form = {"username": "eve", "password": PASSWORD}
         async with httpx.AsyncClient(base_url=origin, trust_env=False, timeout=PATIENCE) as http:
@@ -283,7 +283,7 @@ class People:
 
 
 async def until(ask: Callable[[], Awaitable[object]], expected: object) -> None:
-    """Ask until the answer is as expected: what readiness answers holds for a second."""
+    """Poll until the answer is `expected`, since readiness caches its answer for a second."""
     async with asyncio.timeout(PATIENCE):
         while (answer := await ask()) != expected:
             assert answer
@@ -291,7 +291,7 @@ async def until(ask: Callable[[], Awaitable[object]], expected: object) -> None:
 
 @asynccontextmanager
 async def standby(database: Database) -> AsyncIterator[None]:
-    """The server is started again as a standby, and promoted at the end."""
+    """Restart PostgreSQL as a standby, and promote it when the context ends."""
     postgres = database.postgres
     await asyncio.to_thread(_pg_ctl, postgres, "stop", "--mode=fast")
     (postgres.pgdata / "standby.signal").touch()
@@ -308,7 +308,7 @@ def _pg_ctl(server: PostgresServer, *arguments: str) -> None:
 
 @asynccontextmanager
 async def read_only_folder(server: Fixture) -> AsyncIterator[None]:
-    """The embedded database cannot be written: its file system is read-only, or its files where nobody may mount."""
+    """The embedded database is read-only: its file system, or its files if the user may not mount."""
     with read_only(server.file.parent):
         yield
 
@@ -331,13 +331,13 @@ def read_only(folder: Path) -> Iterator[None]:
 
 
 def mounts(*calls: list[object]) -> bool:
-    """Tell whether the user may mount, and has."""
+    """Run mount commands. Returns whether all of them succeeded."""
     return not any(subprocess.run(["mount", *map(str, call)], check=False).returncode for call in calls)
 
 
 @dataclass(frozen=True)
 class NotWritable:
-    """A server's settings, how its database stops to take writes, and what is said about it then."""
+    """A server's settings, the way its database stops accepting writes, and the messages that report it."""
 
     settings: dict[str, str]
     state: Callable[[Any], AbstractAsyncContextManager[None]]
@@ -356,7 +356,7 @@ NOT_WRITABLE: Final[dict[str, tuple[State, str]]] = {
 
 @pytest.fixture(params=["sqlite", *NOT_WRITABLE])
 def not_writable(request: pytest.FixtureRequest) -> NotWritable:
-    """Each way in which a database stops to take writes."""
+    """Each way in which a database stops accepting writes."""
     if request.param == "sqlite":
         remedy = "the database file cannot be opened (attempt to write a readonly database); write a place where"
         return NotWritable({}, read_only_folder, "read-only", "OperationalError", remedy)

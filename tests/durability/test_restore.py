@@ -1,4 +1,4 @@
-"""A backup is restored on a new server with the commands of docs/operators.md, as they stand there."""
+"""Restores a backup on a new server, with the commands of docs/operators.md exactly as written there."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MASTER_KEY: Final = "k" * 40
 
 
 def shell(commands: str, folder: Path, **environ: str) -> None:
-    """Run commands of the page in a folder; each has to succeed."""
+    """Run commands of the page in a folder; all of them must succeed."""
     everything = {**os.environ, **environ}
     missing = {
         name for name in re.findall(r"^\w+", commands, re.MULTILINE) if not shutil.which(name, path=everything["PATH"])
@@ -61,7 +61,7 @@ class Machine:
         return {"DATABASE_URL": f"postgresql://chatkey:{PASSWORD}@/chatkey?host={self._host}", "MASTER_KEY": MASTER_KEY}
 
     def shell(self, commands: str) -> None:
-        """Run commands of the page, with a password in place of the dots."""
+        """Run commands of the page, with a password in place of `…`."""
         shell(commands.replace("…", PASSWORD), self._folder, PATH=self._path, PGHOST=self._host, PGUSER=self._user)
 
 
@@ -69,7 +69,7 @@ class Machine:
 def machines(
     make_postgres_server: Callable[[], AbstractContextManager[PostgresServer]], tmp_path: Path
 ) -> Iterator[tuple[Machine, Machine]]:
-    """A PostgreSQL that was prepared as the page says for the first start, and a new one with nothing in it."""
+    """One PostgreSQL prepared for the first start as the page describes, and one that is new and empty."""
     with make_postgres_server() as old, make_postgres_server() as new:
         first, second = Machine(old, tmp_path), Machine(new, tmp_path)
         first.shell("".join(f'psql --command="{statement}" postgres\n' for statement in FIRST_START.split("; ")))
@@ -77,14 +77,14 @@ def machines(
 
 
 async def write(people: Sequence[Fixture]) -> None:
-    """Let each of them write a message."""
+    """Let each person write a message."""
     for person in people:
         async with person.socket() as socket:
             await person.post(socket, "before the backup")
 
 
 async def check(shop: Fixture, people: Sequence[Fixture], restored: Fixture) -> None:
-    """Check that the restored server opens all secrets, gives out free ids, and has what these people wrote."""
+    """Check that the restored server can open all secrets, assigns free ids, and has these people's messages."""
     assert restored.run("db", "status") == "The database is up to date.\n"
     assert restored.run("db", "reseal") == "Sealed 2 secrets under the current master key.\n"
     restored.run("provider", "add", "--id", "other", "--domain", "other.example")

@@ -1,4 +1,4 @@
-"""SIGTERM ends a server within its grace period, whatever Redis or the database does."""
+"""SIGTERM ends a server within its grace period, even if Redis or the database hangs."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ pytestmark = pytest.mark.long
 Fixture = Any
 
 MOST: Final = 10
-"""Seconds that those who stop containers wait before they kill."""
+"""Seconds that container runtimes wait after SIGTERM before they kill."""
 
 
 @contextmanager
 def paused(server: PostgresServer) -> Iterator[None]:
-    """Let PostgreSQL and each of its processes do nothing."""
+    """Suspend PostgreSQL and each of its processes."""
     postmaster = int((server.pgdata / "postmaster.pid").read_text().split()[0])
-    with _stopped(postmaster), ExitStack() as stopped:  # it first: then none is born, and none that ends is forgotten
+    with _stopped(postmaster), ExitStack() as stopped:  # the postmaster first, so that its children stay the same
         for child in Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text().split():
             stopped.enter_context(_stopped(int(child)))
         yield

@@ -1,4 +1,4 @@
-"""An upgrade with two releases side by side on one PostgreSQL: the older one writes while migrations run, and after."""
+"""An upgrade with two releases on one PostgreSQL: the older one can write during the migrations and afterwards."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BUILDING: Final = """
     SELECT 1 FROM pg_stat_activity
     WHERE datname = current_database() AND query LIKE 'CREATE INDEX CONCURRENTLY%' AND wait_event_type = 'Lock'
 """
-"""Whether an index is nearly built, and waits for older transactions to end."""
+"""Whether an index is almost built and only waits for older transactions to end."""
 WRITERS_WAITING: Final = """
     SELECT count(*) FROM pg_locks
     WHERE NOT granted AND mode = 'RowExclusiveLock' AND relation IN ('message'::regclass, 'conversation'::regclass)
@@ -33,7 +33,7 @@ WRITERS_WAITING: Final = """
 
 @pytest.fixture
 async def store(postgres_settings: dict[str, str]) -> dict[str, str]:
-    """The settings of a PostgreSQL with some thousand messages in it."""
+    """The settings of a PostgreSQL that holds some thousand messages."""
     await filled(postgres_settings["DATABASE_URL"], MESSAGES, 5)
     return postgres_settings
 
@@ -71,7 +71,7 @@ async def database(store: dict[str, str]) -> AsyncIterator[Any]:
 
 @asynccontextmanager
 async def backup(store: dict[str, str]) -> AsyncIterator[None]:
-    """Keep a transaction open that sees the database as it was, and has locked no table yet."""
+    """Keep open a transaction that sees the database as it is now and has locked no table, as a backup does."""
     connection = await asyncpg.connect(store["DATABASE_URL"])
     try:
         async with connection.transaction(isolation="repeatable_read"):
@@ -82,7 +82,7 @@ async def backup(store: dict[str, str]) -> AsyncIterator[None]:
 
 
 async def until(database: Any, query: str) -> None:
-    """Wait until a query has a result that is true."""
+    """Poll until a query returns a true value."""
     async with asyncio.timeout(4 * PATIENCE):
         while not await database.fetchval(query):  # noqa: ASYNC110 - PostgreSQL tells nobody
             await asyncio.sleep(0.01)

@@ -1,4 +1,4 @@
-"""Time is moved for servers and pages together, and not while a window waits for what will replace it."""
+"""Clocks of servers and pages are moved together, but not while a window waits for the page that will replace it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ PATIENCE = 0.2
 
 
 class Context:
-    """A browser that notes what is done with its clock, and in which something happens while one waits."""
+    """A fake browser context that records changes of its clock and fires events while the test waits."""
 
     def __init__(self, moved: list[str]) -> None:
         self.listeners: dict[str, Callable[[Any], None]] = {}
@@ -37,7 +37,7 @@ class Context:
 
 
 class Servers:
-    """Three servers whose clocks can be moved."""
+    """Fake servers that record when their clocks are moved."""
 
     def __init__(self, moved: list[str]) -> None:
         self._moved = moved

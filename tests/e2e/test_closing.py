@@ -1,4 +1,4 @@
-"""Reading a window that may be closing itself: nothing is found there, and no other failure is passed over."""
+"""Tests of reading a window that may close itself: a closed window yields the default, and other errors are raised."""
 
 from typing import cast
 
@@ -9,7 +9,7 @@ from chatkey_e2e.closing import unless_closing
 
 
 class Window:
-    """A window in which nothing can be read, and which closes when it is waited for, or never."""
+    """A window whose content cannot be read, and which closes while somebody waits for it, or never."""
 
     def __init__(self, *, closed: bool, closes: bool) -> None:
         self.closed = closed

@@ -1,4 +1,4 @@
-"""What a browser's driver cannot do is skipped with its reason, and counted; a missing browser is told first."""
+"""Tests that a browser's driver does not support are skipped with a reason. A missing browser is reported first."""
 
 from contextlib import nullcontext
 from types import SimpleNamespace
@@ -14,7 +14,7 @@ LOADED = ("-p", "playwright", "-p", "chatkey_e2e.plugin", "-p", "no:cacheprovide
 
 
 def run(pytester: pytest.Pytester, mark: str, *args: str) -> pytest.RunResult:
-    """Run two tests with this mark."""
+    """Run pytest on two tests with this mark."""
     pytester.makepyfile(
         f"""
         import pytest

@@ -1,4 +1,4 @@
-"""In a checkout stale browser files are rebuilt; elsewhere nothing happens."""
+"""In a checkout, stale browser files are rebuilt. Outside a checkout nothing is built."""
 
 from pathlib import Path
 

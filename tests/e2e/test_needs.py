@@ -1,4 +1,4 @@
-"""The marks of scenarios: what they need is known by name, and they are held to the truth."""
+"""Tests of the scenarios' marks: unknown names are errors, and a mark that does not match the scenario is reported."""
 
 import pytest
 
@@ -9,7 +9,7 @@ pytest_plugins = ["pytester"]
 
 @pytest.fixture
 def item(request: pytest.FixtureRequest, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Item:
-    """A test with the marks that the parameter writes; no plugin that is installed is loaded for it."""
+    """A test with the marks of the parameter. Installed plugins are not loaded."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     pytester.makeini("[pytest]\nmarkers = needs\n any_widget")
     return pytester.getitem(f"import pytest\n\n{request.param}\ndef test_it(): pass\n", "test_it")
@@ -17,7 +17,7 @@ def item(request: pytest.FixtureRequest, pytester: pytest.Pytester, monkeypatch:
 
 @pytest.fixture(autouse=True)
 def nothing_noted() -> None:
-    """Begin as every scenario does."""
+    """Reset the recorded needs, as at the start of every scenario."""
     needs.begin()
 
 

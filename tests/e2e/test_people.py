@@ -1,4 +1,4 @@
-"""People who come back: one browser at a time for each profile, and what is recorded of it is kept when it closes."""
+"""Tests of returning people: one browser at a time per profile, whose recordings are saved when it closes."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,7 +11,7 @@ from chatkey_e2e.people import People
 
 
 class Recorder:
-    """Notes what it would record."""
+    """Records when recordings begin and end."""
 
     def __init__(self) -> None:
         self.noted: list[str] = []

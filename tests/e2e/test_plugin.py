@@ -1,4 +1,4 @@
-"""The pytest plugin beside pytest-playwright: what is kept of a failure, and that a leaked token fails its test."""
+"""Tests of the pytest plugin beside pytest-playwright: files saved on failure, and a leaked token fails its test."""
 
 import zipfile
 
@@ -385,7 +385,7 @@ def test_a_fake_that_has_ended_does_not_hide_the_failure(harness: pytest.Pyteste
     result.stdout.fnmatch_lines(["*assert 1 == 2", "*The fake provider does not tell: refused*"])
 
 
-# who asks for nothing of ours
+# tests that use none of our fixtures
 
 
 def test_a_test_that_asks_for_nothing_of_ours_gets_nothing_of_ours(harness: pytest.Pytester) -> None:

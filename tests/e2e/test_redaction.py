@@ -1,4 +1,4 @@
-"""What is kept for people to read has no token and no secret in it."""
+"""Files saved for people to read contain no token and no secret."""
 
 import zipfile
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a page tells of its sockets becomes sockets and frames, in the order it was told."""
+"""The reports of a page's script about its sockets become sockets and frames, in the same order."""
 
 from collections.abc import Callable
 from typing import Any, cast
@@ -12,7 +12,7 @@ URI = "wss://chat.localhost/v1/socket"
 
 
 class Context:
-    """A browser context whose pages tell what a test wants them to."""
+    """A fake browser context through which a test reports events as a page would."""
 
     def expose_binding(self, name: str, told: Callable[[object, dict[str, Any]], None]) -> None:
         self.name, self.told = name, told
@@ -28,7 +28,7 @@ def context() -> Context:
 
 @pytest.fixture
 def seen(context: Context) -> list[Socket | Sent]:
-    """What was seen of the context's sockets."""
+    """The recorded sockets and frames of the context."""
     seen: list[Socket | Sent] = []
     watch_sockets(cast("BrowserContext", context), seen.append, seen.append)
     return seen

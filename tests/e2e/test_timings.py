@@ -1,4 +1,4 @@
-"""The time of a run: every phase of every scenario, what is started once, and each widget's start."""
+"""Tests of the timings of a run: every phase of each scenario, servers started once, and each widget's start."""
 
 import json
 from collections.abc import Callable
@@ -32,7 +32,7 @@ def test_two(server):
 
 
 class Context:
-    """A browser context whose page tells what a test wants it to."""
+    """A fake browser context through which a test reports times as a page would."""
 
     def expose_binding(self, name: str, told: Callable[[object, float], None]) -> None:
         self.told = told
@@ -43,7 +43,7 @@ class Context:
 
 @pytest.fixture
 def figures(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> timings.Figures:
-    """The figures of a run of two tests and a server."""
+    """The timings of a run with two tests and a server."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     pytester.makepyfile(test_it=TESTS)
     loaded = ("-p", "playwright", "-p", "chatkey_e2e.plugin")

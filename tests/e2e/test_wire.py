@@ -1,4 +1,4 @@
-"""The peer without a browser proves as D-10 says, and reports a refusal with its close code."""
+"""The peer without a browser signs proofs as in D-10, and reports a refusal with its close code."""
 
 import base64
 import hashlib
@@ -15,7 +15,7 @@ from chatkey_e2e.wire import Key, peer
 
 @pytest.fixture
 def refusing_service() -> Iterator[str]:
-    """A socket service that says hello, answers the first frame with an error that quotes it, and closes with 4403."""
+    """A socket server that sends hello, answers the first frame with an error, and closes with 4403."""
 
     def serve_one(connection: ServerConnection) -> None:
         connection.send(json.dumps({"type": "hello", "nonce": "n-1"}))

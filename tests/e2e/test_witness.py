@@ -1,4 +1,4 @@
-"""The secret-leak check finds a token wherever the contract does not put it, and nowhere else."""
+"""The leak check finds tokens in every place where the contract does not allow them, and reports no other place."""
 
 import json
 from dataclasses import dataclass, field
@@ -72,7 +72,7 @@ class FakeStack:
 
 
 def make_witness(written: str = "") -> Witness:
-    """A witness of sockets opened with each kind of token."""
+    """Return a witness that has seen a socket opened with each kind of token."""
     witness = Witness(cast("Stack", FakeStack([FakeServer(FakeProcess(written=written))])), {SECRET})
     witness.sent += [Sent(URI, json.dumps({"type": "connect", "token": token})) for token in (VISITOR, CUSTOM, SOCIAL)]
     witness.requests.append(cast("Request", FakeRequest(f"{EXCHANGE}?auth={IDENTITY}&jkt=x")))

@@ -1,4 +1,4 @@
-"""The server as it is shipped, in a process of its own, whose processor time is measured from outside."""
+"""Runs the shipped server in a process of its own and measures its CPU time from outside."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WORST = 10
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say what was most expensive, though it was allowed."""
+    """List the hostile inputs that cost the server most, even if they stayed within the limit."""
     reports = [report for kind in ("passed", "failed") for report in terminalreporter.stats.get(kind, [])]
     met = [(value, report.nodeid) for report in reports for name, value in report.user_properties if name == TIMES]
     if met:
@@ -27,7 +27,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave out what measures another process's processor time where no clock tells it."""
+    """Skip the tests that measure CPU time, except on Linux: elsewhere there is no clock of another process."""
     if not sys.platform.startswith("linux"):
         reason = pytest.mark.skip(reason="another process's processor time is read as Linux tells it")
         for item in items:
@@ -37,7 +37,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A server without limits of rate, which would refuse the harmless input as well."""
+    """A server without rate limits, because they would refuse the harmless inputs as well."""
     free = {
         f"LIMIT_{what}_PER_{of}": "0"
         for what, ofs in {
@@ -54,13 +54,13 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 @pytest.fixture(scope="session")
 def shop(service: Service) -> Shop:
-    """A business."""
+    """A business that is registered with the server."""
     return service.shop()
 
 
 @pytest.fixture(scope="session")
 def cost(service: Service) -> Cost:
-    """Measure by the process's own clock (clock_getcpuclockid(3))."""
+    """Measures the server's CPU time with the clock of its process (clock_getcpuclockid(3))."""
     clock = ~service.process.pid << 3 | 2
 
     def spent(act: Callable[[], None]) -> float:

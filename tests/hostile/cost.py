@@ -1,10 +1,10 @@
-"""What an input costs."""
+"""A type for measuring how much CPU time an input costs the server."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 Cost = Callable[[Callable[[], None]], float]
-"""How much processor time, in seconds, the server spends while something is done to it; the least of a few tries."""
+"""Runs an action a few times, and returns the least CPU time in seconds that the server spent on it."""
 TIMES = "hostile times"
-"""The property of a test's report that says how many times the harmless input's price the hostile one cost."""
+"""Name of the test report's property for how many times as much as the harmless input the hostile one cost."""

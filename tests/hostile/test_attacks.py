@@ -1,4 +1,4 @@
-"""Attacks as they were found, over the wire, while honest people use the same server; each beside its honest twin."""
+"""Attacks that once worked, run over the network while honest people use the server; each beside an honest request."""
 
 from __future__ import annotations
 
@@ -34,14 +34,17 @@ pytestmark = pytest.mark.long
 
 MASTER_KEY: Final = "a-master-key-for-this-test-only-0123456789"
 BEARABLE: Final = 10.0
-"""Seconds an honest person may have to wait on a busy machine, where the attack took longer and ended in an error."""
+"""Seconds that an honest person may wait on a busy machine.
+
+During the original attack people waited longer, and then got an error.
+"""
 
 Serve = Callable[..., Any]
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def settings(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dict[str, str]]:
-    """What tells a server of its database: each kind in turn."""
+    """The settings of a server for each kind of database in turn."""
     if request.param == "sqlite":
         yield {}
         return
@@ -59,7 +62,7 @@ def settings(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dict[st
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Where the server keeps its data and its log, beside nothing else."""
+    """An empty folder for the server's data and log."""
     made = tmp_path / "served"
     made.mkdir()
     return made
@@ -72,7 +75,7 @@ async def _sql(server: PostgresServer, statement: str) -> None:
 
 
 def visitor(service: Service, shop: Shop, peer: Peer) -> None:
-    """Connect as a visitor nobody has seen before."""
+    """Connect as a new visitor."""
     key = BrowserKey()
     answer = service.http.get(f"{shop.path}/token", params={"uid": key.uid})
     token = answer.json()["data"]["auth_token"]
@@ -80,7 +83,7 @@ def visitor(service: Service, shop: Shop, peer: Peer) -> None:
 
 
 def slowest_answer(service: Service, shop: Shop, until: threading.Event) -> float:
-    """Ask as an honest page does until the attack is over, and return the longest wait."""
+    """Send requests as an honest page does until the attack is over, and return the longest wait in seconds."""
     slowest = 0.0
     while True:
         started = time.monotonic()
@@ -110,7 +113,7 @@ def test_ten_frames_whose_last_member_repeats_stop_nobody(service: Service, shop
 
 
 def test_searches_for_what_is_nearly_there_stop_nobody(settings: dict[str, str], folder: Path) -> None:
-    """Twelve of them held every connection of the pool, and the log said that the database was away."""
+    """Twelve such searches once held every database connection, and the log reported the database as unavailable."""
     rows = {"LIMIT_MESSAGES_PER_IDENTITY": "0", "LIMIT_KILOBYTES_PER_IDENTITY": "0", "LIMIT_KILOBYTES_PER_ADDRESS": "0"}
     with serving(folder, {**settings, **rows, "LIMIT_SEARCH_CHARS": "1000"}) as service:
         shop = service.shop()
@@ -148,7 +151,7 @@ def test_searches_for_what_is_nearly_there_stop_nobody(settings: dict[str, str],
 
 
 def test_what_one_address_writes_has_an_end(settings: dict[str, str], folder: Path) -> None:
-    """Forty sockets of as many visitors wrote 2.5 MB/s."""
+    """Forty sockets with one visitor each once stored 2.5 MB/s."""
     with serving(folder, {**settings, "LIMIT_KILOBYTES_PER_ADDRESS": "2400"}) as service:
         shop = service.shop()
 
@@ -189,7 +192,7 @@ def test_a_limit_is_the_same_for_all_of_one_ipv6_network(tmp_path: Path) -> None
 
 
 def test_a_crowd_that_guesses_passwords_keeps_nobody_waiting(service: Service, shop: Shop) -> None:
-    """A password costs a tenth of a second of a core; a proxy's clients can be as many as they like."""
+    """Checking a password takes 0.1 s of a CPU core, and there is no limit on how many clients a proxy has."""
     over = threading.Event()
 
     def guess(number: int) -> int:
@@ -207,7 +210,7 @@ def test_a_crowd_that_guesses_passwords_keeps_nobody_waiting(service: Service, s
 
 
 def panel_page(service: Service, name: str) -> AbstractContextManager[ClientConnection]:
-    """Make an agent, sign them in, and open the socket of a page of theirs."""
+    """Create an agent, sign them in, and open the socket of one of their panel pages."""
     service.lab.add_agent(name, "correct horse battery")
     form = {"username": name, "password": "correct horse battery"}
     answer = service.http.post("/agent/sign-in", data=form, headers={"Origin": service.base_url})
@@ -218,7 +221,7 @@ def panel_page(service: Service, name: str) -> AbstractContextManager[ClientConn
 
 
 def test_an_agent_who_asks_for_200_lists_at_once_is_cut_off_and_another_is_not(service: Service) -> None:
-    """They were all served, in 4.3 s."""
+    """The server once answered all 200, which took 4.3 s."""
     with panel_page(service, "greedy") as greedy, panel_page(service, "patient") as patient:
         kinds = [json.loads(page.recv(timeout=WAIT))["type"] for page in (greedy, patient)]
         with suppress(ConnectionClosed):

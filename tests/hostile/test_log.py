@@ -1,4 +1,4 @@
-"""How much an anonymous caller can write into the log: a line for a request at most, and few of a kind in a second."""
+"""How much an anonymous caller can log: at most one line for each request, and few lines of a kind per second."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ COUNT: Final = 300
 PER_SECOND: Final = 2
 AT_ONCE: Final = 10 * PER_SECOND
 KINDS: Final = 3
-"""How many kinds of lines one kind of bad request may cause."""
+"""How many kinds of log lines one kind of bad request may cause."""
 LINE_BYTES: Final = 600
 
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A server whose log is as it is shipped, but for a lower limit."""
+    """A server with the shipped log settings, except that it allows fewer lines per second."""
     folder = tmp_path_factory.mktemp("log")
     with serving(folder, {"LOG_LEVEL": "info", "LIMIT_LOG_LINES": str(PER_SECOND)}) as made:
         yield made
@@ -32,7 +32,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 @pytest.fixture(scope="module")
 def shop(service: Service) -> Shop:
-    """A business."""
+    """A business that is registered with the server."""
     return service.shop()
 
 
@@ -40,7 +40,7 @@ Act = Callable[[Service, Shop], None]
 
 
 def raw(request: bytes) -> Act:
-    """Send these bytes over a connection of their own."""
+    """Return an action that sends these bytes over a connection of its own."""
 
     def send(service: Service, _: Shop) -> None:
         service.raw(request)
@@ -49,7 +49,7 @@ def raw(request: bytes) -> Act:
 
 
 def get(path: str) -> Act:
-    """Ask for a path, in which `{id}` is the business."""
+    """Return an action that requests a path, in which `{id}` stands for the business."""
 
     def ask(service: Service, shop: Shop) -> None:
         assert 400 <= service.http.get(path.replace("{id}", shop.id)).status_code < 500
@@ -58,7 +58,7 @@ def get(path: str) -> Act:
 
 
 def sign_in_as_admin(body: str, statuses: set[int]) -> Act:
-    """Send a body to the admin panel's sign-in."""
+    """Return an action that posts a body to the admin panel's sign-in."""
 
     def send(service: Service, _: Shop) -> None:
         headers = {"Origin": service.base_url, "X-CSRFToken": "x", "Cookie": "csrftoken=x"}

@@ -1,8 +1,8 @@
-"""A walk past every public entrance with what is built to be expensive, each at the largest size that is taken.
+"""Sends input that is expensive to read to every public entry point, each at the largest accepted size.
 
-The server may spend on it a small multiple of what it spends on something harmless of that size at the same door.
-Whoever adds an entrance (a frame, a parameter, a header, a form) adds its rows here: what would cost most of those who
-read it, and what an honest peer would send.
+The server may spend on it a small multiple of what it spends on harmless input of that size at the same entry
+point. If you add an entry point (a frame, a parameter, a header, a form), add its rows here: the input that would
+cost most parsers most, and what an honest peer would send.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ from shop import Shop
 pytestmark = pytest.mark.long
 
 MOST_TIMES: Final = 8.0
-"""How many times the harmless input's processor time a hostile one may cost."""
+"""A hostile input may cost this many times the CPU time of the harmless one."""
 SLACK_SECONDS: Final = 0.004
-"""What either may cost anyhow: a connection, a request, a refusal that is explained."""
+"""Seconds that are added to both costs, for the connection, the request and an explained refusal."""
 
 FRAME, BODY, HEAD, QUERY, TOKEN, PROOF, MESSAGE, SEARCH = 65_000, 65_000, 60_000, 16_000, 8192, 4096, 4000, 100
 
 
 class Pair(NamedTuple):
-    """Two inputs for one door."""
+    """A hostile and a harmless input for one entry point."""
 
     hostile: bytes | str
     harmless: bytes | str
 
 
-# what costs: JSON
+# expensive JSON
 
 
 def filled(start: str, piece: Callable[[int], str], end: str, size: int) -> str:
-    """Return `start`, as many pieces as fit with commas between them, and `end`."""
+    """Return `start`, as many pieces as fit into `size` with commas between them, and `end`."""
     pieces, used = [], len(start) + len(end)
     for number in range(size):
         part = piece(number)
@@ -55,7 +55,7 @@ def filled(start: str, piece: Callable[[int], str], end: str, size: int) -> str:
 
 
 def json_texts(size: int) -> dict[str, str]:
-    """Return JSON objects of a size that a careless reader spends long on, by what they hold."""
+    """Return JSON objects of this size, by description, that take a careless parser a long time."""
     member = '"m":' + '"x"'
     return {
         "one member that repeats at the end": filled("{", lambda n: f'"{n:x}":1', ',"z":1,"z":1}', size),
@@ -83,31 +83,31 @@ def json_texts(size: int) -> dict[str, str]:
 
 
 def honest_json(size: int) -> str:
-    """Return an object of this size that is honest enough to be read to its end."""
+    """Return a harmless JSON object of this size that is read to its end."""
     return filled('{"a":[', lambda n: f'"{n:06}"', "]}", size)
 
 
 JSON_ROWS: Final = tuple(json_texts(64))
 
 
-# the doors
+# the entry points
 
 
 def first_frame(service: Service, text: str) -> None:
-    """Send a frame before anybody is known, and wait for the end."""
+    """Send a frame before `connect`, and wait until the server closes the socket."""
     with service.socket() as peer:
         peer.say(text)
         peer.end()
 
 
 def get(service: Service, target: str, *headers: bytes) -> None:
-    """Send a GET with these header lines, and read the answer."""
+    """Send a GET with these header lines, and read the response."""
     lines = (b"GET " + target.encode() + b" HTTP/1.1", b"Host: localhost", b"Connection: close", *headers)
     service.raw(b"\r\n".join((*lines, b"", b"")))
 
 
 def post(service: Service, path: str, media_type: bytes, body: bytes, *headers: bytes) -> None:
-    """Send a POST, and read the answer."""
+    """Send a POST, and read the response."""
     lines = (
         b"POST " + path.encode() + b" HTTP/1.1",
         b"Host: localhost",
@@ -121,10 +121,10 @@ def post(service: Service, path: str, media_type: bytes, body: bytes, *headers: 
 
 @pytest.fixture
 def judge(cost: Cost, request: pytest.FixtureRequest) -> Callable[..., None]:
-    """Spend both inputs on one door, and compare what the server paid."""
+    """Sends both inputs to one entry point, and compares what they cost the server."""
 
     def judged(act: Callable[[Any], None], pair: Pair) -> None:
-        act(pair.harmless)  # what is loaded at first use is nobody's price
+        act(pair.harmless)  # warm up: what is loaded at first use does not count
         harmless, hostile = cost(lambda: act(pair.harmless)), cost(lambda: act(pair.hostile))
         times = (hostile + SLACK_SECONDS) / (harmless + SLACK_SECONDS)
         request.node.user_properties.append((TIMES, times))
@@ -155,7 +155,7 @@ def test_the_rest_of_a_first_frame(service: Service, judge: Any, row: str, kind:
 
 
 def connects(size: int) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield `connect` frames whose token or proof is expensive."""
+    """Yield `connect` frames whose token or proof is expensive to read."""
     honest = {"token": "x.y.z", "proof": "x.y.z"}
     for name, text in json_texts(TOKEN * 3 // 4 - 100).items():
         header = b64(b'{"alg":"HS256"}')
@@ -200,7 +200,7 @@ def test_what_stands_in_a_proof(service: Service, shop: Shop, judge: Any, part: 
 
 
 def letters(seed: int, first: int, count: int) -> str:
-    """Return as many different letters as there are, from a code point on."""
+    """Return `count` different characters, picked at random from the code point `first` on."""
     return "".join(chr(first + number) for number in random.Random(seed).sample(range(20_000), count))
 
 
@@ -220,7 +220,7 @@ BODIES: Final = {
 
 
 class Member:
-    """A member who is connected, and asks."""
+    """A member who connects and sends frames."""
 
     def __init__(self, service: Service, shop: Shop) -> None:
         self._service = service
@@ -228,7 +228,7 @@ class Member:
         self._ids = iter(range(1_000_000))
 
     def ask(self, frames: list[dict[str, Any]]) -> None:
-        """Connect, send the frames, and read an answer to each."""
+        """Connect, send the frames, and read one answer to each."""
         key = BrowserKey()
         token = self._shop.sign({**self._shop.claims(cnf={"jkt": key.jkt}), "uid": f"u{next(self._ids)}"})
         with self._service.socket() as peer:
@@ -239,7 +239,7 @@ class Member:
 
 @pytest.fixture
 def member(service: Service, shop: Shop) -> Member:
-    """Somebody who is connected, anew for each try."""
+    """A member who connects anew for each try."""
     return Member(service, shop)
 
 
@@ -493,7 +493,7 @@ def test_a_form(service: Service, judge: Any, path: str, row: str) -> None:
     origin = f"Origin: {service.base_url}".encode()
 
     def send(content: bytes) -> None:
-        service.lab.reset()  # a guess beyond the tenth of a minute would cost nothing
+        service.lab.reset()  # from the eleventh guess in a minute on, no password is checked
         post(service, path, media_type, content, origin)
 
     honest = b"username=eve&password=" + b"a" * 1000 + b"&rest=" if media_type == FORM else b""
@@ -514,7 +514,7 @@ def test_a_body_of_json(service: Service, judge: Any, path: str, row: str) -> No
 
 
 def test_the_walk_knows_a_hole_when_it_meets_one(service: Service, judge: Any) -> None:
-    """As many requests as a hostile input would cost: the judge itself is judged."""
+    """Tests the judge itself with 200 requests against one, as if a hostile input cost 200 times as much."""
 
     def ask(times: str) -> None:
         for _ in range(int(times)):

@@ -1,4 +1,4 @@
-"""The guard of every lab: who may pass, from which page, with what; each refusal beside what is let through."""
+"""Tests of the labs' guard: allowed peers, origins and tokens. Each refused request is paired with an accepted one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ JSON = {"content-type": "application/json", "content-length": "2"}
 
 
 async def lab(scope: Any, receive: Any, send: Any) -> None:
-    """Answer everything."""
+    """Answer every request with 200."""
     await send({"type": "http.response.start", "status": 200, "headers": []})
     await send({"type": "http.response.body", "body": b'{"data": {}}'})
 
@@ -33,7 +33,7 @@ async def ask(
     peer: str | None = "127.0.0.1",
     scheme: str = "http",
 ) -> tuple[int, str]:
-    """Return status and code of the answer."""
+    """Send a request through the guard, and return the status and error code of the response."""
     sent: list[Any] = []
 
     async def send(message: Any) -> None:
@@ -58,13 +58,13 @@ PASSED = (200, "")
 
 @pytest.fixture
 def here() -> LabGuard:
-    """The guard of a lab for this machine only."""
+    """The guard of a lab without a token, which only this machine may use."""
     return LabGuard(lab)
 
 
 @pytest.fixture
 def anywhere() -> LabGuard:
-    """The guard of a lab with a token."""
+    """The guard of a lab with a token, which other machines may use too."""
     return LabGuard(lab, token=TOKEN)
 
 

@@ -1,4 +1,4 @@
-"""What the benchmark of several hosts counts, without hosts: a message that is missing or there twice is seen."""
+"""Tests of the counters of the multi-host benchmark, without hosts: missing and duplicate messages are detected."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ async def test_a_gap_in_the_numbers_is_asked_for(tab: Tab, monkeypatch: pytest.M
 
 
 class Silent:
-    """A connection on which nothing is ever heard."""
+    """A connection that never receives anything."""
 
     def __init__(self) -> None:
         self.transport = self

@@ -1,4 +1,4 @@
-"""A short run of Locust against a real server: everything that is sent is acknowledged, and seen at the other end."""
+"""A short run of Locust against a real server: all messages are acknowledged and arrive at the other end."""
 
 from __future__ import annotations
 

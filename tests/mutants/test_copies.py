@@ -1,4 +1,4 @@
-"""How the tests of a mutant ended is told apart: passed, failed, and what says nothing."""
+"""A mutant's test run ends as passed, failed or inconclusive, and the three are distinguished."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_the_last_line_counts_the_others_only_if_there_are_any() -> None:
 
 
 def _run(folder: Path, name: str, *, package: str = "chatkey_widget", patience: float = 60) -> Ended:
-    """Run a test against a component that holds nothing but its package."""
+    """Run one of the tests against a component that contains only an empty package."""
     component = folder / "widget_sim"
     (component / package).mkdir(parents=True)
     (component / package / "__init__.py").touch()

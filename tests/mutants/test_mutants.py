@@ -1,4 +1,4 @@
-"""The lists of mutants fit server and widget, whatever their private names are; `nox -s mutants` runs them."""
+"""The lists of mutants match the code of server and widget whatever its private names. `nox -s mutants` runs them."""
 
 from __future__ import annotations
 
@@ -90,14 +90,14 @@ def _breaks_alike(mutant: Mutant, text: str, renamed: str) -> bool:
 
 
 def _renamed(text: str) -> str:
-    """Return Python source in which every private name is another."""
+    """Return Python source with every private name changed."""
     root = SgRoot(text, "python").root()
     names = root.find_all(kind="identifier", regex="^_[A-Za-z]")
     return root.commit_edits([name.replace(f"{name.text()}_renamed") for name in names])
 
 
 def _is_there(file: str, *names: str) -> bool:
-    """Tell whether a file has a class and test, or a test, of these names; parameters are left out."""
+    """Return whether a file has a class and test, or a test, with these names. Parameters in brackets are ignored."""
     body = _body(file)
     for name in names:
         found = [node for node in body if isinstance(node, _NAMED) and node.name == name.partition("[")[0]]

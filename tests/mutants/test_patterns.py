@@ -1,4 +1,4 @@
-"""Patterns find what means the same, and tell apart what stands in another place."""
+"""Patterns match code that means the same, and distinguish between occurrences in different places."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A fake with one application of ours and one of somebody else's at every provider, driven without a network."""
+"""A fake without a network. At every provider it has one application of ours and one of somebody else."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def signing_key() -> RSAPrivateKey:
-    """One key for the whole run: making it takes longer than any test."""
+    """One key for the whole run, because creating one takes longer than any test."""
     return make_key()
 
 
 @pytest.fixture
 def clock() -> Clock:
-    """A clock that stands until it is moved."""
+    """A clock that stands still until a test moves it."""
     return Clock(lambda: float(NOW))
 
 
 @pytest.fixture
 def make_fake(clock: Clock, signing_key: RSAPrivateKey) -> Callable[..., App]:
-    """Make a fake with the two applications; keyword arguments are further settings."""
+    """Create a fake with the two applications. Keyword arguments are further settings."""
 
     def make(**settings: Any) -> App:
         clients = tuple(client(name, who) for name in NAMES for who in ("ours", "theirs"))
@@ -46,7 +46,7 @@ def make_fake(clock: Clock, signing_key: RSAPrivateKey) -> Callable[..., App]:
 
 @pytest.fixture
 def fake(make_fake: Callable[..., App]) -> App:
-    """A fake with its lab on."""
+    """A fake with its lab enabled."""
     return make_fake(lab=True)
 
 
@@ -58,77 +58,77 @@ def sites() -> Mapping[str, Site]:
 
 @pytest.fixture
 def visit(fake: App) -> Callable[[str], Visitor]:
-    """Visit a provider by its name."""
+    """Return a visitor for a provider by its name."""
     return lambda name: Visitor(fake, name)
 
 
 @pytest.fixture
 def make_secret() -> Callable[..., str]:
-    """Sign a client secret of an Apple application; keyword arguments replace claims."""
+    """Sign a client secret for an Apple application. Keyword arguments replace claims."""
     return apple_secret
 
 
 @pytest.fixture(name="parameters")
 def _parameters() -> Callable[[Answer], dict[str, str]]:
-    """Read the callback's parameters off a redirect."""
+    """Return the callback's parameters from a redirect."""
     return parameters
 
 
 @pytest.fixture(name="content")
 def _content() -> Callable[[Answer], Any]:
-    """Read the JSON of an answer."""
+    """Return the parsed JSON of an answer."""
     return content
 
 
 @pytest.fixture
 def google(fake: App) -> Visitor:
-    """A visit to Google."""
+    """A visitor for Google."""
     return Visitor(fake, "google")
 
 
 @pytest.fixture
 def facebook(fake: App) -> Visitor:
-    """A visit to Facebook."""
+    """A visitor for Facebook."""
     return Visitor(fake, "facebook")
 
 
 @pytest.fixture
 def github(fake: App) -> Visitor:
-    """A visit to GitHub."""
+    """A visitor for GitHub."""
     return Visitor(fake, "github")
 
 
 @pytest.fixture
 def gitlab(fake: App) -> Visitor:
-    """A visit to GitLab."""
+    """A visitor for GitLab."""
     return Visitor(fake, "gitlab")
 
 
 @pytest.fixture
 def discord(fake: App) -> Visitor:
-    """A visit to Discord."""
+    """A visitor for Discord."""
     return Visitor(fake, "discord")
 
 
 @pytest.fixture
 def apple(fake: App) -> Visitor:
-    """A visit to Apple."""
+    """A visitor for Apple."""
     return Visitor(fake, "apple")
 
 
 @pytest.fixture
 def x(fake: App) -> Visitor:
-    """A visit to X."""
+    """A visitor for X."""
     return Visitor(fake, "x")
 
 
 @pytest.fixture
 def tiktok(fake: App) -> Visitor:
-    """A visit to TikTok."""
+    """A visitor for TikTok."""
     return Visitor(fake, "tiktok")
 
 
 @pytest.fixture
 def amazon(fake: App) -> Visitor:
-    """A visit to Amazon."""
+    """A visitor for Amazon."""
     return Visitor(fake, "amazon")

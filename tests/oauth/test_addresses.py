@@ -1,4 +1,4 @@
-"""What is an address and where it leads: what browsers read otherwise than we do is none."""
+"""Tests of redirect URIs: which are valid and where they lead. URIs that browsers parse differently are refused."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ AMBIGUOUS = [
     "localhost",
     "",
 ]
-"""Texts that are no URIs, or that one reader takes apart otherwise than another."""
+"""Strings that are not URIs, or that browsers and URL parsers split differently."""
 
 HERE = [
     "http://127.0.0.1/callback",
@@ -148,7 +148,7 @@ def test_a_client_with_a_redirect_uri_anywhere_is_registered(uri: str) -> None:
 
 @pytest.fixture
 def anywhere_here(visit: Visit) -> Callable[[str], Visitor]:
-    """A visit to a provider where every redirect URI on this machine is as good as registered."""
+    """Return a visitor for a provider that accepts every redirect URI on this machine."""
 
     def make(name: str) -> Visitor:
         visitor = visit(name)

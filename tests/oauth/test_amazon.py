@@ -1,4 +1,4 @@
-"""What is Amazon's own."""
+"""Tests of behaviour that only Amazon has."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def ordered(answer: Answer) -> list[tuple[str, str]]:
-    """The callback's parameters as they stand in the address."""
+    """Return the callback's parameters in the order of the URL."""
     return parse_qsl(urlsplit(dict(answer.headers)["location"]).query)
 
 

@@ -1,4 +1,4 @@
-"""`--any-client`: every id, every secret, every redirect URI of this machine; off unless asked for."""
+"""Tests of `--any-client`, off by default: it accepts any client id, any secret and local redirect URIs."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ EVERY = pytest.mark.parametrize("name", NAMES)
 
 @pytest.fixture
 def visit(make_fake: Callable[..., App]) -> Callable[[str], Visitor]:
-    """A visit to a provider that takes any client."""
+    """Return a visitor for a provider that accepts any client."""
     fake = make_fake(lab=True, any_client=True)
     return lambda name: Visitor(fake, name)
 
 
 def code_for(visitor: Visitor) -> str:
-    """The code of an approval by an application that nobody registered."""
+    """Approve a request of an unregistered application, and return its code."""
     location = dict(visitor.decide(client_id="whoever-asks", redirect_uri=HERE).headers)["location"]
     assert location.startswith(f"{HERE}?")
     return location.partition("code=")[2].partition("&")[0].partition("#")[0]
@@ -43,7 +43,7 @@ def test_whoever_asks_logs_in_with_any_secret_and_with_none(
     visit: Callable[[str], Visitor], content: Content, name: str, secret: str
 ) -> None:
     visitor = visit(name)
-    code = code_for(visitor)  # as it stands in the address, and so in a form
+    code = code_for(visitor)  # still percent-encoded, as the form needs it
     form = {
         "grant_type": "authorization_code",
         "redirect_uri": HERE,
@@ -52,7 +52,7 @@ def test_whoever_asks_logs_in_with_any_secret_and_with_none(
         "code_verifier": VERIFIER,
     }
     if name == "linkedin":
-        del form["code_verifier"]  # which is refused there
+        del form["code_verifier"]  # LinkedIn refuses it
     body = f"{encode(visitor.site.named(form))}&code={code}"
 
     answer = visitor.post(visitor.site.token, body.encode(), accept="application/json")

@@ -1,4 +1,4 @@
-"""What is Apple's own."""
+"""Tests of behaviour that only Apple has."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ HYBRID = {"response_type": "code id_token", "response_mode": "form_post"}
 
 
 class Form(HTMLParser):
-    """The form of a page: where it leads and what it carries."""
+    """The form of a page: its action and its fields."""
 
     def __init__(self, answer: Answer) -> None:
         super().__init__()
@@ -53,25 +53,25 @@ class Form(HTMLParser):
 
 
 def posted(answer: Answer) -> dict[str, str]:
-    """What the page posts to the callback."""
+    """Return the fields that the page posts to the callback."""
     form = Form(answer)
     assert form.action == CALLBACK
     return form.fields
 
 
 def approved(apple: Visitor, person: str = "rhea", also: str = "", **changes: str | None) -> dict[str, str]:
-    """Approve with name and e-mail, and return what is posted to the callback."""
+    """Approve with name and e-mail, and return the fields that are posted to the callback."""
     return posted(apple.decide(person, decision="approve", also=also, **(FULL | changes)))
 
 
 def claims_of(id_token: str) -> dict[str, Any]:
-    """The claims, unverified."""
+    """Return the claims of an id_token without verifying it."""
     claims: dict[str, Any] = jwt.decode(id_token, options={"verify_signature": False})
     return claims
 
 
 def token_of(apple: Visitor, content: Content, code: str) -> dict[str, Any]:
-    """The token response for a code."""
+    """Return the token response for a code."""
     answer = apple.redeem(code)
     assert answer.status == 200, answer
     token: dict[str, Any] = content(answer)
@@ -233,7 +233,7 @@ def test_redirect_uris_may_be_local_unless_told_otherwise(apple: Visitor, uri: s
     assert (lenient, apple.ask(client_id="local", redirect_uri=uri).status) == (200, strict)
 
 
-# The person, told once
+# The person's data, sent only once
 
 
 def test_the_first_time_only_the_person_is_told(apple: Visitor) -> None:

@@ -1,4 +1,4 @@
-"""Called by its own name: `google.localhost`, or a real host that a hosts file, `--resolve` or a setting leads here."""
+"""Tests of providers under their own host names: `google.localhost`, or a real host that is redirected to the fake."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ DISCOVERY = "/.well-known/openid-configuration"
 
 
 class Named(Visitor):
-    """A visitor who calls a provider by a host, with its paths at the root."""
+    """A visitor who calls a provider by its host name, with the paths at the root."""
 
     host = ""
 
     def send(self, method: str, path: str, query: str = "", body: bytes = b"", headers: Any = ()) -> Answer:
-        """Send anything to the host."""
+        """Send any request to the host."""
         named = {"user-agent": "tests", "host": self.host} | {
             name.replace("_", "-"): value for name, value in dict(headers).items()
         }
@@ -46,7 +46,7 @@ class Named(Visitor):
 
 
 def named(fake: App, host: str) -> Named:
-    """A visit to the provider of a host."""
+    """Return a visitor for the provider with this host name."""
     name = real_hosts().get(host.partition(":")[0]) or host.partition(".")[0]
     visitor = Named(fake, name)
     visitor.host = host
@@ -164,7 +164,7 @@ def test_a_client_with_built_in_hosts_logs_in_over_https_by_trusting_the_ca_of_t
 
 
 class Led(httpx.HTTPTransport):
-    """A network in which every host leads to one address, as a hosts file would have it."""
+    """A transport that connects to one address for every host, like a hosts file."""
 
     def __init__(self, netloc: str, trust: ssl.SSLContext) -> None:
         super().__init__(verify=trust)
@@ -172,7 +172,7 @@ class Led(httpx.HTTPTransport):
         self._port = int(port)
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Connect there, in the name of the host that was meant."""
+        """Connect to the fixed address, with the original host name for TLS."""
         request.extensions = {**request.extensions, "sni_hostname": request.url.host}
         request.url = request.url.copy_with(host=self._host, port=self._port)
         return super().handle_request(request)

@@ -1,4 +1,4 @@
-"""The typed client: every handle of the lab, the answers as structs, and refusals as errors with a code."""
+"""Tests of the typed client: all operations of the lab, answers as structs, and refusals as exceptions with a code."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TOKEN_500 = {"leg": "token"}
 
 
 class InProcess(httpx.BaseTransport):
-    """Hands requests to a fake in this process, without a network."""
+    """Passes requests to a fake in this process, without a network."""
 
     def __init__(self, fake: App) -> None:
         self._inner = httpx.ASGITransport(app=fake)
@@ -29,7 +29,7 @@ class InProcess(httpx.BaseTransport):
         return asyncio.run(self._answer(request))
 
     async def _answer(self, request: httpx.Request) -> httpx.Response:
-        # The server's end of it takes no synchronous body.
+        # ASGITransport does not accept a synchronous body.
         asked = httpx.Request(request.method, request.url, headers=request.headers, content=request.read())
         answer = await self._inner.handle_async_request(asked)
         return httpx.Response(answer.status_code, headers=answer.headers, content=await answer.aread())
@@ -37,7 +37,7 @@ class InProcess(httpx.BaseTransport):
 
 @pytest.fixture
 def make_client() -> Callable[[App], FakeOAuth]:
-    """Make a client of a fake in this process."""
+    """Return a client for a fake in this process."""
     return lambda fake: FakeOAuth("http://127.0.0.1", transport=InProcess(fake))
 
 
@@ -194,7 +194,7 @@ def test_requests_are_filtered_and_waited_for(client: FakeOAuth, google: Visitor
     assert nothing == []
 
 
-# handles on the providers
+# operations on the providers
 
 
 def test_keys_rotate_switches_are_set_and_somebody_approves_unasked(client: FakeOAuth, google: Visitor) -> None:

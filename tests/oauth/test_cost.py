@@ -1,4 +1,4 @@
-"""The largest requests cost in proportion to their size, and the deepest are refused like any other."""
+"""The largest requests take time in proportion to their size. Too deeply nested ones are refused as invalid."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.long
 
 SIZE = BODY_BYTES // 4
 TIMES = 8
-"""How much more the larger of two requests is, and what it may cost more: between a line (8) and a parabola (64)."""
+"""The larger of two requests is 8 times as large. Its time may be `LIMIT` times as long: linear is 8, quadratic 64."""
 LIMIT = 24
 EVERY = pytest.mark.parametrize("name", NAMES)
 APPROVAL = b"account=rhea&decision=approve"
@@ -37,7 +37,7 @@ FORM = {"content_type": "application/x-www-form-urlencoded"}
 
 
 def cost(work: Work, size: int) -> float:
-    """The least processor time that work of this size took."""
+    """Return the least CPU time in seconds that three runs of this size took."""
     taken = []
     for _ in range(3):
         began = time.process_time()
@@ -47,12 +47,12 @@ def cost(work: Work, size: int) -> float:
 
 
 def in_proportion(work: Work) -> bool:
-    """Tell whether work grows with its size; below a millisecond there is nothing to tell."""
+    """Return whether the work's time grows linearly. Times below a millisecond are too short to compare."""
     return cost(work, SIZE * TIMES) < LIMIT * max(cost(work, SIZE), 0.001)
 
 
 def words(size: int) -> str:
-    """Different words of so many characters altogether."""
+    """Return different words with about `size` characters in total."""
     found: Iterator[str] = (f"{number:x}" for number in range(size // 5))
     return " ".join(found)
 
@@ -135,7 +135,7 @@ def test_many_fields_cost_in_proportion(facebook: Visitor, fields: str) -> None:
 
 
 def test_a_body_of_many_parts_costs_in_proportion(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("chatkey_oauth.app.BODY_BYTES", 4 * BODY_BYTES)  # more than it is, so that the copying shows
+    monkeypatch.setattr("chatkey_oauth.app.BODY_BYTES", 4 * BODY_BYTES)  # raised, so that the cost of copying shows
 
     def read(size: int) -> None:
         parts = iter({"type": "http.request", "body": b"x", "more_body": number < size} for number in range(size + 1))
@@ -171,7 +171,7 @@ def test_the_oldest_rule_is_disarmed_when_there_are_too_many(fake: App) -> None:
 
 
 def deep(start: bytes, size: int = 30_000) -> bytes:
-    """JSON that begins so and goes down and down."""
+    """Return JSON with this start and `size` opening brackets."""
     return start + b"[" * size
 
 
@@ -187,7 +187,7 @@ def test_a_client_secret_that_is_nested_too_deeply_is_refused_like_a_wrong_one(a
 
 
 def base64url(raw: bytes) -> str:
-    """Base64url without padding."""
+    """Return base64url without padding."""
     return urlsafe_b64encode(raw).rstrip(b"=").decode()
 
 

@@ -1,4 +1,4 @@
-"""How clients prove themselves: what may be registered, Basic headers, and Apple's signed secrets."""
+"""Tests of client authentication: which applications may be registered, Basic headers, and Apple's signed secrets."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ CLAIMS: dict[str, Any] = {
 
 
 def application(**members: Any) -> Client:
-    """An Apple application."""
+    """Return an Apple application."""
     keys: dict[str, Any] = {"team_id": "TEAM000001", "key_id": "KEY0000001", "public_key": PEM}
     return Client(provider="apple", client_id="com.example.web", redirect_uris=CALLBACK, **(keys | members))
 
 
 def signed(key: Any = KEY, alg: str = "ES256", headers: dict[str, Any] | None = None, **changes: Any) -> str:
-    """A client secret; None leaves a claim out."""
+    """Return a client secret. None omits a claim."""
     claims = {name: value for name, value in (CLAIMS | changes).items() if value is not None}
     return jwt.encode(claims, key, alg, {"kid": "KEY0000001"} if headers is None else headers)
 
@@ -58,7 +58,7 @@ def judge(secret: str, client: Client | None = None) -> None:
 
 
 def base64url(raw: bytes) -> str:
-    """Base64url without padding."""
+    """Return base64url without padding."""
     return urlsafe_b64encode(raw).rstrip(b"=").decode()
 
 
@@ -120,7 +120,7 @@ def test_a_secret_with_a_fault_is_told_which(changes: dict[str, Any], says: str)
         ("e30.e30.", "its header: Object missing required field `alg`"),
         ("\udcff.\udcff.\udcff", "is not base64url"),
     ],
-    ids=lambda value: f"{len(value)}-characters" if value.count(".") > 1 else None,  # signatures are never the same
+    ids=lambda value: f"{len(value)}-characters" if value.count(".") > 1 else None,  # signatures differ in every run
 )
 def test_what_is_no_jwt_is_told_why(secret: str, says: str) -> None:
     with pytest.raises(BadSecret, match=says):

@@ -1,4 +1,4 @@
-"""What is Discord's own."""
+"""Tests of behaviour that only Discord has."""
 
 from __future__ import annotations
 

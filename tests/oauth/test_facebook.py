@@ -1,4 +1,4 @@
-"""What is Facebook's own."""
+"""Tests of behaviour that only Facebook has."""
 
 from __future__ import annotations
 

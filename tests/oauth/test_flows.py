@@ -1,4 +1,4 @@
-"""Flows: where one begins, which requests belong to it, and that they are not kept for ever."""
+"""Tests of flows: where one begins, which requests belong to it, and that old ones are dropped."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ LEGS = {
     **dict.fromkeys(("connections", "guilds", "older_profile", "token_info_v2"), Leg.PROFILE),
     **dict.fromkeys(("avatar", "device", "device_page", "gone", "rate_limit"), None),
 }
-"""Which leg the endpoints of all providers are, by the methods that answer them."""
+"""The leg of each provider endpoint, by the name of the method that answers it."""
 
 
 @EVERY
@@ -160,7 +160,7 @@ def test_the_consent_form_belongs_to_the_flow_of_its_page(google: Visitor) -> No
 
 
 def query(visitor: Visitor, state: str) -> str:
-    """The query of an authorization request."""
+    """Return the query of an authorization request."""
     return encode(visitor.request(state=state))
 
 

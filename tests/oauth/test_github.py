@@ -1,4 +1,4 @@
-"""What is GitHub's own."""
+"""Tests of behaviour that only GitHub has."""
 
 from __future__ import annotations
 
@@ -254,7 +254,7 @@ def test_a_verifier_is_demanded_for_a_challenge_in_lower_case_too(github: Visito
 
 
 def loopback(github: Visitor, uri: str) -> None:
-    """Register the application for this machine."""
+    """Register the application with a redirect URI on this machine."""
     github.fake.world.clients.add(
         Client(provider="github", client_id="ours", client_secret="ours-secret", redirect_uris=(uri,))
     )
@@ -453,7 +453,7 @@ def test_pages_that_are_not_there_are_not_the_apis(github: Visitor, path: str, h
 
 
 def applications(github: Visitor, method: str, path: str, body: bytes) -> Answer:
-    """Ask about a token as the application."""
+    """Send a request about a token, authenticated as the application."""
     headers = {"content_type": "application/json", "authorization": "Basic b3VyczpvdXJzLXNlY3JldA=="}
     return github.send(method, path, body=body, headers=headers)
 

@@ -1,4 +1,4 @@
-"""GitHub's device flow: two codes, a page to approve at, and the answers to those who poll."""
+"""Tests of GitHub's device flow: the two codes, the page to approve on, and the answers to polling."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PAGE = "/login/device"
 
 
 class Device:
-    """A device that asks for its codes and polls, at an application that has the device flow."""
+    """A device that requests codes and polls. Its application has the device flow enabled."""
 
     def __init__(self, github: Visitor, content: Content) -> None:
         self.github = github
@@ -35,13 +35,13 @@ class Device:
         github.fake.world.switches.set("github.device-flow", on=True)
 
     def begin(self, scope: str = "read:user user:email") -> dict[str, Any]:
-        """Ask for codes."""
+        """Request the codes."""
         form = {"client_id": "ours", "scope": scope}
         codes: dict[str, Any] = self.content(self.github.post("/login/device/code", form, accept="application/json"))
         return codes
 
     def poll(self, codes: dict[str, Any], client_id: str = "ours") -> dict[str, Any]:
-        """Ask for the token."""
+        """Request the token once."""
         form = {"client_id": client_id, "device_code": codes["device_code"], "grant_type": GRANT}
         answer = self.github.post("/login/oauth/access_token", form, accept="application/json")
         assert answer.status == 200, answer
@@ -49,14 +49,14 @@ class Device:
         return said
 
     def decide(self, codes: dict[str, Any], decision: str = "approve", also: str = "") -> Answer:
-        """Send the form of the page."""
+        """Submit the page's form."""
         body = f"account=rhea&decision={decision}&{also}".encode()
         return self.github.post(PAGE, body, f"user_code={codes['user_code']}")
 
 
 @pytest.fixture
 def device(github: Visitor, content: Content) -> Device:
-    """A device."""
+    """A device whose application has the device flow enabled."""
     return Device(github, content)
 
 

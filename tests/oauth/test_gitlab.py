@@ -1,4 +1,4 @@
-"""What is GitLab's own."""
+"""Tests of behaviour that only GitLab has."""
 
 from __future__ import annotations
 

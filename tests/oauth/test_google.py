@@ -1,4 +1,4 @@
-"""What is Google's own."""
+"""Tests of behaviour that only Google has."""
 
 from __future__ import annotations
 

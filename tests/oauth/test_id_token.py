@@ -1,4 +1,4 @@
-"""The id_tokens hold before two independent libraries, and say what they should."""
+"""Two independent libraries verify the id_tokens, and the claims are as expected."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ LIVES = {
     "oidc": 3600,
 }
 UNBOUND = {"microsoft": "at_hash", "linkedin": "nonce"}
-"""What an id_token does not have here."""
+"""The claim that a provider's id_token lacks."""
 ISSUERS = {"microsoft": f"/{CONSUMERS}/v2.0", "linkedin": "/oauth"}
 SIGNING = pytest.mark.parametrize("name", KEY_PATHS)
 
 
 def id_token(visitor: Visitor, person: str = "rhea", **changes: str) -> dict[str, Any]:
-    """The token answer of a login that asks for an id_token."""
+    """Log in with a request for an id_token, and return the token response."""
     return visitor.login(person, **{"scope": "openid email profile", "nonce": "n-1"} | changes)
 
 

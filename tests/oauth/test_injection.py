@@ -1,4 +1,4 @@
-"""Whatever is put into an address, a form, a name or a fault comes out as text: no header, no tag, no script."""
+"""Text in a URL, a form, a name or a fault comes out as text and never as a header, a tag or a script."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ FUZZ = settings(max_examples=40, deadline=None, suppress_health_check=[HealthChe
 EVERY = pytest.mark.parametrize("name", NAMES)
 HARMLESS = "harmless"
 SIGN = ("svg", "class", "viewbox", "aria-hidden")
-"""The provider's own, which is the only drawing of a page."""
+"""The tag and attributes of the provider's logo, which is the only drawing on a page."""
 NASTY = (
     "\r\nset-cookie: a=b",
     "\nlocation: https://evil.test/",
@@ -80,12 +80,12 @@ class Outline(HTMLParser):
 
     @property
     def shape(self) -> tuple[list[tuple[str, ...]], list[str]]:
-        """What must not depend on what anybody typed."""
+        """The tags and the code of the page, which must not depend on user input."""
         return self.tags, self.code
 
 
 def sent(answer: Answer) -> list[tuple[bytes, bytes]]:
-    """The headers of an answer as they go to the server."""
+    """Return the headers of an answer as the ASGI server receives them."""
     messages: list[MutableMapping[str, Any]] = []
 
     async def send(message: MutableMapping[str, Any]) -> None:
@@ -97,19 +97,19 @@ def sent(answer: Answer) -> list[tuple[bytes, bytes]]:
 
 
 def unsplit(answer: Answer) -> None:
-    """Demand headers that no server could read as more than those."""
+    """Assert that the headers sent are exactly those of the answer and contain no control characters."""
     headers = sent(answer)
     assert [name.decode() for name, _ in headers] == [*(name for name, _ in answer.headers), "content-length"]
     assert not any(set(value) & {*range(32), 127} for _, value in headers)
 
 
 def is_page(answer: Answer) -> bool:
-    """Tell whether an answer is HTML."""
+    """Return whether an answer is HTML."""
     return dict(answer.headers).get("content-type", "").startswith("text/html")
 
 
 def ask(visitor: Visitor, path: str, body: bytes = b"", **changes: str) -> Answer:
-    """Open the authorization endpoint, or send the consent form, with these parameters as they are."""
+    """Open the authorization endpoint or, with a body, submit the consent form. Parameters are sent unchecked."""
     query = urlencode(visitor.request(**changes), errors="surrogatepass")
     return visitor.send(
         "POST" if body else "GET", path, query, body, {"content_type": "application/x-www-form-urlencoded"}

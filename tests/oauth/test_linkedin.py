@@ -1,4 +1,4 @@
-"""What is LinkedIn's own: no nonce, no PKCE unless set up, and its words."""
+"""Tests of behaviour that only LinkedIn has: no nonce, PKCE only if enabled, and its own wording."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ CHALLENGE = {"code_challenge": s256(VERIFIER), "code_challenge_method": "S256"}
 
 @pytest.fixture
 def linkedin(fake: App) -> Visitor:
-    """A visit to LinkedIn."""
+    """A visitor for LinkedIn."""
     return Visitor(fake, "linkedin")
 
 
 def claims_of(id_token: str) -> dict[str, Any]:
-    """The claims of an id_token, unverified."""
+    """Return the claims of an id_token without verifying it."""
     claims: dict[str, Any] = jwt.decode(id_token, options={"verify_signature": False})
     return claims
 

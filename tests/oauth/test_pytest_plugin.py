@@ -1,4 +1,4 @@
-"""The fixtures for pytest, in a project of its own that knows nothing of this one but the plugin's name."""
+"""Tests of the pytest fixtures in a separate project that only knows the plugin's name."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def log_in(oidc):
 
 @pytest.fixture
 def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
-    """A project with a conftest.py that loads the plugin, and no other plugin."""
+    """A project whose conftest.py loads this plugin and no other."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     pytester.makeconftest(CONFTEST)
     return pytester
 
 
 def passed(project: pytest.Pytester, tests: str) -> int:
-    """How many of these tests passed, of whom none may fail."""
+    """Run these tests, and return how many passed. None may fail."""
     project.makepyfile(LOGIN + tests)
     ended = project.runpytest_subprocess("-p", "no:cacheprovider", "-W", "error")
     assert ended.ret == 0, ended.outlines

@@ -1,4 +1,4 @@
-"""Switches: declared by the providers, set by key, and refused by name."""
+"""Tests of switches: providers declare them, tests set them by key, and unknown names are refused."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DECLARED = {"one": (Switch("a", True, "A."), Switch("b", False, "B.")), "other":
 
 @pytest.fixture
 def switches() -> Switches:
-    """Two switches of one provider, and a provider without any."""
+    """A provider with two switches, and a provider without any."""
     return Switches(lambda: DECLARED)
 
 

@@ -1,4 +1,4 @@
-"""What is TikTok's own."""
+"""Tests of behaviour that only TikTok has."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LOG_ID = re.compile(r"\d{14}[0-9A-F]{20}")
 
 @pytest.fixture
 def desktop(tiktok: Visitor) -> Visitor:
-    """A visit with the application registered as one for desktops."""
+    """A visitor whose application is registered as a desktop application."""
     uris = (CALLBACK, "http://localhost:*/callback")
     tiktok.fake.world.clients.add(
         Client(provider="tiktok", client_id="ours", client_secret="ours-secret", kind="desktop", redirect_uris=uris)

@@ -1,4 +1,4 @@
-"""The timeline of a login: its steps, and what it says of PKCE, state, nonce, client and redirect URI."""
+"""Tests of a login's timeline: its steps, and its verdicts on PKCE, state, nonce, client and redirect URI."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ EVERY = pytest.mark.parametrize("name", NAMES)
 
 
 def timeline(visitor: Visitor) -> list[Step]:
-    """The steps of the newest flow."""
+    """Return the steps of the newest flow."""
     flow: Flow = visitor.fake.flows.all()[0]
     return flow.steps
 
 
 def marks(step: Step) -> dict[str, str]:
-    """The marks of a step."""
+    """Return the marks of a step's verdicts, by name."""
     return {name: verdict.mark for name, verdict in step.verdicts.items()}
 
 
 def said(step: Step, name: str) -> tuple[str, str]:
-    """Mark and words of one verdict."""
+    """Return the mark and the words of one verdict."""
     return step.verdicts[name].mark, step.verdicts[name].words
 
 

@@ -1,4 +1,4 @@
-"""A walk past every route of the fake provider with hostile input: none fails, or leaves a traceback in the log."""
+"""Sends hostile input to every route of the fake provider: no request fails or leaves a traceback in the log."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PARAMETERS: Final = (
     *("token", "access_token", "fields", "prompt", "login_hint", "account", "decision", "offered", "share", "max_age"),
     *("device_code", "user_code", "picture", "flow"),
 )
-"""Of queries and forms, at some provider."""
+"""Parameters that some provider reads from a query or a form."""
 HONEST: Final = {"client_id": "ours", "redirect_uri": "https://chat.example/callback", "response_type": "code"}
 PATH: Final = {
     "client_id": "ours",
@@ -45,7 +45,7 @@ PATH: Final = {
 
 @pytest.fixture(params=[200, pytest.param(5000, marks=pytest.mark.long)], ids=["some of it", "more of it"])
 def most(request: pytest.FixtureRequest) -> int:
-    """How many requests to a route there is time for."""
+    """The maximum number of requests to one route."""
     return int(request.param)
 
 

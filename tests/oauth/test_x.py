@@ -1,4 +1,4 @@
-"""What is X's own."""
+"""Tests of behaviour that only X has."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ BAD_CODE = {
 
 
 def decoded(token: str) -> list[str]:
-    """The parts of what a code or token is the base64 of."""
+    """Return the parts of a base64-encoded code or token."""
     return urlsafe_b64decode(token + "=" * (-len(token) % 4)).decode().split(":")
 
 
 def register(visitor: Visitor, **members: Any) -> None:
-    """Register an application of ours, or change it."""
+    """Register or change an application of ours."""
     known = {"provider": "x", "client_id": "ours", "client_secret": "ours-secret", "redirect_uris": (CALLBACK,)}
     visitor.fake.world.clients.add(Client(**(known | members)))
 
@@ -227,7 +227,7 @@ def test_a_used_code_is_an_invalid_request(x: Visitor, content: Content) -> None
 
 
 def form(code: str, **more: str) -> dict[str, str]:
-    """A token request without any proof of a client."""
+    """Return a token request without client authentication."""
     verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
     given = {"grant_type": "authorization_code", "code": code, "redirect_uri": CALLBACK, "code_verifier": verifier}
     return given | more

@@ -1,4 +1,4 @@
-"""A browser and a backend in one, and the applications it knows, to drive a fake without a network."""
+"""A browser and a backend in one, with its applications, that drives a fake without a network."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ APPLE_KEYS: dict[str, Any] = {
 
 
 class Site(NamedTuple):
-    """One provider's main endpoints, the scope a login asks for, and what the profile has to be asked for.
+    """A provider's main endpoints, the scope of a login, and the fields to request from the profile.
 
-    `subject` is where a profile has its id, step by step; `client` is the name under which a client id is taken,
-    `proof` how a client proves itself, `demands` what an authorization request has to have beside the usual.
+    `subject` is the path to the id in a profile, `client` the name of the client id parameter, `proof` the way a client
+    authenticates, and `demands` are additional parameters that an authorization request must have.
     """
 
     authorize: str
@@ -53,7 +53,7 @@ class Site(NamedTuple):
     demands: Mapping[str, str] = NONE
 
     def named(self, params: Mapping[str, str | None]) -> dict[str, str]:
-        """Parameters under the provider's names; None leaves one out."""
+        """Return parameters under the provider's names. None omits a parameter."""
         names = {"client_id": self.client}
         return {names.get(name, name): value for name, value in params.items() if value is not None}
 
@@ -88,7 +88,7 @@ WRITTEN = {
 
 
 def declared(name: str) -> Site:
-    """What a provider says of itself that has nothing else written down here."""
+    """Derive the site of a provider from its declared routes and scopes, for providers that `WRITTEN` does not list."""
     provider = create_app().provider(name)
     routes = provider.routes().items()
     authorize, token, profile = (
@@ -102,19 +102,19 @@ SITES = {name: WRITTEN.get(name) or declared(name) for name in NAMES}
 
 
 def client(provider: str, who: str) -> Client:
-    """An application, with a secret, or at Apple with a key."""
+    """Return an application with a secret or, at Apple, with a key."""
     keys: dict[str, Any] = APPLE_KEYS if provider == "apple" else {"client_secret": f"{who}-secret"}
     return Client(provider=provider, client_id=who, name=who, redirect_uris=(CALLBACK,), **keys)
 
 
 def apple_secret(client_id: str, *, now: int = NOW, **changes: Any) -> str:
-    """The client secret of an Apple application, signed with its key."""
+    """Return the client secret of an Apple application, signed with its key."""
     claims = {"iss": "TEAM000001", "sub": client_id, "aud": "https://appleid.apple.com", "iat": now, "exp": now + 3600}
     return jwt.encode(claims | changes, APPLE_KEY, "ES256", {"kid": "KEY0000001"})
 
 
 class Visitor:
-    """A browser and a backend in one, talking to one provider of a fake."""
+    """A browser and a backend in one that talks to one provider of a fake."""
 
     def __init__(self, fake: App, name: str) -> None:
         self.fake = fake
@@ -122,11 +122,11 @@ class Visitor:
         self.site = SITES[name]
 
     def get(self, path: str, params: Mapping[str, str] | None = None, **headers: str) -> Answer:
-        """Send a GET."""
+        """Send a GET request."""
         return self.send("GET", path, encode(params or {}), headers=headers)
 
     def post(self, path: str, form: Mapping[str, str] | bytes, query: str = "", **headers: str) -> Answer:
-        """Send a form, or a body as it stands."""
+        """Post a form, or raw bytes."""
         body = form if isinstance(form, bytes) else encode(form).encode()
         headers = {"content_type": FORM} | headers
         return self.send("POST", path, query, body, headers)
@@ -139,12 +139,12 @@ class Visitor:
         body: bytes = b"",
         headers: Mapping[str, str] = MappingProxyType({}),
     ) -> Answer:
-        """Send anything; underscores in header names stand for hyphens."""
+        """Send any request. Underscores in header names become hyphens."""
         named = {"user-agent": "tests"} | {name.replace("_", "-"): value for name, value in headers.items()}
         return self.fake.answer(Call(method, f"/{self.name}{path}", query, named, body))
 
     def request(self, **changes: str | None) -> dict[str, str]:
-        """An authorization request; None leaves a parameter out."""
+        """Return the parameters of an authorization request. None omits a parameter."""
         params: dict[str, str | None] = {
             "client_id": "ours",
             "redirect_uri": CALLBACK,
@@ -161,12 +161,12 @@ class Visitor:
     def decide(
         self, person: str = "rhea", *, decision: str = "approve", also: str = "", **changes: str | None
     ) -> Answer:
-        """Send the consent form; `also` are further form fields."""
+        """Submit the consent form. `also` is appended to its fields."""
         form = encode({"account": person, "decision": decision})
         return self.post("/consent", f"{form}&{also}".encode(), encode(self.request(**changes)))
 
     def callback(self, person: str = "rhea", **changes: str | None) -> dict[str, str]:
-        """Approve, and return what the callback is given."""
+        """Approve, and return the parameters of the callback."""
         return parameters(self.decide(person, decision="approve", also="", **changes))
 
     def redeem(
@@ -178,7 +178,7 @@ class Visitor:
         content_type: str = FORM,
         **changes: str | None,
     ) -> Answer:
-        """Send the token request; None leaves a parameter out."""
+        """Send the token request. None omits a parameter."""
         params: dict[str, str | None] = {
             "grant_type": "authorization_code",
             "code": code,
@@ -193,7 +193,10 @@ class Visitor:
         return self.post(self.site.token, form, accept=accept, content_type=content_type, **headers)
 
     def prove(self, form: dict[str, str]) -> dict[str, str]:
-        """Turn a client's id and secret into what this provider takes; `authorization` is for the header."""
+        """Convert the client's id and secret to the provider's kind of authentication.
+
+        `authorization` in the result is the value for the header.
+        """
         who, secret = form.get("client_id", ""), form.get("client_secret")
         if self.site.proof == "jwt" and secret == f"{who}-secret":
             return form | {"client_secret": apple_secret(who, now=int(self.fake.clock()))}
@@ -211,12 +214,12 @@ class Visitor:
         return token
 
     def profile(self, token: str, path: str = "", **params: str) -> Answer:
-        """Ask for the profile."""
+        """Request the profile."""
         asked = {"fields": self.site.fields} if self.site.fields and not path else {}
         return self.get(path or self.site.profile, asked | params, authorization=f"Bearer {token}")
 
     def subject(self, token: str) -> Any:
-        """The id in the profile."""
+        """Return the id in the profile."""
         found = content(self.profile(token))
         for step in self.site.subject.split("."):
             found = found[step]
@@ -224,7 +227,7 @@ class Visitor:
 
 
 def parameters(answer: Answer) -> dict[str, str]:
-    """The parameters with which an answer sends the browser to the callback."""
+    """Return the callback's parameters from a redirect."""
     assert answer.status == 302, answer
     location = dict(answer.headers)["location"]
     assert location.startswith(CALLBACK), location
@@ -232,5 +235,5 @@ def parameters(answer: Answer) -> dict[str, str]:
 
 
 def content(answer: Answer) -> Any:
-    """The JSON of an answer."""
+    """Return the parsed JSON of an answer."""
     return msgspec.json.decode(answer.body)

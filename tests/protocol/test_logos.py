@@ -1,4 +1,4 @@
-"""The social providers' signs: drawn by nothing but shapes, and told apart without colours."""
+"""Tests of the social providers' logos: they consist of plain shapes and differ even without colours."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SHAPES = [(social, shape) for social, shapes in LOGOS.items() for shape in shape
 
 
 def test_every_social_provider_has_a_sign_of_its_own() -> None:
-    """Its outline alone tells it from the others."""
+    """The outlines of all logos differ."""
     outlines = {social: tuple(shape.path for shape in shapes) for social, shapes in LOGOS.items()}
 
     assert set(outlines) == set(SOCIALS)
@@ -23,7 +23,7 @@ def test_every_social_provider_has_a_sign_of_its_own() -> None:
 
 @pytest.mark.parametrize(("social", "shape"), SHAPES)
 def test_a_sign_is_a_few_shapes_on_the_grid(social: str, shape: Shape) -> None:
-    """A path in absolute coordinates, closed where it is an area, in the ink of its button or a colour of its own."""
+    """Each shape is a path in absolute coordinates, closed if it is an area, in the button's text colour or its own."""
     assert re.fullmatch(r"[MLHVACQZz0-9. -]+", shape.path), social
     assert all(-1 <= float(number) <= 25 for number in NUMBER.findall(shape.path))
     assert shape.path.endswith("z") or shape.width is not None
@@ -31,5 +31,5 @@ def test_a_sign_is_a_few_shapes_on_the_grid(social: str, shape: Shape) -> None:
 
 
 def test_signs_weigh_little() -> None:
-    """They are in every page's snapshot."""
+    """The logos are in the snapshot that every page loads, so they must be small."""
     assert sum(len(shape.path) for _, shape in SHAPES) < 4000

@@ -1,4 +1,4 @@
-"""The contract's names, word for word: what both ends share could be wrong at both ends."""
+"""Compares shared names with the contract, word for word. Server and widget share them, so both could be wrong."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""docs/schemas/: what they let pass is what the server takes, and what they refuse it refuses."""
+"""The schemas in docs/schemas/ accept and refuse the same values as the server."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from chatkey_server.socket.connection import READER
 VECTORS: Final[dict[str, Any]] = json.loads((profile.DOCS / "vectors.json").read_text())
 BY_TYPE: Final = {"visitor": "visitor-token", "user": "socket-token", "identity": "identity-token"}
 RELATIONS: Final = ("lifetime", "JWT-104", "JWT-092", "JWT-111", "JWT-112", "JWT-165", "social-for", "visitor-for")
-"""Rows that no schema can say: how times relate, how a number is written, which letters and prefixes a uid has."""
+"""Vectors whose rules no schema can express: relations of times, number formats, letters and prefixes of a uid."""
 
 
 def honest_ids(group: str) -> list[str]:
@@ -112,7 +112,7 @@ def reads(reader: Reader[Any], frame: dict[str, Any]) -> bool:
 @pytest.mark.contract("D-10/frame-schema")
 @pytest.mark.parametrize("kind", HONEST)
 def test_the_server_reads_the_frames_that_fit_and_no_others(kind: str) -> None:
-    """Every member, in turn, of every other type and size, or not there."""
+    """Each member in turn is missing, or has a wrong type or size."""
     honest = {"type": kind, **HONEST[kind]}
     bent = [{**honest, name: wrong} for name in HONEST[kind] for wrong in WRONG]
     cut = [{member: honest[member] for member in honest if member != name} for name in HONEST[kind]]

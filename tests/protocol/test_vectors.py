@@ -1,4 +1,4 @@
-"""docs/vectors.json, run over our server and our widget as docs/vectors.md says."""
+"""Runs docs/vectors.json against our server and our widget, as docs/vectors.md describes."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ GIVEN: Final = VECTORS["tokens"]["given"]
 
 
 def cases(group: str, **only: str) -> list[Any]:
-    """Return the cases of a group that have these members, each under its id."""
+    """Return the cases of a group in which the given members have the given values, each under its id."""
     listed = VECTORS[group] if isinstance(VECTORS[group], list) else VECTORS[group]["cases"]
     chosen = [case for case in listed if all(case.get(name) == value for name, value in only.items())]
     return [pytest.param(case, id=str(case.get("id", number))) for number, case in enumerate(chosen)]
 
 
 def judged(where: str, read: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """Return what comes of a case: what `read` says, or the refusal with its `close` or `status`."""
+    """Return the result of `read`, or the code of its refusal with the `close` code or the `status`."""
     try:
         return read()
     except Refused as refused:
@@ -129,7 +129,7 @@ def test_the_widget_passes_on_what_the_service_accepts(case: Any) -> None:
 
 
 def connected(now: float) -> tuple[Connection, ProviderView]:
-    """Return a connection that holds the token of the group, whatever its proof was."""
+    """Return a connection that has accepted the group's token. The proof is not checked."""
     given = VECTORS["refreshes"]["given"]
     provider = ProviderView(
         id=given["pid"],
@@ -192,7 +192,7 @@ def test_the_widget_makes_the_proof_that_is_wanted() -> None:
 
 
 def test_every_code_of_tokens_and_proofs_has_a_case() -> None:
-    """But for those that a single token or proof cannot show."""
+    """Two codes are exempt, because a single token or proof cannot cause them."""
     shown = {case.values[0].get("refused") for group in ("tokens", "proofs") for case in cases(group)}
     elsewhere = {Code.TOKEN_KEY_MISMATCH, Code.TOKEN_REVOKED}
 

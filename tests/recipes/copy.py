@@ -1,4 +1,4 @@
-"""A copy of the tree, in which a test can follow a recipe of CONTRIBUTING.md."""
+"""Makes a copy of the source tree, in which a test can follow a recipe of CONTRIBUTING.md."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ BUILT: Final = Path("server", "chatkey_server", "assets", "built")
 
 
 def copy_of_the_tree(tmp_path: Path) -> Path:
-    """Copy the components, their tests and pages; what was built is linked to, and installed modules stay behind."""
+    """Copy the components, tests and pages. Built files are linked, and node_modules is left out."""
     tree = tmp_path / "tree"
     left_out = shutil.ignore_patterns("built", "node_modules")
     for folder in FOLDERS:

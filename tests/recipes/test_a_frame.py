@@ -1,4 +1,4 @@
-"""The recipe "Add a frame" of CONTRIBUTING.md, followed in a copy of the tree: a widget asks, and is answered."""
+"""Follows the recipe "Add a frame" of CONTRIBUTING.md in a copy of the tree: the widget asks and the server answers."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ RECIPE: Final[dict[str, dict[str, str]]] = {
         "            case Kind.ACK:\n": f"{FOLLOWED.lstrip(chr(10))}            case Kind.ACK:\n",
     },
 }
-"""The product's files that the recipe names, and what becomes of a text that is there once."""
+"""The replacements per product file that the recipe names. Each replaced text must occur exactly once."""
 
 OF_THE_SERVER: Final = """
 async def test_it_is_answered(join, browser):
@@ -92,14 +92,14 @@ import pathlib, schemas
 for name, text in schemas.schemas():
     pathlib.Path("docs", "schemas", name).write_text(text)
 """
-"""What `nox -s docs -- --write` does for the frames that pass in the tests."""
+"""Writes the schemas, like `nox -s docs -- --write`, so that the new frames pass in the tests."""
 
 TESTS: Final = {"tests/server/socket/test_tally.py": OF_THE_SERVER, "tests/widget/test_tally.py": OF_THE_WIDGET}
 
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the tree with a frame more, added by the recipe, and with tests of it."""
+    """A copy of the tree with one more frame, added as in the recipe, and with tests for it."""
     tree = copy_of_the_tree(tmp_path_factory.mktemp("recipe"))
     for name, changes in RECIPE.items():
         text = (tree / name).read_text()

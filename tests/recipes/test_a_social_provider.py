@@ -1,4 +1,4 @@
-"""The recipe "Add a social provider" of CONTRIBUTING.md, followed in a copy of the tree: three files, and it works."""
+"""Follows the recipe "Add a social provider" of CONTRIBUTING.md in a copy of the tree: it works with three files."""
 
 from __future__ import annotations
 
@@ -105,12 +105,12 @@ SEEING: Final = (
     "tests/oauth/test_login.py",
     "tests/oauth/test_people.py",
 )
-"""Files of every kind with tests that run over all social providers; that the others do is not worth their time."""
+"""A selection of files whose tests run for every social provider. Running all such files would take too long."""
 
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the tree with a social provider more, added by the recipe."""
+    """A copy of the tree with one more social provider, added as in the recipe."""
     tree = copy_of_the_tree(tmp_path_factory.mktemp("recipe"))
     (tree / "server/chatkey_server/social/providers/quill.py").write_text(SERVER_MODULE.lstrip())
     (tree / "fake_oauth/chatkey_oauth/providers/quill.py").write_text(FAKE_MODULE.lstrip())
@@ -122,14 +122,14 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def tests_of_quill(tree: Path) -> dict[str, str]:
-    """How the tests of the copy ended that are about the new provider, by file and name."""
+    """The results of the copy's tests of the new provider, by file and name."""
     ended = run(tree, "-m", "pytest", "-q", "-rA", "-p", "no:cacheprovider", "-k", "quill", *SEEING)
     lines = (line.split(" ", 2) for line in ended.splitlines() if line.startswith(("PASSED ", "FAILED ", "ERROR ")))
     return {words[1]: words[0] for words in lines}
 
 
 def run(tree: Path, *arguments: str) -> str:
-    """Run Python in the copy, with the copy's components; return what it printed."""
+    """Run Python in the copy with the copy's components, and return its output."""
     path = os.pathsep.join(str(tree / component) for component in COMPONENTS)
     return subprocess.run(
         [sys.executable, *arguments],

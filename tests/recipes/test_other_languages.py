@@ -1,4 +1,4 @@
-"""The page for other languages: `chatkey stack` says what it says, and the TypeScript on it runs as it is printed."""
+"""Tests of the page for other languages: its table matches `chatkey stack`, and its TypeScript runs as printed."""
 
 import json
 import os
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.long
 
 PAGE = Path(__file__).parents[2] / "docs" / "other-languages.md"
 PLAYWRIGHT_CORE = Path(playwright.__file__).parent / "driver" / "package"
-"""The package for Node that Playwright for Python carries: what npm installs is no other."""
+"""The Node package inside Playwright for Python. It is the same as the one that npm installs."""
 
 ROWS = re.compile(r"^\| (`.*?`) \|", re.MULTILINE)
 BROWSERS = ("chromium-headless-shell", "chromium", "google-chrome")
@@ -30,7 +30,7 @@ BROWSERS = ("chromium-headless-shell", "chromium", "google-chrome")
 
 @pytest.fixture(scope="module")
 def stack() -> Iterator[dict[str, Any]]:
-    """What the command printed, while it runs."""
+    """Run `chatkey stack`, and yield what it printed."""
     command = [sys.executable, "-m", "chatkey_server", "stack"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=_environ()) as running:
         assert running.stdout is not None
@@ -66,7 +66,7 @@ def test_its_labs_take_the_token_that_it_printed_and_trust_is_in_the_file_that_i
 
 
 def test_the_typescript_of_the_page_runs_as_it_is_printed(stack: dict[str, Any], tmp_path: Path) -> None:
-    """A member of the shop writes a message, and the service has it."""
+    """A member of the shop writes a message, and the service receives it."""
     node = shutil.which("node", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     if node is None or browser is None:

@@ -1,10 +1,10 @@
-"""The shipped server as one process, and honest callers made by other code than its own: keys, tokens, proofs, peers.
+"""Runs the shipped server, and makes honest callers (keys, tokens, proofs, peers) without using the server's code.
 
-A test is given `service`, makes a shop of its own with `service.shop()`, and builds what it sends by fault: the honest
-input is accepted, the same input with one fault is refused. A case carries the id of its row in `rows.toml`, as the id
-of a parameter (`pytest.param(…, id="JWT-004")`, with a word behind it where a row has several) or by
-`@pytest.mark.row("JWT-079")`. What is wrong with a single token or proof is a row of `kit/token_verdicts.py` or
-`kit/proof_verdicts.py`, and no test of its own.
+A test takes `service` and makes a business of its own with `service.shop()`. It sends an honest input, which is
+accepted, and the same input with one fault, which is refused. A case carries the id of its row in `rows.toml`: as
+the id of a parameter (`pytest.param(…, id="JWT-004")`, followed by a word if a row has several cases), or with
+`@pytest.mark.row("JWT-079")`. A fault of a single token or proof is a row of `kit/token_verdicts.py` or
+`kit/proof_verdicts.py` and has no test of its own.
 """
 
 from __future__ import annotations
@@ -43,20 +43,20 @@ __all__ = [
 
 @pytest.fixture(scope="session")
 def service(make_service: MakeService) -> Iterator[Service]:
-    """The server as it is shipped, one process for the whole run, without limits of rate."""
+    """The shipped server as one process for the whole run, without rate limits."""
     with make_service() as made:
         yield made
 
 
 @pytest.fixture(scope="session")
 def make_service(tmp_path_factory: pytest.TempPathFactory) -> MakeService:
-    """Start a server as it is shipped, with further settings; keyword arguments are `CHATKEY_*` without the prefix."""
+    """Starts a shipped server with additional settings. Keyword arguments are `CHATKEY_*` without the prefix."""
     return lambda **settings: serving(tmp_path_factory.mktemp("refusals"), settings)
 
 
 @pytest.fixture(autouse=True)
 def _time_restored(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Put the service's clock back after a test that moved it."""
+    """Reset the service's clock after a test that moved it."""
     yield
     if "service" in request.fixturenames:
         service: Service = request.getfixturevalue("service")
@@ -66,7 +66,7 @@ def _time_restored(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def make() -> Maker:
-    """Makes JWS and proofs with any fault."""
+    """Makes signed tokens (JWS) and proofs, with any fault."""
     return Maker()
 
 
@@ -78,13 +78,13 @@ def key() -> BrowserKey:
 
 @pytest.fixture(scope="module")
 def shop(service: Service) -> Shop:
-    """The business of one module."""
+    """A business that the tests of one module share."""
     return service.shop()
 
 
 @pytest.fixture(scope="session")
 def provider(service: Service, tmp_path_factory: pytest.TempPathFactory) -> Iterator[FakeOAuth]:
-    """The fake provider, started for those who ask; the service was told its address from the beginning."""
+    """The fake provider, started only for tests that use it. The service knows its address from the beginning."""
     folder = tmp_path_factory.mktemp("provider")
     clients = [
         {
@@ -117,12 +117,12 @@ def provider(service: Service, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the marker of rows known."""
+    """Register the marker `row`."""
     config.addinivalue_line("markers", "row(*ids): the rows of rows.toml that this test is; it runs under each id")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run a test that is marked with rows once under each of their ids."""
+    """Run a test that is marked with rows once for each row id."""
     rows = [row for mark in metafunc.definition.iter_markers("row") for row in mark.args]
     if rows:
         metafunc.fixturenames.append("row")
@@ -131,24 +131,24 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture
 def row(request: pytest.FixtureRequest) -> str:
-    """The id of the row that the test runs under."""
+    """The id of the row for which the test runs."""
     return str(request.param)
 
 
 @pytest.fixture
 def socket_door(service: Service, shop: Shop) -> SocketDoor:
-    """The socket."""
+    """The chat socket, which takes tokens."""
     return SocketDoor(service, shop)
 
 
 @pytest.fixture
 def auth_door(service: Service, shop: Shop) -> AuthDoor:
-    """The member token endpoint."""
+    """The member token endpoint, which takes tokens."""
     return AuthDoor(service, shop)
 
 
 @pytest.fixture(params=[SocketDoor, AuthDoor], ids=["socket", "auth"])
 def door(request: pytest.FixtureRequest, service: Service, shop: Shop) -> Door:
-    """Each place where a token is shown, in turn."""
+    """Each place that takes a token, in turn."""
     made: Door = request.param(service, shop)
     return made

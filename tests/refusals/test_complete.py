@@ -1,4 +1,4 @@
-"""Every row is a test or is declined with a reason; no test and no reason is for a row that does not exist."""
+"""Every row of `rows.toml` is tested or declined with a reason, and tests and reasons name no other rows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ROW = re.compile(r"(?<![A-Za-z])(?:JWT|PRF|OAS|OAC|HTM|WSK|HTP)[-_]\d{3}(?!\d)",
 
 @contextmanager
 def collection(folder: Path) -> Iterator[subprocess.Popen[str]]:
-    """Collect the tests of a folder beside what is done here; it ends with the context."""
+    """Collect the tests of a folder in a background process, which is killed when the context ends."""
     command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", str(folder)]
     with subprocess.Popen(
         command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
@@ -36,7 +36,7 @@ def collection(folder: Path) -> Iterator[subprocess.Popen[str]]:
 
 
 def rows_in(collecting: subprocess.Popen[str]) -> set[str]:
-    """Return the rows that the names of the collected tests carry."""
+    """Return the row ids in the names of the collected tests."""
     said, _ = collecting.communicate(timeout=6 * PATIENCE)
     assert collecting.returncode == 0, said
     names = [line.partition("::")[2] for line in said.splitlines()]
@@ -51,13 +51,13 @@ def rows() -> list[str]:
 
 @pytest.fixture(scope="module")
 def declined() -> dict[str, str]:
-    """The rows that are no test, with the reason."""
+    """The rows that have no test, with the reason."""
     return refusals_page.declined()
 
 
 @pytest.fixture(scope="module")
 def tested() -> set[str]:
-    """The rows that are tests, here and among the scenarios, where the callback page runs in a browser."""
+    """The rows that have tests, here and among the scenarios, where the callback page runs in a browser."""
     with collection(HERE) as here, collection(SCENARIOS) as scenarios:
         return rows_in(here) | rows_in(scenarios)
 

@@ -1,4 +1,4 @@
-"""Every connection has a deadline, is counted, and ends with the server, whatever its bytes are."""
+"""Every connection has a deadline, is counted, and is closed when the server stops, whatever bytes it sends."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ CLOSING: Final = GET + b"Connection: close\r\n\r\n"
 CHUNKED: Final = b"Transfer-Encoding: chunked\r\n"
 
 Pieces = Sequence[bytes]
-"""What one connection sends: the first piece at once, each further one after it has received something or waited."""
+"""The pieces that one connection sends: the first at once, each later one after a read or a short wait."""
 
 REJECTED: Final[dict[str, Pieces]] = {
     "a body that is withheld": [SOCKET + b"Content-Length: 4\r\n\r\n"],
@@ -56,7 +56,7 @@ REJECTED: Final[dict[str, Pieces]] = {
     "a key that is none": [SOCKET.replace(b"dGhlIHNhbXBsZSBub25jZQ==", b"x") + b"\r\n"],
     "a request before it that is unanswered": [GET + b"\r\n" + SOCKET + b"\r\n"],
 }
-"""Upgrades that are answered with 4xx and closed at once."""
+"""Upgrade requests that the server answers with 4xx and closes at once."""
 
 SILENT: Final[dict[str, Pieces]] = {
     "nothing": [b""],
@@ -74,18 +74,18 @@ SILENT: Final[dict[str, Pieces]] = {
     "a socket opened by an unusual handshake": [SOCKET + b"X: \xff\r\n\r\n"],
     "an agent's socket": [SOCKET.replace(b"/v1/socket", b"/agent/socket") + b"\r\n"],
 }
-"""Connections that are left waiting, and that the server has to end by itself."""
+"""Connections that fall silent, so that the server has to close them by itself."""
 
 
 @pytest.fixture(scope="module")
 def hasty(make_service: MakeService) -> Iterator[Service]:
-    """A server that waits a second for everything."""
+    """A server with short timeouts."""
     with make_service(**SHORT) as made:
         yield made
 
 
 async def heard(port: int, pieces: Pieces) -> bytes:
-    """Return what a connection receives until the server ends it. Fails when the server does not."""
+    """Return what a connection receives until the server closes it. Fails if the server does not close it."""
     reader, writer = await asyncio.open_connection(LOOPBACK, port)
     received = b""
     try:
@@ -97,7 +97,7 @@ async def heard(port: int, pieces: Pieces) -> bytes:
             while some := await reader.read(65536):
                 received += some
     except ConnectionError:
-        pass  # ended, and not politely
+        pass  # the server reset the connection
     finally:
         writer.close()
     return received
@@ -121,7 +121,7 @@ async def test_an_upgrade_that_cannot_be_read_is_refused_and_closed(service: Ser
 
 
 async def begun(service: Service, sent: bytes) -> bytes:
-    """Return the head of an answer, and leave."""
+    """Return the head of the response, and disconnect."""
     reader, writer = await asyncio.open_connection(LOOPBACK, service.port)
     writer.write(sent)
     async with asyncio.timeout(PATIENCE):
@@ -156,7 +156,7 @@ TAILS: Final = [b"", b"\r\n", b"hello", b"5\r\nhello\r\n", b"0\r\n\r\n", b"\x16\
 
 @st.composite
 def connections(draw: st.DrawFn) -> Pieces:
-    """A connection that begins with something like a request."""
+    """Make a connection whose bytes begin with something like a request."""
     method = draw(st.sampled_from([b"GET", b"POST", b"HEAD", b"CONNECT", b"PRI"]))
     version = draw(st.sampled_from([b"1.1", b"1.1", b"1.0", b"2.0"]))
     wanted = LINES[:4] if draw(st.booleans()) else []
@@ -171,7 +171,7 @@ def connections(draw: st.DrawFn) -> Pieces:
 @hypothesis.settings(
     max_examples=8,
     deadline=None,
-    phases=(Phase.generate,),  # an example takes seconds: to shrink one would take an hour
+    phases=(Phase.generate,),  # one example takes seconds, so shrinking would take an hour
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(st.lists(connections(), min_size=150, max_size=150))
@@ -182,7 +182,7 @@ def test_no_connection_stays_open_whatever_it_sends(hasty: Service, opened: list
 
 
 async def all_ended(port: int, opened: list[Pieces]) -> None:
-    """Send every piece at once, and wait until the server has ended every connection."""
+    """Send all pieces without waiting for answers, and wait until the server has closed every connection."""
 
     async def ended(pieces: Pieces) -> None:
         reader, writer = await asyncio.open_connection(LOOPBACK, port)
@@ -207,7 +207,7 @@ def test_open_connections_of_every_kind_let_the_server_end(tmp_path: Path) -> No
     with serving(tmp_path) as server, ExitStack() as opened:
         for pieces in (*REJECTED.values(), *SILENT.values()):
             opened.enter_context(dialled(server.port)).sendall(pieces[0])
-        server.raw(CLOSING)  # what was sent before is read by now
+        server.raw(CLOSING)  # by now the server has read everything sent before
 
         server.process.send_signal(signal.SIGTERM)
 
@@ -247,7 +247,7 @@ def test_an_address_has_so_many_connections_and_no_more(make_service: MakeServic
 
         assert set(kept) == {b"HTTP/1.1 404"}
         assert (refused, other) == (b"", b"HTTP/1.1 404")
-        for _ in range(3 * 2 * 5):  # each closes before the next
+        for _ in range(3 * 2 * 5):  # each socket closes before the next one opens
             assert until_admitted(service.port, "127.0.0.11", SOCKET) == b"HTTP/1.1 101"
 
 
@@ -262,12 +262,12 @@ def test_connections_of_a_trusted_proxy_are_not_counted(make_service: MakeServic
 
 
 def dialled(port: int, source: str = LOOPBACK) -> socket.socket:
-    """Open a connection from an address of this machine."""
+    """Open a connection from one of this machine's addresses."""
     return socket.create_connection((LOOPBACK, port), timeout=PATIENCE, source_address=(source, 0))
 
 
 def answered(wire: socket.socket, request: bytes = GET) -> bytes:
-    """Send a request and return the beginning of the answer; nothing if the server ends the connection."""
+    """Send a request and return the beginning of the response; nothing if the server closes the connection."""
     try:
         wire.sendall(request + b"\r\n")
         return wire.recv(12)
@@ -276,7 +276,7 @@ def answered(wire: socket.socket, request: bytes = GET) -> bytes:
 
 
 def rest(wire: socket.socket) -> bytes:
-    """Return what comes until the server ends the connection."""
+    """Return what is received until the server closes the connection."""
     received = b""
     with suppress(ConnectionError):
         while some := wire.recv(65536):
@@ -285,7 +285,10 @@ def rest(wire: socket.socket) -> bytes:
 
 
 def until_admitted(port: int, source: str, request: bytes) -> bytes:
-    """Ask until the server has noticed that another connection from this address was closed."""
+    """Retry until the server has noticed that another connection from this address was closed.
+
+    Returns the beginning of the response.
+    """
     ends_at = time.monotonic() + PATIENCE
     while time.monotonic() < ends_at:
         with dialled(port, source) as wire:

@@ -1,4 +1,4 @@
-"""The HTTP surface: methods, paths, parameters, headers, caches, the shape of answers (contract 4, D-02, D-03)."""
+"""The HTTP interface: methods, paths, parameters, headers, caches, the shape of responses (contract 4, D-02, D-03)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def address(template: str, shop: Shop) -> str:
 
 
 def refused(answer: httpx.Response) -> tuple[int, str]:
-    """Return status and code of an error, once it is sure that it has the one documented shape."""
+    """Return the status and code of an error, after checking that it has the documented shape."""
     body: Json = answer.json()
     assert answer.headers["content-type"] == "application/json"
     assert answer.headers["cache-control"] == "no-store"
@@ -291,7 +291,7 @@ def test_the_configuration_holds_nothing_secret(service: Service) -> None:
 
 
 def names_in(value: Any) -> set[str]:
-    """Return every member's name, at any depth."""
+    """Return the names of all members, at any depth."""
     if isinstance(value, dict):
         return value.keys() | {name for part in value.values() for name in names_in(part)}
     return {name for part in value for name in names_in(part)} if isinstance(value, list) else set()
@@ -325,7 +325,7 @@ def test_a_change_is_seen_after_60_seconds(service: Service) -> None:
     assert after.json()["data"]["livechat"]["title"] == "After"
 
 
-# the shape
+# the shape of responses
 
 
 @pytest.mark.row("HTP-036")
@@ -386,7 +386,7 @@ def test_every_answer_is_kept_to_its_type_and_tells_no_referrer(service: Service
     assert "x-powered-by" not in answer.headers
 
 
-# what the caller says of itself
+# headers that name another host or address
 
 
 @pytest.mark.row("HTP-040", "HTP-041")
@@ -476,7 +476,7 @@ def test_50_visitor_tokens_at_once_are_all_good(service: Service, shop: Shop) ->
 @pytest.mark.row("HTP-048")
 @pytest.mark.parametrize("hour", ["an ordinary minute", "midnight"])
 def test_a_visitor_token_lives_to_the_end_of_the_minute_after_its_own(service: Service, shop: Shop, hour: str) -> None:
-    """F064: to the second, and not a day later, when the key of its minute is the same."""
+    """F064: the token ends at that second. It is not accepted a day later either, when the minute has the same key."""
     span = 86_400 if hour == "midnight" else 60
     service.advance((span - 5 - service.now()) % span)  # five seconds before the minute, or the UTC day, ends
     token = shop.visitor_token()

@@ -1,4 +1,4 @@
-"""How much one request, and one client address, may ask for: each limit is a setting, and says what it is about."""
+"""Limits for one request and for one client address. Each limit is a setting, and its error says what it limits."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CALLBACK = "/v1/public/oauth/google/callback"
 
 @pytest.fixture(scope="module")
 def strict_service(make_service: MakeService) -> Iterator[Service]:
-    """A server whose limits are all set, and low."""
+    """A server with all limits set to low values."""
     with make_service(
         LIMIT_HEAD_BYTES=str(HEAD),
         LIMIT_QUERY_BYTES=str(QUERY),
@@ -41,14 +41,14 @@ def strict_service(make_service: MakeService) -> Iterator[Service]:
 
 @pytest.fixture
 def strict(strict_service: Service) -> Service:
-    """That server, its counters at zero."""
+    """The server with low limits, its counters at zero."""
     strict_service.reset()
     return strict_service
 
 
 @pytest.fixture
 def small(strict: Service) -> Shop:
-    """A business there."""
+    """A business at the server with low limits."""
     return strict.shop()
 
 
@@ -56,7 +56,7 @@ def start(shop: Shop) -> str:
     return f"{shop.path}/oauth/google?origin=https%3A%2F%2Fshop.example"
 
 
-# how large
+# limits of size
 
 
 @pytest.mark.contract("D-20/limits")
@@ -92,7 +92,7 @@ def test_a_body_of_the_limit_is_read_and_one_byte_more_is_not(strict: Service, b
     read, refused = post(BODY), post(BODY + 1)
 
     assert (read.status_code, read.headers["content-type"]) == (400, "text/html; charset=utf-8")
-    assert "at most 2048" in read.text  # read, and then too long for a form
+    assert "at most 2048" in read.text  # the body was read, but is too long for a form
     assert (refused.status_code, refused.headers["content-type"]) == (413, "text/html; charset=utf-8")
     assert "too_large" in refused.text
 
@@ -115,7 +115,7 @@ def test_the_socket_has_the_same_limit_for_tokens(strict: Service, small: Shop) 
 
 
 def headed(size: int, shop: Shop) -> bytes:
-    """Return a request whose target and headers are so many bytes."""
+    """Return a request whose target and headers take `size` bytes."""
     headers = ["Host: localhost", "Connection: close", *(f"X-{number}: {'x' * 500}" for number in range(20))]
     known = len(shop.path) + sum(len(f"{line}\r\n") for line in headers)
     headers.append(f"X: {'x' * (size - known - 5)}")
@@ -145,7 +145,7 @@ def test_a_request_that_has_no_end_is_cut_off(strict: Service, begun: bytes) -> 
     sent = 0
 
     with dialled(strict) as wire, suppress(ConnectionError):
-        wire.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, HEAD)  # so the kernel holds 0.2 MB of it, not 3
+        wire.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, HEAD)  # so the kernel buffers 0.2 MB instead of 3
         wire.sendall(begun)
         while sent < most:
             wire.sendall(b"x" * 8192)
@@ -154,11 +154,11 @@ def test_a_request_that_has_no_end_is_cut_off(strict: Service, begun: bytes) -> 
     assert sent < most
 
 
-# how long
+# limits of time
 
 
 def dripping(wire: socket.socket) -> Iterator[bytes]:
-    """Send a header byte by byte, as long as there is somebody to send to; each time, what was heard."""
+    """Send a header byte by byte while the server listens. After each byte, yield what was received."""
     wire.settimeout(0.05)
     for byte in b"GET / HTTP/1.1\r\nHost: " + b"x" * 200:
         try:
@@ -204,7 +204,7 @@ def test_requests_that_wait_behind_one_another_are_bounded(strict: Service, smal
     assert answer.count(b"HTTP/1.1 400 ") == (0 if count == 17 else 1)
 
 
-# how often
+# limits of rate
 
 
 @pytest.mark.parametrize("endpoint", ["token", "member/token"])
@@ -242,7 +242,7 @@ def test_an_address_that_a_caller_says_of_itself_does_not_count(strict: Service,
 
 @pytest.fixture(scope="module")
 def proxied(make_service: MakeService) -> Iterator[Service]:
-    """A server that trusts a reverse proxy on this machine, and another network."""
+    """A server that trusts a reverse proxy on this machine, and any proxy in another network."""
     with make_service(
         TRUSTED_PROXIES="127.0.0.1, 10.0.0.0/8", LAB_TOKEN="a-token-of-the-lab", LIMIT_TOKEN_RATE=str(RATE)
     ) as made:
@@ -262,8 +262,8 @@ def test_behind_a_trusted_proxy_the_nearest_untrusted_address_counts(proxied: Se
 
     assert [ask("192.0.2.1") for _ in range(RATE + 1)] == [200] * RATE + [429]
     assert ask("192.0.2.2") == 200
-    assert ask("192.0.2.9, 192.0.2.1") == 429  # what stands before it was said by the caller
-    assert ask("192.0.2.1, 10.1.2.3") == 429  # the second proxy's own word
+    assert ask("192.0.2.9, 192.0.2.1") == 429  # the caller itself sent the first address
+    assert ask("192.0.2.1, 10.1.2.3") == 429  # the trusted second proxy sent the first address
 
 
 def test_one_address_does_not_use_up_what_another_has(strict: Service, small: Shop) -> None:

@@ -1,4 +1,4 @@
-"""Bytes that are read as different requests by different readers: one reading, or none (RFC 9112 6.3, 11.2)."""
+"""Bytes that different parsers read as different requests: one reading, or a refusal (RFC 9112 6.3, 11.2)."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ UPGRADE = {
 
 
 def upgrade(service: Service, *, version: bytes = b"1.1", **changes: bytes | None) -> bytes:
-    """Ask for a socket, and return the head of the answer."""
+    """Ask for a WebSocket upgrade, and return the head of the response."""
     changed = {name.replace("_", "-").encode(): value for name, value in changes.items()}
     lines = [b"%s: %s" % (name, value) for name, value in {**UPGRADE, **changed}.items() if value is not None]
     with socket.create_connection(("127.0.0.1", service.port), timeout=PATIENCE) as wire:

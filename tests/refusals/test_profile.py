@@ -1,4 +1,4 @@
-"""What the pages of the profile say where two services could answer otherwise, over the wire."""
+"""Rules of the profile in which two services could differ, tested over the network."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_an_empty_parameter_is_missing(service: Service, shop: Shop) -> None:
 def test_the_start_of_a_social_login_is_judged_in_one_order(
     service: Service, shop: Shop, path: str, query: dict[str, str], expected: tuple[int, str]
 ) -> None:
-    """And the opener is told once its origin stands, without a nonce that is none."""
+    """Once its origin is known to be allowed, the opener receives the error. An invalid nonce is left out."""
     page = service.http.get(f"/v1/public/provider/{path.format(id=shop.id)}?{urlencode(query)}")
 
     assert (page.status_code, expected[1] in page.text) == (expected[0], True)
@@ -159,7 +159,7 @@ def test_data_of_another_form_is_refused_of_a_custom_token_too(service: Service,
         assert service.try_token(shop.token(data=fine), shop.key).granted
 
 
-# what keeps it
+# what keeps a socket open
 
 
 @pytest.mark.contract("D-10/reauth")
@@ -183,7 +183,7 @@ def test_a_login_that_was_switched_off_is_asked_for_at_the_exchange(service: Ser
     token = str(shop.exchange(identity).json()["data"]["auth_token"])
     off = service.run("provider", "social", shop.id, "google", "--off")
     assert off.returncode == 0, off.stderr
-    service.advance(61)  # what the service remembers of a provider is forgotten by now
+    service.advance(61)  # by now the service's cached view of the provider has expired
 
     assert told(shop.exchange(identity)) == (401, "token_revoked")
     assert service.try_token(token, shop.key).granted
@@ -196,7 +196,7 @@ def test_a_login_that_was_switched_off_is_asked_for_at_the_exchange(service: Ser
 
 @pytest.fixture
 def joined(service: Service, request: pytest.FixtureRequest) -> Any:
-    """A business of the test's own, and a socket of a custom member of it."""
+    """A business of the test's own, and the connected socket of one of its custom members."""
     shop = service.shop()
     token = shop.token()
     with service.socket() as peer:
@@ -323,7 +323,7 @@ def test_a_conversation_has_one_call_at_a_time(service: Service, joined: tuple[S
 
 @pytest.mark.contract("D-10/proof")
 def test_every_close_of_the_profile_has_its_code_as_the_reason(service: Service, shop: Shop) -> None:
-    """`refusal` compares them."""
+    """`Ended.refusal` asserts that code and reason are equal."""
     token = shop.token()
 
     assert service.try_token(token, BrowserKey()).refusal == ("proof_key_mismatch", 4403)

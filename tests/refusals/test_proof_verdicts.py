@@ -1,4 +1,4 @@
-"""The table of verdicts on proofs, at the function that verifies them and over the wire."""
+"""Checks the table of verdicts on proofs, at the function that verifies them and over the network."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ FORBIDDEN, NONCE = 4403, 4440
 
 
 def each(rows: tuple[Verdict | Honest, ...]) -> list[Any]:
-    """Return a case for each row."""
+    """Return a test case for each row."""
     return [pytest.param(row, id=row.id) for row in rows]
 
 
 @pytest.fixture
 def handshake(key: BrowserKey) -> Handshake:
-    """A handshake at a clock that stands."""
+    """A handshake with a clock that stands still."""
     nonce, htu = "the-nonce-of-this-connection", "ws://localhost:8800/v1/socket"
     return Handshake(key, "head.payload.mac", nonce, htu, 1_795_000_020.0)
 
@@ -49,7 +49,7 @@ def connection(service: Service, shop: Shop) -> Iterator[tuple[Peer, Handshake]]
 
 
 def check(verdict: Verdict, told: Json) -> None:
-    """Compare what a refusal said with its row."""
+    """Compare a refusal with its row in the table."""
     assert told["member"] == verdict.member
     assert verdict.cause in told["cause"] if verdict.cause else told["cause"] is None
     assert verdict.says in told["message"]

@@ -1,4 +1,4 @@
-"""Connection proofs over the wire, beyond what the table says of single ones: whose, for which socket, how often."""
+"""Connection proofs over the network, beyond the table's single proofs: whose, for which socket, and how often."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 GONE = object()
-"""As the proof of a frame: it is left out."""
+"""Marks a proof that is left out of the frame."""
 
 FORBIDDEN, NONCE, BAD_FRAME = 4403, 4440, 4400
 
 
 def connect(service: Service, shop: Shop, **claims: Any) -> Ended:
-    """Open a socket with an honest token, and a proof with these claims changed."""
+    """Open a socket, and connect with an honest token and a proof with these claims changed."""
     token = shop.token()
     with service.socket() as peer:
         return peer.connect(token, peer.prove(shop.key, token, **claims))
@@ -81,14 +81,14 @@ def test_the_token_itself_is_no_proof(service: Service, shop: Shop) -> None:
     ],
 )
 def test_iat_only_measures_how_far_the_clock_is_off(service: Service, shop: Shop, seconds: int) -> None:
-    """F133: an hour off, with this connection's nonce, is accepted, and logged."""
+    """F133: a clock that is an hour off is accepted with this connection's own nonce, and the difference is logged."""
     assert connect(service, shop, iat=int(service.now()) + seconds).granted
 
     assert abs(service.heard("socket.ready")["facts"]["skew"] - seconds) <= 2
 
 
 def test_the_hash_of_another_token_is_refused(service: Service, shop: Shop) -> None:
-    """F128: a proof goes with one token, though both are bound to its key."""
+    """F128: a proof belongs to one token, even if both tokens are bound to its key."""
     token, another = shop.token(), shop.token(uid="another")
     with service.socket() as one, service.socket() as other:
         assert one.connect(token, one.prove(shop.key, token)).granted
@@ -108,7 +108,7 @@ def test_a_visitors_proof_needs_the_tokens_hash_as_a_members_does(service: Servi
     assert ended.refusal == ("proof_claims", FORBIDDEN)
 
 
-# the nonce, and being good once
+# the nonce, and single use
 
 
 @pytest.mark.row("PRF-081")
@@ -137,7 +137,7 @@ def test_the_nonce_of_a_connection_to_another_provider_is_refused(service: Servi
 
 @pytest.mark.row("PRF-062")
 def test_a_proof_opens_one_socket_and_a_jti_is_not_remembered(service: Service, shop: Shop) -> None:
-    """F125: said again on another socket, it is refused; the first stays."""
+    """F125: the same proof is refused on another socket, and the first socket stays open."""
     token = shop.token()
     with service.socket() as first, service.socket() as second, service.socket() as third:
         proof = first.prove(shop.key, token, jti="the-same")
@@ -146,7 +146,7 @@ def test_a_proof_opens_one_socket_and_a_jti_is_not_remembered(service: Service, 
         assert second.connect(token, proof).refusal == ("proof_nonce", NONCE)
         assert first.ask({"type": "ping"})["type"] == "pong"
         signed_again = third.prove(shop.key, token, jti="the-same", iat=int(service.now()) + 1)
-        assert third.connect(token, signed_again).granted  # over this connection's own nonce: no replay
+        assert third.connect(token, signed_again).granted  # with this connection's own nonce it is no replay
 
 
 @pytest.mark.row("PRF-066")
@@ -177,7 +177,7 @@ def test_a_jti_in_somebody_elses_bad_proof_is_not_taken_from_its_owner(
 
 @pytest.mark.row("PRF-083")
 def test_a_stale_nonce_is_gone_with_its_connection_and_the_next_has_a_fresh_one(service: Service, shop: Shop) -> None:
-    """F126: there is no second challenge in a connection."""
+    """F126: a connection is never given a second nonce."""
     with service.socket() as slow:
         service.advance(10)
         assert slow.end().refusal == ("auth_timeout", 4408)
@@ -217,7 +217,7 @@ def test_an_honest_user_connects_after_twenty_rejected_proofs(service: Service, 
 def test_a_token_with_the_key_of_somebody_else_is_refused(
     service: Service, shop: Shop, key: BrowserKey, row: str
 ) -> None:
-    """F123: the thief's key is not in it; its owner still connects."""
+    """F123: the token is not bound to the thief's key. Its owner can still connect."""
     stolen = shop.token(uid="alice")
 
     assert service.try_token(stolen, key).refusal == ("proof_key_mismatch", FORBIDDEN)

@@ -1,4 +1,4 @@
-"""The key in a proof's header and the signature with it, over the wire, beyond what the table says of single proofs."""
+"""The key in a proof's header and the signature made with it, over the network, beyond the table's single proofs."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ N = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
 
 
 def attempt(service: Service, shop: Shop, make: Callable[[Peer, str], str]) -> Ended:
-    """Open a socket with an honest token and the proof that is made for it."""
+    """Open a socket, and connect with an honest token and the proof that `make` returns."""
     token = shop.token()
     with service.socket() as peer:
         return peer.connect(token, make(peer, token))
 
 
 def with_header(service: Service, shop: Shop, header: Json, key: BrowserKey | None = None) -> Ended:
-    """Open a socket with a proof whose header is changed, signed by `key`, to whom the token is bound."""
+    """Open a socket, and connect with a proof whose header is changed. The token is bound to the signing key."""
     signer = key or shop.key
     token = shop.token(cnf={"jkt": signer.jkt})
     with service.socket() as peer:
@@ -76,7 +76,7 @@ def test_a_symmetric_key_in_the_header_proves_nothing(service: Service, shop: Sh
 def test_a_mac_with_the_public_key_proves_nothing(
     service: Service, shop: Shop, make: Maker, serialised: Callable[[BrowserKey, Maker], bytes], algorithm: str
 ) -> None:
-    """F129: nor HS256 with the public key as the secret."""
+    """F129: not even HS256 with the public key as the secret is accepted."""
 
     def proof(peer: Peer, token: str) -> str:
         header = {"typ": "wf-proof+jwt", "alg": algorithm, "jwk": shop.key.jwk}
@@ -104,7 +104,7 @@ RSA = rsa.generate_private_key(65537, 2048)
 def test_a_valid_signature_by_another_algorithm_is_refused(
     service: Service, shop: Shop, make: Maker, algorithm: str, private: Any
 ) -> None:
-    """F129: nor a true signature of another kind."""
+    """F129: the signature is valid for its own algorithm, but only ES256 is accepted."""
     public: Json = jwt.get_algorithm_by_name(algorithm).to_jwk(private.public_key(), as_dict=True)
 
     def proof(peer: Peer, token: str) -> str:
@@ -126,7 +126,7 @@ def number(value: int) -> str:
 
 @pytest.mark.row("PRF-015")
 def test_a_private_key_in_the_header_is_refused_and_stays_out_of_answer_and_log(service: Service, shop: Shop) -> None:
-    """F130: it is not repeated."""
+    """F130: neither the response nor the log repeats the private key."""
     d = number(shop.key.private.private_numbers().private_value)
 
     ended = with_header(service, shop, {"jwk": {**shop.key.jwk, "d": d}})

@@ -1,4 +1,4 @@
-"""Two thousand peers that open a socket, or only a connection, and say nothing: others still come in at once."""
+"""Two thousand peers open a socket, or only a connection, and send nothing. Other peers still connect at once."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ NONCE: Final = re.compile(rb'"nonce":"([\w-]+)"')
 
 @pytest.fixture(scope="module")
 def busy(make_service: MakeService) -> Iterator[Service]:
-    """A server where each address may have its share of the crowd, started with as few files as is usual."""
+    """A server that lets each address have its share of the crowd, started with the usual limit on open files."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (USUAL_FILES, hard))  # the server inherits it, and helps itself
+    resource.setrlimit(resource.RLIMIT_NOFILE, (USUAL_FILES, hard))  # the server inherits this limit, and raises it
     try:
         with make_service(LIMIT_SOCKETS_PER_ADDRESS=str(EACH), LIMIT_AUTH_TIMEOUT="60") as made:
             resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, 2 * CROWD + 500)), hard))
@@ -50,7 +50,7 @@ def busy(make_service: MakeService) -> Iterator[Service]:
 
 
 class Silent(asyncio.Protocol):
-    """Sends its first bytes and then nothing, ever."""
+    """A peer that sends its first bytes and nothing afterwards."""
 
     def __init__(self, first: bytes) -> None:
         self._first = first
@@ -78,7 +78,7 @@ class Silent(asyncio.Protocol):
 
 @asynccontextmanager
 async def crowd(service: Service, first: bytes) -> AsyncIterator[list[Silent]]:
-    """Open the crowd's connections, some at once, from several addresses."""
+    """Open the crowd's connections, a few at a time, from several addresses."""
     loop = asyncio.get_running_loop()
     waiting = iter(ADDRESSES * EACH)
     opened: list[Silent] = []
@@ -100,7 +100,7 @@ async def crowd(service: Service, first: bytes) -> AsyncIterator[list[Silent]]:
 
 
 def opening(service: Service, shop: Shop, token: str) -> float:
-    """Return how many seconds a good peer needs from the first packet to `ready`."""
+    """Return how many seconds an honest peer needs from the first packet to `ready`."""
     begun = time.perf_counter()
     with service.socket() as peer:
         assert peer.connect(token, peer.prove(shop.key, token)).granted
@@ -130,7 +130,7 @@ async def test_while_the_crowd_is_turned_away_others_come_in(busy: Service) -> N
     token = shop.token()
 
     async with crowd(busy, UPGRADE) as silent:
-        await asyncio.to_thread(busy.advance, 60)  # all of them are late now
+        await asyncio.to_thread(busy.advance, 60)  # by now all of them have missed their deadline
         await asyncio.to_thread(opening, busy, shop, token)
         async with asyncio.timeout(PATIENCE):
             await asyncio.gather(*(peer.gone for peer in silent))
@@ -156,7 +156,7 @@ async def test_no_two_nonces_are_alike_and_none_tells_the_next(busy: Service) ->
 
     assert len(set(nonces)) == CROWD
     assert {len(nonce) for nonce in raw} == {24}
-    for bit in range(24 * 8):  # each as often set as not, in the first thousand as in the second: nothing counts up
+    for bit in range(24 * 8):  # each bit is random in both halves, so no bit belongs to a counter
         for half in (raw[: CROWD // 2], raw[CROWD // 2 :]):
             ones = sum(nonce[bit // 8] >> (bit % 8) & 1 for nonce in half)
             assert abs(ones - CROWD / 4) < 6.5 * (CROWD / 8) ** 0.5

@@ -1,4 +1,4 @@
-"""RFC 6455 beneath the frames, byte by byte: what breaks it ends the connection with the standard's own code."""
+"""RFC 6455 below the chat's frames, byte by byte: a violation ends the connection with the standard's own code."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DEFLATE = "Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits\
 
 
 def frame(opcode: int, payload: bytes = b"", *, fin: bool = True, reserved: int = 0, masked: bool = True) -> bytes:
-    """Write one frame (RFC 6455 5.2), right or wrong."""
+    """Encode one WebSocket frame (RFC 6455 5.2), valid or invalid."""
     first = (0x80 if fin else 0) | reserved | opcode
     return bytes([first]) + length(len(payload), masked) + (bytes(4) if masked else b"") + payload
 
@@ -42,7 +42,7 @@ def length(size: int, masked: bool = True) -> bytes:
 
 
 class Wire:
-    """A socket's bytes, after the handshake."""
+    """The bytes of a socket after the handshake."""
 
     def __init__(self, connection: socket.socket, head: bytes, rest: bytes) -> None:
         self.head = head
@@ -61,7 +61,7 @@ class Wire:
         return first & 0x0F, self._take(size)
 
     def say(self, message: dict[str, Any]) -> dict[str, Any]:
-        """Send a message and return the one that answers it."""
+        """Send a message, and return the answer to it."""
         self.send(frame(TEXT, json.dumps(message).encode()))
         return self.answer()
 
@@ -72,7 +72,7 @@ class Wire:
         return answer
 
     def end(self) -> tuple[list[dict[str, Any]], int]:
-        """Return what is still said, and the close code; nothing comes after it."""
+        """Return the remaining messages and the close code. Fails if anything follows the close."""
         said = []
         while True:
             opcode, payload = self.next()
@@ -96,7 +96,7 @@ class Wire:
 
 @contextmanager
 def opened(service: Service, headers: str = "") -> Iterator[Wire]:
-    """Open a socket by hand; `hello` has not been read."""
+    """Open a socket by hand, without reading `hello`."""
     with socket.create_connection(("127.0.0.1", service.port), timeout=PATIENCE) as connection:
         connection.sendall(
             f"GET /v1/socket HTTP/1.1\r\nHost: localhost:{service.port}\r\nUpgrade: websocket\r\n"
@@ -113,7 +113,7 @@ def opened(service: Service, headers: str = "") -> Iterator[Wire]:
 
 @contextmanager
 def ready(service: Service, shop: Shop, headers: str = "") -> Iterator[Wire]:
-    """Open a socket by hand, and connect."""
+    """Open a socket by hand, and connect as a member."""
     token = shop.token()
     with opened(service, headers) as wire:
         nonce = wire.answer()["nonce"]
@@ -124,7 +124,7 @@ def ready(service: Service, shop: Shop, headers: str = "") -> Iterator[Wire]:
 
 
 def padded(size: int) -> bytes:
-    """Return a ping of this many bytes."""
+    """Return a `ping` of this many bytes."""
     start, end = b'{"type":"ping","x":"', b'"}'
     return start + b"x" * (size - len(start) - len(end)) + end
 
@@ -182,7 +182,7 @@ BAD_TEXT = (b"\xff\xfe", b"\xed\xa0\x80", b"\xc0\xaf", b"\xf4\x90\x80\x80", b"\x
 def test_what_breaks_the_protocol_ends_the_connection(
     service: Service, shop: Shop, sent: bytes, close: int | tuple[int, int]
 ) -> None:
-    """F141: with the standard's own code, and without a word."""
+    """F141: the close code is the standard's own, and no error frame is sent."""
     with ready(service, shop) as wire:
         assert wire.say({"type": "ping"})["type"] == "pong"
         wire.send(sent)

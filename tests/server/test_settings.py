@@ -1,4 +1,4 @@
-"""The settings: read from the environment, checked, and refused by name."""
+"""The settings are read from the environment and checked. Refusals name the setting."""
 
 from __future__ import annotations
 

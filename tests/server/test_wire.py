@@ -1,4 +1,4 @@
-"""How long the server waits for a request, and what it makes of a peer's mistakes beneath the app."""
+"""How long the server waits for a request, and how it handles a peer's protocol errors below the app."""
 
 from __future__ import annotations
 
@@ -36,21 +36,21 @@ UNCOUNTED = Connections(0, 64, "")
 
 
 class Impatient(Limits, frozen=True):
-    """Limits of a server that waits a tenth of a second."""
+    """The limits of a server that waits a tenth of a second for a request."""
 
     request_timeout: float = 0.1  # type: ignore[assignment]
 
 
 class Patient(Limits, frozen=True):
-    """Limits of a server that waits longer than this process is held up, if all goes well."""
+    """The limits of a server that waits half a second, longer than this process is usually delayed."""
 
     request_timeout: float = 0.5  # type: ignore[assignment]
 
 
 @pytest.fixture
 async def port(sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[int]:
-    """The port of a server in this process that waits a tenth of a second."""
-    monkeypatch.setattr(logging.getLogger("uvicorn.access"), "propagate", True)  # uvicorn changes it for the process
+    """The port of a server in this process that waits a tenth of a second for a request."""
+    monkeypatch.setattr(logging.getLogger("uvicorn.access"), "propagate", True)  # uvicorn changes it globally
     listener = socket.create_server(("127.0.0.1", 0))
     made: int = listener.getsockname()[1]
     settings = Settings(base_url=f"http://localhost:{made}", data_dir=tmp_path, database_url=sqlite_url)
@@ -75,7 +75,7 @@ async def dialled(port: int) -> AsyncIterator[tuple[asyncio.StreamReader, asynci
 
 
 async def until_the_end(reader: asyncio.StreamReader) -> bytes:
-    """Return what comes until the server closes, or cuts."""
+    """Return everything received until the server closes or resets the connection."""
     received = b""
     async with asyncio.timeout(PATIENCE):
         try:
@@ -162,7 +162,7 @@ async def test_a_socket_outlives_the_wait_for_a_request(port: int) -> None:
         connect(f"ws://127.0.0.1:{port}/v1/socket", proxy=None, open_timeout=PATIENCE) as client,
         dialled(port) as (reader, _),
     ):
-        await until_the_end(reader)  # opened after the socket, and by now cut off
+        await until_the_end(reader)  # opened after the socket, and cut off by now
 
         assert json.loads(await client.recv())["type"] == "hello"
         await client.send("{}")
@@ -178,7 +178,7 @@ async def big_answer(scope: Any, receive: Any, send: Any) -> None:
 
 
 class Watched(PatientHttp):
-    """Says when a connection is lost."""
+    """Sets an event when a connection is lost."""
 
     lost: asyncio.Event
 
@@ -189,13 +189,13 @@ class Watched(PatientHttp):
 
 @pytest.fixture
 def limits() -> Limits:
-    """What such a server has."""
+    """The limits of the server with the big response."""
     return Impatient()
 
 
 @pytest.fixture
 async def big_port(limits: Limits) -> AsyncIterator[int]:
-    """The port of a server whose answers are more than what the kernel keeps for a peer."""
+    """The port of a server whose responses are larger than what the kernel buffers for a peer."""
     listener = socket.create_server(("127.0.0.1", 0))
     Watched.lost = asyncio.Event()
     http = cast("type[asyncio.Protocol]", partial(Watched, limits, error_body, UNCOUNTED))
@@ -219,7 +219,7 @@ async def test_a_peer_that_takes_nothing_of_its_answer_is_cut_off(big_port: int)
 
 
 class Stuck(asyncio.Transport):
-    """A connection whose peer leaves so many bytes unread."""
+    """A connection whose peer leaves `unread` bytes unread."""
 
     def __init__(self, unread: int) -> None:
         super().__init__()
@@ -258,7 +258,7 @@ CLOSING = REQUEST.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
 @pytest.mark.contract("D-20/patience")
 @pytest.mark.parametrize("sent", [REQUEST, CLOSING, b"no request\r\n\r\n"], ids=["keep-alive", "close", "refused"])
 async def test_a_peer_that_leaves_the_last_of_its_answer_unread_is_cut_off(sent: bytes) -> None:
-    """What is left is less than what makes the server wait before it writes on, so only a timer can end it."""
+    """The rest is too small to make the server pause before it writes more, so only a timer can end the connection."""
     wire = Stuck(unread=10)
     protocol = connected(wire)
 
@@ -281,7 +281,7 @@ async def test_a_peer_that_leaves_a_refusal_unread_is_cut_off() -> None:
 
 
 def connected(wire: Stuck) -> PatientHttp:
-    """Return the server's end of a connection."""
+    """Return the server's protocol object for a connection."""
     config = uvicorn.Config(big_answer, log_config=None)
     config.load()
     made = PatientHttp(Impatient(), error_body, UNCOUNTED, config=config, server_state=ServerState(), app_state={})
@@ -290,7 +290,7 @@ def connected(wire: Stuck) -> PatientHttp:
 
 
 async def until(holds: Callable[[], bool]) -> None:
-    """Let the event loop run until this holds."""
+    """Let the event loop run until a condition holds."""
     async with asyncio.timeout(PATIENCE):
         while not holds():  # noqa: ASYNC110 - nothing says so
             await asyncio.sleep(0)
@@ -304,7 +304,7 @@ async def test_a_peer_that_takes_its_answer_slowly_gets_all_of_it(big_port: int,
         writer.write(REQUEST)
         while received < len(BIG) and (piece := await reader.read(400_000)):
             received += len(piece)
-            await asyncio.sleep(0.02)  # a slow line
+            await asyncio.sleep(0.02)  # a slow connection
 
     assert received >= len(BIG)
     assert loop.time() - begun > 2 * limits.request_timeout

@@ -1,4 +1,4 @@
-"""`chatkey serve --workers`, and how a server takes its time to end."""
+"""`chatkey serve --workers`, and the graceful shutdown of a server."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def ready(served: Served) -> tuple[int, str]:
 
 
 def end_of(one: ClientConnection) -> tuple[int, float]:
-    """Wait until a socket is told of a restart and closed; return by which code, and when."""
+    """Wait until a socket is told of a restart and is closed; return the close code and the time."""
     assert json.loads(one.recv(PATIENCE))["code"] == "restarting"
     with pytest.raises(ConnectionClosed) as closed:
         one.recv(PATIENCE)
@@ -69,7 +69,7 @@ def test_a_server_that_is_to_end_says_so_first_and_then_closes_one_socket_after_
         leaving = ready(served)[1]
         late = stack.enter_context(served.socket())
         late.recv(PATIENCE)
-        ends = list(threads.map(end_of, (*sockets, late)))  # side by side: nobody knows which of them is closed first
+        ends = list(threads.map(end_of, (*sockets, late)))  # in parallel, because the order of closing is unknown
 
         assert served.process.wait(PATIENCE) == 0
         assert before == 200
@@ -79,12 +79,12 @@ def test_a_server_that_is_to_end_says_so_first_and_then_closes_one_socket_after_
 
 
 def children(pid: int) -> set[int]:
-    """Return the processes that a process has started."""
+    """Return the ids of a process's child processes."""
     return {int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()}
 
 
 def counted(served: Served, sample: str) -> float:
-    """Return a number of the metrics, whichever worker is asked."""
+    """Return the value of a metric, no matter which worker answers."""
     _, _, body = served.request("GET", "/metrics", {"Authorization": f"Bearer {TOKEN}"})
     (line,) = re.findall(rf"^{re.escape(sample)} (\S+)$", body, re.MULTILINE)
     return float(line)
@@ -111,7 +111,7 @@ def test_workers_share_a_port_are_started_again_when_they_die_and_end_together(
         started = counted(served, "chatkey_started_seconds")
 
         os.kill(min(first), signal.SIGKILL)
-        statuses = {ready(served)[0] for _ in range(20)}  # who comes meanwhile waits for the new one
+        statuses = {ready(served)[0] for _ in range(20)}  # requests in between wait for the new worker
         until(lambda: len(children(served.process.pid)) == 2 and children(served.process.pid) != first)
         statuses |= {ready(served)[0] for _ in range(20)}
         after = {counted(served, LIVE_REQUESTS) for _ in range(6)}
@@ -120,6 +120,6 @@ def test_workers_share_a_port_are_started_again_when_they_die_and_end_together(
 
         assert served.process.wait(PATIENCE) == 0, served.log
         assert (len(first), together, statuses) == (2, {12.0}, {200})
-        assert (requests, after) == ({20.0}, {20.0})  # those of the worker that died count on
+        assert (requests, after) == ({20.0}, {20.0})  # the dead worker's requests still count
         assert started_again > started
         assert [json.loads(line)["event"] for line in served.log.splitlines() if "worker" in line] == ["worker.died"]

@@ -1,4 +1,4 @@
-"""Lines of one kind in the log: a burst is written, a flood is counted, and other kinds are written as before."""
+"""Log lines of one kind: a burst is written, a flood is only counted, and other kinds are written as before."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ AT_ONCE: Final = AT_ONCE_SECONDS * PER_SECOND
 
 
 class Time:
-    """A clock that stands still, and what is to be called later."""
+    """A clock that stands still, and the calls that are scheduled for later."""
 
     def __init__(self) -> None:
         self.now = 0.0

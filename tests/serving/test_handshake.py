@@ -1,4 +1,4 @@
-"""A usual handshake is answered as the library answers it, and everything else by the library."""
+"""A usual handshake gets the answer that the library would give. The library itself answers all others."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ App = Callable[[Any, Callable[[], Awaitable[Any]], Callable[[Any], Awaitable[Non
 
 
 def request(headers: dict[str, str], first: str = "GET /v1/socket HTTP/1.1", more: Iterable[str] = ()) -> bytes:
-    """Write a request as uvicorn hands it over."""
+    """Build a request in the form in which uvicorn hands it over."""
     lines = [first, *(f"{name}: {value}" for name, value in headers.items()), *more, "", ""]
     return "\r\n".join(lines).encode("latin-1")
 
@@ -65,10 +65,10 @@ class Pipe(asyncio.Transport):
         self.packets.append(bytes(data))
 
     def pause_reading(self) -> None:
-        """Nothing comes by itself anyway."""
+        """Do nothing: the peer sends nothing by itself."""
 
     def resume_reading(self) -> None:
-        """Nothing comes by itself anyway."""
+        """Do nothing: the peer sends nothing by itself."""
 
     def is_closing(self) -> bool:
         return self._is_closing
@@ -78,7 +78,7 @@ class Pipe(asyncio.Transport):
 
 
 class Line:
-    """One connection to an app, from the moment that uvicorn has read a request to be upgraded."""
+    """One connection to an app, starting when uvicorn has read a request for an upgrade."""
 
     def __init__(self, app: App, *, deflate: bool = False) -> None:
         self.scopes: list[Any] = []
@@ -98,7 +98,7 @@ class Line:
         self.protocol.connection_made(self.pipe)
 
     async def hear(self, *said: bytes) -> bytes:
-        """Let the peer say this, piece by piece, and return all that it was answered."""
+        """Let the peer send these pieces, and return everything that it has received so far."""
         for data in said:
             self.protocol.data_received(data)
             for _ in range(5):
@@ -106,14 +106,14 @@ class Line:
         return self.pipe.written
 
     async def lose(self) -> None:
-        """End the connection, and wait for the app to notice."""
+        """Cut the connection, and wait for the app to notice."""
         tasks = tuple(self.state.tasks)
         self.protocol.connection_lost(None)
         await asyncio.wait_for(asyncio.gather(*tasks), PATIENCE)
 
 
 async def echo(scope: Any, receive: Any, send: Any) -> None:
-    """Accept by the first protocol that is offered, with a header, and say what was said."""
+    """Accept with the first subprotocol that is offered and a header, and echo every message."""
     await receive()
     first = (scope["subprotocols"] or [None])[0]
     await send({"type": "websocket.accept", "subprotocol": first, "headers": [(b"x-a", b"b")]})
@@ -122,13 +122,13 @@ async def echo(scope: Any, receive: Any, send: Any) -> None:
 
 
 async def away(scope: Any, receive: Any, send: Any) -> None:
-    """Turn it away before it is open."""
+    """Refuse the socket before it is open."""
     await receive()
     await send({"type": "websocket.close", "code": 4400})
 
 
 async def busy(scope: Any, receive: Any, send: Any) -> None:
-    """Answer by HTTP."""
+    """Answer with an HTTP response."""
     await receive()
     await send({"type": "websocket.http.response.start", "status": 503, "headers": [(b"date", b"now")]})
     await send({"type": "websocket.http.response.body", "body": b"Later."})
@@ -231,7 +231,7 @@ async def test_where_messages_may_be_compressed_the_library_says_how() -> None:
 
 
 async def test_nothing_but_the_first_that_comes_is_a_handshake() -> None:
-    """What a request brings after its head was judged by nobody."""
+    """Bytes after the head of an earlier request have not been checked."""
     line = Line(echo)
 
     await line.hear(request(USUAL | {"transfer-encoding": "chunked"}), request(USUAL))

@@ -1,4 +1,4 @@
-"""Of uvicorn only what was read is used, in versions that were read."""
+"""We use only those parts of uvicorn that we have reviewed, in the versions that we have reviewed."""
 
 from __future__ import annotations
 
@@ -68,20 +68,20 @@ def test_only_this_room_knows_more_of_uvicorn_than_its_public_names() -> None:
 
 
 def classes() -> Iterator[ast.ClassDef]:
-    """Every class of the room."""
+    """Every class in the package `chatkey_serving`."""
     for path in ROOM.glob("*.py"):
         yield from (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ClassDef))
 
 
 def from_uvicorn(path: Path) -> Iterator[str]:
-    """What a file imports from the modules inside uvicorn."""
+    """The names that a file imports from uvicorn's submodules."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("uvicorn."):
             yield from (alias.name for alias in node.names)
 
 
 def used(subclass: ast.ClassDef) -> set[str]:
-    """What a class defines, or asks of itself or of the class above it."""
+    """The names that a class defines, or uses of itself and of its base class."""
     names = {node.name for node in ast.walk(subclass) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
     for node in ast.walk(subclass):
         if isinstance(node, ast.Attribute) and ast.unparse(node.value) in {"self", "super()"}:
@@ -90,7 +90,7 @@ def used(subclass: ast.ClassDef) -> set[str]:
 
 
 def members(owner: str) -> set[str]:
-    """What a module defines, or a class and its bases with the attributes that their methods set."""
+    """The names in a module, or in a class and its bases, including attributes that their methods set."""
     try:
         return set(dir(importlib.import_module(owner)))
     except ModuleNotFoundError:

@@ -1,4 +1,4 @@
-"""An application at a social provider: what the service is given of it, and what the provider knows."""
+"""An OAuth application at a social provider: the data that the service gets, and the data that the provider has."""
 
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key

@@ -1,4 +1,4 @@
-"""Which browser is driven: the documented order, and a sentence when there is none."""
+"""The choice of the browser: the documented order, and an error message if there is no browser."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,7 +18,7 @@ OWN: dict[Kind, Path] = {
 
 
 class Commands:
-    """Records what would have been run; what is listed here makes its result appear."""
+    """Records the commands instead of running them, and reports for each whether it succeeded."""
 
     def __init__(self, succeed: bool) -> None:
         self.ran: list[str] = []
@@ -206,7 +206,7 @@ def test_without_a_firefox_the_message_says_what_to_do_about_it(bare: Machine) -
 
 
 def test_a_firefox_that_is_too_old_is_told_with_the_line_to_type(bare: Machine) -> None:
-    """Debian's may be: Playwright's own words for it are `network.addDataCollector`."""
+    """Debian's Firefox may be too old. Playwright's own error would only mention `network.addDataCollector`."""
     old = replace(bare, which=knows(firefox_esr="/usr/bin/firefox-esr"), version=lambda executable: 140)
     said = r"The Firefox at /usr/bin/firefox-esr is version 140; Playwright drives 143 and newer\. Get one: `chatkey br"
 
@@ -216,7 +216,7 @@ def test_a_firefox_that_is_too_old_is_told_with_the_line_to_type(bare: Machine) 
 
 
 def test_a_newer_firefox_beside_an_old_one_is_taken(bare: Machine) -> None:
-    """One that does not tell its version, too."""
+    """This includes a Firefox that does not report its version."""
     versions = {"/usr/bin/firefox-esr": 140, "/usr/bin/firefox": None}
     both = replace(bare, which=knows(firefox_esr="/usr/bin/firefox-esr", firefox="/usr/bin/firefox"))
 
@@ -226,7 +226,7 @@ def test_a_newer_firefox_beside_an_old_one_is_taken(bare: Machine) -> None:
 
 
 def test_the_version_of_a_browser_is_what_it_says(bare: Machine, tmp_path: Path) -> None:
-    """And one that cannot be asked is taken as it is."""
+    """A browser that cannot be asked has no version, and is used anyway."""
     silent, old = tmp_path / "silent", tmp_path / "old"
     silent.write_text("#!/bin/sh\n")
     old.write_text("#!/bin/sh\necho Mozilla Firefox 140.5.0esr\n")

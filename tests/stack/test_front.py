@@ -1,4 +1,4 @@
-"""The front: what passes it comes out as it went in, and what a rule says goes wrong."""
+"""The front, a proxy before the service: traffic passes it unchanged, except for faults that a rule arms."""
 
 import asyncio
 import json
@@ -28,14 +28,14 @@ HOST = "chat.example:8443"
 
 @dataclass
 class Running:
-    """A front before a service that tells what reaches it."""
+    """A front, and a service behind it that records the requests it receives."""
 
     url: str
     control: httpx.AsyncClient
     seen: list[Request]
 
     async def arm(self, **rule: object) -> None:
-        """Arm one rule."""
+        """Arm one fault rule."""
         assert (await self.control.post("/lab/faults", json=rule)).status_code == 201
 
     def open(self) -> connect:
@@ -45,7 +45,7 @@ class Running:
 
 
 async def answered(connection: ServerConnection) -> None:
-    """Say hello, and give back what comes; a frame of the kind `bye` ends it."""
+    """Send hello, and echo every frame. A frame of the type `bye` closes the socket."""
     await connection.send('{"type":"hello"}')
     async for content in connection:
         if content == '{"type":"bye"}':
@@ -78,7 +78,7 @@ async def running() -> AsyncIterator[Running]:
 
 @asynccontextmanager
 async def fronted(service: str) -> AsyncIterator[tuple[str, str]]:
-    """Run a front; yield its address and that of its control API."""
+    """Run a front; yield its address and the address of its control API."""
     port, control = free_ports(2)
     app = Front(Upstream(service, HOST, trust(None)), control)
     config = uvicorn.Config(app, log_config=None, ws="websockets-sansio", date_header=False, server_header=False)
@@ -98,7 +98,7 @@ async def get(running: Running, path: str) -> httpx.Response:
 
 
 async def closing(connection: ClientConnection) -> tuple[int, str]:
-    """Read a socket to its end, and return code and reason."""
+    """Read a socket to its end, and return the close code and the reason."""
     with pytest.raises(ConnectionClosed) as closed:
         await drain(connection)
     assert closed.value.rcvd
@@ -106,13 +106,13 @@ async def closing(connection: ClientConnection) -> tuple[int, str]:
 
 
 async def drain(connection: ClientConnection) -> None:
-    """Read until there is nothing more; raises unless the service ended it as usual."""
+    """Read until the socket ends. Raises unless the service closed it normally."""
     async for _content in connection:
         pass
 
 
 async def test_a_request_and_its_answer_pass_whole(running: Running) -> None:
-    """Path and query as they are written, the name that browsers call the service by, and each header of the answer."""
+    """Unchanged are path and query, the host name that browsers use, and each header of the response."""
     answer = await get(running, "/v1/a%2Fb?uid=%C3%A9&uid=2")
 
     (request,) = running.seen
@@ -123,7 +123,7 @@ async def test_a_request_and_its_answer_pass_whole(running: Running) -> None:
 
 
 async def test_frames_pass_both_ways_and_the_close_with_its_code(running: Running) -> None:
-    """The service sees origin, subprotocol and query; the browser sees how the service ends it."""
+    """The service receives origin, subprotocol and query. The browser receives the service's close code."""
     async with running.open() as browser:
         assert browser.subprotocol == "wf.v1"
         assert await browser.recv() == '{"type":"hello"}'

@@ -1,4 +1,4 @@
-"""One number says how long harness and tests wait."""
+"""A single number decides how long the harness and the tests wait."""
 
 import pytest
 

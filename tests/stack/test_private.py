@@ -1,4 +1,4 @@
-"""Files with secrets are their owner's only, whoever could read what was there before."""
+"""Only the owner can read files with secrets, even if an older file of that name was readable by others."""
 
 from __future__ import annotations
 

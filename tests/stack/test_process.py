@@ -1,4 +1,4 @@
-"""A child process is ready, dies, is late or will not end: each is told with its own output."""
+"""A child process becomes ready, dies, is late, or does not end. Errors include the child's own output."""
 
 import fcntl
 import os
@@ -60,7 +60,7 @@ def test_a_child_that_dies_before_it_is_ready_fails_with_its_output(make_process
 
 
 def test_a_child_whose_output_ends_before_it_does_is_told_with_its_status(make_process: MakeProcess) -> None:
-    """Every child has such a moment between its output's end and its own; this one makes it long."""
+    """Every child closes its output a moment before it ends. This child makes the moment long."""
     child = make_process("import os, time; os.close(1); os.close(2); time.sleep(0.2); os._exit(3)")
 
     with pytest.raises(ProcessError, match=r"child ended before it was ready \(exit status 3\)"), child:
@@ -144,7 +144,7 @@ def test_a_tied_child_ends_with_whoever_started_it_however_he_ends(tmp_path: Pat
 
         parent.send_signal(end)
 
-        fcntl.flock(held, fcntl.LOCK_EX)  # the child's, as long as it lives
+        fcntl.flock(held, fcntl.LOCK_EX)  # the child holds this lock as long as it lives
 
 
 def test_a_tied_child_that_is_asked_to_end_ends(tmp_path: Path) -> None:

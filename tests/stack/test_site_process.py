@@ -1,4 +1,4 @@
-"""The site as a process of its own, arranged through its lab."""
+"""The site as a process of its own, set up through its lab."""
 
 import os
 import sys

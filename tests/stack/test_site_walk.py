@@ -1,4 +1,4 @@
-"""A walk past every route of the site with hostile input: no request fails, or leaves a traceback in the log."""
+"""Sends hostile input to every route of the site: no request fails or leaves a traceback in the log."""
 
 import json
 from typing import Any, Final

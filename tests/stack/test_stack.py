@@ -1,4 +1,4 @@
-"""The three servers start together, know each other, move their clocks together, and leave nothing running."""
+"""Three servers start together, know each other's addresses, move their clocks together and leave nothing running."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The exemplary getToken backend answers as contract 2.4 and 4.7 say."""
+"""The example getToken backend answers as contract 2.4 and 4.7 require."""
 
 import jwt
 import pytest

@@ -1,4 +1,4 @@
-"""A test that fails by chance is run again alone and listed; one that is broken still fails the run."""
+"""A test that fails only sometimes is rerun alone and listed. A test that always fails still fails the run."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ ALL_BROKEN = (
 
 @pytest.fixture(autouse=True)
 def _few_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the runs of these tests start in a tenth of the time."""
+    """Disable installed plugins, so that the pytest runs here start ten times faster."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
 
 
 @pytest.fixture
 def flaky(tmp_path: Path) -> Path:
-    """The file that lists flaky tests."""
+    """The path of the file that lists flaky tests."""
     return tmp_path / "flaky.txt"
 
 
 def run(folder: Path, text: str, flaky: Path, *arguments: str) -> int:
-    """Run a file of tests in a project of its own."""
+    """Run the tests in a text, in their own project."""
     (folder / "pytest.ini").write_text("[pytest]\n")
     (folder / "test_it.py").write_text(text)
     return run_tests.run([*PYTEST, *arguments, "-c", str(folder / "pytest.ini"), str(folder)], flaky)

@@ -1,4 +1,4 @@
-"""WebKitGTK, one browser for each test, on the servers of one run."""
+"""Fixtures for WebKitGTK: a new browser for each test, on servers that all tests share."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MakeBusiness = Callable[..., Business]
 
 @pytest.fixture(scope="session")
 def display() -> Iterator[str]:
-    """A screen that nobody sees."""
+    """A virtual screen."""
     if not is_there():
         pytest.skip(MISSING)
     with screen() as name:
@@ -26,14 +26,14 @@ def display() -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def stack(display: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    """Service, fake provider and shops, over http on localhost: a secure context all the same."""
+    """Service, fake provider and shops, over http on localhost, which browsers treat as a secure context."""
     with running(Flavour.PLAIN, folder=tmp_path_factory.mktemp("stack")) as started:
         yield started
 
 
 @pytest.fixture
 def make_business(stack: Stack) -> Iterator[MakeBusiness]:
-    """Open shops, each of a provider of its own."""
+    """Open shops, each with its own provider."""
     with ExitStack() as ending:
 
         def make(**wishes: object) -> Business:

@@ -1,4 +1,4 @@
-"""WebKitGTK by WebDriver, on a screen that nobody sees, and the widget in a page of it."""
+"""Drives WebKitGTK over WebDriver on a virtual screen, and the widget in its page."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ return lines.length === arguments[0] && [...lines].map((line) => line.textConten
 
 
 def is_there() -> bool:
-    """Tell whether WebKitGTK can be driven here."""
+    """Return whether WebKitGTK's driver and the virtual screen are installed."""
     return all(map(shutil.which, (DRIVER, SCREEN)))
 
 
 @contextmanager
 def screen() -> Iterator[str]:
-    """Show what is drawn to nobody; yields the display's name."""
+    """Run a virtual screen, and yield its display name."""
     reading, writing = os.pipe()
     command = (SCREEN, "-displayfd", str(writing), "-screen", "0", "1280x900x24", "-nolisten", "tcp")
     with subprocess.Popen(command, pass_fds=(writing,), stderr=subprocess.DEVNULL) as process:
@@ -58,7 +58,7 @@ def screen() -> Iterator[str]:
 
 @contextmanager
 def browser(display: str, log: Path) -> Iterator[WebKitGTK]:
-    """A browser with a profile of its own."""
+    """Run a browser with a new profile."""
     service = Service(log_output=str(log), env={**os.environ, "DISPLAY": display})
     driver = WebKitGTK(options=WebKitGTKOptions(), service=service)
     try:
@@ -70,7 +70,7 @@ def browser(display: str, log: Path) -> Iterator[WebKitGTK]:
 
 @dataclass(frozen=True, slots=True)
 class Tab:
-    """The tab that is driven at the moment."""
+    """The tab that the driver controls at the moment."""
 
     driver: WebKitGTK
 
@@ -79,7 +79,7 @@ class Tab:
         return self.driver.execute_script(script, *arguments)
 
     def until(self, script: str, *arguments: object) -> Any:
-        """Wait until a script returns something that counts, and return it."""
+        """Run a script repeatedly until it returns a truthy value, and return that value."""
         wait = WebDriverWait(self.driver, PATIENCE, POLL_SECONDS)
         return wait.until(lambda _: self.run(script, *arguments), f"in vain: {script} {arguments}")
 
@@ -89,7 +89,7 @@ class Tab:
         self.until("return window.Service?.identity")
 
     def reload(self) -> None:
-        """Load the page again and wait until its widget is connected."""
+        """Reload the page and wait until its widget is connected."""
         self.driver.refresh()
         self.until("return window.Service?.identity")
 
@@ -100,7 +100,7 @@ class Tab:
 
     @property
     def uid(self) -> str:
-        """The uid of whoever is connected."""
+        """The uid of the connected visitor or member."""
         return str(self.run("return Service.identity.uid"))
 
     def wait_for(self, identity: str) -> None:
@@ -108,21 +108,21 @@ class Tab:
         self.until("return window.Service?.identity?.identity === arguments[0]", identity)
 
     def wait_for_error(self, code: str) -> None:
-        """Wait until the widget has told the page of an error with this code."""
+        """Wait until the widget has emitted an error with this code."""
         self.until("return Service.debug().troubles.some(({ detail }) => detail.code === arguments[0])", code)
 
     def press(self, name: str) -> None:
-        """Press a button of the widget, or of a page without one, by its name."""
+        """Press a button by name: in the widget, or in the page if it has no widget."""
         button: WebElement = self.until(BY_NAME, name)
         button.click()
 
     def press_in_page(self, name: str) -> None:
-        """Press a button of the page that the widget is in."""
+        """Press a button of the page around the widget."""
         button = (By.XPATH, f"//button[contains(normalize-space(), '{name}')]")
         WebDriverWait(self.driver, PATIENCE, POLL_SECONDS).until(element_to_be_clickable(button), name).click()
 
     def send(self, text: str) -> None:
-        """Open the panel, write a message, and wait until the server has it."""
+        """Open the panel, send a message, and wait until the server has stored it."""
         if not self.debug()["panel"]["open"]:
             self.press("Open chat")
         box: WebElement = self.until(IN_WIDGET, "textarea")
@@ -132,16 +132,16 @@ class Tab:
         self.until("return (Service.debug().counters['message:acknowledged'] ?? 0) > arguments[0]", acknowledged)
 
     def counted(self, name: str) -> int:
-        """Return how often the widget told of an event on this page."""
+        """Return how often the widget has emitted an event on this page."""
         return int(self.debug()["counters"].get(name, 0))
 
     def lines(self, count: int) -> list[str]:
-        """Wait for so many messages in the conversation and return their texts."""
+        """Wait for `count` messages in the conversation and return their texts."""
         bodies: list[str] = self.until(BODIES, count)
         return bodies
 
     def sign_in_with(self, provider: str) -> str:
-        """Press the button of a social provider, turn to its window, and return the handle of this one."""
+        """Press a social provider's button, switch to its window, and return the handle of the first window."""
         here = self.driver.current_window_handle
         known = set(self.driver.window_handles)
         self.press("Open chat")

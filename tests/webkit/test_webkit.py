@@ -1,4 +1,4 @@
-"""What matters most of the widget, in the engine of Safari: `nox -s webkit`."""
+"""The most important widget tests, in Safari's engine: `nox -s webkit`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from chatkey_e2e.business import Business
     from chatkey_stack.stack import Stack
 
-# Selenium's own driver of WebKitGTK still calls what Selenium itself calls deprecated.
+# Selenium's driver for WebKitGTK still uses a function that Selenium has deprecated.
 pytestmark = pytest.mark.filterwarnings("ignore:setting remote_server_addr:DeprecationWarning")
 
 EXPORT = """
@@ -142,7 +142,7 @@ def test_a_sign_in_window_that_is_closed_is_told(tab: Tab, make_business: MakeBu
 
 @pytest.mark.parametrize("identity", ["visitor", "member"])
 def test_a_logout_is_followed_in_the_other_tab(tab: Tab, business: Business, identity: str) -> None:
-    """A visitor has nothing to follow, and stays who they are."""
+    """Logging out as a visitor changes nothing: the visitor keeps the same uid."""
     tab.open(business.url)
     if identity == "member":
         tab.press_in_page("Ada")

@@ -1,4 +1,4 @@
-"""A widget without a browser, and around it a service, a page and a clock that do as the test says."""
+"""Fixtures for a widget without a browser, in a service, page and clock that the test controls."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from chatkey_widget.context import Settings
 
 @pytest.fixture
 def make_widget() -> MakeWidget:
-    """Make a widget; `custom_login=True` gives the page a `getToken`, answered by `page`."""
+    """Make a widget. With `custom_login=True` the page has a `getToken`, which `page` answers."""
 
     def make(*, custom_login: bool = False, **options: object) -> Driver:
         settings = Settings("https://chat.test", "https://chat.test", "https://shop.test", PID, custom_login)

@@ -1,4 +1,4 @@
-"""A widget with a scripted world around it, and the people of its tests."""
+"""A widget in a simulated world, and the people of its tests."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ Verdict = Callable[[Mapping[str, object]], tuple[str, Close] | None]
 
 
 def jwt(**claims: object) -> str:
-    """Make a token with a signature that is none: the widget does not verify."""
+    """Make a token with an invalid signature, which the widget does not verify."""
     parts = (json.dumps({"alg": "HS256"}), json.dumps(claims), "signature")
     return ".".join(base64.urlsafe_b64encode(part.encode()).rstrip(b"=").decode() for part in parts)
 
 
 def claims_of(token: str) -> dict[str, object]:
-    """Read a token as the service of this test does."""
+    """Read a token's claims, as the simulated service does."""
     payload = token.split(".")[1]
     claims = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
     assert isinstance(claims, dict)
@@ -54,7 +54,7 @@ def claims_of(token: str) -> dict[str, object]:
 
 
 class FixedChance:
-    """Tokens in order, and always the same fraction."""
+    """Random values for tests: numbered tokens, and always the same fraction."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -69,7 +69,7 @@ class FixedChance:
 
 
 class SeededChance(FixedChance):
-    """Tokens in order, and fractions as chance would have them, the same for every run of a seed."""
+    """Random values for tests: numbered tokens, and random fractions that are the same in every run with one seed."""
 
     def __init__(self, seed: int) -> None:
         super().__init__()
@@ -81,7 +81,7 @@ class SeededChance(FixedChance):
 
 @dataclass
 class Driver:
-    """Feeds the machine, plays the service and the page, and remembers all effects."""
+    """Feeds events to the machine, answers as the service and the page, and records all effects."""
 
     settings: Settings
     now: float = NOW
@@ -106,15 +106,15 @@ class Driver:
         self.machine = Machine(self.settings, self.chance, self.page_time)
         self.stored = self.cached
 
-    # the test's words
+    # actions of the test
 
     def start(self, *, secure: bool = True) -> Driver:
-        """Start the widget and let everything answer."""
+        """Start the widget, and answer all its requests."""
         self.feed(events.Started(secure=secure))
         return self
 
     def feed(self, *given: events.Event) -> None:
-        """Feed events, and whatever the service and the page make of the effects."""
+        """Feed events, and then the answers of the service and the page to the resulting effects."""
         queue = list(given)
         while queue:
             for effect in self.machine.handle(queue.pop(0), self.now):
@@ -126,18 +126,18 @@ class Driver:
                 queue.extend(answers)
 
     def frame(self, **frame: object) -> None:
-        """Let the service send a frame on the open socket."""
+        """Send the widget a frame on the open socket, as the service."""
         assert self.socket is not None, "there is no open socket"
         self.feed(events.FrameReceived(self.socket, frame))
 
     def close(self, code: int) -> None:
-        """Let the socket end."""
+        """Close the socket, as the service."""
         ref, self.socket = self.socket, None
         assert ref is not None, "there is no open socket"
         self.feed(events.SocketClosed(ref, code))
 
     def advance(self, seconds: float) -> None:
-        """Let time pass, timer by timer."""
+        """Let time pass, firing each timer when it is due."""
         end = self.now + seconds
         while self.timers and min(self.timers.values()) <= end:
             name = min(self.timers, key=lambda name: self.timers[name])
@@ -146,7 +146,7 @@ class Driver:
         self.now = end
 
     def sleep(self, seconds: float) -> None:
-        """Let time pass as a sleeping laptop does: every timer that came due fires once, at the end."""
+        """Let time pass as on a sleeping laptop: every timer that became due fires once, at the end."""
         self.now += seconds
         overdue: list[Timer] = [name for name, due in self.timers.items() if due <= self.now]
         for name in overdue:
@@ -157,23 +157,23 @@ class Driver:
     # what happened
 
     def all(self, kind: type[E]) -> list[E]:
-        """Return the effects of a kind."""
+        """Return the effects of this kind."""
         return [effect for effect in self.done if isinstance(effect, kind)]
 
     def last(self, kind: type[E]) -> E:
-        """Return the newest effect of a kind."""
+        """Return the newest effect of this kind."""
         return self.all(kind)[-1]
 
     def emitted(self, name: str) -> list[Mapping[str, object]]:
-        """Return the details of the events of a name."""
+        """Return the details of the emitted events with this name."""
         return [emit.detail for emit in self.all(effects.Emit) if emit.name == name]
 
     def errors(self) -> list[object]:
-        """Return the codes of the errors, in order."""
+        """Return the codes of the emitted errors, in order."""
         return [detail["code"] for detail in self.emitted("error")]
 
     def frames(self, kind: Kind) -> list[Mapping[str, object]]:
-        """Return the frames of a kind that the widget sent."""
+        """Return the frames of this kind that the widget sent."""
         return [send.frame for send in self.all(effects.Send) if send.frame["type"] == kind]
 
     def counts(self) -> Counter[str]:
@@ -181,7 +181,7 @@ class Driver:
         return Counter(type(effect).__name__ for effect in self.done)
 
     def calls(self) -> list[tuple[str, int]]:
-        """Return reason and attempt of every `getToken` call."""
+        """Return the reason and attempt of every `getToken` call."""
         return [(call.reason, call.attempt) for call in self.all(effects.CallGetToken)]
 
     def connects(self) -> list[str]:
@@ -194,13 +194,13 @@ class Driver:
 
     @property
     def view(self) -> View:
-        """What is on the screen."""
+        """The current content of the screen."""
         shown = self.all(effects.Show)
         return shown[-1].view if shown else View()
 
     @property
     def identity(self) -> tuple[object, object]:
-        """Who the page was told the widget is."""
+        """The identity and uid that the widget last reported to the page."""
         detail = self.emitted("identity:changed")[-1]
         return detail["identity"], detail["uid"]
 
@@ -327,5 +327,5 @@ def click(widget: Driver, social: str = "google") -> dict[str, object]:
 
 
 def post(widget: Driver, message: object, *, origin: str = "https://chat.test", from_popup: bool = True) -> None:
-    """Let a window send the page a message."""
+    """Send the page a message from a window."""
     widget.feed(events.PopupMessage(origin, from_popup, message))

@@ -1,6 +1,6 @@
-"""Addresses in messages: what can be followed leads where it says, and the message stays as it was written.
+"""Addresses in messages: links lead where they say, and the text of the message stays unchanged.
 
-The agent panel has the same rules in JavaScript, and is held to the same file of cases.
+The agent panel implements the same rules in JavaScript, and is tested with the same file of cases.
 """
 
 from __future__ import annotations
@@ -37,24 +37,24 @@ def test_an_address_of_the_web_can_be_followed(body: str, found: list[str]) -> N
 
 @pytest.mark.parametrize(("body", "found"), CASES["ends_of_sentences"])
 def test_the_end_of_a_sentence_is_no_part_of_an_address(body: str, found: list[str]) -> None:
-    """What opens in an address may close in it."""
+    """A closing bracket belongs to the address only if its opening bracket does."""
     assert addresses(body) == found
 
 
 @pytest.mark.parametrize("body", CASES["not_whole"])
 def test_what_is_no_whole_address_of_the_web_is_text(body: str) -> None:
-    """F216: nothing but http and https is followed, and nothing is guessed."""
+    """F216: only http and https addresses become links, and the widget does not guess a missing scheme."""
     assert addresses(body) == []
 
 
 @pytest.mark.parametrize("body", [*CASES["elsewhere"], "https://shop.example/" + "x" * ADDRESS_CHARS])
 def test_an_address_that_could_lead_elsewhere_than_it_seems_is_text(body: str) -> None:
-    """F216: a user before the host, letters beyond ASCII in it, what cannot be seen, what browsers read otherwise."""
+    """F216: a user before the host, a non-ASCII host, invisible characters, hosts that browsers read differently."""
     assert addresses(body) == []
 
 
 def test_an_address_can_be_followed_exactly_if_browsers_read_its_host_as_it_is_written() -> None:
-    """F216: the parts are what IPv4 addresses are written with."""
+    """F216: tested with all combinations of the parts of IPv4 addresses."""
     parts = ["0", "1", "07", "0x", "0xf", "a", "256", "."]
     hosts = ["".join(some) for length in range(1, 6) for some in product(parts, repeat=length)]
 
@@ -64,7 +64,7 @@ def test_an_address_can_be_followed_exactly_if_browsers_read_its_host_as_it_is_w
 
 
 def as_written(hosts: list[str]) -> list[str]:
-    """Return the hosts that Node, which has the parser of browsers, reads as they are written."""
+    """Return the hosts that Node leaves unchanged; its URL parser is the one of browsers."""
     script = """
         const hosts = JSON.parse(require("node:fs").readFileSync(0));
         const isRead = (host) => URL.canParse(`http://${host}/`) && new URL(`http://${host}/`).hostname === host;
@@ -101,14 +101,14 @@ def as_written(hosts: list[str]) -> list[str]:
 )
 @pytest.mark.parametrize("before", ["", "https://a.example/", "https://", "("])
 def test_the_work_grows_with_the_length_of_a_message(before: str, shape: str) -> None:
-    """Four times the length is four times the work, however often a character or a pair of them is repeated."""
+    """Work is linear: four times the length takes about four times the work, for any repeated character or sequence."""
     short, long = (work(before + shape * (chars // len(shape))) for chars in (4_000, 16_000))
 
     assert long < 5 * short
 
 
 def work(body: str) -> int:
-    """Count the lines that run, the characters of each string they make, and of each string whose methods they call."""
+    """Count executed lines, characters of each string created, and of each string whose methods are called."""
     count = 0
     bound: dict[tuple[FrameType, str], object] = {}
 
@@ -146,6 +146,6 @@ def test_what_is_around_an_address_does_not_matter(body: str, found: list[str]) 
 
 @pytest.mark.parametrize("body", [*(body for body, _ in CASES["odd"]), *LONG])
 def test_the_pieces_of_a_message_are_the_message(body: str) -> None:
-    """Nothing is lost, added or changed, however odd it is, and no piece is empty."""
+    """Nothing is lost, added or changed, even for strange messages, and no piece is empty."""
     assert "".join(piece.text for piece in pieces(body)) == body
     assert all(piece.text for piece in pieces(body))

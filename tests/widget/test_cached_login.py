@@ -1,4 +1,4 @@
-"""A login that is cached: used across loads, or dropped before anything connects, by the right clock."""
+"""A cached login: the widget uses it after a page load, or drops it before connecting, by the server's time."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_a_cached_token_connects_the_member_directly(make_widget: MakeWidget) ->
 
 
 def test_a_cached_member_waits_for_the_sockets_address(make_widget: MakeWidget) -> None:
-    """The key may be ready before the configuration, which tells where to connect."""
+    """The key may be ready before the configuration, which contains the socket's address."""
     widget = make_widget(custom_login=True)
     widget.machine.handle(events.Started(secure=True), widget.now)
     widget.feed(events.KeyReady(KEY, widget.custom()))
@@ -58,7 +58,7 @@ def test_a_cached_member_waits_for_the_sockets_address(make_widget: MakeWidget) 
 def test_a_cached_token_that_will_not_do_is_dropped_before_anything_connects(
     make_widget: MakeWidget, cached: dict[str, object]
 ) -> None:
-    """F010, F068: it is deleted, getToken is asked with this key, and the token never reaches a socket."""
+    """F010, F068: it is deleted and never reaches a socket; the widget calls `getToken` with the current key."""
     widget = make_widget(custom_login=True)
     useless = widget.stored = widget.custom(**cached)
     widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom(uid="bob"))
@@ -74,7 +74,7 @@ def test_a_cached_token_that_will_not_do_is_dropped_before_anything_connects(
 
 @pytest.mark.parametrize("garbage", ["{", "null", "", "x" * 1_000_000])
 def test_garbage_in_the_cache_is_dropped(make_widget: MakeWidget, garbage: str) -> None:
-    """F017, WDG-003: then everything goes its normal way."""
+    """F017, WDG-003: the widget then starts as usual."""
     widget = make_widget(custom_login=True, cached=garbage).start()
 
     assert widget.stored is None
@@ -85,7 +85,7 @@ def test_garbage_in_the_cache_is_dropped(make_widget: MakeWidget, garbage: str) 
 
 @pytest.mark.contract("D-12/clock-skew")
 def test_a_fast_page_clock_does_not_throw_a_good_cached_token_away(make_widget: MakeWidget) -> None:
-    """F053, WDG-013: a token that looks old waits for the first word of the service, which tells the time."""
+    """F053, WDG-013: a token that seems expired is kept until the first response of the service reveals the time."""
     widget = make_widget(custom_login=True, server_ahead=-86_400)
     widget.stored = widget.custom()
 
@@ -98,7 +98,7 @@ def test_a_fast_page_clock_does_not_throw_a_good_cached_token_away(make_widget: 
 
 @pytest.mark.contract("D-12/clock-skew", "2.8/exp-before-reuse")
 def test_a_slow_page_clock_does_not_keep_a_dead_cached_token(make_widget: MakeWidget) -> None:
-    """A token that looks good but ended by the server's time is never sent; getToken is asked once."""
+    """A token that seems valid but has expired by the server's time is never sent; getToken is called once."""
     widget = make_widget(custom_login=True, server_ahead=86_400)
     widget.stored = widget.custom(iat=int(NOW), exp=int(NOW) + 3600)
     widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom())
@@ -111,7 +111,7 @@ def test_a_slow_page_clock_does_not_keep_a_dead_cached_token(make_widget: MakeWi
 
 
 def test_a_cached_token_that_has_ended_is_dropped_at_once_where_the_time_is_known(make_widget: MakeWidget) -> None:
-    """A widget that is started anew on a page has its time from the one before: nothing is awaited to judge by."""
+    """A widget restarted on the same page already knows the server's time, so it judges the token at once."""
     page = ServerTime()
     make_widget(page_time=page).start().feed(events.ShutdownAsked())
     widget = make_widget(custom_login=True, page_time=page)
@@ -126,7 +126,7 @@ def test_a_cached_token_that_has_ended_is_dropped_at_once_where_the_time_is_know
 
 
 def test_a_new_token_is_good_on_a_page_with_a_wrong_clock(make_widget: MakeWidget) -> None:
-    """Before the server's time is known, the token's own `iat` is believed."""
+    """Until the server's time is known, the widget trusts the token's own `iat`."""
     widget = make_widget(custom_login=True, server_ahead=-86_400, answers_tokens=False)
     widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom())
 
@@ -137,7 +137,7 @@ def test_a_new_token_is_good_on_a_page_with_a_wrong_clock(make_widget: MakeWidge
 
 
 def test_a_token_judged_by_its_own_time_is_so_even_if_that_is_zero(make_widget: MakeWidget) -> None:
-    """A backend whose clock begins at 1970 says `iat: 0`; while the time is in doubt, that is the time."""
+    """A backend whose clock starts at 1970 issues `iat: 0`. Until the real time is known, the widget uses that time."""
     widget = make_widget(custom_login=True, answers_tokens=False).start()
     token = widget.custom(iat=0, exp=3600)
 

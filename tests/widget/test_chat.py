@@ -1,4 +1,4 @@
-"""The conversation, the same for every identity."""
+"""The conversation, which works the same for every identity."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def bodies(widget: Driver) -> list[tuple[str, str]]:
 
 @pytest.fixture(params=["visitor", "member"])
 def anyone(request: pytest.FixtureRequest) -> Driver:
-    """A connected widget, as the visitor and as a member."""
+    """A connected widget, once as the visitor and once as a member."""
     driver: Driver = request.getfixturevalue(request.param)
     return driver
 
 
 @pytest.mark.contract("D-10/messages")
 def test_a_message_is_shown_at_once_and_acknowledged(anyone: Driver) -> None:
-    """Sent, shown as under way, and shown as sent when the server has it."""
+    """The message is sent and shown as being sent, then shown as sent when the server has stored it."""
     anyone.feed(events.MessageWritten("  Hello  "))
     sent = anyone.frames(Kind.MESSAGE)[0]
     assert bodies(anyone) == [("Hello", "sending")]
@@ -44,7 +44,7 @@ def test_a_message_is_shown_at_once_and_acknowledged(anyone: Driver) -> None:
 
 
 def test_a_message_written_before_the_key_is_ready_is_sent(make_widget: MakeWidget) -> None:
-    """A browser may take seconds to give its key; whoever is quicker loses nothing."""
+    """A browser may take seconds to provide its key. Messages written before that are not lost."""
     widget = make_widget()
 
     widget.feed(events.MessageWritten("Hello"), events.Started(secure=True))
@@ -66,7 +66,7 @@ def test_the_members_name_travels_in_a_header(member: Driver, visitor: Driver) -
 
 @pytest.mark.parametrize("body", ["", "   ", "\n"])
 def test_nothing_is_not_sent(visitor: Driver, body: str) -> None:
-    """An empty message is no message."""
+    """The widget sends no empty messages."""
     visitor.feed(events.MessageWritten(body))
 
     assert visitor.frames(Kind.MESSAGE) == []
@@ -74,7 +74,7 @@ def test_nothing_is_not_sent(visitor: Driver, body: str) -> None:
 
 @pytest.mark.contract("D-10/messages")
 def test_what_was_not_acknowledged_is_sent_again_with_its_id(anyone: Driver) -> None:
-    """And what was acknowledged is not."""
+    """Acknowledged messages are not sent again."""
     anyone.feed(events.MessageWritten("one"), events.MessageWritten("two"))
     first, second = anyone.frames(Kind.MESSAGE)
     anyone.frame(type="ack", id=first["id"], seq=1, sent_at=200)
@@ -86,7 +86,7 @@ def test_what_was_not_acknowledged_is_sent_again_with_its_id(anyone: Driver) -> 
 
 
 def test_a_message_written_offline_is_sent_when_the_connection_is_back(visitor: Driver) -> None:
-    """It waits on the screen meanwhile."""
+    """Until then it is shown as waiting."""
     visitor.close(1006)
     visitor.feed(events.MessageWritten("later"))
     assert visitor.frames(Kind.MESSAGE) == []
@@ -97,14 +97,14 @@ def test_a_message_written_offline_is_sent_when_the_connection_is_back(visitor: 
 
 
 def test_a_message_longer_than_the_limit_is_cut_off(visitor: Driver) -> None:
-    """The composer takes no more; whatever else writes is held to the same."""
+    """The composer accepts no more; text from any other source is cut to the same length."""
     visitor.feed(events.MessageWritten("x" * (MESSAGE_CHARS + 1)))
 
     assert visitor.frames(Kind.MESSAGE)[0]["body"] == "x" * MESSAGE_CHARS
 
 
 def test_an_acknowledgement_of_a_message_that_is_not_there_changes_nothing(visitor: Driver) -> None:
-    """Answers are known by their id."""
+    """The widget matches acknowledgements to messages by id."""
     visitor.feed(events.MessageWritten("Hello"))
 
     visitor.frame(type="ack", id="other", seq=1, sent_at=200)
@@ -115,7 +115,7 @@ def test_an_acknowledgement_of_a_message_that_is_not_there_changes_nothing(visit
 
 @pytest.mark.contract("D-10/messages")
 def test_a_message_whose_acknowledgement_was_lost_is_found_in_the_history(anyone: Driver) -> None:
-    """It stands there once, as sent."""
+    """It is shown once, as sent."""
     anyone.feed(events.MessageWritten("Hello"))
     sent = anyone.frames(Kind.MESSAGE)[0]
     anyone.close(1006)
@@ -128,7 +128,7 @@ def test_a_message_whose_acknowledgement_was_lost_is_found_in_the_history(anyone
 
 
 def test_a_refused_message_says_nothing_about_the_connection(visitor: Driver) -> None:
-    """The socket that ends a moment later ended for a reason of its own."""
+    """If the socket closes a moment later, that has a reason of its own."""
     visitor.feed(events.MessageWritten("Hello"))
     sent = visitor.frames(Kind.MESSAGE)[0]
 
@@ -139,7 +139,7 @@ def test_a_refused_message_says_nothing_about_the_connection(visitor: Driver) ->
 
 
 def test_a_message_that_the_server_refuses_is_marked(visitor: Driver) -> None:
-    """The person sees which one, and why in plain words; it is not sent again."""
+    """The screen marks the message and gives the reason in plain words. It is not sent again."""
     visitor.feed(events.MessageWritten("x" * 4000))
     sent = visitor.frames(Kind.MESSAGE)[0]
 
@@ -154,7 +154,7 @@ def test_a_message_that_the_server_refuses_is_marked(visitor: Driver) -> None:
 
 
 def test_the_history_is_shown_in_the_servers_order(anyone: Driver) -> None:
-    """By `seq`, whatever came first; messages under way stand last."""
+    """Messages are ordered by `seq`, whatever order they arrived in; unsent messages come last."""
     ask = anyone.frames(Kind.HISTORY)[-1]
     anyone.feed(events.MessageWritten("new"))
 
@@ -166,7 +166,7 @@ def test_the_history_is_shown_in_the_servers_order(anyone: Driver) -> None:
 
 
 def load(widget: Driver, *seqs: int, more: bool = False, before: int | None = None) -> None:
-    """Answer the newest question for the history, which must be for this page, with these messages."""
+    """Answer the newest history request with these messages, after checking that it is for this page."""
     ask = widget.frames(Kind.HISTORY)[-1]
     assert ask.get("before") == before
     widget.frame(type="history", id=ask["id"], messages=[entry(seq, f"number {seq}") for seq in seqs], more=more)
@@ -178,7 +178,7 @@ def seqs(widget: Driver) -> list[int | None]:
 
 @pytest.mark.contract("D-15/deaf")
 def test_what_was_not_told_is_noticed_and_asked_for(anyone: Driver) -> None:
-    """A number is missing: after a moment in which it may still come, the history is asked for it."""
+    """If a number is missing, the widget waits a moment for the message and then requests the history."""
     load(anyone, 1, 2)
     asked = len(anyone.frames(Kind.HISTORY))
 
@@ -194,7 +194,7 @@ def test_what_was_not_told_is_noticed_and_asked_for(anyone: Driver) -> None:
 
 @pytest.mark.contract("D-15/deaf")
 def test_a_gap_below_ones_own_message_is_noticed(visitor: Driver) -> None:
-    """What an agent said meanwhile has the number before it."""
+    """The missing number belongs to a message that an agent sent just before the visitor's own."""
     load(visitor, 1)
     visitor.feed(events.MessageWritten("three"))
     visitor.frame(type="ack", id=visitor.frames(Kind.MESSAGE)[0]["id"], seq=3, sent_at=200)
@@ -220,7 +220,7 @@ def test_what_only_comes_out_of_order_is_not_asked_for(visitor: Driver) -> None:
 
 @pytest.mark.contract("D-15/deaf")
 def test_a_gap_of_many_pages_is_filled_page_by_page(visitor: Driver) -> None:
-    """After a night without a connection the newest page does not reach down to what is known."""
+    """After a night without a connection, the newest page of history does not reach the last known message."""
     load(visitor, 1, 2)
     visitor.close(1006)
     visitor.advance(2)
@@ -248,7 +248,7 @@ def test_a_gap_that_the_server_cannot_fill_is_asked_for_once(visitor: Driver) ->
 
 
 def test_older_messages_are_asked_for_before_the_oldest(visitor: Driver) -> None:
-    """Paging backwards until there is no more."""
+    """The widget pages backwards until there are no more messages."""
     ask = visitor.frames(Kind.HISTORY)[-1]
     visitor.frame(type="history", id=ask["id"], messages=[entry(7, "seven"), entry(8, "eight")], more=True)
 
@@ -263,14 +263,14 @@ def test_older_messages_are_asked_for_before_the_oldest(visitor: Driver) -> None
 
 
 def test_a_history_nobody_asked_for_is_ignored(visitor: Driver) -> None:
-    """Answers are known by their id."""
+    """The widget matches answers to requests by id."""
     visitor.frame(type="history", id="other", messages=[entry(1, "not mine")], more=False)
 
     assert visitor.view.lines == ()
 
 
 def test_unread_messages_of_agents_are_counted_while_the_panel_is_closed(visitor: Driver) -> None:
-    """Once each; one's own from another tab are not news; opening the panel reads them."""
+    """Each counts once. Own messages from another tab do not count. Opening the panel resets the number."""
     visitor.frame(type="message", **entry(1, "hi", "agent"))
     visitor.frame(type="message", **entry(1, "hi", "agent"))
     visitor.frame(type="message", **entry(2, "me, elsewhere"))
@@ -283,7 +283,7 @@ def test_unread_messages_of_agents_are_counted_while_the_panel_is_closed(visitor
 
 
 def test_a_search_shows_what_was_found(anyone: Driver) -> None:
-    """The answer to the newest question only; an empty question ends the search."""
+    """Only the answer to the newest query counts. An empty query ends the search."""
     anyone.feed(events.PageChosen("search"), events.SearchAsked("tea"), events.SearchAsked(" teapot "))
     first, second = anyone.frames(Kind.SEARCH)
 
@@ -300,7 +300,7 @@ def test_a_search_shows_what_was_found(anyone: Driver) -> None:
 
 
 def test_a_call_rings_is_answered_and_ends(anyone: Driver) -> None:
-    """Every state is on the screen; the end leaves it after a while."""
+    """Every state is shown; the end of the call disappears after a while."""
     states = []
     anyone.feed(events.CallAsked("start"))
     states.append(anyone.view.call)
@@ -318,7 +318,7 @@ def test_a_call_rings_is_answered_and_ends(anyone: Driver) -> None:
 
 
 def test_a_call_is_timed_from_its_answer(anyone: Driver) -> None:
-    """Each second is on the screen while the call is on, and nothing counts before or after."""
+    """The screen counts seconds during the call, and neither before nor after it."""
     seconds = []
     for state in ("ringing", "active", "active"):
         anyone.frame(type="call", call_id="c1", state=state)
@@ -337,7 +337,7 @@ def test_a_call_is_timed_from_its_answer(anyone: Driver) -> None:
 
 
 def test_a_clock_that_is_set_back_during_a_call_shows_no_negative_time(visitor: Driver) -> None:
-    """It begins again."""
+    """The duration starts again at zero."""
     visitor.frame(type="call", call_id="c1", state="active")
 
     visitor.now -= 60
@@ -347,7 +347,7 @@ def test_a_clock_that_is_set_back_during_a_call_shows_no_negative_time(visitor: 
 
 
 def test_a_call_that_is_refused_is_over(visitor: Driver) -> None:
-    """The button works again."""
+    """The call button works again."""
     visitor.feed(events.CallAsked("start"))
     sent = visitor.frames(Kind.CALL)[0]
 
@@ -357,7 +357,7 @@ def test_a_call_that_is_refused_is_over(visitor: Driver) -> None:
 
 
 def test_a_message_that_is_refused_ends_no_call(visitor: Driver) -> None:
-    """The error names the message by its id."""
+    """The error contains the id of the message, so it does not concern the call."""
     visitor.feed(events.CallAsked("start"), events.MessageWritten("Hello"))
     sent = visitor.frames(Kind.MESSAGE)[0]
 
@@ -367,7 +367,7 @@ def test_a_message_that_is_refused_ends_no_call(visitor: Driver) -> None:
 
 
 def test_the_end_of_a_call_does_not_end_the_next_one(visitor: Driver) -> None:
-    """Whoever calls again at once is still calling when the end of the first one would leave the screen."""
+    """If the person calls again at once, hiding the end of the first call must not hide the second call."""
     visitor.frame(type="call", call_id="c1", state="ended")
 
     visitor.feed(events.CallAsked("start"))
@@ -377,7 +377,7 @@ def test_the_end_of_a_call_does_not_end_the_next_one(visitor: Driver) -> None:
 
 
 def test_a_search_that_is_refused_found_nothing(visitor: Driver) -> None:
-    """Nobody waits for ever."""
+    """The search ends without results, so that the person does not wait for ever."""
     visitor.feed(events.SearchAsked("tea"))
     asked = visitor.frames(Kind.SEARCH)[0]
 
@@ -387,7 +387,7 @@ def test_a_search_that_is_refused_found_nothing(visitor: Driver) -> None:
 
 
 def test_nothing_is_shown_before_the_server_has_accepted_the_person(make_widget: MakeWidget) -> None:
-    """What comes before `ready` is for nobody in particular."""
+    """Messages before `ready` cannot be assigned to a person, so they are not shown."""
     widget = make_widget(answers_frames=False).start()
     ref = widget.last(effects.OpenSocket).ref
 
@@ -397,7 +397,7 @@ def test_nothing_is_shown_before_the_server_has_accepted_the_person(make_widget:
 
 
 def test_nothing_is_sent_while_there_is_no_connection(visitor: Driver) -> None:
-    """Search, call and paging need the server now, not later."""
+    """Search, calls and paging are not queued for later."""
     visitor.close(1006)
     before = visitor.counts()["Send"]
 
@@ -418,7 +418,7 @@ def test_nothing_is_sent_while_there_is_no_connection(visitor: Driver) -> None:
     ],
 )
 def test_a_chat_frame_that_cannot_be_read_is_named(visitor: Driver, frame: dict[str, object]) -> None:
-    """One error with the member's name, then a new connection."""
+    """The widget reports one error that names the malformed member, and then reconnects."""
     visitor.feed(events.FrameReceived(visitor.socket or 0, frame))
 
     assert visitor.errors() == [Fault.FRAME_UNREADABLE]
@@ -427,7 +427,7 @@ def test_a_chat_frame_that_cannot_be_read_is_named(visitor: Driver, frame: dict[
 
 
 def test_a_history_that_cannot_be_read_is_named(visitor: Driver) -> None:
-    """It is an answer to this very question, but no list of messages."""
+    """The answer matches the request, but does not contain a list of messages."""
     visitor.frame(type="history", id=visitor.frames(Kind.HISTORY)[-1]["id"], messages=["one"], more=False)
 
     assert visitor.errors() == [Fault.FRAME_UNREADABLE]
@@ -435,7 +435,7 @@ def test_a_history_that_cannot_be_read_is_named(visitor: Driver) -> None:
 
 
 def test_frames_of_kinds_to_come_are_passed_over(visitor: Driver) -> None:
-    """The profile may grow."""
+    """Future versions of the profile may add frames."""
     visitor.frame(type="typing", who="agent")
 
     assert visitor.errors() == []
@@ -443,7 +443,7 @@ def test_frames_of_kinds_to_come_are_passed_over(visitor: Driver) -> None:
 
 
 def test_the_screen_is_drawn_only_when_something_changed(visitor: Driver) -> None:
-    """A heartbeat is no reason to draw."""
+    """A heartbeat does not redraw the screen."""
     shown = len(visitor.all(effects.Show))
 
     visitor.advance(200)
@@ -453,7 +453,7 @@ def test_the_screen_is_drawn_only_when_something_changed(visitor: Driver) -> Non
 
 @pytest.mark.contract("D-15/outage")
 def test_what_the_server_cannot_do_just_now_is_asked_again(visitor: Driver) -> None:
-    """A database that is away for seconds: the message is under way until it is stored, and the history is loaded."""
+    """While the database is away, the message counts as being sent. Then it is stored, and the history loads."""
     visitor.feed(events.MessageWritten("Hello"))
     sent, history = visitor.frames(Kind.MESSAGE)[0], visitor.frames(Kind.HISTORY)[-1]
     for frame in (sent, history):
@@ -469,7 +469,7 @@ def test_what_the_server_cannot_do_just_now_is_asked_again(visitor: Driver) -> N
 
 
 def test_what_was_put_off_waits_for_the_connection(visitor: Driver) -> None:
-    """Nothing is sent over a socket that is gone; the next connection begins with it."""
+    """Nothing is sent over a closed socket. The widget repeats these requests first on the next connection."""
     visitor.feed(events.MessageWritten("Hello"))
     sent = visitor.frames(Kind.MESSAGE)[0]
     visitor.frame(type="error", id=sent["id"], code="unavailable", message="Away.", retryable=True)
@@ -485,7 +485,7 @@ def test_what_was_put_off_waits_for_the_connection(visitor: Driver) -> None:
 
 @pytest.mark.contract("2.7/custom-on-first")
 def test_a_name_that_is_new_goes_out_with_the_next_message(member: Driver) -> None:
-    """F200: the same person with another name: agents read the new one."""
+    """F200: the same person has a new name, which agents see with the next message."""
     member.feed(events.MessageWritten("Hello"))
     member.page = lambda call: events.GetTokenReturned(call.ref, member.custom(name="Ada King"))
 

@@ -1,4 +1,4 @@
-"""Time in the widget: clocks that are wrong or set anew, sleep, hidden tabs; tokens go by the server's time."""
+"""Time in the widget: wrong or changed clocks, sleep, hidden tabs. Tokens are judged by the server's time."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ WAKING = (events.Woken("visible"), events.Woken("online"), events.Woken("pagesho
 
 
 def in_hidden_tab(widget: Driver, minutes: int) -> None:
-    """Let time pass as in a hidden tab, where timers come once a minute."""
+    """Let time pass as in a hidden tab, where timers fire once a minute."""
     for _ in range(minutes):
         widget.sleep(60)
 
 
 def set_the_pages_clock(widget: Driver, seconds: float) -> None:
-    """Move the page's clock and no other; timers that count the time that passed do not notice."""
+    """Change only the page's clock. Timers are unaffected, because they measure elapsed time."""
     widget.now += seconds
     widget.server_ahead -= seconds
     for name in widget.timers:
@@ -45,7 +45,7 @@ def clock_warnings(*widgets: Driver) -> list[object]:
 
 @pytest.mark.contract("D-12/clock-skew")
 def test_a_skew_is_told_once_for_each_page(make_widget: MakeWidget) -> None:
-    """F053: neither a new socket nor a widget that is started anew on the same page tells it again; a new page does."""
+    """F053: a new socket or a restarted widget on the same page does not report it again; a new page does."""
     page = ServerTime()
     first = make_widget(server_ahead=HOUR, page_time=page).start()
     first.close(1006)
@@ -62,7 +62,7 @@ def test_a_skew_is_told_once_for_each_page(make_widget: MakeWidget) -> None:
 @pytest.mark.contract("D-12/clock-skew")
 @pytest.mark.parametrize("ahead", [HOUR, -HOUR, -5 * 365 * 24 * HOUR])
 def test_a_member_on_a_wrong_clock_is_renewed_as_on_a_right_one(make_widget: MakeWidget, ahead: float) -> None:
-    """F053: one call an hour, a minute before the end; no token is taken for old, and none too often asked for."""
+    """F053: one call an hour, a minute before expiry. No token is judged expired too early or requested too often."""
     widget = make_widget(custom_login=True, server_ahead=ahead)
     widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom())
 
@@ -77,7 +77,7 @@ def test_a_member_on_a_wrong_clock_is_renewed_as_on_a_right_one(make_widget: Mak
 @pytest.mark.contract("D-12/clock-skew")
 @pytest.mark.parametrize("ahead", [0, -5 * 365 * 24 * HOUR])
 def test_a_token_that_had_ended_is_seen_by_the_servers_time(make_widget: MakeWidget, ahead: float) -> None:
-    """F051: where nothing else told the time, the server's greeting does: not sent, and asked for twice at most."""
+    """F051: the server's greeting reveals the time. The token is not sent, and another is requested at most twice."""
     widget = make_widget(custom_login=True, server_ahead=ahead, answers_tokens=False)
     ended = {"iat": widget.server_now - 2 * HOUR, "exp": widget.server_now - HOUR}
     widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom(**ended))
@@ -95,7 +95,7 @@ def test_a_token_that_had_ended_is_seen_by_the_servers_time(make_widget: MakeWid
 @pytest.mark.contract("D-12/clock-skew")
 @pytest.mark.parametrize("seconds", [3 * HOUR, -3 * HOUR])
 def test_a_clock_that_is_set_does_not_end_a_membership(member: Driver, seconds: float) -> None:
-    """F053: three hours by the page's clock that did not pass: the new token is not taken for an old one."""
+    """F053: the page's clock jumps by three hours. The new token is not mistaken for an expired one."""
     told = len(member.emitted("identity:changed"))
 
     set_the_pages_clock(member, seconds)
@@ -109,7 +109,7 @@ def test_a_clock_that_is_set_does_not_end_a_membership(member: Driver, seconds: 
 
 
 def test_a_token_that_had_ended_is_seen_after_sleep_too(member: Driver) -> None:
-    """F051: after a jump in time the page's backend gives an old token: asked for twice, then a visitor."""
+    """F051: after a sleep the backend returns an expired token. The widget asks twice, then becomes a visitor."""
     old = member.custom()
     member.page = lambda call: events.GetTokenReturned(call.ref, old)
 
@@ -126,7 +126,7 @@ def test_a_token_that_had_ended_is_seen_after_sleep_too(member: Driver) -> None:
 def test_waking_up_for_several_reasons_at_once_is_one_request_and_one_socket(
     visitor: Driver, *, timers_first: bool
 ) -> None:
-    """WDG-019, F062: after three hours, with timers and events in any order: first a token, then a socket."""
+    """WDG-019, F062: after three hours the widget requests a token, then opens a socket, in any order of events."""
     before = len(visitor.done)
     if timers_first:
         visitor.sleep(3 * HOUR)
@@ -147,7 +147,7 @@ def test_waking_up_for_several_reasons_at_once_is_one_request_and_one_socket(
 @pytest.mark.contract("2.6/refresh")
 @pytest.mark.parametrize("open_for", [0, 1, 24, 26, 49])
 def test_a_hidden_tab_is_refreshed_a_little_later_and_stays_connected(visitor: Driver, open_for: int) -> None:
-    """F061: where timers come once a minute, so does the refresh; whenever that begins, nothing is closed."""
+    """F061: if timers fire once a minute, so does the refresh. The socket stays open, whenever the tab was hidden."""
     visitor.advance(open_for)
     in_hidden_tab(visitor, minutes=30)
 
@@ -157,7 +157,7 @@ def test_a_hidden_tab_is_refreshed_a_little_later_and_stays_connected(visitor: D
 
 
 def test_a_hidden_tab_answers_the_server_at_once(visitor: Driver) -> None:
-    """F061: the server's word comes when timers do not; the token that is running out is renewed by it."""
+    """F061: frames of the server arrive even when timers are delayed. They trigger the renewal of an expiring token."""
     visitor.now += 30
     visitor.frame(type="reauth", deadline=visitor.server_now + 30)
 
@@ -166,7 +166,7 @@ def test_a_hidden_tab_answers_the_server_at_once(visitor: Driver) -> None:
 
 @pytest.mark.contract("3/renewal")
 def test_a_member_in_a_hidden_tab_is_renewed_before_the_end(member: Driver) -> None:
-    """F061: up to a minute late is still in time, because the token is asked for a minute before."""
+    """F061: a delay of up to a minute is no problem, because the widget requests the token a minute before expiry."""
     member.advance(59)
     in_hidden_tab(member, minutes=59)
 
@@ -181,7 +181,7 @@ def test_a_member_in_a_hidden_tab_is_renewed_before_the_end(member: Driver) -> N
     [pytest.param(20, 6, id="20-s"), pytest.param(70, 2, id="70-s"), pytest.param(1, 6, id="1-s")],
 )
 def test_how_often_a_short_lived_token_is_renewed(make_widget: MakeWidget, lifetime: int, calls: int) -> None:
-    """F056: after half its life, and after ten seconds at the earliest."""
+    """F056: after half its lifetime, but not within ten seconds."""
     widget = make_widget(custom_login=True)
     widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom(exp=widget.server_now + lifetime))
     widget.start()
@@ -194,7 +194,7 @@ def test_how_often_a_short_lived_token_is_renewed(make_widget: MakeWidget, lifet
 
 
 def test_the_time_is_whole_seconds_and_a_way_over_the_network() -> None:
-    """Up to two seconds are no difference; a minute is none that the page should hear of."""
+    """Two seconds are within the precision. The widget corrects for a minute, but does not warn the page about it."""
     time = ServerTime()
 
     assert (time.learn(NOW - 2, NOW), time.offset) == (None, 0.0)
@@ -205,7 +205,7 @@ def test_the_time_is_whole_seconds_and_a_way_over_the_network() -> None:
 
 @pytest.mark.contract("D-12/always-chat")
 def test_a_member_who_looks_in_for_a_moment_every_few_hours_stays_one(member: Driver) -> None:
-    """F062: a token that ended while the phone slept was not refused: the page is asked for the next one every time."""
+    """F062: a token that expired while the phone slept was not refused, so the widget asks the page for another."""
     for _ in range(3):
         member.now += 3 * HOUR
         member.feed(events.Woken("visible"))
@@ -216,7 +216,7 @@ def test_a_member_who_looks_in_for_a_moment_every_few_hours_stays_one(member: Dr
 
 
 def test_a_backend_whose_tokens_end_at_once_is_left_alone(member: Driver) -> None:
-    """A token that ended a moment after it was asked for was useless; after two of them the page is asked no more."""
+    """A token that expires within moments is useless. After two of them the widget stops asking the page."""
     member.page = lambda call: events.GetTokenReturned(call.ref, member.custom(exp=member.server_now + 20))
     calls = member.counts()["CallGetToken"]
 
@@ -234,7 +234,7 @@ def test_a_backend_whose_tokens_end_at_once_is_left_alone(member: Driver) -> Non
 def test_a_token_tells_the_time_only_if_it_says_when_it_was_made(
     make_widget: MakeWidget, claims: dict[str, int], told: list[str]
 ) -> None:
-    """`iat` may be left out; the server's greeting tells the time then."""
+    """`iat` is optional; without it the widget takes the time from the server's greeting."""
     widget = make_widget(answers_tokens=False, answers_frames=False).start()
     token = jwt(pid=PID, uid=KEY.uid, type="visitor", exp=int(NOW) + 2 * HOUR, **claims)
 

@@ -1,4 +1,4 @@
-"""Custom login: when `getToken` is asked, what is done with its answers, and what is never done."""
+"""Custom login: when the widget calls `getToken`, how it uses the answers, and what it never does with them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @pytest.mark.contract("3/get-token", "2.4/unchanged", "D-12/visitor-beside", "4.8/get-token-argument")
 def test_a_token_makes_a_member_and_is_used_unchanged_and_cached(member: Driver) -> None:
-    """The visitor is connected at once; with the token comes a new connection as the member."""
+    """The visitor is connected at once. When the token arrives, the widget opens a new connection as the member."""
     token = member.stored
 
     assert token is not None
@@ -30,7 +30,7 @@ def test_a_token_makes_a_member_and_is_used_unchanged_and_cached(member: Driver)
 
 @pytest.mark.contract("3/get-token-null", "4.8/get-token-argument")
 def test_null_leaves_the_visitor_and_is_not_asked_again(make_widget: MakeWidget) -> None:
-    """F030, WDG-006: no error, no second call, until the page says that its user may have changed."""
+    """F030, WDG-006: no error and no second call, until the page reports that its user may have changed."""
     widget = make_widget(custom_login=True).start()
 
     widget.advance(4000)
@@ -63,7 +63,7 @@ def test_null_leaves_the_visitor_and_is_not_asked_again(make_widget: MakeWidget)
 def test_a_useless_answer_is_named_and_leaves_the_visitor(
     make_widget: MakeWidget, value: str | events.Unusable, code: Fault
 ) -> None:
-    """WDG-006: one error, one call, no token stored or sent, the visitor chats."""
+    """WDG-006: one error, one call; no token is stored or sent, and the visitor can chat."""
     widget = make_widget(custom_login=True, page=lambda call: events.GetTokenReturned(call.ref, value)).start()
 
     widget.advance(600)
@@ -75,7 +75,7 @@ def test_a_useless_answer_is_named_and_leaves_the_visitor(
 
 
 def test_an_identity_token_is_no_answer_of_get_token(make_widget: MakeWidget) -> None:
-    """F108 in the page: the token kinds are told apart by `type` (D-05)."""
+    """F108 in the page: token kinds are distinguished by `type` (D-05)."""
     widget = make_widget(custom_login=True)
     widget.page = lambda call: events.GetTokenReturned(call.ref, widget.identity_token())
 
@@ -95,7 +95,7 @@ def test_an_identity_token_is_no_answer_of_get_token(make_widget: MakeWidget) ->
 def test_another_key_or_time_gets_one_second_try(
     make_widget: MakeWidget, changes: dict[str, object], code: Fault
 ) -> None:
-    """A backend that caches too long is asked once more, and then left alone."""
+    """If the backend caches tokens for too long, the widget asks it once more and then stops."""
     widget = make_widget(custom_login=True)
     widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom(**changes))
     widget.start()
@@ -108,7 +108,7 @@ def test_another_key_or_time_gets_one_second_try(
 
 
 def test_the_second_try_may_succeed(make_widget: MakeWidget) -> None:
-    """The positive twin of the above."""
+    """The positive counterpart of the test above."""
     widget = make_widget(custom_login=True)
     answers = [{"cnf": {"jkt": OTHER_JKT}}, {}]
     widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom(**answers.pop(0)))
@@ -120,7 +120,7 @@ def test_the_second_try_may_succeed(make_widget: MakeWidget) -> None:
 
 @pytest.mark.contract("3/get-token-failed", "D-12/get-token-bounds", "D-12/always-chat")
 def test_a_throw_is_tried_again_with_backoff(make_widget: MakeWidget) -> None:
-    """F037: 1, 2, 4 … 60 seconds, the attempt counted up, the visitor connected meanwhile."""
+    """F037: after 1, 2, 4 … 60 seconds. The attempt is counted up, and the visitor is connected meanwhile."""
     widget = make_widget(custom_login=True, page=lambda call: events.GetTokenFailed(call.ref, "500")).start()
 
     widget.advance(1 + 2 + 4 + 8 + 16 + 32 + 60 + 60)
@@ -132,7 +132,7 @@ def test_a_throw_is_tried_again_with_backoff(make_widget: MakeWidget) -> None:
 
 
 def test_the_waits_are_scattered_by_chance(make_widget: MakeWidget) -> None:
-    """F037: a crowd of pages does not come back to the backend in one moment, nor at once."""
+    """F037: jitter keeps many pages from calling the backend at the same moment, or at once."""
     widget = make_widget(custom_login=True, page=lambda call: events.GetTokenFailed(call.ref, "500"))
     widget.chance.value = 0.0
 
@@ -146,7 +146,7 @@ def test_the_waits_are_scattered_by_chance(make_widget: MakeWidget) -> None:
 
 
 def test_recovering_after_throws_makes_the_member(make_widget: MakeWidget) -> None:
-    """As soon as the backend is well again."""
+    """The widget becomes a member as soon as the backend works again."""
     widget = make_widget(custom_login=True, page=lambda call: events.GetTokenFailed(call.ref, "500")).start()
     widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom())
 
@@ -157,7 +157,7 @@ def test_recovering_after_throws_makes_the_member(make_widget: MakeWidget) -> No
 
 @pytest.mark.contract("D-12/get-token-bounds")
 def test_a_late_answer_is_ignored(make_widget: MakeWidget) -> None:
-    """F038, F039, WDG-006: after the time-out the visitor stays, whatever still comes."""
+    """F038, F039, WDG-006: after the timeout the visitor stays, even if an answer arrives later."""
     widget = make_widget(custom_login=True, page=lambda _: None).start()
     ref = widget.last(effects.CallGetToken).ref
 
@@ -169,7 +169,7 @@ def test_a_late_answer_is_ignored(make_widget: MakeWidget) -> None:
 
 @pytest.mark.contract("D-12/tabs")
 def test_only_one_call_is_in_flight(member: Driver) -> None:
-    """F042, WDG-008: whatever else would ask meanwhile waits for the answer that is coming."""
+    """F042, WDG-008: other reasons to call `getToken` wait for the answer of the running call."""
     member.page = lambda _: None
     member.feed(events.RefreshAsked())
 
@@ -181,7 +181,7 @@ def test_only_one_call_is_in_flight(member: Driver) -> None:
 
 @pytest.mark.contract("D-12/get-token-bounds")
 def test_the_answer_of_a_call_that_was_replaced_is_ignored(make_widget: MakeWidget) -> None:
-    """F196: the page said meanwhile that its user may have changed; only the newer call's answer counts."""
+    """F196: the page reported meanwhile that its user may have changed. Only the newer call's answer counts."""
     widget = make_widget(custom_login=True, page=lambda _: None).start()
     replaced = widget.last(effects.CallGetToken).ref
     widget.feed(events.RefreshAsked())
@@ -194,7 +194,7 @@ def test_the_answer_of_a_call_that_was_replaced_is_ignored(make_widget: MakeWidg
 
 
 def test_a_late_failure_is_ignored(make_widget: MakeWidget) -> None:
-    """Once the page has answered, its call cannot fail any more."""
+    """After the page has answered, its call can no longer fail."""
     widget = make_widget(custom_login=True, page=lambda _: None).start()
     ref = widget.last(effects.CallGetToken).ref
 
@@ -206,7 +206,7 @@ def test_a_late_failure_is_ignored(make_widget: MakeWidget) -> None:
 
 
 def test_a_retry_that_was_planned_is_not_made_besides_another_call(member: Driver) -> None:
-    """F042: what the retry was planned for has come another way meanwhile."""
+    """F042: another call has replaced the planned retry."""
     member.page = lambda call: events.GetTokenFailed(call.ref, "503")
     member.frame(type="reauth", deadline=member.server_now + 30)
     member.page = lambda call: events.GetTokenReturned(call.ref, member.custom())
@@ -218,7 +218,7 @@ def test_a_retry_that_was_planned_is_not_made_besides_another_call(member: Drive
 
 
 def test_a_refresh_asked_by_the_page_switches_accounts(member: Driver) -> None:
-    """F196: the page says its user changed; what was under way is dropped and the new user is here."""
+    """F196: when the page reports a new user, the widget drops running calls and becomes the new user."""
     member.page = lambda call: events.GetTokenReturned(call.ref, member.custom(uid="bob"))
 
     member.feed(events.RefreshAsked())
@@ -228,19 +228,19 @@ def test_a_refresh_asked_by_the_page_switches_accounts(member: Driver) -> None:
 
 
 def test_a_refresh_asked_early_waits_for_the_key(make_widget: MakeWidget) -> None:
-    """Calls that were queued before the widget ran are kept."""
+    """Calls that the page queued before the widget ran are kept."""
     widget = make_widget(custom_login=True, page=lambda _: None)
 
     widget.feed(events.RefreshAsked(), events.Started(secure=True))
 
     assert [detail["reason"] for detail in widget.emitted("token:requested")] == ["load", "refresh"]
-    assert widget.calls() == [("refresh", 1)]  # the page's turn to be asked had not come
+    assert widget.calls() == [("refresh", 1)]  # getToken had not been called yet
     assert len(widget.all(effects.AbortGetToken)) == 1
 
 
 @pytest.mark.contract("D-12/tabs")
 def test_a_token_of_another_tab_is_adopted(make_widget: MakeWidget) -> None:
-    """F043: what another tab got while this one waited its turn is used, and not asked for again."""
+    """F043: another tab got a token while this one waited for the lock. This tab uses it, without `getToken`."""
     widget = make_widget(custom_login=True)
     widget.turn = lambda turn: events.TurnCame(turn.ref, widget.custom())
 
@@ -251,7 +251,7 @@ def test_a_token_of_another_tab_is_adopted(make_widget: MakeWidget) -> None:
 
 
 def test_renewal_by_another_tab_keeps_the_socket(member: Driver) -> None:
-    """The storage event brings the newer token of the same member."""
+    """The storage event delivers the same member's newer token."""
     opened = member.sockets()
     member.advance(100)
 
@@ -262,7 +262,7 @@ def test_renewal_by_another_tab_keeps_the_socket(member: Driver) -> None:
 
 
 def test_a_member_without_a_name_goes_by_the_uid(make_widget: MakeWidget) -> None:
-    """`name` is the integrator's to give or to leave out."""
+    """Integrators may leave `name` out."""
     widget = make_widget(custom_login=True)
     widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom(name=...))
 
@@ -272,7 +272,7 @@ def test_a_member_without_a_name_goes_by_the_uid(make_widget: MakeWidget) -> Non
 
 
 def test_a_member_sees_no_sign_in_page(make_widget: MakeWidget) -> None:
-    """It was open when the page's own login came."""
+    """The sign-in page was open when the page's own login arrived, and closes."""
     widget = make_widget(custom_login=True).start()
     widget.feed(events.PageChosen("sign-in"))
     widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom())
@@ -284,7 +284,7 @@ def test_a_member_sees_no_sign_in_page(make_widget: MakeWidget) -> None:
 
 @pytest.mark.contract("4.1/edge-cache")
 def test_a_newer_configuration_opens_no_other_socket(member: Driver) -> None:
-    """It is asked for while the panel is open; the connection is none of its business."""
+    """The widget reloads the configuration while the panel is open. That does not affect the connection."""
     opened = member.sockets()
     member.advance(100)
 

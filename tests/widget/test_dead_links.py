@@ -1,4 +1,4 @@
-"""A connection that is open and dead: a ping finds out, sent when there is a reason to doubt and not all the time."""
+"""Detects dead connections that seem open: the widget pings when there is a reason to doubt, not all the time."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ if TYPE_CHECKING:
 
 PING = 25.0
 LIVELY = SILENCE_SECONDS + PROBE_SECONDS
-"""Seconds after which a dead connection is given up where a conversation was going on."""
+"""Seconds after which the widget gives up a dead connection during a conversation."""
 
 pytestmark = pytest.mark.contract("D-10/reconnect")
 
 
 def hear(visitor: Driver, seq: int = 1) -> None:
-    """Let an agent write."""
+    """Deliver a message from an agent."""
     visitor.frame(
         type="message", id=f"a{seq}", seq=seq, sender="agent", name="Grace", body="Hello", sent_at=visitor.server_now
     )
 
 
 def answer_history(visitor: Driver) -> None:
-    """Let the service answer what the widget asks for when it is connected."""
+    """Answer the history request that the widget sends after connecting."""
     asked = visitor.frames(Kind.HISTORY)[-1]
     visitor.frame(type="history", id=asked["id"], messages=[], more=False)
 
 
 @pytest.fixture
 def idle(visitor: Driver) -> Driver:
-    """A visitor who waits for no answer."""
+    """A visitor's widget with no outstanding requests."""
     answer_history(visitor)
     return visitor
 
@@ -85,7 +85,7 @@ def test_whoever_goes_on_writing_does_not_put_the_doubt_off(idle: Driver) -> Non
 
 
 def test_a_message_that_is_answered_late_keeps_its_connection(idle: Driver) -> None:
-    """The positive twin: the service is slow with the message, and answers the ping."""
+    """The positive counterpart: the service is slow with the message, but answers the ping."""
     idle.feed(events.MessageWritten("Are you there?"))
 
     idle.advance(ANSWER_SECONDS + PROBE_SECONDS)
@@ -139,7 +139,7 @@ def test_on_a_slow_network_a_ping_has_as_long_as_connecting_took(make_widget: Ma
 
 
 def test_after_a_loss_the_first_attempts_are_given_up_early(idle: Driver) -> None:
-    """The network may be back at any moment; an attempt that began before is not waited for."""
+    """The network may return at any moment; an attempt that began before that would time out late."""
     idle.answers_frames = False
     before = len(idle.all(effects.SetTimer))
     idle.close(1006)

@@ -1,4 +1,4 @@
-"""The bundle of `debug()`: enough to see what is going on, and safe to be pasted into a ticket (D-12)."""
+"""The bundle of `debug()`: shows the widget's state, and is safe to paste into a ticket (D-12)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WRITTEN = ["Where is my parcel?", "It is on its way."]
 
 
 def strings(value: object) -> Iterator[str]:
-    """Yield every text in a JSON value, members' names too."""
+    """Yield every string in a JSON value, including the names of members."""
     match value:
         case str():
             yield value
@@ -29,13 +29,13 @@ def strings(value: object) -> Iterator[str]:
 
 
 def bundle(widget: Driver) -> dict[str, object]:
-    """Return the bundle as it is pasted."""
+    """Return the bundle as JSON, as people paste it."""
     read: dict[str, object] = json.loads(json.dumps(widget.machine.debug()))
     return read
 
 
 def well_known_member(make_widget: MakeWidget, **claims: object) -> Driver:
-    """A member whose token says everything about a person."""
+    """Make a member whose token contains many personal details."""
     widget = make_widget(custom_login=True)
     name, email, avatar, phone, father = PERSONAL
     personal = {"name": name, "email": email, "phone": phone, "data": {"avatar": avatar, "auth_provider": "google"}}
@@ -46,7 +46,7 @@ def well_known_member(make_widget: MakeWidget, **claims: object) -> Driver:
 
 @pytest.mark.contract("D-12/debug")
 def test_the_state_is_in_the_bundle(make_widget: MakeWidget) -> None:
-    """Who the widget is and how far it has come; of a token all claims, with the values that name nobody."""
+    """The bundle has the identity, the stage and all claims of the token. Values that identify a person are hidden."""
     widget = well_known_member(make_widget)
 
     told = bundle(widget)
@@ -72,7 +72,7 @@ def test_the_state_is_in_the_bundle(make_widget: MakeWidget) -> None:
 
 @pytest.mark.contract("D-12/debug")
 def test_nothing_in_the_bundle_opens_a_door_or_names_a_person(make_widget: MakeWidget) -> None:
-    """Tokens, nonces, names, addresses and messages are planted wherever the widget takes something in."""
+    """The test puts tokens, nonces, names, addresses and messages into every input of the widget."""
     widget = well_known_member(make_widget)
     email, wrong_key = PERSONAL[1], jwt(cnf={"jkt": "x" * 43}, pid="prov_1", uid="a", type="user", exp=1)
     widget.feed(events.MessageWritten(WRITTEN[0]), events.SearchAsked(WRITTEN[0]))
@@ -101,11 +101,11 @@ def test_nothing_in_the_bundle_opens_a_door_or_names_a_person(make_widget: MakeW
     assert len(used) > 3
     for secret in [*PERSONAL, *WRITTEN, *used, popup_nonce, "s" * 30, "eyJ", str(widget.stored)]:
         assert secret not in texts.splitlines()
-        assert secret not in texts or secret.startswith("chance-")  # numbered here: one begins like another
+        assert secret not in texts or secret.startswith("chance-")  # "chance-1" is a prefix of "chance-10"
 
 
 def test_troubles_outlive_the_list_of_events(make_widget: MakeWidget) -> None:
-    """What went wrong at the start is still told when hundreds of events have followed."""
+    """Errors from the start are still in the bundle after hundreds of later events."""
     widget = make_widget(custom_login=True, server_ahead=3600)
     widget.page = lambda call: events.GetTokenTimedOut(call.ref)
     widget.start()
@@ -125,7 +125,7 @@ def test_troubles_outlive_the_list_of_events(make_widget: MakeWidget) -> None:
 
 
 def test_a_uid_that_is_an_address_is_not_told(make_widget: MakeWidget) -> None:
-    """Some backends use the e-mail address for an id."""
+    """Some backends use the e-mail address as the id."""
     widget = well_known_member(make_widget, uid=PERSONAL[1])
 
     told = bundle(widget)
@@ -146,17 +146,17 @@ def test_a_uid_that_is_an_address_is_not_told(make_widget: MakeWidget) -> None:
     ],
 )
 def test_what_looks_like_a_secret_is_taken_out_and_nothing_else(text: str, shown: str) -> None:
-    """A message stays readable."""
+    """The rest of the text stays readable."""
     assert redaction.plain(text) == shown
 
 
 def test_a_secret_is_taken_out_however_deep_it_lies() -> None:
-    """What is told with an event may be a list, or an object with members of its own."""
+    """The detail of an event may contain lists and nested objects."""
     shown = redaction.detail({"tried": [{"said": "it is eyJhbGciOiJIUzI1NiJ9", "status": 404}]})
 
     assert shown == {"tried": [{"said": "it is hidden", "status": 404}]}
 
 
 def test_storage_that_keeps_nothing_is_in_the_bundle(make_widget: MakeWidget) -> None:
-    """Whoever wonders why a member is a visitor after a reload finds it here."""
+    """It explains why a member is a visitor after a reload."""
     assert bundle(make_widget(degraded="timeout").start())["storage"] == "degraded"

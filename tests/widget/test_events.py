@@ -1,4 +1,4 @@
-"""What the widget is told, as a whole."""
+"""Checks over all events that the widget handles."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ GROUPS = (
 
 
 def test_every_event_belongs_to_one_group() -> None:
-    """So one part decides about it, and the type checkers see whether it does."""
+    """So exactly one part of the widget handles it, and type checkers can verify that."""
     grouped = [event for group in GROUPS for event in get_args(group)]
     declared = {kind for kind in vars(events).values() if is_dataclass(kind) and kind.__module__ == events.__name__}
 

@@ -1,4 +1,4 @@
-"""Messages in groups of one author: the first has the name, the last the time."""
+"""Groups of consecutive messages by one author: the first message shows the name, the last the time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def line(at: float, sender: Sender = "agent", name: str | None = "Maya") -> Line
 
 
 def shape(*lines: Line) -> str:
-    """Write one word for each group: its messages' marks, `(` where one begins and `)` where it ends."""
+    """Return one dot for each message, with `(` before the first and `)` after the last of each group."""
     return "".join("(" * each.is_first + "." + ")" * each.is_last for each in placed(lines))
 
 
@@ -33,7 +33,7 @@ def test_what_one_author_writes_within_minutes_belongs_together() -> None:
 
 
 def test_each_author_has_a_group() -> None:
-    """Also when the same one comes back at once."""
+    """This also holds if the first author writes again at once."""
     assert shape(line(0), line(1), line(2, "customer", None), line(3)) == "(..)(.)(.)"
 
 
@@ -42,7 +42,7 @@ def test_two_agents_are_two_authors() -> None:
 
 
 def test_ones_own_messages_belong_together_under_any_name() -> None:
-    """One that is under way has no name yet, and the stored ones have that of a token."""
+    """An unsent message has no name yet, and stored ones have the name from a token."""
     assert shape(line(0, "customer", "Ada"), line(1, "customer", None), line(2, "customer", "Ada King")) == "(...)"
 
 
@@ -50,7 +50,7 @@ def test_ones_own_messages_belong_together_under_any_name() -> None:
     ("seconds", "groups"), [(TOGETHER_SECONDS, "(..)"), (TOGETHER_SECONDS + 1, "(.)(.)"), (-TOGETHER_SECONDS, "(..)")]
 )
 def test_a_pause_begins_a_new_group(seconds: float, groups: str) -> None:
-    """Counted from the message before; one that is under way may be earlier by the page's clock."""
+    """The pause counts from the previous message. An unsent message may be earlier, by the page's clock."""
     assert shape(line(0), line(seconds)) == groups
 
 

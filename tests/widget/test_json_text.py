@@ -1,4 +1,4 @@
-"""JSON that others wrote is read as far as a page's Python can bear it."""
+"""Parses JSON from others, and refuses nesting that is too deep for a page's Python."""
 
 import json
 
@@ -8,31 +8,31 @@ from chatkey_widget.json_text import DEEPEST, read_json
 
 
 def nested(levels: int) -> str:
-    """Return arrays and objects within each other, with something in the innermost."""
+    """Return alternating nested arrays and objects, with a number in the innermost."""
     return '[{"a":' * (levels // 2) + "1" + "}]" * (levels // 2)
 
 
 def test_what_is_nested_within_the_limit_is_read() -> None:
-    """However many arrays and objects stand side by side."""
+    """The number of arrays and objects side by side does not matter."""
     assert json.dumps(read_json(nested(DEEPEST)), separators=(",", ":")) == nested(DEEPEST)
     assert read_json(f"[{','.join(['[{}]'] * 1000)}]") == [[{}]] * 1000
 
 
 @pytest.mark.parametrize("text", [nested(DEEPEST + 2), "[" * 100_000, '{"a":' * 100_000])
 def test_what_is_nested_too_deep_is_refused(text: str) -> None:
-    """F141: also where it never ends."""
+    """F141: this also holds if the brackets are never closed."""
     with pytest.raises(ValueError, match="nested too deep"):
         read_json(text)
 
 
 @pytest.mark.parametrize("text", ["[" * 500, '{"' * 500, '\\" [' * 500, "\n[{\\\\" * 500])
 def test_brackets_in_a_text_are_no_nesting(text: str) -> None:
-    """Somebody may write them in a message."""
+    """People may write brackets in a message."""
     assert read_json(json.dumps({"body": text})) == {"body": text}
 
 
 @pytest.mark.parametrize("text", ["", "{", "NaN", "[Infinity]", "[1,]", "9" * 5000])
 def test_what_is_no_json_is_refused(text: str) -> None:
-    """As a `ValueError`, whatever is wrong with it."""
+    """Every kind of invalid JSON raises `ValueError`."""
     with pytest.raises(ValueError, match=r"Expecting|Illegal|NaN|Infinity|limit"):
         read_json(text)

@@ -1,4 +1,4 @@
-"""Which language the widget speaks, and that no text stands anywhere but among the texts."""
+"""Tests the widget's choice of language, and that all texts for people are in the language files."""
 
 from __future__ import annotations
 
@@ -47,18 +47,18 @@ KEYS = {"Enter", "Escape"}
 def test_the_pages_choice_comes_before_the_businesss_and_the_browsers(
     page: str, business: str, browser: tuple[str, ...], chosen: str
 ) -> None:
-    """The first wish whose language the widget speaks; its region, or the reader's, tells how times are written."""
+    """The first language that the widget speaks wins. Times follow its region, or the reader's."""
     assert texts.choose((page, business, *browser)) == chosen
 
 
 def test_a_tag_in_any_case_has_its_texts() -> None:
-    """Pages and browsers write it as they like."""
+    """Pages and browsers write language tags in upper or lower case."""
     assert texts.speaking(texts.choose(("AR-eg",))) is texts.LANGUAGES["ar"]
 
 
 @pytest.mark.contract("D-12/language")
 def test_a_notice_is_in_the_readers_language() -> None:
-    """The page's language counts before there is a configuration, and after."""
+    """The page's language applies before and after the configuration has loaded."""
     settings = Settings("https://chat.test", "https://chat.test", "https://shop.test", PID, locale="de")
     widget = Driver(settings, verdict=lambda _: (Code.PROVIDER_OFF, Close.FORBIDDEN)).start()
 
@@ -66,14 +66,14 @@ def test_a_notice_is_in_the_readers_language() -> None:
 
 
 def test_without_any_wish_the_businesss_language_is_spoken(make_widget: MakeWidget) -> None:
-    """The configuration's `ui.locale` is taken over when it comes."""
+    """The widget uses the configuration's `ui.locale` when it arrives."""
     assert make_widget().start().view.locale == "en"
 
 
 @pytest.mark.contract("D-12/language")
 @pytest.mark.parametrize("language", texts.LANGUAGES)
 def test_what_the_business_did_not_write_is_said_in_the_readers_language(language: str) -> None:
-    """Title, greeting and the call's title of a fresh business; empty titles too, but no greeting is none."""
+    """This covers a new business's title, greeting and call title, and empty titles. An empty greeting stays empty."""
     words = texts.LANGUAGES[language]
     widget = Driver(replace(SETTINGS, languages=(language,)))
     standard = {"title": STANDARD_TITLE, "greeting": STANDARD_GREETING}
@@ -89,7 +89,7 @@ def test_what_the_business_did_not_write_is_said_in_the_readers_language(languag
 
 @pytest.mark.contract("D-12/language")
 def test_what_the_business_wrote_is_shown_as_it_is() -> None:
-    """In whatever language it wrote."""
+    """The widget does not translate texts of the business."""
     widget = Driver(replace(SETTINGS, languages=("de",)))
     written = {"livechat": {"title": "Ahoy", "greeting": "What is it?"}, "service": {"title": "Shout"}}
 
@@ -101,7 +101,7 @@ def test_what_the_business_wrote_is_shown_as_it_is() -> None:
 
 @pytest.mark.parametrize("language", texts.LANGUAGES)
 def test_every_language_says_everything(language: str) -> None:
-    """No text is missing or empty but those that are silent everywhere, and all take the same values."""
+    """No text is missing, only texts that are empty in all languages are empty, and all have the same placeholders."""
     spoken, english = dict(_texts(language)), dict(_texts("en"))
 
     assert spoken.keys() == english.keys()
@@ -113,7 +113,7 @@ def test_every_language_says_everything(language: str) -> None:
 
 @pytest.mark.parametrize("language", sorted(set(texts.LANGUAGES) - {"en"}))
 def test_no_text_is_left_in_english(language: str) -> None:
-    """Whoever translates sees what is still to do."""
+    """A failure lists the texts that still need a translation."""
     english = dict(_texts("en"))
 
     same = {name for name, text in _texts(language) if text and text == english[name] and name != "direction"}
@@ -122,7 +122,7 @@ def test_no_text_is_left_in_english(language: str) -> None:
 
 
 def test_the_words_are_those_of_the_screen() -> None:
-    """Every state that the screen can have has a word, and no word is left over."""
+    """Every state that the screen can show has a text, and there are no unused texts."""
     assert set(get_args(Notice)) == set(Notices.__annotations__)
     assert set(get_args(Link)) == set(Links.__annotations__)
     assert {name for part in get_args(CallShown) for name in get_args(part)} == set(Calls.__annotations__)
@@ -130,13 +130,13 @@ def test_the_words_are_those_of_the_screen() -> None:
 
 
 def test_every_notice_is_told_of_some_error() -> None:
-    """What nothing leads to is no longer translated."""
+    """Notices that no error leads to should be removed, so that nobody translates them."""
     assert {meaning.said for meaning in MEANINGS.values()} - {None} == set(get_args(Notice))
 
 
 @pytest.mark.parametrize("path", SCREEN, ids=lambda path: path.stem)
 def test_no_text_stands_in_the_code(path: Path) -> None:
-    """The screen writes nothing but what is among the texts: no literal of its modules looks like words for people."""
+    """All texts are in the language files: no string literal in the screen's modules looks like words for people."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     literals = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
 
@@ -160,7 +160,7 @@ def _values(text: str) -> list[str]:
 
 
 def _docstrings(tree: ast.Module) -> Iterator[str]:
-    """Texts that stand alone; those of constants among them."""
+    """Yield all strings that are statements of their own, including those that document constants."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             yield node.value.value

@@ -1,4 +1,4 @@
-"""Logging out: here, in another tab, in the middle of things."""
+"""Logging out in this tab, in another tab, or during another action."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @pytest.mark.contract("3/logout", "2.8/deleted-by-logout", "4.8/logout", "1/logout-visitor")
 def test_logout_makes_the_same_visitor_again(member: Driver) -> None:
-    """F189: token deleted, socket closed with 1000, the visitor of the same key connected."""
+    """F189: the token is deleted, the socket closed with 1000, and the visitor with the same key connected."""
     member.feed(events.LogoutAsked())
 
     assert member.stored is None
@@ -31,7 +31,7 @@ def test_logout_makes_the_same_visitor_again(member: Driver) -> None:
 
 
 def test_after_a_logout_the_page_is_not_asked_on_its_own(member: Driver) -> None:
-    """The widget does not log the person in again behind their back."""
+    """The widget must not log the person in again unasked."""
     asked = member.counts()["CallGetToken"]
 
     member.feed(events.LogoutAsked())
@@ -43,7 +43,7 @@ def test_after_a_logout_the_page_is_not_asked_on_its_own(member: Driver) -> None
 
 @pytest.mark.contract("2.7/history-apart")
 def test_the_members_history_leaves_the_screen_and_the_visitors_comes_back(make_widget: MakeWidget) -> None:
-    """F189, F198: each identity sees its own conversation, from the moment of the switch."""
+    """F189, F198: each identity sees only its own conversation, from the moment of the switch."""
     widget = make_widget(custom_login=True).start()
     widget.feed(events.MessageWritten("from the visitor"))
     widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom())
@@ -58,7 +58,7 @@ def test_the_members_history_leaves_the_screen_and_the_visitors_comes_back(make_
 
 @pytest.fixture
 def away(member: Driver) -> Driver:
-    """Ada wrote offline, her token ended, and `getToken` failed once: the widget goes on as the visitor."""
+    """Ada wrote offline, then her token expired and `getToken` failed once, so the widget continues as the visitor."""
     member.page = lambda call: events.GetTokenFailed(call.ref, "503")
     member.close(1006)
     member.feed(events.MessageWritten("from ada"))
@@ -70,14 +70,14 @@ def away(member: Driver) -> Driver:
 
 
 def come(widget: Driver, uid: str) -> None:
-    """Let this person's login work from now on, and the page say so."""
+    """Let this person's login succeed from now on, and let the page report a change of user."""
     widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom(uid=uid))
     widget.feed(events.RefreshAsked())
 
 
 @pytest.mark.contract("D-12/always-chat")
 def test_what_a_member_wrote_offline_is_sent_when_the_member_is_back(away: Driver) -> None:
-    """F064, F142: the visitor does not see it, and it goes out under its own name."""
+    """F064, F142: the visitor does not see the message, and it is sent under Ada's own name."""
     shown, sent = away.view.lines, away.frames(Kind.MESSAGE)
     away.page = lambda call: events.GetTokenReturned(call.ref, away.custom())
     away.advance(4)
@@ -109,7 +109,7 @@ def another_member(widget: Driver) -> None:
 @pytest.mark.contract("2.7/history-apart")
 @pytest.mark.parametrize("end", [logged_out, logged_out_elsewhere, nobody_there, another_member])
 def test_what_a_member_wrote_offline_is_forgotten_with_the_login(away: Driver, end: Callable[[Driver], None]) -> None:
-    """F189: the twin of the above; nothing of Ada's goes out later, though she comes back."""
+    """F189: the counterpart of the test above. None of Ada's messages is sent later, even if she comes back."""
     end(away)
 
     come(away, "ada")
@@ -122,7 +122,7 @@ def test_what_a_member_wrote_offline_is_forgotten_with_the_login(away: Driver, e
 @pytest.mark.parametrize("how", ["heard", "storage", "both", "both-reversed"])
 @pytest.mark.contract("D-12/tabs")
 def test_a_logout_in_another_tab_is_followed_once(member: Driver, how: str) -> None:
-    """F190: by the channel, by the storage event, or by both in either order; nothing is announced back."""
+    """F190: the channel, the storage event or both report it, in any order. This tab does not announce it again."""
     channel, storage = events.LogoutAsked(heard=True), events.StoredTokenChanged(None)
     given: dict[str, list[events.Event]] = {
         "heard": [channel],
@@ -140,7 +140,7 @@ def test_a_logout_in_another_tab_is_followed_once(member: Driver, how: str) -> N
 
 
 def test_a_login_in_another_tab_is_followed(visitor: Driver) -> None:
-    """One identity at a time in one browser."""
+    """A browser has one identity at a time."""
     visitor.feed(events.StoredTokenChanged(visitor.identity_token()))
 
     assert visitor.identity == GRACE
@@ -148,7 +148,7 @@ def test_a_login_in_another_tab_is_followed(visitor: Driver) -> None:
 
 
 def test_garbage_written_by_someone_else_is_no_login(visitor: Driver) -> None:
-    """F017 while the page is open."""
+    """F017, while the page is open."""
     visitor.feed(events.StoredTokenChanged("{"))
 
     assert visitor.identity == VISITOR
@@ -156,7 +156,7 @@ def test_garbage_written_by_someone_else_is_no_login(visitor: Driver) -> None:
 
 
 def test_a_token_that_comes_after_the_logout_is_dropped(make_widget: MakeWidget) -> None:
-    """F191: the call is aborted and its answer ignored."""
+    """F191: the running call is aborted and its answer ignored."""
     widget = make_widget(custom_login=True, page=lambda _: None).start()
     ref = widget.last(effects.CallGetToken).ref
 
@@ -168,7 +168,7 @@ def test_a_token_that_comes_after_the_logout_is_dropped(make_widget: MakeWidget)
 
 
 def test_a_logout_ends_a_sign_in_under_way(visitor: Driver) -> None:
-    """F192: the popup is closed, its message ignored."""
+    """F192: the popup is closed and its message ignored."""
     visitor.feed(events.SocialClicked("google"))
 
     visitor.feed(events.LogoutAsked())
@@ -178,7 +178,7 @@ def test_a_logout_ends_a_sign_in_under_way(visitor: Driver) -> None:
 
 
 def test_a_logout_before_the_key_is_ready_counts(make_widget: MakeWidget) -> None:
-    """Calls that were queued before the widget ran are kept: the cached member never comes up."""
+    """Calls that the page queued before the widget ran are kept, so the cached member never appears."""
     widget = make_widget()
     widget.stored = widget.custom()
 
@@ -190,7 +190,7 @@ def test_a_logout_before_the_key_is_ready_counts(make_widget: MakeWidget) -> Non
 
 
 def test_a_logout_offline_is_remembered(member: Driver) -> None:
-    """F193: the token is gone at once; the page is told at once; the connection follows when it can."""
+    """F193: the token is deleted and the page informed at once; the connection changes when the network is back."""
     member.answers_tokens = False
 
     member.feed(events.LogoutAsked())
@@ -201,7 +201,7 @@ def test_a_logout_offline_is_remembered(member: Driver) -> None:
 
 
 def test_a_visitor_who_logs_out_stays_connected(visitor: Driver) -> None:
-    """Nothing to leave: the socket stays."""
+    """There is no member to log out, so the socket stays."""
     visitor.feed(events.LogoutAsked())
 
     assert visitor.counts()["OpenSocket"] == 1
@@ -209,7 +209,7 @@ def test_a_visitor_who_logs_out_stays_connected(visitor: Driver) -> None:
 
 
 def test_a_retry_that_was_planned_ends_with_the_logout(make_widget: MakeWidget) -> None:
-    """F191: `getToken` failed and was to be called again; nobody is logged in behind the person's back."""
+    """F191: `getToken` failed and a retry was planned. It must not log the person in again."""
     widget = make_widget(custom_login=True, page=lambda call: events.GetTokenFailed(call.ref, "500")).start()
 
     widget.feed(events.LogoutAsked())

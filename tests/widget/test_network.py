@@ -1,4 +1,4 @@
-"""The line and what is on it: connections that come and go, portals, proxies, crowds, slow and hostile answers."""
+"""The network between widget and service: flapping, portals, proxies, crowds, slow and hostile responses."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Unplugged(Driver):
-    """A widget whose requests reach nothing."""
+    """A widget whose requests fail while `offline` is set."""
 
     offline: bool = True
 
@@ -44,7 +44,7 @@ def nonces(widget: Driver) -> list[object]:
 
 
 def unanswered(widget: Driver, frame: Mapping[str, object]) -> None:
-    """Give the open socket a frame; of what comes of it, nothing is answered but the wish for a signature."""
+    """Send the widget a frame, and answer only its request for a signature. All other effects stay unanswered."""
     ref = widget.last(effects.OpenSocket).ref
     done = widget.machine.handle(events.FrameReceived(ref, frame), widget.now)
     widget.done += done
@@ -54,19 +54,19 @@ def unanswered(widget: Driver, frame: Mapping[str, object]) -> None:
 
 
 def greet(widget: Driver) -> None:
-    """Let the service say hello."""
+    """Send `hello`, as the service."""
     hello = {"type": "hello", "nonce": "n-1", "server_time": widget.server_now, "auth_timeout": 10, "ping": 25}
     unanswered(widget, hello)
 
 
 def accept(widget: Driver) -> None:
-    """Let the service take the member whose proof it has."""
+    """Send `ready` for the member whose proof the service has received."""
     ready = {"type": "ready", "identity": "member", "uid": "ada", "expires_at": widget.server_now + 3600}
     unanswered(widget, ready | {"server_time": widget.server_now})
 
 
 def drop(widget: Driver, code: int) -> None:
-    """End the socket that is opening or open, and wait until the next one is."""
+    """Close the current socket, open or opening, and wait until the widget reconnects."""
     widget.socket = widget.last(effects.OpenSocket).ref
     widget.close(code)
     widget.advance(widget.timers["reconnect"] - widget.now)
@@ -80,7 +80,7 @@ def drop(widget: Driver, code: int) -> None:
 def test_a_flapping_network_costs_one_socket_a_time_and_no_call_of_get_token(
     make_widget: MakeWidget, seed: int
 ) -> None:
-    """F094: 20 times in a minute; no nonce serves twice, and the token in hand is used again."""
+    """F094: 20 outages in a minute. No nonce is used twice, and the widget reuses its current token."""
     widget = make_widget(custom_login=True, chance=SeededChance(seed))
     widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom())
     widget.start()
@@ -103,7 +103,7 @@ def test_a_flapping_network_costs_one_socket_a_time_and_no_call_of_get_token(
 
 
 def test_waking_up_again_and_again_does_not_put_off_the_next_attempt(make_widget: MakeWidget) -> None:
-    """F094: each sign of a network brings the attempt forward, never back."""
+    """F094: a sign that the network is back can only bring the next attempt forward."""
     widget = make_widget(answers_frames=False).start()
     widget.socket = widget.last(effects.OpenSocket).ref
     widget.close(1006)
@@ -117,7 +117,7 @@ def test_waking_up_again_and_again_does_not_put_off_the_next_attempt(make_widget
 
 
 def test_a_network_that_is_back_does_not_bring_everybody_back_at_once(visitor: Driver) -> None:
-    """F094: a whole office comes online in one moment; chance scatters its widgets over a second."""
+    """F094: when a whole office comes online, its widgets reconnect at random moments within a second."""
     visitor.close(1006)
     visitor.chance.value = 0.4
 
@@ -127,7 +127,7 @@ def test_a_network_that_is_back_does_not_bring_everybody_back_at_once(visitor: D
 
 
 def test_a_network_that_is_back_during_a_failing_attempt_is_tried_again_soon(make_widget: MakeWidget) -> None:
-    """F094: the attempt began without a network; word of one came before the browser gave it up."""
+    """F094: the attempt began without a network, and the network came back before the browser gave the attempt up."""
     widget = make_widget(answers_frames=False).start()
     widget.chance.value = 0.9
     for _ in range(8):
@@ -146,7 +146,7 @@ def test_a_network_that_is_back_during_a_failing_attempt_is_tried_again_soon(mak
 
 
 def test_whoever_looked_at_the_page_before_a_restart_waits_with_the_crowd(visitor: Driver) -> None:
-    """F143: waking up hastens what is under way, and nothing later."""
+    """F143: waking up shortens only the current wait, not a later one."""
     visitor.chance.value = 0.9
     visitor.feed(events.Woken("visible"))
 
@@ -161,13 +161,13 @@ def fail_to_open(widget: Driver) -> None:
 
 
 def test_a_line_that_is_down_for_days_is_still_tried() -> None:
-    """However many attempts failed, the next wait is the longest there is."""
+    """After any number of failures the wait stays at its maximum."""
     assert full_jitter(100_000, fraction=1.0) == SOCKET_CAP
     assert equal_jitter(100_000, fraction=1.0) == GET_TOKEN_CAP
 
 
 def test_a_notice_about_the_line_goes_when_the_line_is_back(make_widget: MakeWidget) -> None:
-    """The positive twin of a handshake that never succeeds."""
+    """The positive counterpart of the test in which the handshake never succeeds."""
     widget = make_widget(answers_frames=False).start()
     for _ in range(3):
         drop(widget, 1006)
@@ -181,7 +181,7 @@ def test_a_notice_about_the_line_goes_when_the_line_is_back(make_widget: MakeWid
 
 
 def test_offline_at_the_start_begins_by_itself_once_there_is_a_network() -> None:
-    """F091: after ten minutes without, the sign of a network brings token and configuration within a second."""
+    """F091: after ten minutes offline, the first sign of a network loads token and configuration within a second."""
     widget = Unplugged(SETTINGS)
     widget.start()
     widget.advance(600)
@@ -205,7 +205,7 @@ def test_offline_at_the_start_begins_by_itself_once_there_is_a_network() -> None
 @pytest.mark.contract("D-16/restart-1012", "D-10/reconnect")
 @pytest.mark.parametrize("code", [Close.RESTART, Close.TRY_LATER])
 def test_a_crowd_that_a_server_lost_at_once_comes_back_scattered(code: Close) -> None:
-    """F143: of 200 widgets, never many more than a tenth come back in any second of the ten."""
+    """F143: of 200 widgets, about a tenth come back in each of the ten seconds."""
     crowd = [Driver(SETTINGS, chance=SeededChance(seed)).start() for seed in range(200)]
 
     for widget in crowd:
@@ -214,15 +214,15 @@ def test_a_crowd_that_a_server_lost_at_once_comes_back_scattered(code: Close) ->
 
     busiest = max(sum(at <= other < at + 1 for other in arrivals) for at in arrivals)
     assert arrivals[-1] <= CROWD_BASE
-    assert busiest <= 20 + 5 * 18**0.5  # each comes in a given second with one chance in ten: the mean and 5 sigma
+    assert busiest <= 20 + 5 * 18**0.5  # each comes in a given second with probability 1/10: mean plus 5 sigma
 
 
-# what stands between
+# proxies and portals
 
 
 @pytest.mark.contract("D-10/reconnect", "D-12/no-hammering")
 def test_a_handshake_that_never_succeeds_is_tried_a_few_times_a_minute(make_widget: MakeWidget) -> None:
-    """F092: told once by name, and the person sees that it goes on trying; each wait is half of 30 s in the mean."""
+    """F092: reported once by name, and the screen shows that the widget keeps trying. Waits average half of 30 s."""
     widget = make_widget(answers_frames=False, chance=SeededChance(1)).start()
     begun = widget.now
 
@@ -230,14 +230,14 @@ def test_a_handshake_that_never_succeeds_is_tried_a_few_times_a_minute(make_widg
         drop(widget, 1006)
 
     assert widget.counts()["OpenSocket"] == 101
-    assert widget.now - begun > 95 * 15 - 5 * 95**0.5 * 30 / 12**0.5  # the mean and 5 sigma
+    assert widget.now - begun > 95 * 15 - 5 * 95**0.5 * 30 / 12**0.5  # mean minus 5 sigma
     assert widget.errors() == [Fault.SOCKET_UNREACHABLE]
     assert widget.view.notice == "The connection was lost. Reconnecting…"
 
 
 @pytest.mark.contract("D-10/reconnect", "D-12/no-hammering")
 def test_a_socket_that_is_dropped_as_soon_as_it_is_accepted_is_tried_ever_more_rarely(visitor: Driver) -> None:
-    """F092: only a connection that lasts wipes out the failures before it."""
+    """F092: only a connection that lasts resets the count of failures."""
     for _ in range(6):
         drop(visitor, 1006)
 
@@ -246,7 +246,7 @@ def test_a_socket_that_is_dropped_as_soon_as_it_is_accepted_is_tried_ever_more_r
 
 @pytest.mark.contract("D-10/sockets")
 def test_a_service_that_says_why_it_takes_no_socket_is_quoted(make_widget: MakeWidget) -> None:
-    """Too many windows are named as such, once, instead of a line that is down; trying goes on."""
+    """The widget reports too many sockets as such, once, and not as a lost connection. It keeps trying."""
     widget = make_widget(answers_frames=False).start()
     error = {"type": "error", "code": "too_many_sockets", "message": "Too many.", "retryable": True}
 
@@ -260,14 +260,14 @@ def test_a_service_that_says_why_it_takes_no_socket_is_quoted(make_widget: MakeW
 
 
 def test_a_provider_the_widget_does_not_know_is_not_offered() -> None:
-    """F088: beside those it knows, whose order stays."""
+    """F088: the known ones are offered, in the configured order."""
     data = {"auth": {"oauth_providers": ["github", "myspace", 5, None, "google"]}}
 
     assert appearance(data).socials == ("github", "google")
 
 
 def test_an_exchange_that_the_service_calls_malformed_is_told_as_such(make_widget: MakeWidget) -> None:
-    """F089: 400 is a fault of the widget or the service, told under the service's code; the login is not given up."""
+    """F089: 400 is a fault of the widget or the service, reported with the service's code. The login is kept."""
     widget = make_widget(answers_tokens=False)
     widget.stored = identity_token = widget.identity_token()
     widget.start()
@@ -282,12 +282,12 @@ def test_an_exchange_that_the_service_calls_malformed_is_told_as_such(make_widge
     assert widget.view.link == "offline"
 
 
-# slow and odd services
+# slow and unusual services
 
 
 @pytest.mark.contract("D-10/auth-timeout", "D-10/nonce")
 def test_three_seconds_on_every_frame_are_borne(make_widget: MakeWidget) -> None:
-    """F095: one socket, one proof, no time-out."""
+    """F095: one socket and one proof, without a timeout."""
     widget = make_widget(custom_login=True, answers_frames=False)
     widget.stored = widget.custom()
     widget.start()
@@ -302,7 +302,7 @@ def test_three_seconds_on_every_frame_are_borne(make_widget: MakeWidget) -> None
 
 
 def test_a_server_that_wants_no_pause_between_pings_is_given_one(make_widget: MakeWidget) -> None:
-    """A second at least."""
+    """The interval is at least one second."""
     widget = make_widget(custom_login=True, answers_frames=False)
     widget.stored = widget.custom()
     widget.start()
@@ -316,7 +316,7 @@ def test_a_server_that_wants_no_pause_between_pings_is_given_one(make_widget: Ma
 
 @pytest.mark.contract("4.9/one-time", "D-10/nonce")
 def test_a_second_challenge_in_one_connection_gets_no_second_proof(make_widget: MakeWidget) -> None:
-    """F126: a connection has one nonce, and it is answered once."""
+    """F126: each connection has one nonce, and the widget answers it once."""
     widget = make_widget(answers_frames=False).start()
     greet(widget)
 
@@ -331,7 +331,7 @@ def test_a_second_challenge_in_one_connection_gets_no_second_proof(make_widget: 
 
 @pytest.mark.contract("D-10/refresh")
 def test_a_token_that_comes_while_an_older_one_is_judged_follows_at_once(make_widget: MakeWidget) -> None:
-    """F065: the proof stands for the older token, so the newer goes out as a refresh when the socket is ready."""
+    """F065: the proof is for the older token, so the newer one is sent as a refresh when the socket is ready."""
     widget = make_widget(custom_login=True, answers_frames=False)
     widget.stored = older = widget.custom()
     widget.start()
@@ -346,7 +346,7 @@ def test_a_token_that_comes_while_an_older_one_is_judged_follows_at_once(make_wi
 
 
 def test_a_token_that_comes_before_the_proof_is_the_one_that_is_proved(make_widget: MakeWidget) -> None:
-    """The socket opens with the newest token there is, and needs no refresh."""
+    """The socket opens with the newest token, and needs no refresh."""
     widget = make_widget(custom_login=True, answers_frames=False)
     widget.stored = widget.custom()
     widget.start()
@@ -361,7 +361,7 @@ def test_a_token_that_comes_before_the_proof_is_the_one_that_is_proved(make_widg
 
 
 def test_the_refusal_of_an_older_token_says_nothing_about_the_newer(make_widget: MakeWidget) -> None:
-    """It is tried with a socket of its own, and `getToken` is not called."""
+    """The widget tries the newer token on a new socket, and does not call `getToken`."""
     widget = make_widget(custom_login=True, answers_frames=False)
     widget.stored = widget.custom()
     widget.start()
@@ -380,12 +380,12 @@ def test_the_refusal_of_an_older_token_says_nothing_about_the_newer(make_widget:
     assert widget.errors() == []
 
 
-# what a cache in the page answers
+# answers from a cache in the page
 
 
 @pytest.mark.parametrize(("code", "close"), [("token_expired", Close.TOKEN_EXPIRED), ("token_signature", Close.TOKEN)])
 def test_a_token_of_the_services_own_is_no_fault_of_get_token(make_widget: MakeWidget, code: str, close: Close) -> None:
-    """F206: a service worker that answers from its cache is the likely cause, and the page's author is told so."""
+    """F206: the likely cause is a service worker that answers from its cache. The error names this cause."""
     widget = make_widget(verdict=lambda _: (code, close)).start()
 
     widget.advance(60)
@@ -396,7 +396,7 @@ def test_a_token_of_the_services_own_is_no_fault_of_get_token(make_widget: MakeW
 
 
 def test_a_social_sign_in_that_has_ended_is_told_as_such(grace: Driver) -> None:
-    """There is nothing in the page's code to mend."""
+    """The page's code is not at fault, so the error says to sign in again."""
     grace.answers_tokens = False
     grace.close(1006)
     grace.advance(31)

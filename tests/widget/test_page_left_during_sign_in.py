@@ -1,4 +1,4 @@
-"""The page that opened a sign-in window is loaded again, or left for another one, before the window is done."""
+"""The page that opened a sign-in window is reloaded or replaced by another before the window has finished."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ GOOGLE = ("member", "google:42")
 
 @pytest.fixture
 def left(visitor: Driver) -> tuple[Driver, dict[str, object]]:
-    """The widget of the next page in the same tab, and what the window is going to say."""
+    """The widget of the next page in the same tab, and the message that the sign-in window will send."""
     message = click(visitor)
     return Driver(SETTINGS, sign_in=visitor.sign_in).start(), message
 
 
 def test_the_next_page_of_the_tab_takes_the_sign_in(left: tuple[Driver, dict[str, object]]) -> None:
-    """F209: who approved is the member; the window is known by its origin and its nonce."""
+    """F209: the person who approved becomes the member. The window is recognised by its origin and its nonce."""
     widget, message = left
 
     post(widget, message, from_popup=False)
@@ -33,7 +33,7 @@ def test_the_next_page_of_the_tab_takes_the_sign_in(left: tuple[Driver, dict[str
 
 
 def test_what_the_window_said_before_the_key_was_there_counts(left: tuple[Driver, dict[str, object]]) -> None:
-    """F209: a page takes a while to load."""
+    """F209: a page takes a while to load, so the message may come before the key is ready."""
     _, message = left
     widget = Driver(SETTINGS, sign_in=f"google {message['nonce']}")
 
@@ -44,7 +44,7 @@ def test_what_the_window_said_before_the_key_was_there_counts(left: tuple[Driver
 
 
 def test_a_refusal_is_told_to_the_next_page(left: tuple[Driver, dict[str, object]]) -> None:
-    """F209: and the sign-in is over with it."""
+    """F209: the refusal also ends the sign-in."""
     widget, message = left
     declined = {**message, "token": None, "error": {"code": "oauth_denied", "message": "Declined."}}
 
@@ -57,7 +57,7 @@ def test_a_refusal_is_told_to_the_next_page(left: tuple[Driver, dict[str, object
 
 @pytest.mark.parametrize("changes", [{"nonce": "another"}, {"social": "github"}, {"providerId": f"{PID}x"}])
 def test_another_sign_in_is_nobodys(left: tuple[Driver, dict[str, object]], changes: dict[str, object]) -> None:
-    """F175: only the one that this tab began."""
+    """F175: only the sign-in that this tab began counts."""
     widget, message = left
 
     post(widget, {**message, **changes}, from_popup=False)
@@ -67,7 +67,7 @@ def test_another_sign_in_is_nobodys(left: tuple[Driver, dict[str, object]], chan
 
 
 def test_another_origin_says_nothing(left: tuple[Driver, dict[str, object]]) -> None:
-    """F168: though it knows the nonce."""
+    """F168: its message is ignored even though it contains the nonce."""
     widget, message = left
 
     post(widget, message, origin="https://evil.test", from_popup=False)
@@ -79,7 +79,7 @@ def test_another_origin_says_nothing(left: tuple[Driver, dict[str, object]]) -> 
     "ending", [events.LogoutAsked(), events.LogoutAsked(heard=True), events.SocialClicked("github")]
 )
 def test_a_logout_or_another_sign_in_ends_it(left: tuple[Driver, dict[str, object]], ending: events.Event) -> None:
-    """F192: what was begun before is not wanted any more."""
+    """F192: the earlier sign-in is no longer wanted."""
     widget, message = left
 
     widget.feed(ending)
@@ -91,7 +91,7 @@ def test_a_logout_or_another_sign_in_ends_it(left: tuple[Driver, dict[str, objec
 
 @pytest.mark.parametrize("kept", ["", "google", " ", "google "])
 def test_garbage_in_its_place_is_no_sign_in(make_widget: MakeWidget, kept: str) -> None:
-    """The page's scripts can write there, too."""
+    """The page's scripts can write to this storage, too."""
     widget = make_widget(sign_in=kept).start()
 
     post(widget, {"type": "wf:oauth", "providerId": PID, "social": "google", "nonce": ""}, from_popup=False)

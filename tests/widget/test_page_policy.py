@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def test_a_policy_that_blocks_the_service_is_told_once_and_nothing_is_tried_again(
     make_widget: MakeWidget, address: str, source: str
 ) -> None:
-    """F208: it stays as it is while the page lives; what fails for it is not told as unreachable."""
+    """F208: a page's policy never changes. Requests that fail because of it are not reported as unreachable."""
     widget = make_widget(answers_tokens=False, answers_frames=False).start()
     configured = {"socket_uri": "wss://sockets.test/v1/socket"}
     widget.feed(events.ConfigurationLoaded(configured), events.PolicyBlocked(address, "connect-src"))
@@ -42,7 +42,7 @@ def test_a_policy_that_blocks_the_service_is_told_once_and_nothing_is_tried_agai
 
 
 def test_a_retry_that_was_planned_before_is_not_made(make_widget: MakeWidget) -> None:
-    """F208: some browsers tell of their policy a moment after the request failed."""
+    """F208: some browsers report the policy violation a moment after the request has failed."""
     widget = make_widget(answers_tokens=False).start()
     widget.feed(events.ConfigurationFailed(0, message="No answer."))
     asked = len(widget.all(effects.LoadConfiguration))
@@ -55,7 +55,7 @@ def test_a_retry_that_was_planned_before_is_not_made(make_widget: MakeWidget) ->
 
 @pytest.mark.contract("D-12/always-chat")
 def test_opening_the_panel_tries_again_what_the_policy_blocked(make_widget: MakeWidget) -> None:
-    """F208: once for each time; should the page be mended meanwhile, the visitor chats."""
+    """F208: each opening tries once. If the page has been fixed meanwhile, the visitor can chat."""
     widget = make_widget(answers_tokens=False).start()
     widget.feed(events.PolicyBlocked("https://chat.test/v1/public/provider/prov_1/token?uid=v_1", "connect-src"))
     widget.answers_tokens = True
@@ -67,7 +67,7 @@ def test_opening_the_panel_tries_again_what_the_policy_blocked(make_widget: Make
 
 
 def test_a_request_that_fails_late_is_no_news_where_the_policy_was_told(make_widget: MakeWidget) -> None:
-    """F208: on a busy machine it fails when somebody has opened the panel meanwhile; the page is told of the policy."""
+    """F208: on a busy machine the request may fail after the panel was opened. Only the policy is reported."""
     widget = make_widget(answers_tokens=False, answers_frames=False).start()
     widget.feed(events.PolicyBlocked("https://chat.test/v1/public/provider/prov_1", "connect-src"))
     widget.feed(events.PanelToggled(open=True))
@@ -79,7 +79,7 @@ def test_a_request_that_fails_late_is_no_news_where_the_policy_was_told(make_wid
 
 @pytest.mark.parametrize("address", ["https://chat.test.evil/v1", "https://shop.test/api", "wss", "inline", ""])
 def test_what_the_policy_blocks_of_the_pages_own_is_the_pages(make_widget: MakeWidget, address: str) -> None:
-    """A page breaks its own rules every day."""
+    """Pages often violate their own policies, which does not concern the widget."""
     widget = make_widget(answers_tokens=False).start()
 
     widget.feed(events.PolicyBlocked(address, "connect-src"))
@@ -89,7 +89,7 @@ def test_what_the_policy_blocks_of_the_pages_own_is_the_pages(make_widget: MakeW
 
 
 def test_a_picture_that_the_policy_blocks_keeps_nobody_from_chatting(make_widget: MakeWidget) -> None:
-    """Only requests matter, not what is shown."""
+    """Only blocked requests matter, not blocked pictures."""
     widget = make_widget(answers_tokens=False).start()
 
     widget.feed(events.PolicyBlocked("https://chat.test/avatar.png", "img-src"))
@@ -98,7 +98,7 @@ def test_a_picture_that_the_policy_blocks_keeps_nobody_from_chatting(make_widget
 
 
 def test_a_connected_widget_minds_no_policy(visitor: Driver) -> None:
-    """What blocks one address of the service's did not block this connection."""
+    """The policy blocks another address of the service, but not this connection."""
     visitor.feed(events.PolicyBlocked("https://chat.test/v1/else", "connect-src"))
 
     assert visitor.errors() == []

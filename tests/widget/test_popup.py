@@ -1,4 +1,4 @@
-"""The window of a social login: what opens it, what it may say, and how it ends."""
+"""The window of a social login: when it opens, which messages count, and how it ends."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SDK = WIDGET.parent / "page" / "sdk.js"
 
 
 def texts_of(module: Path) -> Iterator[str]:
-    """Yield every text of a module that is no docstring."""
+    """Yield every string of a module that is not a docstring."""
     tree = ast.parse(module.read_text())
     docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
@@ -33,7 +33,7 @@ def texts_of(module: Path) -> Iterator[str]:
 
 @pytest.mark.contract("3/no-automatic-oauth")
 def test_nothing_but_a_click_opens_the_popup(make_widget: MakeWidget) -> None:
-    """WDG-016: whatever happens in an hour, no popup."""
+    """WDG-016: none of the events in an hour opens a popup."""
     widget = make_widget(custom_login=True).start()
 
     widget.feed(events.PanelToggled(open=True), events.PageChosen("sign-in"), events.RefreshAsked())
@@ -44,7 +44,7 @@ def test_nothing_but_a_click_opens_the_popup(make_widget: MakeWidget) -> None:
 
 @pytest.mark.contract("4.6/popup", "4/paths")
 def test_the_popup_opens_the_start_endpoint_within_the_click(visitor: Driver) -> None:
-    """The address names provider and social, and carries origin, jkt and a nonce; it is the click's own effect."""
+    """The address has provider, social, origin, jkt and a nonce. The click itself causes the effect."""
     opened = [
         effect
         for effect in visitor.machine.handle(events.SocialClicked("github"), visitor.now)
@@ -62,9 +62,9 @@ def test_the_popup_opens_the_start_endpoint_within_the_click(visitor: Driver) ->
 
 
 def test_no_window_is_opened_without_its_opener() -> None:
-    """F162: with `noopener`, `window.open` returns nothing, and the callback page finds nobody to tell.
+    """F162: with `noopener`, `window.open` returns null, and the callback page has no opener to send its message to.
 
-    The addresses in messages are the only ones that are opened so.
+    Only links in messages are opened with it.
     """
     said = [text for module in WIDGET.rglob("*.py") for text in texts_of(module)] + [SDK.read_text()]
 
@@ -90,7 +90,7 @@ def test_no_window_is_opened_without_its_opener() -> None:
 def test_a_message_that_is_not_the_popups_own_is_ignored(
     visitor: Driver, change: dict[str, object], origin: str, *, from_popup: bool
 ) -> None:
-    """F168, F175: no error, no member; the true message still counts afterwards."""
+    """F168, F175: no error and no member. The genuine message still counts afterwards."""
     message = click(visitor)
 
     post(visitor, message | change, origin=origin, from_popup=from_popup)
@@ -103,7 +103,7 @@ def test_a_message_that_is_not_the_popups_own_is_ignored(
 
 @pytest.mark.parametrize("data", [None, "wf:oauth", 5, [], {}])
 def test_a_message_of_any_shape_is_harmless(visitor: Driver, data: object) -> None:
-    """Pages send all kinds of things."""
+    """Pages receive all kinds of messages."""
     click(visitor)
 
     post(visitor, data)
@@ -113,7 +113,7 @@ def test_a_message_of_any_shape_is_harmless(visitor: Driver, data: object) -> No
 
 @pytest.mark.contract("D-09/accepted-once")
 def test_a_message_counts_once(grace: Driver) -> None:
-    """F169: after a logout the same message makes nobody a member."""
+    """F169: after a logout, the same message does not sign anyone in."""
     message = click(grace)
     post(grace, message)
     grace.feed(events.LogoutAsked())
@@ -124,7 +124,7 @@ def test_a_message_counts_once(grace: Driver) -> None:
 
 
 def test_a_double_click_is_one_click(visitor: Driver) -> None:
-    """F170: the second would open a window that browsers block; later it is a second try."""
+    """F170: browsers would block a second window. A later click is a second attempt."""
     message = click(visitor)
     visitor.advance(0.5)
 
@@ -139,7 +139,7 @@ def test_a_double_click_is_one_click(visitor: Driver) -> None:
 
 
 def test_the_second_click_replaces_the_first(visitor: Driver) -> None:
-    """F170: one flow at a time, and exactly one result."""
+    """F170: one sign-in at a time, with exactly one result."""
     first = click(visitor, "google")
     second = click(visitor, "github")
 
@@ -162,7 +162,7 @@ def test_the_second_click_replaces_the_first(visitor: Driver) -> None:
     ],
 )
 def test_an_identity_token_that_will_not_do_is_not_taken(visitor: Driver, changes: dict[str, object]) -> None:
-    """It is named, neither stored nor exchanged, and the button works again."""
+    """The widget reports it, neither stores nor exchanges it, and the button works again."""
     message = click(visitor) | {"token": visitor.identity_token(**changes)}
 
     post(visitor, message)
@@ -186,7 +186,7 @@ def test_an_identity_token_that_will_not_do_is_not_taken(visitor: Driver, change
     ],
 )
 def test_an_error_of_the_callback_is_said_in_plain_words(visitor: Driver, error: object, code: str, said: str) -> None:
-    """The page gets the code, the person a sentence; the visitor goes on."""
+    """The page gets the code, the person reads a sentence, and the visitor stays connected."""
     message = {**click(visitor), "token": None, "error": error}
 
     post(visitor, message)
@@ -201,7 +201,7 @@ def test_an_error_of_the_callback_is_said_in_plain_words(visitor: Driver, error:
 
 @pytest.mark.contract("D-12/always-chat")
 def test_a_blocked_popup_is_said(visitor: Driver) -> None:
-    """F160: with an offer to open it, which the next click takes away with the sentence."""
+    """F160: the notice offers to open the window. The next click removes both."""
     click(visitor)
 
     visitor.feed(events.PopupBlocked(visitor.last(effects.OpenPopup).ref))
@@ -216,7 +216,7 @@ def test_a_blocked_popup_is_said(visitor: Driver) -> None:
 
 
 def test_the_offer_to_open_a_blocked_popup_stays_no_longer_than_its_sentence(visitor: Driver) -> None:
-    """F160: whether the person has read it, or there is other news."""
+    """F160: it disappears with the notice, whether the person closes the notice or another one replaces it."""
     for news in (events.NoticeDismissed(), events.ConfigurationFailed(403, "provider_off", "Switched off.")):
         click(visitor)
         visitor.feed(events.PopupBlocked(visitor.last(effects.OpenPopup).ref))
@@ -239,7 +239,7 @@ def test_the_offer_to_open_a_blocked_popup_stays_no_longer_than_its_sentence(vis
 def test_a_popup_that_is_gone_is_said(
     visitor: Driver, after: float, code: Fault, *, reached: bool, blank: bool
 ) -> None:
-    """Closed by the person, or cut off by the browser as its first page came: however fast or slow that was."""
+    """The person closed it, or the browser detached it when its first page loaded, however quickly that happened."""
     click(visitor)
     ref = visitor.last(effects.OpenPopup).ref
     visitor.advance(after)
@@ -255,7 +255,7 @@ def test_a_popup_that_is_gone_is_said(
 
 
 def test_a_popup_that_was_replaced_says_nothing_of_the_one_that_is_open(visitor: Driver) -> None:
-    """F170: that the first one was seen at its provider does not make the second one seen."""
+    """F170: if the first popup reached its provider, that says nothing about the second one."""
     click(visitor, "google")
     first = visitor.last(effects.OpenPopup).ref
     visitor.feed(events.PopupReached(first))
@@ -270,7 +270,7 @@ def test_a_popup_that_was_replaced_says_nothing_of_the_one_that_is_open(visitor:
 
 
 def test_a_blocked_popup_that_was_replaced_says_nothing_of_the_one_that_is_open(visitor: Driver) -> None:
-    """Only of the newest click is it told that no window came."""
+    """A blocked window is reported only for the newest click."""
     click(visitor, "google")
     first = visitor.last(effects.OpenPopup).ref
     click(visitor, "github")
@@ -282,7 +282,7 @@ def test_a_blocked_popup_that_was_replaced_says_nothing_of_the_one_that_is_open(
 
 
 def test_a_popup_that_stays_open_is_waited_for(visitor: Driver) -> None:
-    """F172: nothing is told for as long as it is open, the button works meanwhile, and its message still counts."""
+    """F172: while it is open, nothing is reported, the button works, and its message still counts."""
     message = click(visitor)
     visitor.feed(events.PopupReached(visitor.last(effects.OpenPopup).ref))
 
@@ -296,14 +296,14 @@ def test_a_popup_that_stays_open_is_waited_for(visitor: Driver) -> None:
 
 
 def test_the_popup_closing_after_its_message_is_no_error(grace: Driver) -> None:
-    """The usual end of the flow."""
+    """This is the usual end of a sign-in."""
     grace.feed(events.PopupClosed(grace.last(effects.OpenPopup).ref))
 
     assert grace.errors() == []
 
 
 def test_a_click_before_the_key_is_ready_opens_nothing(make_widget: MakeWidget) -> None:
-    """The configuration may come first, and with it the buttons."""
+    """The configuration, and with it the buttons, may arrive before the key."""
     widget = make_widget()
     widget.machine.handle(events.Started(secure=True), widget.now)
     widget.feed(events.ConfigurationLoaded({"auth": {"oauth_providers": ["google"]}}))

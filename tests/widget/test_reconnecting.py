@@ -1,6 +1,6 @@
-"""One connection that is lost, silent, refused or misunderstood: when the next one comes, and after which wait.
+"""Connections that are lost, silent, refused or malformed: when the widget opens the next one, and after which wait.
 
-What networks and proxies do to connections is in `test_network`.
+`test_network` tests what networks and proxies do to connections.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ URI = "wss://chat.test/v1/socket"
 @pytest.mark.parametrize("code", [1006, 1001, 1011, Close.RESTART, Close.TRY_LATER, Close.NONCE, Close.AUTH_TIMEOUT])
 @pytest.mark.contract("D-10/close-codes", "D-10/reconnect")
 def test_a_lost_socket_is_reopened_with_a_fresh_token(visitor: Driver, code: int) -> None:
-    """No close code but those about the token says anything about identity."""
+    """Only the close codes about tokens affect the identity."""
     visitor.close(code)
 
     links = [visitor.view.link]
@@ -37,7 +37,7 @@ def test_a_lost_socket_is_reopened_with_a_fresh_token(visitor: Driver, code: int
 
 @pytest.mark.contract("D-10/reconnect")
 def test_reconnecting_backs_off_with_jitter_and_a_cap(make_widget: MakeWidget) -> None:
-    """The waits double up to 30 seconds, each scaled by chance; being unreachable is told once."""
+    """The waits double up to 30 seconds, each scaled at random. The unreachable service is reported once."""
     widget = make_widget(answers_frames=False)
     widget.start()
     for _ in range(8):
@@ -51,7 +51,7 @@ def test_reconnecting_backs_off_with_jitter_and_a_cap(make_widget: MakeWidget) -
 
 
 def test_jitter_scales_the_wait(visitor: Driver) -> None:
-    """Full jitter: chance decides between no wait and all of it."""
+    """Full jitter: the wait is a random fraction of its maximum, from none to all."""
     visitor.chance.value = 0.25
 
     visitor.close(1006)
@@ -61,7 +61,7 @@ def test_jitter_scales_the_wait(visitor: Driver) -> None:
 
 @pytest.mark.parametrize("stage", ["hello", "ready"])
 def test_a_silent_server_is_left_after_10_seconds(make_widget: MakeWidget, stage: str) -> None:
-    """F139: whether it never greets or never accepts, the widget gives up and tries again."""
+    """F139: if the server never sends `hello` or never accepts, the widget gives up and tries again."""
     widget = make_widget(answers_frames=False)
     widget.start()
     ref = widget.last(effects.OpenSocket).ref
@@ -80,7 +80,7 @@ def test_a_silent_server_is_left_after_10_seconds(make_widget: MakeWidget, stage
 
 
 def test_waking_up_probes_the_socket_once(visitor: Driver) -> None:
-    """F062: three reasons to look in one moment make one ping; without an answer the socket is replaced in 3 s."""
+    """F062: three wake-ups at one moment cause one ping. Without an answer the socket is replaced in 3 s."""
     visitor.answers_frames = False
 
     visitor.feed(events.Woken("visible"), events.Woken("online"), events.Woken("pageshow"))
@@ -91,7 +91,7 @@ def test_waking_up_probes_the_socket_once(visitor: Driver) -> None:
 
 
 def test_waking_up_with_a_living_socket_changes_nothing(visitor: Driver) -> None:
-    """The positive twin: the pong arrives and the socket stays."""
+    """The positive counterpart: the pong arrives and the socket stays."""
     visitor.feed(events.Woken("online"))
     visitor.advance(20)
 
@@ -114,7 +114,7 @@ def test_a_jump_in_time_refreshes_first_and_reconnects_second(visitor: Driver) -
 
 @pytest.mark.contract("D-12/no-hammering")
 def test_a_refused_visitor_is_not_tried_for_ever(make_widget: MakeWidget) -> None:
-    """F138: 4401 for ever makes two attempts, then silence and a plain word."""
+    """F138: if 4401 follows every attempt, the widget stops after two, with a notice in plain words."""
     widget = make_widget(verdict=lambda _: ("token_signature", Close.TOKEN)).start()
 
     widget.advance(300)
@@ -126,7 +126,7 @@ def test_a_refused_visitor_is_not_tried_for_ever(make_widget: MakeWidget) -> Non
 
 @pytest.mark.parametrize("code", ["provider_off", "origin_not_allowed", "insecure_origin"])
 def test_a_refusal_of_the_page_or_provider_stops_at_once(make_widget: MakeWidget, code: str) -> None:
-    """No other token would be accepted, so none is tried."""
+    """Another token would be refused as well, so the widget does not try one."""
     widget = make_widget(verdict=lambda _: (code, Close.FORBIDDEN)).start()
 
     widget.advance(300)
@@ -143,7 +143,7 @@ def test_a_refusal_of_the_page_or_provider_stops_at_once(make_widget: MakeWidget
 def test_a_token_endpoint_that_fails_is_asked_again(
     make_widget: MakeWidget, status: int, code: str | None, retry_after: float | None, waits: float
 ) -> None:
-    """F087: later, and not before `Retry-After` has passed."""
+    """F087: the widget waits, and never less than `Retry-After`."""
     widget = make_widget(answers_tokens=False).start()
     ref = widget.last(effects.LoadVisitorToken).ref
 
@@ -158,7 +158,7 @@ def test_a_token_endpoint_that_fails_is_asked_again(
 
 
 def test_a_refresh_that_fails_keeps_the_socket(visitor: Driver) -> None:
-    """The connection is not given up for a token that may come a second later."""
+    """The widget keeps the connection, since the token may arrive a second later."""
     visitor.answers_tokens = False
     visitor.advance(50)
 
@@ -171,7 +171,7 @@ def test_a_refresh_that_fails_keeps_the_socket(visitor: Driver) -> None:
 
 
 def test_a_refresh_that_fails_is_not_asked_again_within_the_second(visitor: Driver) -> None:
-    """However small the jitter drawn, an endpoint in trouble is left alone for a second."""
+    """Even with the smallest jitter, the widget waits a second before it calls a failing endpoint again."""
     visitor.chance.value = 0.0
     visitor.answers_tokens = False
     visitor.advance(50)
@@ -186,7 +186,7 @@ def test_a_refresh_that_fails_is_not_asked_again_within_the_second(visitor: Driv
 
 
 def test_a_refresh_under_way_is_not_asked_for_twice(visitor: Driver) -> None:
-    """F062: the server's `reauth` finds the token already being fetched."""
+    """F062: when the server sends `reauth`, the token is already being fetched."""
     visitor.answers_tokens = False
     visitor.advance(50)
 
@@ -196,7 +196,7 @@ def test_a_refresh_under_way_is_not_asked_for_twice(visitor: Driver) -> None:
 
 
 def test_a_late_token_answer_of_a_lost_connection_is_ignored(visitor: Driver) -> None:
-    """It belongs to a connection that is no more, and must not delay the next one."""
+    """It belongs to a closed connection, and must not delay the next one."""
     visitor.answers_tokens = False
     visitor.advance(50)
     ref = visitor.last(effects.LoadVisitorToken).ref
@@ -209,7 +209,7 @@ def test_a_late_token_answer_of_a_lost_connection_is_ignored(visitor: Driver) ->
 
 
 def test_a_late_refusal_of_a_lost_connection_is_ignored(visitor: Driver) -> None:
-    """It is the next connection's token that counts; nobody is told, and nothing stops."""
+    """Only the next connection's token counts. The widget reports nothing and keeps going."""
     visitor.answers_tokens = False
     visitor.advance(50)
     ref = visitor.last(effects.LoadVisitorToken).ref
@@ -225,7 +225,7 @@ def test_a_late_refusal_of_a_lost_connection_is_ignored(visitor: Driver) -> None
 def test_a_frame_that_cannot_be_read_leads_to_a_new_connection(
     make_widget: MakeWidget, frame: dict[str, object] | None
 ) -> None:
-    """The error names the member; nothing crashes."""
+    """The error names the malformed member, and nothing crashes."""
     widget = make_widget(answers_frames=False).start()
 
     widget.feed(events.FrameReceived(widget.last(effects.OpenSocket).ref, frame))
@@ -235,7 +235,7 @@ def test_a_frame_that_cannot_be_read_leads_to_a_new_connection(
 
 
 def test_a_token_of_the_service_that_cannot_be_read_is_told_and_left_to_the_server(make_widget: MakeWidget) -> None:
-    """The widget does not judge what it cannot verify; what is wrong with it is in the error."""
+    """The widget cannot verify the token, so it sends it anyway. The error says what is wrong with it."""
     widget = make_widget(answers_tokens=False, answers_frames=False).start()
 
     widget.feed(events.TokenLoaded(widget.last(effects.LoadVisitorToken).ref, "garbage", URI))
@@ -249,7 +249,7 @@ def test_a_token_of_the_service_that_cannot_be_read_is_told_and_left_to_the_serv
 def test_a_second_answer_for_one_token_changes_nothing(
     make_widget: MakeWidget, twice: events.TokenLoaded | events.TokenFailed
 ) -> None:
-    """The socket is being opened with the first one."""
+    """The widget is already opening the socket with the first one."""
     widget = make_widget(answers_frames=False).start()
     opening = widget.last(effects.OpenSocket)
     assert opening.ref == 1
@@ -273,7 +273,7 @@ def test_a_second_answer_for_one_token_changes_nothing(
 def test_what_a_socket_says_before_it_is_opened_does_not_end_the_attempt(
     make_widget: MakeWidget, early: events.Event
 ) -> None:
-    """While the token is awaited there is no socket that could have been lost or refused."""
+    """While the widget waits for the token, there is no socket that could be lost or refused."""
     widget = make_widget(answers_tokens=False).start()
     assert widget.last(effects.LoadVisitorToken).ref == 1
 
@@ -287,7 +287,7 @@ def test_what_a_socket_says_before_it_is_opened_does_not_end_the_attempt(
 
 
 def test_waking_up_while_stopped_asks_for_nothing(make_widget: MakeWidget) -> None:
-    """F138: what was refused is not tried again because somebody looks at the tab."""
+    """F138: looking at the tab does not make the widget retry after a refusal."""
     widget = make_widget(verdict=lambda _: ("token_signature", Close.TOKEN)).start()
     widget.advance(300)
     before = len(widget.done)
@@ -299,7 +299,7 @@ def test_waking_up_while_stopped_asks_for_nothing(make_widget: MakeWidget) -> No
 
 
 def test_a_refusal_long_ago_is_forgotten(visitor: Driver) -> None:
-    """F138: only refusals in a row make the widget give up."""
+    """F138: the widget gives up only after consecutive refusals."""
     for _ in range(3):
         visitor.close(Close.TOKEN)
         visitor.advance(120)
@@ -309,7 +309,7 @@ def test_a_refusal_long_ago_is_forgotten(visitor: Driver) -> None:
 
 
 def test_a_token_that_ended_is_no_refusal(visitor: Driver) -> None:
-    """However often in a row: the next one may be good."""
+    """This holds even for several in a row, because the next token may be valid."""
     for _ in range(3):
         visitor.close(Close.TOKEN_EXPIRED)
         visitor.advance(10)
@@ -319,7 +319,7 @@ def test_a_token_that_ended_is_no_refusal(visitor: Driver) -> None:
 
 
 def test_a_refresh_revives_a_widget_that_was_stopped(make_widget: MakeWidget) -> None:
-    """The page says that something changed, so it is tried again."""
+    """The page reports that its user may have changed, so the widget tries again."""
     widget = make_widget(verdict=lambda _: ("token_signature", Close.TOKEN)).start()
     widget.advance(300)
     stopped = widget.view.link
@@ -332,7 +332,7 @@ def test_a_refresh_revives_a_widget_that_was_stopped(make_widget: MakeWidget) ->
 
 @pytest.mark.contract("D-12/always-chat")
 def test_opening_the_panel_tries_again_what_was_refused(make_widget: MakeWidget) -> None:
-    """F138: who wants to chat is not sent away for what was wrong an hour ago; who does not look, asks for nothing."""
+    """F138: the cause of a refusal an hour ago may be gone. Without that action the widget sends no requests."""
     widget = make_widget(verdict=lambda _: ("token_signature", Close.TOKEN)).start()
     widget.advance(300)
     sockets = widget.counts()["OpenSocket"]

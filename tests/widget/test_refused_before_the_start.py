@@ -1,4 +1,4 @@
-"""A business that is switched off, as long as nobody can be anybody: the service refuses before the key is there."""
+"""A business that is switched off: the service refuses before the key is ready, so the widget has no identity yet."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OFF = events.ConfigurationFailed(403, "provider_off", "Switched off.")
 
 @pytest.fixture(params=["cached", "asked"])
 def member_of_a_business_that_is_off(request: pytest.FixtureRequest) -> Driver:
-    """Who was a member at the last page, or is one by `getToken`, on a page whose business is switched off."""
+    """A person with a cached or `getToken` login, on a page of a business that is switched off."""
 
     def page(call: CallGetToken) -> events.Event:
         return events.GetTokenReturned(call.ref, widget.custom())
@@ -33,7 +33,7 @@ def member_of_a_business_that_is_off(request: pytest.FixtureRequest) -> Driver:
 
 
 def test_nobody_is_connected_when_the_key_comes(member_of_a_business_that_is_off: Driver) -> None:
-    """F207: the panel says so, shows nobody as signed in, and nothing is asked for."""
+    """F207: the panel says that chat is off and shows no one as signed in. The widget sends no more requests."""
     widget = member_of_a_business_that_is_off
     widget.advance(3600)
 
@@ -47,7 +47,7 @@ def test_nobody_is_connected_when_the_key_comes(member_of_a_business_that_is_off
 
 @pytest.mark.contract("D-12/always-chat")
 def test_opening_the_panel_begins_as_a_reload_would(member_of_a_business_that_is_off: Driver) -> None:
-    """Once the business is switched on again, whoever opens the panel is the member, and the notice is gone."""
+    """If the business is on again, opening the panel connects the member, and the notice disappears."""
     widget = member_of_a_business_that_is_off
 
     widget.feed(events.PanelToggled(open=True))
@@ -58,7 +58,7 @@ def test_opening_the_panel_begins_as_a_reload_would(member_of_a_business_that_is
 
 
 def test_a_business_that_is_still_off_is_told_again(member_of_a_business_that_is_off: Driver) -> None:
-    """Opening the panel asks once; the answer ends it as before."""
+    """Opening the panel sends one request. The refusal stops the widget again."""
     widget = member_of_a_business_that_is_off
     widget.answers_frames = False
 
@@ -72,7 +72,7 @@ def test_a_business_that_is_still_off_is_told_again(member_of_a_business_that_is
 
 
 def test_what_was_written_meanwhile_goes_out_then() -> None:
-    """Whoever writes while nobody is anybody loses nothing, as far as the page lives."""
+    """Messages written before the widget has an identity are kept while the page lives."""
     widget = Driver(SETTINGS)
     widget.machine.handle(events.Started(secure=True), NOW)
     widget.feed(OFF, events.KeyReady(KEY, None), events.MessageWritten("Are you there?"))

@@ -1,4 +1,4 @@
-"""The runtime: effects become calls on the ports, and what comes of them becomes events."""
+"""The runtime turns effects into calls on the ports, and the results of the calls into events."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from chatkey_widget.runtime import Runtime
 
 
 class Wishing(Machine):
-    """A machine that wishes for these effects once, and remembers what it is told besides."""
+    """A machine that returns prepared effects for one event, and records all other events."""
 
     def __init__(self, *wishes: effects.Effect) -> None:
         super().__init__(SETTINGS, FixedChance())
@@ -34,17 +34,17 @@ class Wishing(Machine):
         self._heard = asyncio.Event()
 
     def drive(self, world: World) -> Runtime:
-        """Let the runtime do what this machine wishes for."""
+        """Run this machine in a runtime, which carries out the prepared effects."""
         driven = Runtime(self, SETTINGS, world.ports())
         driven.feed(events.Started(secure=True))
         return driven
 
     def wish(self, *wishes: effects.Effect) -> None:
-        """Wish for these at the next event."""
+        """Prepare the effects to return for the next event."""
         self._wishes = list(wishes)
 
     def handle(self, event: events.Event, now: float) -> list[effects.Effect]:
-        """Answer an event with the wishes there are, and take note of all others."""
+        """Return the prepared effects if there are any; otherwise record the event."""
         if self._wishes:
             wishes, self._wishes = self._wishes, []
             return wishes
@@ -53,7 +53,7 @@ class Wishing(Machine):
         return []
 
     async def until(self, fact: Callable[[], object]) -> None:
-        """Wait until something is so; what the machine is told drives it."""
+        """Wait until `fact` returns true, checking after each event."""
         async with asyncio.timeout(5):
             while not fact():
                 self._heard.clear()
@@ -62,7 +62,7 @@ class Wishing(Machine):
 
 @pytest.fixture
 async def timers(monkeypatch: pytest.MonkeyPatch) -> list[asyncio.TimerHandle]:
-    """Every timer that is set while the test runs."""
+    """All timers that are set during the test."""
     loop, all_timers = asyncio.get_running_loop(), list[asyncio.TimerHandle]()
     call_later = loop.call_later
 
@@ -76,14 +76,14 @@ async def timers(monkeypatch: pytest.MonkeyPatch) -> list[asyncio.TimerHandle]:
 
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch) -> World:
-    """A world whose page has no user, and whose other tabs see at once what is stored."""
+    """A world whose page has no user, and whose tabs see changes of the storage at once."""
     monkeypatch.setattr(runtime, "SPREAD_SECONDS", 0.0)
     return World()
 
 
 @pytest.mark.contract("4/paths", "4.9/proof", "5.2/visitor")
 async def test_a_visitor_is_connected_through_the_ports(world: World) -> None:
-    """Configuration, token, socket, proof: the addresses are the contract's, and the proof goes in the first frame."""
+    """Loads configuration and token, opens the socket and sends the proof first, at the addresses of the contract."""
     driven = run(world)
 
     await world.until(lambda: "ready" in world.names())
@@ -99,7 +99,7 @@ async def test_a_visitor_is_connected_through_the_ports(world: World) -> None:
 
 @pytest.mark.contract("D-12/tabs")
 async def test_get_token_is_called_under_the_browsers_lock_and_stored_before_it_is_let_go(world: World) -> None:
-    """The next tab in line finds the token."""
+    """The next tab that gets the lock finds the token."""
     stored_at_release: list[str | None] = []
     world.page = lambda: TOKEN
     driven = run(world)
@@ -114,7 +114,7 @@ async def test_get_token_is_called_under_the_browsers_lock_and_stored_before_it_
 
 
 async def test_a_token_that_another_tab_stored_spares_the_call(world: World) -> None:
-    """F043: it is read again once the lock is held."""
+    """F043: the runtime reads the storage again after it has got the lock."""
     world.other_tab = TOKEN
     driven = run(world)
 
@@ -126,7 +126,7 @@ async def test_a_token_that_another_tab_stored_spares_the_call(world: World) -> 
 
 
 async def test_a_renewal_asks_the_page_although_the_old_token_is_stored(world: World) -> None:
-    """Only a token that this tab does not know yet spares the call."""
+    """Only a token that is new to this tab makes the call unnecessary."""
     world.page = lambda: TOKEN
     driven = run(world)
     await world.until(lambda: world.names().count("socket:ready") and world.stored == TOKEN)
@@ -141,7 +141,7 @@ async def test_a_renewal_asks_the_page_although_the_old_token_is_stored(world: W
 
 
 async def test_a_refresh_asks_the_page_whatever_another_tab_stored(world: World) -> None:
-    """The page itself says that its user may be another one now (F196)."""
+    """The page itself reports that its user may have changed (F196)."""
     driven = run(world)
     await world.until(lambda: "ready" in world.names() and "released" in world.held)
     world.stored = TOKEN
@@ -155,7 +155,7 @@ async def test_a_refresh_asks_the_page_whatever_another_tab_stored(world: World)
 
 @pytest.mark.contract("D-12/tabs")
 async def test_two_that_ask_at_once_make_one_call(world: World) -> None:
-    """WDG-008: two components of the page say in one moment that the user may have changed; the page is asked once."""
+    """WDG-008: two components of the page report at once that the user may have changed. The page is asked once."""
     driven = run(world)
     await world.until(lambda: "ready" in world.names() and "released" in world.held)
 
@@ -171,7 +171,7 @@ async def test_two_that_ask_at_once_make_one_call(world: World) -> None:
 async def test_a_get_token_that_never_settles_times_out_and_is_cancelled(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """F038, WDG-006: the page's promise is let go of, which fires its signal."""
+    """F038, WDG-006: cancelling the page's promise triggers its abort signal."""
     monkeypatch.setattr(runtime, "GET_TOKEN_SECONDS", 0.0)
     never = asyncio.get_running_loop().create_future()
     world.page = lambda: never
@@ -184,7 +184,7 @@ async def test_a_get_token_that_never_settles_times_out_and_is_cancelled(
 
 
 async def test_an_aborted_get_token_is_cancelled(world: World) -> None:
-    """F191: a logout does not leave the page's call running."""
+    """F191: a logout also stops the page's call."""
     never = asyncio.get_running_loop().create_future()
     world.page = lambda: never
     driven = run(world)
@@ -198,7 +198,7 @@ async def test_an_aborted_get_token_is_cancelled(world: World) -> None:
 
 
 async def test_a_get_token_that_throws_is_told_with_its_reason(world: World) -> None:
-    """F036, F037, WDG-006: whether it threw or its promise was rejected."""
+    """F036, F037, WDG-006: this holds for exceptions and for rejected promises."""
     world.page = lambda: HostFailed("Error: 500")
     driven = run(world)
 
@@ -219,7 +219,7 @@ async def test_a_get_token_that_throws_is_told_with_its_reason(world: World) -> 
     ],
 )
 async def test_what_goes_wrong_with_the_key_is_told(world: World, refuse: Exception, code: Fault) -> None:
-    """A fault of the widget's own is told to the page and by `debug()` too, besides its traceback in the console."""
+    """The page and `debug()` report the widget's own faults, too, in addition to the traceback in the console."""
     shown: list[dict[str, object]] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: shown.append(context))
     world.refuse = refuse
@@ -248,7 +248,7 @@ async def test_what_goes_wrong_with_the_key_is_told(world: World, refuse: Except
 async def test_an_answer_without_a_token_is_a_failure(
     world: World, answer: Answer, status: int, code: str | None
 ) -> None:
-    """F086, F087: whatever a proxy or a captive portal sends."""
+    """F086, F087: this holds for any response of a proxy or captive portal."""
     machine = Wishing(effects.LoadVisitorToken(7, "v"), effects.LoadConfiguration())
     world.answer = answer
 
@@ -265,7 +265,7 @@ async def test_an_answer_without_a_token_is_a_failure(
 
 
 async def test_a_service_that_does_not_answer_is_unreachable(world: World) -> None:
-    """F091: told as such; the status is 0."""
+    """F091: the event reports status 0."""
     world.refuse = Unreachable("https://chat.test could not be reached.")
     machine = Wishing(effects.LoadConfiguration(), effects.LoadVisitorToken(1, "v"))
 
@@ -277,7 +277,7 @@ async def test_a_service_that_does_not_answer_is_unreachable(world: World) -> No
 
 
 async def test_a_service_that_answers_too_late_is_unreachable(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """F086, F087: a request that hangs is given up, and told with the seconds it was given."""
+    """F086, F087: a request that hangs is cancelled, and the event reports its timeout in seconds."""
     never = asyncio.get_running_loop().create_future()
     machine = Wishing(effects.LoadConfiguration())
     monkeypatch.setattr(world, "get", lambda _: never)
@@ -293,7 +293,7 @@ async def test_a_service_that_answers_too_late_is_unreachable(world: World, monk
 
 @pytest.mark.parametrize("text", [None, "", "null", "[]", "{", "[" * 100_000, '{"a":' * 100_000, "9" * 5000])
 async def test_what_the_server_sends_that_is_no_object_is_fed_as_such(world: World, text: str | None) -> None:
-    """F141: binary, broken, endlessly nested: nothing is thrown into the page."""
+    """F141: binary, malformed or endlessly nested data raises no exception in the page."""
     machine = Wishing(effects.OpenSocket(1, URI))
     machine.drive(world)
     assert world.listener is not None
@@ -304,7 +304,7 @@ async def test_what_the_server_sends_that_is_no_object_is_fed_as_such(world: Wor
 
 
 async def test_a_socket_that_cannot_be_opened_is_tried_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The page's policy may forbid it: the browser says so by throwing."""
+    """If the page's policy forbids the socket, the browser throws."""
 
     def refuse(uri: str, listener: WireListener) -> World:
         raise Unreachable(uri)
@@ -318,7 +318,7 @@ async def test_a_socket_that_cannot_be_opened_is_tried_again(world: World, monke
 
 
 async def test_events_that_effects_cause_keep_their_order(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A listener that calls back into the handle does not get between the effects of one event."""
+    """If a listener calls the handle, its event waits until all effects of the current event are done."""
     driven = run(world)
     await world.until(lambda: "ready" in world.names())
     emit, more = world.emit, ["two"]
@@ -336,7 +336,7 @@ async def test_events_that_effects_cause_keep_their_order(world: World, monkeypa
 
 
 async def test_a_blocked_popup_is_known_within_the_click(world: World) -> None:
-    """F161: `feed` returns only after the browser was asked."""
+    """F161: `feed` returns only after the browser has tried to open the window."""
     driven = run(world)
     await world.until(lambda: "ready" in world.names())
     world.popup_opens = False
@@ -350,7 +350,7 @@ async def test_a_blocked_popup_is_known_within_the_click(world: World) -> None:
 
 
 async def test_shutdown_ends_everything_it_started(world: World, timers: list[asyncio.TimerHandle]) -> None:
-    """F073: socket, timers, tasks, screen, the page's own events."""
+    """F073: socket, timers, tasks, screen, and listeners on the page's events."""
     before = asyncio.all_tasks()
     never = asyncio.get_running_loop().create_future()
     world.page = lambda: never
@@ -369,7 +369,7 @@ async def test_shutdown_ends_everything_it_started(world: World, timers: list[as
 
 
 async def test_shutdown_ends_what_the_service_has_not_answered(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """F073: a request under way is let go of."""
+    """F073: running requests are cancelled."""
     never = asyncio.get_running_loop().create_future()
 
     def ask(url: str) -> asyncio.Future[Answer]:
@@ -387,7 +387,7 @@ async def test_shutdown_ends_what_the_service_has_not_answered(world: World, mon
 
 
 async def test_a_timer_never_exceeds_what_browsers_can_wait(world: World, timers: list[asyncio.TimerHandle]) -> None:
-    """Browsers fire timers beyond 2^31 ms at once; a day is the longest."""
+    """Browsers fire timers beyond 2^31 ms immediately, so a day is the maximum."""
     machine = Wishing(effects.SetTimer("renew", 1e9), effects.SetTimer("call", -5), effects.TearDown())
     now = asyncio.get_running_loop().time()
 
@@ -399,7 +399,7 @@ async def test_a_timer_never_exceeds_what_browsers_can_wait(world: World, timers
 
 
 async def test_an_identity_token_is_exchanged_for_one_of_this_key(world: World) -> None:
-    """It goes to the member's address together with the key's thumbprint."""
+    """The request goes to the member token endpoint, with the key's thumbprint."""
     machine = Wishing(effects.ExchangeIdentityToken(7, "a.b.c", KEY.jkt))
 
     machine.drive(world)
@@ -414,7 +414,7 @@ async def test_an_identity_token_is_exchanged_for_one_of_this_key(world: World) 
 
 
 async def test_a_token_that_is_dropped_is_stored_no_more(world: World) -> None:
-    """And only that one: another tab may have stored a newer one meanwhile."""
+    """Only that token is removed: another tab may have stored a newer one meanwhile."""
     world.stored = TOKEN
 
     Wishing(effects.DropToken("another")).drive(world)
@@ -426,7 +426,7 @@ async def test_a_token_that_is_dropped_is_stored_no_more(world: World) -> None:
 
 
 async def test_a_socket_that_was_closed_is_told_with_its_code_and_takes_nothing_more(world: World) -> None:
-    """The browser would throw at what is sent into a socket that has gone; closing it again is none of its business."""
+    """Sending on a closed socket would throw in the browser, and closing it again is unnecessary."""
     machine = Wishing(effects.OpenSocket(1, URI))
     driven = machine.drive(world)
     assert world.listener is not None
@@ -441,7 +441,7 @@ async def test_a_socket_that_was_closed_is_told_with_its_code_and_takes_nothing_
 
 
 async def test_a_popup_that_opens_is_not_called_blocked(world: World) -> None:
-    """The positive twin."""
+    """The positive counterpart."""
     machine = Wishing(effects.OpenPopup(1, "https://chat.test/start"))
 
     machine.drive(world)
@@ -451,7 +451,7 @@ async def test_a_popup_that_opens_is_not_called_blocked(world: World) -> None:
 
 
 async def test_a_timer_that_comes_due_is_told_once_by_its_name(world: World) -> None:
-    """And is forgotten, so that nothing is cancelled that has fired."""
+    """Then the runtime forgets it, so that it never cancels a timer that has fired."""
     machine = Wishing(effects.SetTimer("call", 0))
 
     driven = machine.drive(world)

@@ -1,4 +1,4 @@
-"""Who the screen and the page are told somebody is: not before the server agreed, and in words a page can carry."""
+"""The person shown on the screen and reported to the page: only once the server has accepted them, as safe text."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def unjudged(make_widget: MakeWidget) -> Driver:
-    """A widget whose member's token is at the server, which has not answered."""
+    """A widget that has sent a member's token, to which the server has not responded yet."""
     widget = make_widget(custom_login=True, answers_frames=False)
     widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom())
     return widget.start()
 
 
 def test_a_member_has_no_name_on_the_screen_before_the_server_agreed(unjudged: Driver) -> None:
-    """F202: the panel says that signing in is under way, and names nobody."""
+    """F202: the panel says that a sign-in is in progress, without a name."""
     assert unjudged.view.person == Person(member=True)
 
 
 def test_a_member_keeps_the_name_while_the_connection_is_lost(member: Driver) -> None:
-    """What the server agreed to, a broken line does not undo."""
+    """The server has accepted the member, and a lost connection does not change that."""
     member.answers_frames = False
 
     member.close(1006)
@@ -41,7 +41,7 @@ def test_a_member_keeps_the_name_while_the_connection_is_lost(member: Driver) ->
 
 
 def test_the_next_member_has_no_name_before_the_server_agreed(member: Driver) -> None:
-    """It was somebody else to whom it agreed before."""
+    """The server has accepted only the previous member."""
     member.answers_frames = False
     member.page = lambda call: events.GetTokenReturned(call.ref, member.custom(uid="grace", name="Grace Hopper"))
 
@@ -51,7 +51,7 @@ def test_the_next_member_has_no_name_before_the_server_agreed(member: Driver) ->
 
 
 def test_a_member_who_was_here_before_has_no_name_before_the_server_agrees_again(member: Driver) -> None:
-    """It is another token, after a logout."""
+    """After the logout there is a new token, which the server has not accepted yet."""
     member.answers_frames = False
 
     member.feed(events.LogoutAsked(), events.RefreshAsked())
@@ -71,7 +71,7 @@ def test_a_member_who_was_here_before_has_no_name_before_the_server_agrees_again
     ],
 )
 def test_a_name_is_one_line_of_text_wherever_it_is_told(make_widget: MakeWidget, name: str, shown: str) -> None:
-    """F203: on the screen, to the page and in the header of a message alike, for the server reads it so."""
+    """F203: on the screen, in the page's events and in a message's header. The server normalises it the same way."""
     widget = make_widget(custom_login=True)
     widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom(name=name))
     widget.start()
@@ -94,7 +94,7 @@ def test_a_name_is_one_line_of_text_wherever_it_is_told(make_widget: MakeWidget,
     ],
 )
 def test_only_the_address_of_a_picture_is_an_avatar(make_widget: MakeWidget, avatar: str, told: str | None) -> None:
-    """F204: a page may put it into a link without a second look."""
+    """F204: a page may use it in a link without checking it."""
     widget = make_widget(custom_login=True)
     widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom(avatar=avatar))
 
@@ -104,12 +104,14 @@ def test_only_the_address_of_a_picture_is_an_avatar(make_widget: MakeWidget, ava
     assert widget.view.person.avatar == told
 
 
-# what is dropped with a member
+# messages dropped with a member
 
 
 def test_a_message_that_is_dropped_with_its_member_is_told(unjudged: Driver) -> None:
-    """F201: written while the token was being judged, which was then refused twice: the visitor's conversation
-    does not have it, and the person is told."""
+    """F201: the message was written before the server judged the member's token.
+
+    The server refuses the token twice. The visitor's conversation does not contain the message, and the person is told.
+    """
     widget = unjudged
     widget.feed(events.MessageWritten("Is the oak table in stock?"))
     widget.verdict = lambda claims: ("token_claims", Close.TOKEN) if claims["type"] == "user" else None
@@ -123,14 +125,14 @@ def test_a_message_that_is_dropped_with_its_member_is_told(unjudged: Driver) -> 
 
 
 def test_a_logout_with_a_message_on_its_way_is_told(member: Driver) -> None:
-    """The message may have come through or not; the member's conversation is gone."""
+    """Nobody knows whether the message arrived, and the member's conversation is gone from the screen."""
     member.feed(events.MessageWritten("Is the oak table in stock?"), events.LogoutAsked())
 
     assert member.errors() == [Fault.MESSAGE_DROPPED]
 
 
 def test_a_logout_with_every_message_delivered_is_silent(member: Driver) -> None:
-    """There is nothing to tell."""
+    """No message is pending, so there is nothing to report."""
     member.feed(events.MessageWritten("Is the oak table in stock?"))
     member.frame(type="ack", id=member.frames(Kind.MESSAGE)[-1]["id"], seq=1, sent_at=200)
 
@@ -141,7 +143,7 @@ def test_a_logout_with_every_message_delivered_is_silent(member: Driver) -> None
 
 
 def test_a_message_that_a_visitor_wrote_stays_theirs(make_widget: MakeWidget) -> None:
-    """Signing in and out again drops nothing of the visitor's."""
+    """Signing in and out again drops none of the visitor's messages."""
     widget = make_widget().start()
     widget.feed(events.MessageWritten("Is the oak table in stock?"))
 
@@ -153,7 +155,7 @@ def test_a_message_that_a_visitor_wrote_stays_theirs(make_widget: MakeWidget) ->
 
 
 def test_a_member_who_comes_back_finds_the_message(member: Driver) -> None:
-    """While `getToken` fails, what the member wrote waits, and nothing is said of it."""
+    """While `getToken` fails, the member's messages wait, and the widget shows no notice about them."""
     member.page = lambda call: events.GetTokenFailed(call.ref, "offline")
     member.answers_frames = False
     member.feed(events.MessageWritten("Is the oak table in stock?"))

@@ -1,4 +1,7 @@
-"""Several tabs of one browser: one cached token, one `getToken` at a time, one logout; no tab undoes another's work."""
+"""Several tabs of one browser: one cached token, one `getToken` call at a time, one logout.
+
+No tab undoes another tab's work.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Tabs:
-    """Tabs that share a cache and hear of its changes late; the lock lets one after the other ask the page."""
+    """Tabs with a common cache, whose changes reach the others late. A lock lets one tab at a time ask the page."""
 
     make_widget: MakeWidget
     count: int
@@ -41,13 +44,13 @@ class Tabs:
         self.settle()
 
     def each(self, act: Callable[[Driver], object], *tabs: Driver) -> None:
-        """Let these tabs, or all, do something before any of them hears of the others."""
+        """Let these tabs (or all) act before any of them receives the others' events."""
         for tab in tabs or self.all:
             act(tab)
             self._share(tab)
 
     def settle(self) -> None:
-        """Let everybody hear everything."""
+        """Deliver all pending events between the tabs."""
         while self._news:
             tab, event = self._news.pop(0)
             match event:
@@ -65,11 +68,11 @@ class Tabs:
 
     @property
     def reasons(self) -> list[str]:
-        """Why the page was asked, call by call."""
+        """The reason of each `getToken` call."""
         return [call.reason for call in self.calls]
 
     def answer(self) -> None:
-        """Let slow tabs have their turns, one after the other."""
+        """Give waiting tabs the lock, one after another."""
         while self._waiting:
             turn = self._waiting.pop(0)
             (tab,) = (tab for tab in self.all if any(effect is turn for effect in tab.done))
@@ -85,7 +88,7 @@ class Tabs:
         return self._come(turn)
 
     def _come(self, turn: effects.AwaitTurn) -> events.Event:
-        """Look into the cache, as it is when the turn comes."""
+        """Return the event of getting the lock, with the token that is in the cache at that moment."""
         for tab in self.all:
             self._share(tab)
         return events.TurnCame(turn.ref, self.stored)
@@ -95,7 +98,7 @@ class Tabs:
         return events.GetTokenReturned(call.ref, self.user and self.all[0].custom(uid=self.user, jti=len(self.calls)))
 
     def _share(self, tab: Driver) -> None:
-        """Do to the cache what the tab did, and let the others know."""
+        """Apply a tab's effects to the cache, and queue events for the other tabs."""
         news: list[events.Event] = []
         for effect in tab.done[self._seen.get(id(tab), 0) :]:
             before = self.stored
@@ -119,7 +122,7 @@ class Tabs:
 
 @pytest.fixture
 def make_tabs(make_widget: MakeWidget) -> Callable[..., Tabs]:
-    """Open tabs of one browser, one after the other."""
+    """Open tabs of one browser, one after another."""
 
     def make(count: int = 4, **options: object) -> Tabs:
         return Tabs(make_widget, count, **options)  # type: ignore[arg-type]
@@ -133,7 +136,7 @@ def sleep(seconds: float) -> Callable[[Driver], None]:
 
 @pytest.mark.contract("D-12/tabs")
 def test_tabs_that_were_opened_together_ask_once(make_tabs: Callable[..., Tabs]) -> None:
-    """F043: the first one asks, the others are the same member by its token."""
+    """F043: the first tab calls getToken, and the others become the same member with its token."""
     tabs = make_tabs()
 
     assert tabs.identities == [ADA] * 4
@@ -142,7 +145,7 @@ def test_tabs_that_were_opened_together_ask_once(make_tabs: Callable[..., Tabs])
 
 @pytest.mark.contract("D-12/tabs", "3/renewal")
 def test_one_tab_renews_for_all(make_tabs: Callable[..., Tabs]) -> None:
-    """F043: a minute before the token ends all want another; one call is made, and every socket gets its token."""
+    """F043: a minute before expiry all tabs need a new token. One of them calls, and every socket gets the token."""
     tabs = make_tabs()
 
     tabs.each(lambda tab: tab.advance(3541))
@@ -157,7 +160,7 @@ def test_one_tab_renews_for_all(make_tabs: Callable[..., Tabs]) -> None:
 def test_tabs_that_slept_past_the_end_of_their_token_ask_once_and_nobody_is_logged_out(
     make_tabs: Callable[..., Tabs], *, slow: bool
 ) -> None:
-    """F043: the tab that wakes last neither deletes what the first one got, nor takes its work for a logout."""
+    """F043: the last tab to wake neither deletes the first one's new token nor takes the change for a logout."""
     tabs = make_tabs()
     tabs.slow = slow
 
@@ -172,7 +175,7 @@ def test_tabs_that_slept_past_the_end_of_their_token_ask_once_and_nobody_is_logg
 
 @pytest.mark.contract("D-12/tabs")
 def test_tabs_that_slept_while_their_user_left_are_visitors(make_tabs: Callable[..., Tabs]) -> None:
-    """The twin of the above: the page says `null`."""
+    """The counterpart of the test above: the page returns `null`."""
     tabs = make_tabs()
     tabs.user = None
 
@@ -185,7 +188,7 @@ def test_tabs_that_slept_while_their_user_left_are_visitors(make_tabs: Callable[
 
 @pytest.mark.contract("D-12/no-hammering")
 def test_tabs_do_not_keep_each_other_asking(make_tabs: Callable[..., Tabs], make_widget: MakeWidget) -> None:
-    """WDG-007 in four tabs: every token is refused, each tab adopts the others', and still it ends."""
+    """WDG-007 in four tabs: every token is refused and each tab adopts the others' tokens, but the calls end."""
 
     def refusing(**options: object) -> Driver:
         return make_widget(
@@ -203,7 +206,7 @@ def test_tabs_do_not_keep_each_other_asking(make_tabs: Callable[..., Tabs], make
 
 @pytest.mark.contract("D-12/tabs")
 def test_a_rotated_secret_logs_nobody_out_in_any_tab(make_tabs: Callable[..., Tabs]) -> None:
-    """F112: refused one after the other, they are members again by one new token, however long it takes to come."""
+    """F112: the server refuses one tab after another. One new token makes all members again, even if it is late."""
     tabs = make_tabs()
     tabs.slow = True
 
@@ -219,7 +222,7 @@ def test_a_rotated_secret_logs_nobody_out_in_any_tab(make_tabs: Callable[..., Ta
 
 @pytest.mark.contract("D-12/tabs", "2.8/deleted-by-logout")
 def test_a_logout_is_one_in_all_tabs(make_tabs: Callable[..., Tabs]) -> None:
-    """F190, WDG-011: followed once in each, whichever news comes first."""
+    """F190, WDG-011: each tab follows it once, whichever event arrives first."""
     tabs = make_tabs()
 
     tabs.each(lambda tab: tab.feed(events.LogoutAsked()), tabs.all[0])
@@ -232,7 +235,7 @@ def test_a_logout_is_one_in_all_tabs(make_tabs: Callable[..., Tabs]) -> None:
 
 @pytest.mark.contract("D-12/tabs")
 def test_a_logout_does_not_reach_who_logs_in_right_after_it(make_tabs: Callable[..., Tabs]) -> None:
-    """F196: logged out, and another one logged in, before the other tabs hear of either: they become the latter."""
+    """F196: the user logs out and another logs in before other tabs learn of either. They become the second user."""
     tabs = make_tabs()
     tabs.user = "bob"
 
@@ -243,7 +246,7 @@ def test_a_logout_does_not_reach_who_logs_in_right_after_it(make_tabs: Callable[
 
 
 def test_a_logout_deletes_a_token_this_tab_has_not_heard_of(make_tabs: Callable[..., Tabs]) -> None:
-    """F189: one that another tab stored a moment ago."""
+    """F189: another tab stored that token a moment ago."""
     tabs = make_tabs(2, user=None)
     first, second = tabs.all
     tabs.user = "ada"
@@ -258,7 +261,7 @@ def test_a_logout_deletes_a_token_this_tab_has_not_heard_of(make_tabs: Callable[
 
 @pytest.mark.contract("D-12/tabs")
 def test_a_logout_elsewhere_drops_a_call_that_began_before_it(make_widget: MakeWidget) -> None:
-    """F191 across tabs: a visitor's call is aborted and its answer ignored, and no logout is told of."""
+    """F191 across tabs: the visitor's call is aborted and its answer ignored. The page gets no logout event."""
     widget = make_widget(custom_login=True, page=lambda _: None).start()
     ref = widget.last(effects.CallGetToken).ref
 
@@ -271,7 +274,7 @@ def test_a_logout_elsewhere_drops_a_call_that_began_before_it(make_widget: MakeW
 
 @pytest.mark.contract("D-12/tabs")
 def test_a_token_of_another_tab_does_not_stop_what_the_page_asked_for(member: Driver) -> None:
-    """F196: the page says that its user changed; what another tab got for the user of before is not the answer."""
+    """F196: the page reports a new user, so a token that another tab got for the previous user is no answer."""
     answers: list[str] = []
     member.page = lambda call: None
     member.feed(events.RefreshAsked())
@@ -287,7 +290,7 @@ def test_a_token_of_another_tab_does_not_stop_what_the_page_asked_for(member: Dr
 
 
 def test_garbage_in_the_cache_does_not_keep_a_tab_from_asking(make_widget: MakeWidget) -> None:
-    """F017: what was found under the lock is of no use, so the page is asked after all."""
+    """F017: the cached value found under the lock is unusable, so the widget calls getToken."""
     widget = make_widget(custom_login=True)
     garbage = widget.custom(cnf={"jkt": OTHER_JKT})
     widget.turn = lambda turn: events.TurnCame(turn.ref, garbage)
@@ -301,7 +304,7 @@ def test_garbage_in_the_cache_does_not_keep_a_tab_from_asking(make_widget: MakeW
 
 @pytest.mark.contract("D-12/tabs")
 def test_a_token_that_has_ended_may_be_deleted_by_any_tab(member: Driver) -> None:
-    """F190: it is no logout, and the call for the next token goes on."""
+    """F190: this is not a logout, and the call for the next token continues."""
     member.page = lambda _: None
     member.sleep(10_800)
 
@@ -314,25 +317,25 @@ def test_a_token_that_has_ended_may_be_deleted_by_any_tab(member: Driver) -> Non
 
 
 def waiting_for_the_time(widget: Driver, token: str) -> Driver:
-    """Start a widget whose page has a wrong clock: whether the cached token has ended, the service will tell."""
+    """Start a widget with a cached token and a wrong clock: only the service's time shows if the token has expired."""
     widget.stored = token
     return widget.start()
 
 
 def told_the_time(widget: Driver) -> events.TokenLoaded:
-    """Return the visitor's token, by which the widget learns the time."""
+    """Return the event with the visitor's token, from which the widget learns the time."""
     token = widget.custom(uid=KEY.uid, type="visitor")
     return events.TokenLoaded(widget.last(effects.LoadVisitorToken).ref, token, "wss://chat.test/v1/socket")
 
 
 @pytest.fixture
 def in_doubt(make_widget: MakeWidget) -> Driver:
-    """A widget on a page whose clock is a day ahead, before the service answers; `getToken` says `null`."""
+    """A widget on a page whose clock is a day ahead, before the service responds. `getToken` returns `null`."""
     return make_widget(custom_login=True, server_ahead=-86_400, answers_tokens=False)
 
 
 def test_a_cached_token_that_is_deleted_while_it_waits_for_the_time_is_not_taken(in_doubt: Driver) -> None:
-    """F190: on a page with a wrong clock, another tab logs out before the service has told the time."""
+    """F190: on a page with a wrong clock, another tab logs out before the widget knows the service's time."""
     widget = waiting_for_the_time(in_doubt, in_doubt.custom())
     widget.stored = None
 
@@ -343,7 +346,7 @@ def test_a_cached_token_that_is_deleted_while_it_waits_for_the_time_is_not_taken
 
 
 def test_a_page_without_a_user_ends_a_cached_login_that_waits_for_the_time(in_doubt: Driver) -> None:
-    """F195: on a page with a wrong clock, `getToken` answers `null` before the service has told the time."""
+    """F195: on a page with a wrong clock, `getToken` returns `null` before the widget knows the service's time."""
     widget = waiting_for_the_time(in_doubt, in_doubt.custom())
 
     widget.feed(events.RefreshAsked())
@@ -354,7 +357,7 @@ def test_a_page_without_a_user_ends_a_cached_login_that_waits_for_the_time(in_do
 
 
 def test_a_page_without_a_user_ends_no_social_login_that_waits_for_the_time(in_doubt: Driver) -> None:
-    """D-12: what the page's own login says of its users, it does not say of those of a social login."""
+    """D-12: the page's own login says nothing about users of a social login."""
     widget = waiting_for_the_time(in_doubt, token := in_doubt.identity_token())
 
     widget.feed(events.RefreshAsked())
@@ -369,7 +372,7 @@ def test_a_page_without_a_user_ends_no_social_login_that_waits_for_the_time(in_d
 def test_tabs_do_not_wait_for_a_frozen_one_for_ever_nor_end_waiting_together(
     make_widget: MakeWidget, fraction: float, seconds: float
 ) -> None:
-    """F043: longer than `getToken` may take, and by chance not as long as the others."""
+    """F043: each waits longer than `getToken` may take, for a random time that differs between tabs."""
     widget = make_widget(custom_login=True)
     widget.chance.value = fraction
 
@@ -380,7 +383,7 @@ def test_tabs_do_not_wait_for_a_frozen_one_for_ever_nor_end_waiting_together(
 
 @pytest.mark.contract("D-12/force")
 def test_a_forced_refresh_shows_nothing_of_the_last_user_while_the_page_is_asked(member: Driver) -> None:
-    """F196: token, member and conversation are gone at once, in all tabs; then comes the new user."""
+    """F196: token, member and conversation disappear at once in all tabs; then the new user appears."""
     member.feed(events.MessageWritten("of ada"))
     member.page = lambda _: None
 
@@ -400,7 +403,7 @@ def test_a_forced_refresh_shows_nothing_of_the_last_user_while_the_page_is_asked
 def test_a_forced_refresh_ends_a_social_login_too(
     make_widget: MakeWidget, force: bool, identity: tuple[str, str]
 ) -> None:
-    """F197: the page says that whoever is here is not its user; else a social member stays where it has none."""
+    """F197: with `force` the page says that the current person is not its user. Otherwise a social member stays."""
     widget = make_widget(custom_login=True)
     widget.stored = widget.identity_token()
     widget.start()
@@ -412,7 +415,7 @@ def test_a_forced_refresh_ends_a_social_login_too(
 
 
 def test_a_token_of_another_tab_is_taken_while_the_time_is_in_doubt(member: Driver) -> None:
-    """F043, F053: the clock was set; the other tab's token is new, so its own `iat` tells the time."""
+    """F043, F053: the page's clock was changed. The other tab's token is new, so its `iat` reveals the time."""
     member.page = lambda _: None
     member.server_ahead = 10_800
     member.frame(type="pong", server_time=member.server_now)
@@ -427,7 +430,7 @@ def test_a_token_of_another_tab_is_taken_while_the_time_is_in_doubt(member: Driv
 
 
 def test_a_token_of_another_tab_ends_the_call_under_way(make_widget: MakeWidget) -> None:
-    """F043: what the page still answers is not needed, and changes nothing."""
+    """F043: the page's later answer is no longer needed, and changes nothing."""
     widget = make_widget(custom_login=True, page=lambda _: None).start()
     ref = widget.last(effects.CallGetToken).ref
 
@@ -438,7 +441,7 @@ def test_a_token_of_another_tab_ends_the_call_under_way(make_widget: MakeWidget)
 
 
 def test_a_token_found_after_the_logout_is_not_taken(make_widget: MakeWidget) -> None:
-    """F191: this tab waited its turn, and the person logged out meanwhile."""
+    """F191: the person logged out while this tab waited for the lock."""
     widget = make_widget(custom_login=True, turn=lambda _: None).start()
     ref = widget.last(effects.AwaitTurn).ref
 
@@ -449,7 +452,7 @@ def test_a_token_found_after_the_logout_is_not_taken(make_widget: MakeWidget) ->
 
 
 def test_the_turn_of_a_call_that_was_replaced_is_not_its_successors(make_widget: MakeWidget) -> None:
-    """The page is asked when the lock is held for this very call, and not before."""
+    """The widget calls getToken only when it holds the lock for this very call."""
     widget = make_widget(custom_login=True, turn=lambda _: None).start()
     replaced = widget.last(effects.AwaitTurn).ref
     widget.feed(events.RefreshAsked())
@@ -463,7 +466,7 @@ def test_the_turn_of_a_call_that_was_replaced_is_not_its_successors(make_widget:
 
 
 def test_a_token_that_is_known_already_is_no_news(member: Driver) -> None:
-    """Told again, it neither goes over the socket nor is adopted."""
+    """If it is reported again, the widget neither sends nor adopts it."""
     member.feed(events.StoredTokenChanged(member.stored))
 
     assert member.frames(Kind.REFRESH) == []
@@ -472,7 +475,7 @@ def test_a_token_that_is_known_already_is_no_news(member: Driver) -> None:
 
 @pytest.mark.contract("2.8/exp-before-reuse")
 def test_a_token_of_another_tab_that_has_ended_is_not_adopted(visitor: Driver) -> None:
-    """News may come late: a frozen tab hears of the login when it is over."""
+    """Events may arrive late: a frozen tab may learn of a login after its token has expired."""
     now = visitor.server_now
 
     visitor.feed(events.StoredTokenChanged(visitor.custom(iat=now - 7200, exp=now - 3600)))

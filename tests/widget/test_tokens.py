@@ -1,4 +1,4 @@
-"""What the widget reads in a token before it uses it, and how it names what is wrong."""
+"""How the widget reads a token before using it, and reports faults in it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def raw(payload: bytes) -> str:
 
 @pytest.mark.contract("2.4/claims", "2.4/display")
 def test_a_good_token_is_read() -> None:
-    """Every claim of contract 2.4 is found."""
+    """All claims of contract 2.4 are read."""
     token = jwt(**CLAIMS, name="Ada", email="ada@shop.test", avatar="https://shop.test/ada.png", plan="gold")
 
     claims = tokens.read(token)
@@ -34,7 +34,7 @@ def test_a_good_token_is_read() -> None:
 
 @pytest.mark.contract("2.6/member-token", "2.4/display")
 def test_a_social_token_has_its_avatar_and_provider_in_data() -> None:
-    """The member fields of social tokens stand in `data`."""
+    """Social tokens have these members in `data`."""
     claims = tokens.read(jwt(**CLAIMS, data={"avatar": "https://x.test/a.png", "auth_provider": "github"}))
 
     assert (claims.avatar, claims.auth_provider) == ("https://x.test/a.png", "github")
@@ -42,7 +42,7 @@ def test_a_social_token_has_its_avatar_and_provider_in_data() -> None:
 
 @pytest.mark.contract("2.4/display")
 def test_names_are_read_in_any_script() -> None:
-    """They are UTF-8 in base64url, whose own two characters are both in this token."""
+    """Names are UTF-8 in base64url. This token contains both characters that differ from plain base64."""
     token = raw(json.dumps(CLAIMS | {"name": "Zoë ≥ 愛 ???>>>???"}, ensure_ascii=False).encode())
     assert {"-", "_"} <= set(token)
 
@@ -85,7 +85,7 @@ def test_names_are_read_in_any_script() -> None:
     ],
 )
 def test_a_token_that_cannot_be_read_is_named(token: str, code: Fault, told: str) -> None:
-    """The error says which form or member is at fault, and never quotes the token."""
+    """The error names the malformed part or claim, and never quotes the token."""
     with pytest.raises(WidgetError) as caught:
         tokens.read(token)
 
@@ -96,7 +96,7 @@ def test_a_token_that_cannot_be_read_is_named(token: str, code: Fault, told: str
 
 
 def test_an_object_of_the_largest_size_is_still_read() -> None:
-    """8 KB is the limit, not less."""
+    """The limit is 8 KB exactly."""
     short = jwt(**CLAIMS, big="")
     room = (tokens.MAX_TOKEN_BYTES - len(short)) * 3 // 4
     token = jwt(**CLAIMS, big="x" * (room - 2))
@@ -118,7 +118,7 @@ def test_an_object_of_the_largest_size_is_still_read() -> None:
     ],
 )
 def test_a_token_of_another_provider_or_key_is_named(changes: dict[str, object], code: Fault, told: str) -> None:
-    """The binding is judged before the token goes anywhere."""
+    """The widget checks the binding before it sends the token anywhere."""
     claims = tokens.read(jwt(**(CLAIMS | changes)))
 
     with pytest.raises(WidgetError) as caught:
@@ -129,7 +129,7 @@ def test_a_token_of_another_provider_or_key_is_named(changes: dict[str, object],
 
 
 def test_a_token_of_this_provider_and_key_passes() -> None:
-    """The positive twin."""
+    """The positive counterpart."""
     tokens.check_binding(tokens.read(jwt(**CLAIMS)), pid=PID, jkt=KEY.jkt)
 
 
@@ -137,7 +137,7 @@ def test_a_token_of_this_provider_and_key_passes() -> None:
     ("now", "margin", "good"), [(4599, 0, True), (4600, 0, False), (4589, 10, True), (4590, 10, False)]
 )
 def test_time_is_judged_to_the_second(now: float, margin: float, *, good: bool) -> None:
-    """A token ends at `exp`, not after it; a margin moves that forward."""
+    """A token expires exactly at `exp`, or earlier by the margin."""
     claims = tokens.read(jwt(**CLAIMS))
 
     if good:
@@ -149,7 +149,7 @@ def test_time_is_judged_to_the_second(now: float, margin: float, *, good: bool) 
 
 
 def test_a_token_does_not_show_in_what_is_printed() -> None:
-    """Neither `repr` of a principal nor of an event or effect carries a token."""
+    """The `repr` of a principal, an event or an effect contains no token."""
     token = jwt(**CLAIMS)
     claims = tokens.read(token)
 

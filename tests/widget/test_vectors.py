@@ -1,4 +1,4 @@
-"""The widget's own code against published vectors, the same file as the server's; the name of each says its section."""
+"""Checks the widget with published vectors, from the same file as the server's. Each name has its section."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def octets(text: str) -> bytes:
 @pytest.mark.contract("2.3/uid-derived", "D-04/jkt", "D-04/uid", "D-04/vectors")
 @pytest.mark.parametrize("section", ["RFC 9449 6.1", "RFC 7515 A.3"])
 def test_the_thumbprint_is_the_published_one(section: str) -> None:
-    """And the visitor's uid is made of it."""
+    """The visitor's uid is derived from it."""
     vector = VECTORS[section]
     key = PublicKey(vector["jwk"]["x"], vector["jwk"]["y"])
 
@@ -36,14 +36,14 @@ def test_the_thumbprint_is_the_published_one(section: str) -> None:
 @pytest.mark.contract("D-04/jkt")
 @pytest.mark.parametrize("multiple", SHORT)
 def test_a_coordinate_that_begins_with_zeros_keeps_them(multiple: str) -> None:
-    """F022: small multiples of the generator, whatever else their JWK says; the server reads the same file."""
+    """F022: small multiples of the generator, even with other members in their JWK. The server uses the same file."""
     vector = SHORT[multiple]
 
     assert PublicKey(vector["jwk"]["x"], vector["jwk"]["y"]).jkt == vector["jkt"]
 
 
 def test_rfc_7638_3_2_hashes_exactly_the_required_members_in_order() -> None:
-    """Only `crv`, `kty`, `x`, `y`, sorted, without white space; that is what the proof's header holds."""
+    """Only `crv`, `kty`, `x`, `y`, sorted, without white space. The proof's header contains exactly these."""
     key = PublicKey("x" * 43, "y" * 43)
 
     assert json.dumps(key.jwk, separators=(",", ":")) == (
@@ -70,7 +70,7 @@ def test_rfc_7515_c_base64url(raw: bytes, text: str) -> None:
 @pytest.mark.contract("D-04/vectors")
 @pytest.mark.parametrize(("section", "member"), [("RFC 9449 5", "proof"), ("RFC 7515 A.3", "jws")])
 def test_published_segments_are_spelt_and_put_together_the_same_way(section: str, member: str) -> None:
-    """Decoded and encoded again by the widget, the published text comes back byte for byte."""
+    """When the widget decodes and encodes it again, the published text is the same byte for byte."""
     header, payload, signature = VECTORS[section][member].split(".")
 
     assert [base64url(octets(segment)) for segment in (header, payload)] == [header, payload]
@@ -79,7 +79,7 @@ def test_published_segments_are_spelt_and_put_together_the_same_way(section: str
 
 @pytest.mark.contract("4.9/proof", "D-10/proof")
 def test_a_proof_says_key_token_nonce_and_address() -> None:
-    """The proof has the profile's `typ`, the public key, and the claims of D-10; `htu` is without the query."""
+    """The proof has the profile's `typ`, the public key, and the claims of D-10. `htu` has no query."""
     key = PublicKey("x" * 43, "y" * 43)
 
     proof = build(key, token="a.b.c", nonce="n", htu="wss://chat.test/v1/socket?x=1", jti="j", now=12.9)
@@ -96,7 +96,7 @@ def test_a_proof_says_key_token_nonce_and_address() -> None:
 
 
 def test_a_compact_proof_is_its_signing_input_and_the_raw_signature() -> None:
-    """What is signed is what is sent (RFC 7515 7.1)."""
+    """The signed text is exactly the text sent (RFC 7515 7.1)."""
     proof = build(PublicKey("x", "y"), token="a.b.c", nonce="n", htu="wss://h/", jti="j", now=0)
 
     header, claims, signature = compact(proof.signing_input, bytes(64)).split(".")

@@ -1,4 +1,4 @@
-"""Visitor mode: the identity that is always there, and what a widget needs to start at all."""
+"""Visitor mode: the default identity, and the conditions for a widget to start at all."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @pytest.mark.contract("3/first-open", "2.3/silent", "1/mode-visitor", "5.2/visitor")
 def test_the_first_open_connects_as_the_visitor_of_the_key(visitor: Driver) -> None:
-    """Nothing is asked of anyone: the key makes the uid, the uid gets a token, the token opens the socket."""
+    """This needs no input: the key yields the uid, the service issues a token for it, the token opens the socket."""
     assert visitor.last(effects.LoadVisitorToken).uid == KEY.uid
     assert visitor.all(effects.CallGetToken) == []
     assert visitor.identity == VISITOR
@@ -48,7 +48,7 @@ def test_tokens_of_our_endpoints_are_never_stored(visitor: Driver) -> None:
 
 @pytest.mark.contract("5.6/secure-context")
 def test_an_insecure_page_connects_nothing_and_says_why(make_widget: MakeWidget) -> None:
-    """F001: one error with its remedy; no key, no request, no socket, no getToken."""
+    """F001: one error that says what to do. No key, no request, no socket, no getToken."""
     widget = make_widget(custom_login=True).start(secure=False)
 
     assert widget.errors() == [Fault.INSECURE_CONTEXT]
@@ -70,7 +70,7 @@ def test_a_browser_without_keys_is_told_once(make_widget: MakeWidget) -> None:
 
 @pytest.mark.contract("D-12/always-chat")
 def test_a_key_in_memory_only_is_told_and_used(make_widget: MakeWidget) -> None:
-    """F003, F009: storage that fails or was spoilt is named; the visitor chats all the same."""
+    """F003, F009: failing or corrupted storage is reported by name, and the visitor can chat anyway."""
     widget = make_widget()
 
     widget.machine.handle(events.Started(secure=True), widget.now)
@@ -83,7 +83,7 @@ def test_a_key_in_memory_only_is_told_and_used(make_widget: MakeWidget) -> None:
 
 @pytest.mark.contract("4.8/config")
 def test_a_configuration_without_provider_starts_nothing() -> None:
-    """A missing providerId is an error by name, not an exception."""
+    """A missing providerId is reported as an error by name, not as an exception."""
     widget = Driver(Settings("https://chat.test", "https://chat.test", "https://x", ""))
 
     widget.feed(events.Started(secure=True, fault=WidgetError(Fault.CONFIG_INVALID, "providerId must be a text.")))
@@ -103,7 +103,7 @@ def test_a_get_token_that_is_no_function_leaves_the_visitor(make_widget: MakeWid
 
 
 def test_an_unknown_provider_stops_the_widget(make_widget: MakeWidget) -> None:
-    """404 is nothing to retry."""
+    """After a 404 there is nothing to retry."""
     widget = make_widget(answers_tokens=False).start()
 
     widget.feed(events.TokenFailed(widget.last(effects.LoadVisitorToken).ref, 404, "provider_unknown", "No such one."))
@@ -114,7 +114,7 @@ def test_an_unknown_provider_stops_the_widget(make_widget: MakeWidget) -> None:
 
 
 def test_a_configuration_that_fails_is_asked_again_and_told_once(make_widget: MakeWidget) -> None:
-    """F086: the widget stays hidden, not broken, and the visitor is connected meanwhile."""
+    """F086: meanwhile the widget stays hidden and the visitor is connected."""
     widget = make_widget()
     widget.feed(events.ConfigurationFailed(500), events.ConfigurationFailed(500))
 
@@ -126,7 +126,7 @@ def test_a_configuration_that_fails_is_asked_again_and_told_once(make_widget: Ma
 
 @pytest.mark.contract("4.1/edge-cache")
 def test_an_admin_change_reaches_an_open_panel_within_a_minute_or_so(visitor: Driver) -> None:
-    """While the panel is open the configuration is asked again once it is 60 seconds old; closed, it is not."""
+    """Only while the panel is open, the widget reloads the configuration once it is 60 seconds old."""
     visitor.advance(200)
     assert visitor.counts()["LoadConfiguration"] == 1
     visitor.socials = ["github"]
@@ -139,7 +139,7 @@ def test_an_admin_change_reaches_an_open_panel_within_a_minute_or_so(visitor: Dr
 
 
 def test_a_server_that_accepts_someone_else_is_not_believed(make_widget: MakeWidget) -> None:
-    """A visitor who is told to be a member drops the connection instead of mixing identities."""
+    """If the server calls a visitor a member, the widget drops the connection so that identities are not mixed."""
     widget = make_widget(answers_frames=False).start()
     ref = widget.last(effects.OpenSocket).ref
     time = {"server_time": widget.server_now}
@@ -173,7 +173,7 @@ def test_answers_that_nobody_awaits_are_ignored(visitor: Driver) -> None:
 @pytest.mark.contract("D-12/clock-skew")
 @pytest.mark.parametrize("ahead", [3600, -3600, 5 * 365 * 86_400, -86_400])
 def test_a_wrong_clock_is_told_once_and_does_no_harm(make_widget: MakeWidget, ahead: float) -> None:
-    """F053: the server's time is learned; the proof's `iat` is in it; one warning."""
+    """F053: the widget learns the server's time, uses it for the proof's `iat`, and warns once."""
     widget = make_widget(server_ahead=ahead).start()
 
     widget.advance(200)
@@ -189,7 +189,7 @@ def test_a_wrong_clock_is_told_once_and_does_no_harm(make_widget: MakeWidget, ah
 
 
 def test_shutdown_leaves_nothing_behind(visitor: Driver) -> None:
-    """F073: socket closed, no timer left, screen torn down, later events ignored."""
+    """F073: the socket is closed, all timers cancelled, the screen removed, and later events ignored."""
     visitor.feed(events.PanelToggled(open=True), events.ShutdownAsked())
     after = len(visitor.done)
 
@@ -202,7 +202,7 @@ def test_shutdown_leaves_nothing_behind(visitor: Driver) -> None:
 
 
 def test_shutdown_ends_the_wait_for_a_call_to_leave_the_screen(visitor: Driver) -> None:
-    """F073: no timer is left, whichever part has set it."""
+    """F073: no timer is left, whichever part of the widget set it."""
     visitor.feed(events.CallAsked("start"))
     visitor.frame(type="call", call_id="c1", state="ended")
     waited_for = set(visitor.timers)
@@ -214,7 +214,7 @@ def test_shutdown_ends_the_wait_for_a_call_to_leave_the_screen(visitor: Driver) 
 
 
 def test_the_page_hears_once_that_the_widget_is_ready(visitor: Driver) -> None:
-    """However often the socket comes back."""
+    """The number of reconnects does not matter."""
     visitor.close(1006)
     visitor.advance(2)
 
@@ -226,7 +226,7 @@ def test_the_page_hears_once_that_the_widget_is_ready(visitor: Driver) -> None:
 def test_a_configuration_is_not_asked_for_again_too_soon(
     make_widget: MakeWidget, retry_after: float | None, waits: float
 ) -> None:
-    """F086: after half a second at the earliest, and not before `Retry-After` has passed."""
+    """F086: after at least half a second, and not before `Retry-After` has passed."""
     widget = make_widget()
     widget.chance.value = 0.0
 
@@ -237,7 +237,7 @@ def test_a_configuration_is_not_asked_for_again_too_soon(
 
 @pytest.mark.contract("4.9/one-time")
 def test_a_proof_has_an_id_of_its_own(visitor: Driver) -> None:
-    """Made by chance for every proof, and by nobody else."""
+    """Each proof has a new random id."""
     visitor.close(1006)
     visitor.advance(2)
 
@@ -249,7 +249,7 @@ def test_a_proof_has_an_id_of_its_own(visitor: Driver) -> None:
 
 @pytest.mark.contract("4.9/proof")
 def test_a_server_that_accepts_before_the_proof_is_not_believed(make_widget: MakeWidget) -> None:
-    """It cannot know yet who this is."""
+    """The server cannot know yet who the person is."""
     widget = make_widget(answers_frames=False).start()
     ready = {"type": "ready", "identity": "visitor", "uid": KEY.uid, "expires_at": widget.server_now + 60}
 
@@ -260,7 +260,7 @@ def test_a_server_that_accepts_before_the_proof_is_not_believed(make_widget: Mak
 
 
 def test_opening_the_panel_asks_for_a_configuration_that_was_refused(make_widget: MakeWidget) -> None:
-    """A provider that was switched off and is on again."""
+    """The provider was switched off, and is on again."""
     widget = make_widget()
     widget.feed(events.KeyReady(KEY), events.ConfigurationFailed(403, "provider_off", "Switched off."))
     stopped = widget.view.link, widget.counts()["LoadConfiguration"]

@@ -1,4 +1,4 @@
-"""A browser that the test holds in its hand: every port of the widget, and what was asked of it."""
+"""A simulated browser under the test's control: it implements every port of the widget, and records the calls."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ TOKEN = Driver(SETTINGS).custom()
 
 @dataclass
 class World:
-    """All ports in one, with what they were asked and what they answer."""
+    """All ports in one object, with the calls they received and the answers they give."""
 
     page: Callable[[], object] = lambda: None
     refuse: Exception | None = None
@@ -73,7 +73,7 @@ class World:
         )
 
     async def until(self, fact: Callable[[], object]) -> None:
-        """Wait until something is so; the loop's own events drive it."""
+        """Wait until `fact` returns true, checking after each change."""
         async with asyncio.timeout(PATIENCE):
             while not fact():
                 self.news.clear()

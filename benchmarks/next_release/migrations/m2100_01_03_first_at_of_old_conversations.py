@@ -1,4 +1,4 @@
-"""When the first message was sent, for conversations that began before."""
+"""The time of the first message, for conversations that began before the column existed."""
 
 from chatkey_server.storage.schema_changes import Backfill
 

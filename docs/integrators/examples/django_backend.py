@@ -16,8 +16,8 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST
 
 settings.configure(
-    SECRET_KEY=os.environ["SESSION_KEY"],  # Django's own; what signs the tokens is CHAT_SECRET_KEY
-    ALLOWED_HOSTS=[".localhost", "127.0.0.1"],  # DEBUG is off: its page shows how the site is built
+    SECRET_KEY=os.environ["SESSION_KEY"],  # for Django only; CHAT_SECRET_KEY signs the tokens
+    ALLOWED_HOSTS=[".localhost", "127.0.0.1"],  # DEBUG stays off: its error page reveals the site's code
     ROOT_URLCONF=__name__,
     MIDDLEWARE=["django.contrib.sessions.middleware.SessionMiddleware", "django.middleware.csrf.CsrfViewMiddleware"],
     SESSION_ENGINE="django.contrib.sessions.backends.cache",  # with signed_cookies, a copied cookie outlives the logout
@@ -27,8 +27,8 @@ settings.configure(
 PEOPLE = {"ada": (1001, "Ada Lindqvist"), "bo": (1002, "Bo Sørensen")}  # stands for your customers
 
 
-@csrf_exempt  # or let getToken send X-CSRFToken; that only JSON is taken keeps the forms of other sites out
-@never_cache  # which says no-store, too
+@csrf_exempt  # safe, as forms of other sites cannot send JSON; or let getToken send X-CSRFToken
+@never_cache  # it sends no-store, too
 @require_POST  # not login_required: it redirects
 def chat_token(request: HttpRequest) -> HttpResponse:
     try:
@@ -36,7 +36,7 @@ def chat_token(request: HttpRequest) -> HttpResponse:
     except (ValueError, RecursionError):
         body = None
     jkt = body.get("jkt") if isinstance(body, dict) else None
-    if not isinstance(jkt, str) or not re.fullmatch(r"[A-Za-z0-9_-]{43}", jkt):  # with $, a newline behind it passes
+    if not isinstance(jkt, str) or not re.fullmatch(r"[A-Za-z0-9_-]{43}", jkt):  # $ would allow a final newline
         return JsonResponse({"error": "jkt must be the text that the widget passes to getToken"}, status=400)
     person = PEOPLE.get(request.session.get("user"))  # from your session, never from the body
     if person is None:
@@ -49,7 +49,7 @@ def chat_token(request: HttpRequest) -> HttpResponse:
 
 @csrf_exempt
 def session(request: HttpRequest) -> HttpResponse:  # stands for your own login and logout
-    request.session.flush()  # on the server: deleting the cookie would leave the session to whoever copied it
+    request.session.flush()  # end it on the server: otherwise a copied cookie would still work
     if request.path == "/login" and constant_time_compare(request.POST["password"], os.environ["LOGIN_PASSWORD"]):
         request.session["user"] = request.POST["user"]
     return HttpResponse(status=303, headers={"Location": "/"})

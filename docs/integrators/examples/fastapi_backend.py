@@ -11,25 +11,25 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, RedirectResponse
 from pydantic import BaseModel, Field
 
-SECRET_KEY = os.environ["CHAT_SECRET_KEY"]  # the text as you got it: do not decode it, mind quotes and a newline
+SECRET_KEY = os.environ["CHAT_SECRET_KEY"]  # the text as you got it: not decoded, without quotes or a newline
 PEOPLE = {"ada": (1001, "Ada Lindqvist"), "bo": (1002, "Bo Sørensen")}  # stands for your customers
 SESSIONS: dict[str, str] = {}  # stands for your session store
 
 Sid = Annotated[str, Cookie()]
-Small = Annotated[int, Header(alias="Content-Length", lt=10_000)]  # nobody keeps your workers busy
+Small = Annotated[int, Header(alias="Content-Length", lt=10_000)]  # so that large bodies do not keep your workers busy
 app = FastAPI()  # no CORSMiddleware for this route: page and endpoint have the same origin
-app.add_exception_handler(RequestValidationError, lambda *_: JSONResponse({"error": "no"}, 400))  # not its own 422
+app.add_exception_handler(RequestValidationError, lambda *_: JSONResponse({"error": "no"}, 400))  # not FastAPI's 422
 
 
 class Question(BaseModel):
-    # Anything else is text that a stranger chose, in a token that you sign. Members you do not know are ignored.
+    # Without the pattern you would sign any text that a stranger sends. Unknown members are ignored.
     jkt: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{43}$")]
 
 
-@app.post("/chat/token")  # not api_route: what GET answers is cached, prefetched and logged
+@app.post("/chat/token")  # not api_route: GET responses are cached, prefetched and logged
 def chat_token(question: Question, _size: Small, response: Response, sid: Sid = "") -> dict[str, str | None]:
     response.headers["Cache-Control"] = "no-store"
-    # Who it is comes from your session, never from the body, the address or a header.
+    # Take the user from your session, never from the body, the address or a header.
     person = PEOPLE.get(SESSIONS.get(sid, ""))
     if person is None:
         return {"token": None}  # a visitor: not 401, not a redirect to the login, not a token for a guest
@@ -38,7 +38,7 @@ def chat_token(question: Question, _size: Small, response: Response, sid: Sid = 
         "pid": os.environ["CHAT_PROVIDER_ID"],
         "uid": str(person[0]),  # text, not the number; an id that never changes, not the e-mail address
         "cnf": {"jkt": question.jkt},  # inside cnf, unchanged; so a token is made for each call and never kept
-        "name": person[1],  # for show; the payload is readable by everyone, so nothing secret here
+        "name": person[1],  # only displayed; anyone can read the payload, so put nothing secret here
     }
     claims |= {"type": "user", "iat": now, "exp": now + 3600}  # a time, not a lifetime
     return {"token": jwt.encode(claims, SECRET_KEY, algorithm="HS256")}
@@ -56,5 +56,5 @@ def login(user: Annotated[str, Form()], password: Annotated[str, Form()]) -> Res
 
 @app.post("/logout")
 def logout(sid: Sid = "") -> RedirectResponse:
-    SESSIONS.pop(sid, None)  # on the server: deleting the cookie would leave the session to whoever copied it
+    SESSIONS.pop(sid, None)  # end it on the server: otherwise a copied cookie would still work
     return RedirectResponse("/", 303)

@@ -8,7 +8,7 @@ import time
 import jwt
 from flask import Flask, Response, abort, jsonify, request
 
-SECRET_KEY = os.environ["CHAT_SECRET_KEY"]  # not app.secret_key; the text as you got it: mind quotes and a newline
+SECRET_KEY = os.environ["CHAT_SECRET_KEY"]  # not app.secret_key; the text as you got it, without quotes or a newline
 PEOPLE = {"ada": (1001, "Ada Lindqvist"), "bo": (1002, "Bo Sørensen")}  # stands for your customers
 SESSIONS: dict[str, str] = {}  # stands for your session store
 
@@ -17,13 +17,13 @@ app.config["MAX_CONTENT_LENGTH"] = 10_000
 app.register_error_handler(RecursionError, lambda _: (jsonify(error="nested too deep"), 400))
 
 
-@app.post("/chat/token")  # not methods=["GET", "POST"]: what GET answers is cached; not @login_required: it redirects
+@app.post("/chat/token")  # not methods=["GET", "POST"]: GET responses are cached; not @login_required: it redirects
 def chat_token() -> tuple[Response, int]:
-    body = request.get_json(silent=True)  # not force=True: text/plain is what a form of another site can send
+    body = request.get_json(silent=True)  # not force=True: another site's form can send text/plain
     jkt = body.get("jkt") if isinstance(body, dict) else None
-    if not isinstance(jkt, str) or not re.fullmatch(r"[A-Za-z0-9_-]{43}", jkt):  # with $, a newline behind it passes
+    if not isinstance(jkt, str) or not re.fullmatch(r"[A-Za-z0-9_-]{43}", jkt):  # $ would allow a final newline
         return jsonify(error="jkt must be the text that the widget passes to getToken"), 400
-    # Who it is comes from your session, never from the body; in a local variable, which no other request sees.
+    # Take the user from your session, never from the body. Use a local variable, which no other request can change.
     person = PEOPLE.get(SESSIONS.get(request.cookies.get("sid", ""), ""))
     answer = jsonify(token=token_for(*person, jkt) if person else None)  # a visitor gets null: not 401, not a guest
     answer.headers["Cache-Control"] = "no-store"
@@ -38,7 +38,7 @@ def token_for(uid: int, name: str, jkt: str) -> str:  # no lru_cache: the token 
         "uid": str(uid),  # text, not the number; an id that never changes, not the e-mail address
         "type": "user",
         "cnf": {"jkt": jkt},  # inside cnf, unchanged
-        "name": name,  # for show; the payload is readable by everyone, so nothing secret here
+        "name": name,  # only displayed; anyone can read the payload, so put nothing secret here
     }
     return jwt.encode(claims | times, SECRET_KEY, algorithm="HS256")
 
@@ -56,5 +56,5 @@ def login() -> Response:
 
 @app.post("/logout")
 def logout() -> Response:
-    SESSIONS.pop(request.cookies.get("sid", ""), None)  # on the server: a cookie that was copied must not live on
+    SESSIONS.pop(request.cookies.get("sid", ""), None)  # on the server: otherwise a copied cookie would still work
     return Response(status=303, headers={"Location": "/"})

@@ -1,1 +1,1 @@
-"""The scenarios aimed at a service that is not ours: what stands around it, and what of the harness is behind it."""
+"""Runs the browser scenarios against a service that is not ours, with our other servers around it."""

@@ -1,4 +1,4 @@
-"""A target as the browser scenarios see it: what it has, where browsers find it, and where they really get."""
+"""A target for the browser scenarios: its capabilities, the addresses that browsers use, and the ports behind them."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from chatkey_stack.ports import LOOPBACK, free_ports
 from chatkey_stack.tls import Certificates, spki_of
 
 OF_OUR_WIDGET: Final = frozenset(("widget-events", "widget-texts", "widget-languages"))
-"""What the widget has that is driven unless the target brings one of its own."""
+"""Capabilities of our own widget. They apply unless the target brings a widget of its own."""
 
 OF_THE_FRONT: Final = frozenset(("faults",))
-"""What the harness does in front of any service, and asks of none."""
+"""Capabilities that the harness's front proxy provides for any service, so that the service need not have them."""
 
 PORTS: Final = {"https": 443, "http": 80}
 
 
 @dataclass(frozen=True)
 class Aim:
-    """A target, whoever makes its businesses, and the ports of what stands in front of it."""
+    """A target, the grade that makes its businesses, and the ports of the servers in front of it."""
 
     target: Target
     businesses: Businesses
@@ -35,10 +35,10 @@ class Aim:
     control_port: int
     assets_port: int
     sites: dict[str, int]
-    """The port that the site really has at each origin."""
+    """The local port of the shop site for each origin."""
     social_url: str
     known: Mapping[str, str] = field(default_factory=dict[str, str])
-    """The reasons of its known failures."""
+    """The target's known failures: the reason by name."""
 
     @property
     def origins(self) -> tuple[str, ...]:
@@ -47,7 +47,7 @@ class Aim:
 
     @property
     def script_url(self) -> str:
-        """Where pages find the widget's script."""
+        """The address from which pages load the widget's script."""
         widget, assets = self.target.document.widget, self.target.service.assets_url.rstrip("/")
         if widget and widget.script_url:
             return widget.script_url
@@ -55,19 +55,19 @@ class Aim:
 
     @property
     def brings_files(self) -> bool:
-        """Tell whether our own files are served beside the service."""
+        """Whether the harness serves our own widget files, because the target names no script of its own."""
         widget = self.target.document.widget
         return not self.target.service.assets_url and not (widget and widget.script_url)
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """The hosts for which the run's certificate has to be good."""
+        """The hosts that the run's certificate must cover."""
         addresses = (self.target.base_url, self.social_url, *self.origins)
         return tuple(dict.fromkeys(urlsplit(address).hostname or "" for address in addresses))
 
     @property
     def browser_args(self) -> tuple[str, ...]:
-        """Arguments of Chromium that lead browsers to the front and to our shops, whatever their names resolve to."""
+        """Chromium arguments that map the service's host to the front and the shops' hosts to our site, without DNS."""
         rules = ",".join(
             f"MAP {host}:{port} {LOOPBACK}:{real}"
             for host, port, real in self._led()
@@ -77,12 +77,12 @@ class Aim:
 
     @property
     def trusted_spki(self) -> tuple[str, ...]:
-        """The keys of certificates that browsers are to trust beside the run's own."""
+        """Public key hashes of certificates that browsers must trust in addition to the run's own."""
         certificate = self.target.document.social.tls_cert
         return (spki_of((self.target.folder / certificate).read_bytes()),) if certificate else ()
 
     def trusting(self, certificates: Certificates) -> Certificates:
-        """Return the run's certificates with a file of CAs that has the target's own as well."""
+        """Return the run's certificates, with the target's own CA added to the CA file."""
         if self.target.ca_file is None:
             return certificates
         both = certificates.ca.with_name("both.pem")
@@ -96,7 +96,7 @@ class Aim:
 
 
 def take_aim(path: Path) -> Aim:
-    """Read a TARGET.toml and ask what the target has. Raises `TargetError` and `HarnessError`."""
+    """Read a TARGET.toml and query the target's capabilities. Raises `TargetError` and `HarnessError`."""
     target = read_target(path)
     known = read_known(target.known_failures)
     businesses = businesses_of(target)

@@ -1,4 +1,4 @@
-"""Which scenarios a target can be asked for, in which order, and what became of them in one sentence."""
+"""Selects and orders the scenarios for a target, and sums up their outcome in one sentence."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ RESTART: Final = "restart"
 
 
 def leave_out(items: list[pytest.Item], aim: Aim) -> None:
-    """Skip, with its reason, what needs more than the target has; the scenarios of the smoke come first.
+    """Skip the scenarios that need a capability the target lacks, and name it. Smoke scenarios run first.
 
-    Those that start the service anew come last: behind them, one that keeps nothing has lost what others need.
+    Scenarios that restart the service run last: a service that stores nothing loses the data that others need.
     """
     for item in items:
         if lacking := needs.missing(item, aim.have):
@@ -27,11 +27,11 @@ def leave_out(items: list[pytest.Item], aim: Aim) -> None:
 
 
 class Smoke:
-    """A pytest plugin that ends the run where a scenario of the smoke fails: the rest would only say it again."""
+    """A pytest plugin that stops the run when a smoke scenario fails: the others would fail for the same reason."""
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Look at the report of each scenario of the smoke."""
+        """Stop the run if the report is a failure of a smoke scenario."""
         report = yield
         if report.failed and item.get_closest_marker(SMOKE):
             item.session.shouldstop = (
@@ -41,7 +41,7 @@ class Smoke:
 
 
 def verdict(stats: Mapping[str, Sequence[Any]], aim: Aim) -> str:
-    """Return how many scenarios a target passed, failed, may fail, and was not asked for."""
+    """Return a sentence that counts passed, failed, known-failing and not applicable scenarios."""
     left_out = [report for report in stats.get("skipped", ()) if NOT_APPLICABLE in str(report.longrepr)]
     count = {outcome: len(stats.get(outcome, ())) for outcome in ("passed", "xpassed", "failed", "error", "xfailed")}
     known = f"{count['xfailed']} known failures, " if count["xfailed"] else ""

@@ -1,4 +1,4 @@
-"""What stands around a target for one run: the front, our shops, the fake provider, and our files where it has none."""
+"""The servers around a target for one run: the front, our shops, the fake provider, and our widget files if needed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from chatkey_stack.tls import Certificates, trust
 
 @contextmanager
 def aimed(aim: Aim, *, folder: Path, certificates: Certificates) -> Iterator[Stack]:
-    """Start it, and yield it as a stack whose service is the target. Raises `ProcessError`."""
+    """Start the servers, and yield a stack whose service is the target. Raises `ProcessError`."""
     folder.mkdir(parents=True, exist_ok=True)
     with ExitStack() as ending:
         ending.callback(aim.businesses.close)
@@ -47,7 +47,7 @@ def aimed(aim: Aim, *, folder: Path, certificates: Certificates) -> Iterator[Sta
 
 
 class _Around:
-    """Starts one server after the other; each ends with the run."""
+    """Starts the servers one by one. Each is stopped at the end of the run."""
 
     def __init__(self, aim: Aim, folder: Path, certificates: Certificates, ending: ExitStack) -> None:
         self._aim = aim
@@ -58,11 +58,11 @@ class _Around:
 
     @property
     def scheme(self) -> str:
-        """Whether browsers reach the service over TLS."""
+        """`https` or `http`: how browsers reach the service."""
         return urlsplit(self._target.base_url).scheme
 
     def front(self) -> Server:
-        """Start the front, which browsers take for the service."""
+        """Start the front: the proxy that browsers reach at the service's address."""
         aim, target = self._aim, self._target
         ca = ("--ca", str(target.ca_file)) if target.ca_file else ()
         files = ("--assets-url", f"http://{LOOPBACK}:{aim.assets_port}") if aim.brings_files else ()
@@ -75,7 +75,7 @@ class _Around:
         return Server(process, target.base_url, f"{self.scheme}://{LOOPBACK}:{aim.front_port}")
 
     def files(self) -> Server:
-        """Start a service of ours for nothing but its files, which name the target as their service."""
+        """Start a service of ours only to serve the widget files, which name the target as their service."""
         process = self._start(
             "files",
             *("chatkey_server", "serve"),
@@ -89,7 +89,7 @@ class _Around:
         return Server(process, self._target.base_url, f"http://{LOOPBACK}:{self._aim.assets_port}")
 
     def provider(self) -> Server:
-        """Start the fake provider where the service expects the real ones."""
+        """Start the fake provider at the address where the service expects the real ones."""
         given, url = self._target.document.social, self._aim.social_url
         split = urlsplit(url)
         local = f"{split.scheme}://{LOOPBACK}:{split.port}"
@@ -112,7 +112,7 @@ class _Around:
         return Server(process, url, local)
 
     def site(self) -> Server:
-        """Start the shops, at every origin that the target has registered."""
+        """Start the shops, one for each origin that the target has registered."""
         aim = self._aim
         url = aim.origins[0]
         process = self._start(

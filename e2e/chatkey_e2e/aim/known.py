@@ -1,4 +1,4 @@
-"""The known failures of a target among the scenarios: they do not count, and one that passes is told."""
+"""Known failures of a target: these scenarios may fail without being counted, and unexpected passes are reported."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ import pytest
 
 
 class KnownFailures:
-    """Reasons by the name of a scenario, or by the sentence of the contract that it shows."""
+    """The reasons for known failures, by the name of a scenario or the id of the contract sentence that it tests."""
 
     def __init__(self, reasons: Mapping[str, str]) -> None:
         self._reasons = reasons
         self._excused: dict[str, set[str]] = {}
 
     def excuse(self, items: Iterable[pytest.Item]) -> None:
-        """Let these scenarios fail, each for the reason that the file gives."""
+        """Mark the listed scenarios as expected failures, each with the reason from the file."""
         for item in items:
             for name in sorted(names_of(item) & self._reasons.keys()):
                 item.add_marker(pytest.mark.xfail(reason=f"known failure: {self._reasons[name]}", strict=False))
                 self._excused.setdefault(item.nodeid, set()).add(name)
 
     def mended(self, stats: Mapping[str, Sequence[Any]]) -> list[str]:
-        """Return the names that excuse nothing any more: all that they excused, and that was run, passed."""
+        """Return the names that are no longer needed: every scenario they cover that ran has passed."""
         return sorted(self._told(stats, "xpassed") - self._told(stats, "xfailed"))
 
     def _told(self, stats: Mapping[str, Sequence[Any]], outcome: str) -> set[str]:
@@ -31,6 +31,6 @@ class KnownFailures:
 
 
 def names_of(item: pytest.Item) -> set[str]:
-    """Return the names under which a known failure may speak of a scenario."""
+    """Return the names by which the file of known failures can refer to a scenario."""
     sentences = {str(sentence) for mark in item.iter_markers("contract") for sentence in mark.args}
     return {item.name, getattr(item, "originalname", item.name), *sentences}

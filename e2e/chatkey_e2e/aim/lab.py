@@ -1,4 +1,4 @@
-"""The verbs of our service's lab, as far as a target has them: behind them its grade, and the front for faults."""
+"""Stands in for our service's lab at a target. The target's grade makes businesses, the front makes faults."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from chatkey_stack.lab import AgentDeed, Provider, ServiceLab, SocialKeys
 
 
 class TargetLab(ServiceLab):
-    """`arm`, `armed` and `disarm` are the front's, whose control API this asks; everything else is the target's."""
+    """Our lab's interface for a target. `arm`, `armed` and `disarm` call the front, all other methods the target."""
 
     def __init__(self, url: str, ca: Path | None, businesses: Businesses) -> None:
         super().__init__(url, ca)
@@ -25,11 +25,11 @@ class TargetLab(ServiceLab):
         self._offset = 0.0
 
     def now(self) -> float:
-        """Return the service's time: this machine's, moved by what the service was moved."""
+        """Return the service's time: this machine's time plus the offset by which the service's clock was moved."""
         return time.time() + self._offset
 
     def hold(self, seconds: float) -> None:
-        """Move the clock, and whatever has become due happens, where the target cannot keep it for later."""
+        """Move the clock. Unlike our lab, a target cannot hold back work that becomes due, so it may happen at once."""
         note("clock")
         self._businesses.advance(seconds)
         self._offset += seconds
@@ -44,7 +44,7 @@ class TargetLab(ServiceLab):
         return self.now()
 
     def reset(self) -> None:
-        """Put the clock back, and disarm the front."""
+        """Reset the clock, and disarm the front."""
         note("clock")
         self.disarm()
         self._businesses.reset()
@@ -53,7 +53,7 @@ class TargetLab(ServiceLab):
     def add_provider(
         self, *, domains: Sequence[str], socials: dict[str, SocialKeys] | None = None, **members: object
     ) -> Provider:
-        """Have a business made, or lend one that is there. Raises `NotApplicable` where there is none like it."""
+        """Make a business, or lend one of the prepared ones. Raises `NotApplicable` if none of them fits."""
         wanted = socials or {}
         if self._businesses.prepared():
             return self._lend(wanted)
@@ -79,36 +79,36 @@ class TargetLab(ServiceLab):
     def change_provider(
         self, provider_id: str, *, socials: dict[str, SocialKeys] | None = None, **members: object
     ) -> None:
-        """Have a business changed."""
+        """Change a business."""
         note("change")
         keys = {} if socials is None else {"socials": {name: social.wire() for name, social in socials.items()}}
         self._businesses.change(self._known(provider_id), {**keys, **members})
 
     def remove_provider(self, provider_id: str) -> None:
-        """Have a business taken away, or give it back."""
+        """Remove a business, or return it if it was lent."""
         if self._lent.pop(provider_id, None) is None:
             self._businesses.remove(self._made.pop(provider_id))
 
     def members(self, provider_id: str) -> list[dict[str, Any]]:
-        """Have the member records read."""
+        """Return the member records of a business."""
         note("member-records")
         return self._businesses.members(self._known(provider_id))
 
     def agent(self, provider_id: str, uid: str, do: AgentDeed, **more: object) -> dict[str, Any]:
-        """Have an agent do something in the conversation of somebody."""
+        """Let an agent act in the conversation with `uid`."""
         note("agent")
         return self._businesses.agent({"id": provider_id, "uid": uid, "do": do, **more})
 
     def set_application(self, application: Application) -> None:
-        """Raise `NotApplicable`: what keys of its own a service has is said by [social]."""
+        """Raise `NotApplicable`: the [social] table of TARGET.toml says which keys a service has."""
         raise NotApplicable(f"social:{application.social}")
 
     def add_agent(self, username: str, password: str) -> None:  # noqa: ARG002  (the lab's)
-        """Raise `NotApplicable`: who signs in to a panel is the service's own business."""
+        """Raise `NotApplicable`: the kit cannot create panel users in a service that is not ours."""
         raise NotApplicable("agent")
 
     def add_administrator(self, username: str, password: str) -> None:  # noqa: ARG002  (the lab's)
-        """Raise `NotApplicable`: who signs in to a panel is the service's own business."""
+        """Raise `NotApplicable`: the kit cannot create panel users in a service that is not ours."""
         raise NotApplicable("admin")
 
     def _known(self, provider_id: str) -> Business:

@@ -1,4 +1,4 @@
-"""A target is started anew, by the command that its file names."""
+"""Restarts a target with the command in its TARGET.toml."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SHOWN: Final = 400
 
 
 def restart(target: Target, patience: float = PATIENCE) -> None:
-    """Run the command, and wait until the service answers again. Raises `HarnessError`."""
+    """Run the restart command, and wait until the service responds again. Raises `HarnessError`."""
     try:
         run = subprocess.run(  # noqa: S603 - the command is the user's own
             target.service.restart,

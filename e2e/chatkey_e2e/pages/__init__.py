@@ -1,1 +1,1 @@
-"""Page objects: what people see and do, found by roles and accessible names."""
+"""Page objects for what people see and do, located by roles and accessible names."""

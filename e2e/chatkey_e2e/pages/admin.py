@@ -13,7 +13,7 @@ class AdminPage:
         self._url = f"{service_url}/admin/"
 
     def sign_in(self, username: str, password: str) -> None:
-        """Sign in, and wait until the panel says who it is."""
+        """Sign in, and wait for the panel's greeting."""
         self.page.goto(self._url)
         self.page.locator("input[name=username]").fill(username)
         self.page.locator("input[name=password]").fill(password)
@@ -21,35 +21,35 @@ class AdminPage:
         expect(self.page.get_by_role("heading", name="Welcome to chatkey admin")).to_be_visible()
 
     def show(self, table: str) -> None:
-        """Show the rows of a table; the forms have no menu."""
+        """Show the rows of a table. Goes to its address, because the form pages have no menu."""
         self.page.goto(f"{self._url}#/{table}")
 
     def add(self, table: str) -> None:
-        """Open the form for a new row of a table of Member Login."""
+        """Show a table, and open the form for a new row."""
         self.show(table)
         self.page.get_by_text(re.compile("add row", re.IGNORECASE)).click()
         expect(self._form.get_by_role("button", name=re.compile("create|save", re.IGNORECASE))).to_be_visible()
 
     def choose_business(self, name: str) -> None:
-        """Choose the business the row belongs to."""
+        """Choose the business that the row belongs to."""
         self._form.get_by_placeholder("None").first.click()
         self._form.get_by_placeholder("Type here to filter").fill(name)
         self._form.locator(".results_list").get_by_role("link", name=name).click()
 
     def choose(self, member: str, value: str) -> None:
-        """Choose one of a member's values."""
+        """Select a value for a field."""
         self._form.locator(f"select[name={member}]").select_option(value)
 
     def fill(self, member: str, value: str) -> None:
-        """Type a member's value."""
+        """Type a value into a field."""
         self.field(member).fill(value)
 
     def field(self, member: str) -> Locator:
-        """The field of a member."""
+        """Return the field with this name."""
         return self._form.locator(f"[name={member}]")
 
     def save(self) -> None:
-        """Press the form's button."""
+        """Press the form's Save or Create button."""
         self._form.get_by_role("button", name=re.compile("create|save", re.IGNORECASE)).click()
 
     @property

@@ -1,4 +1,4 @@
-"""The agent panel: conversations, live."""
+"""The agent panel, which shows conversations live."""
 
 from playwright.sync_api import Locator, Page, expect
 
@@ -11,20 +11,20 @@ class AgentPage:
         self._url = f"{service_url}/agent"
 
     def sign_in(self) -> None:
-        """Sign in as the lab's agent, and wait until the panel is live."""
+        """Sign in as the lab's agent, and wait until the panel is connected."""
         self.page.goto(self._url)
         self.page.get_by_role("button", name="Continue as lab agent").click()
         expect(self.page.get_by_text("Live", exact=True)).to_be_visible()
 
     def open_conversation(self, customer: str) -> None:
-        """Open the conversation of a member by name, or of a visitor by uid."""
+        """Open a conversation, by a member's name or a visitor's uid."""
         title = _title(customer)
         conversations = self.page.get_by_role("navigation", name="Conversations").get_by_role("listitem")
         conversations.get_by_role("button", name=title).click()
         expect(self.page.get_by_role("heading", name=title)).to_be_visible()
 
     def choose_business(self, provider_id: str) -> None:
-        """Keep the list to one business."""
+        """Limit the list to one business."""
         self.page.get_by_label("Business").select_option(provider_id)
 
     def show(self, name: str) -> None:
@@ -32,22 +32,22 @@ class AgentPage:
         self.page.get_by_role("group", name="Show").get_by_role("button", name=name, exact=True).click()
 
     def search(self, text: str) -> None:
-        """Look for people."""
+        """Search for people."""
         self.page.get_by_role("searchbox").fill(text)
 
     def expect_listed(self, *customers: str) -> None:
-        """Wait until the list holds these members by name, or visitors by uid, and nobody else."""
+        """Wait until the list contains exactly these people: members by name, visitors by uid."""
         titles = [_title(customer) for customer in customers]
         listed = self.page.get_by_role("navigation", name="Conversations").get_by_role("listitem")
         expect(listed.locator(".title")).to_have_text(titles)
 
     @property
     def customer(self) -> str:
-        """What the panel says of the customer: name, e-mail, uid, login method."""
+        """Return the panel's text about the customer: name, e-mail, uid, login method."""
         return self._conversation.locator("header").inner_text()
 
     def lines(self, count: int) -> list[str]:
-        """Wait for so many messages in the open conversation and return their texts."""
+        """Wait for `count` messages in the open conversation and return their texts."""
         bodies = self._conversation.get_by_role("log").locator(".bubble")
         expect(bodies).to_have_count(count)
         return bodies.all_inner_texts()
@@ -58,7 +58,7 @@ class AgentPage:
         self.page.get_by_role("button", name="Send").click()
 
     def take_call(self, customer: str) -> None:
-        """Accept the call that this customer makes."""
+        """Accept a call from this customer."""
         self.open_conversation(customer)
         self.page.get_by_role("button", name="Accept").click()
 

@@ -12,48 +12,48 @@ class ConsentPage:
         self.page = page
 
     def wait(self) -> Self:
-        """Wait until it is there: before, whoever reads or moves the popup meets the page it comes from."""
+        """Wait until the consent page has loaded. Until then the popup still shows the page that leads to it."""
         self.continue_button.wait_for()
         return self
 
     def approve(self, person: str | None = None) -> None:
-        """Approve, as a person by name or as the one who is chosen already."""
+        """Approve, as `person` or as the person who is already selected."""
         if person:
             self.page.get_by_role("radio", name=person).check()
         self.continue_button.click()
 
     def approve_and_wait_in_vain(self) -> None:
-        """Approve where no answer will come."""
+        """Approve without waiting for a response, because none will come."""
         self.continue_button.click(no_wait_after=True)
 
     def deny(self) -> None:
-        """Decline."""
+        """Press Cancel."""
         self.page.get_by_role("button", name="Cancel").click()
 
     def rename(self, first: str, last: str) -> None:
-        """Be called otherwise than the account, as Apple lets people choose the first time."""
+        """Enter a name that differs from the account's, as Apple allows at the first sign-in."""
         self.page.get_by_role("textbox", name="First name").fill(first)
         self.page.get_by_role("textbox", name="Last name").fill(last)
 
     def hide_email(self) -> None:
-        """Share an address that relays instead of one's own, at Apple."""
+        """Share a relay address in place of one's own, as Apple allows."""
         self.page.get_by_role("radio", name="Hide my e-mail").check()
 
     @property
     def application(self) -> str:
-        """The name of the application that asks."""
+        """The name of the application that requests the login."""
         return self.page.get_by_text("to continue to").get_by_role("strong").inner_text()
 
     @property
     def continue_button(self) -> Locator:
-        """What approves."""
+        """The button that approves."""
         return self.page.get_by_role("button", name="Continue")
 
     @property
     def menu(self) -> Locator:
-        """The lab's menu of faults, and what opens it."""
+        """The control that opens the lab's menu of faults."""
         return self.page.get_by_text("Misbehave", exact=True)
 
     def fault(self, name: str) -> Locator:
-        """The box of one fault in the opened menu."""
+        """Return the checkbox of one fault in the opened menu."""
         return self.page.get_by_role("checkbox", name=name)

@@ -1,4 +1,4 @@
-"""The demo's page: a tab for each mode with the shop, what its widget does, and the agent."""
+"""The demo's page. It has a tab for each mode, with the shop, the activity of its widget, and the agent panel."""
 
 import re
 
@@ -8,34 +8,34 @@ from chatkey_e2e.pages.consent import ConsentPage
 
 
 class DemoPage:
-    """One tab that shows the demo, turned to one mode at a time."""
+    """The demo in one browser tab, with one mode selected at a time."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
 
     def turn_to(self, number: int) -> None:
-        """Choose a mode by its number, and wait until its widget is connected."""
+        """Select a mode by number, and wait until its widget is connected."""
         self.page.get_by_role("tab").nth(number - 1).click()
         self.wait_for_event("ready")
 
-    # what is going on
+    # the activity of the widget
 
     def wait_for(self, kind: str, name: str | None = None) -> None:
-        """Wait until the page says that the widget is a "Visitor" or a "Member", by this name."""
+        """Wait until the page shows the widget's identity: `kind` is "Visitor" or "Member", optionally with a name."""
         expect(self._watch.get_by_text(kind, exact=True)).to_be_visible()
         if name:
             expect(self._watch.get_by_text(name).first).to_be_visible()
 
     def wait_for_event(self, name: str) -> None:
-        """Wait until the list of events has one of this name."""
+        """Wait until the list of events contains `name`."""
         expect(self._watch.get_by_role("list", name="Events").get_by_text(name, exact=True).first).to_be_visible()
 
     def fact(self, name: str) -> str:
-        """Return what stands beside `uid`, `jkt` or a claim's name, the first time it appears."""
+        """Return the value shown for `uid`, `jkt` or a claim; the first one if there are several."""
         return self._fact(name).inner_text()
 
     def reset(self) -> None:
-        """Press Reset, and wait until the widget is connected with another key."""
+        """Press Reset, and wait until the widget is connected with a new key."""
         before = self.fact("jkt")
         self._mode.get_by_role("button", name="Reset").click()
         expect(self._fact("jkt")).not_to_have_text(before)
@@ -49,13 +49,13 @@ class DemoPage:
         return self._mode.frame_locator("iframe")
 
     def send(self, text: str) -> None:
-        """Write a message in the shop's chat."""
+        """Send a message in the shop's chat."""
         self._open_chat()
         self.shop.get_by_role("textbox", name="Message").fill(text)
         self.shop.get_by_role("button", name="Send").click()
 
     def sign_in_with(self, social: str) -> ConsentPage:
-        """Press a social provider's button in the shop's chat and return its consent page in the popup."""
+        """Press a social provider's button in the shop's chat, and return the consent page in the popup."""
         self._open_chat()
         self.shop.get_by_role("button", name="Sign in", exact=True).click()
         with self.page.expect_popup() as popup:
@@ -69,7 +69,7 @@ class DemoPage:
     # the agent
 
     def answer(self, customer: str, text: str) -> None:
-        """Sign in as the lab's agent, open the conversation of a visitor by uid, and answer."""
+        """Sign in as the lab's agent, open the conversation with a visitor (by uid), and answer."""
         panel = self.page.frame_locator('iframe[title="Agent panel"]')
         panel.get_by_role("button", name="Continue as lab agent").click()
         panel.get_by_role("button", name=f"Visitor {customer[2:8]}").click()

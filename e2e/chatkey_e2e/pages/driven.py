@@ -1,4 +1,4 @@
-"""Any widget, driven by selectors of what people see of it; what it does is judged by what leaves the page."""
+"""Any widget, driven with selectors for its visible parts. Tests judge its behaviour by the traffic of the page."""
 
 from __future__ import annotations
 
@@ -26,8 +26,11 @@ OURS: Final[Mapping[str, str]] = {
     "social": "role=button[name=/Continue with {social}/i]",
     "log_out": 'role=button[name="Sign out"]',
 }
-"""The widget of ours in Playwright's selectors: what opens it, the box, what sends, the texts of the conversation, what
-leads to the sign-in (may be empty), the button of a social provider, and the widget's own sign-out."""
+"""Playwright selectors for our widget.
+
+They find the button that opens it, the message box, the send button, the texts of the conversation, the button that
+leads to the sign-in (may be empty), a social provider's button, and the sign-out button.
+"""
 
 
 class DrivenWidget:
@@ -42,23 +45,23 @@ class DrivenWidget:
         self._selectors = {**OURS, **selectors}
         self._patience = patience
 
-    # what a person does
+    # actions of a person
 
     def visit(self) -> str:
-        """Open the shop, wait until the service has accepted the widget, and return as whom."""
+        """Open the shop, wait until the service has accepted the widget, and return the uid."""
         return self._connecting(lambda: self.page.goto(self.business.url))
 
     def reload(self) -> str:
-        """Load the page again, wait until the service has accepted the widget, and return as whom."""
+        """Reload the page, wait until the service has accepted the widget, and return the uid."""
         return self._connecting(self.page.reload)
 
     def enter_shop(self, name: str = ADA) -> str:
-        """Sign in to the shop, and return the uid of the member that the service accepts."""
+        """Sign in to the shop, and return the uid of the member whom the service accepts."""
         self.page.get_by_role("button", name=name).click()
         return self.wait_for_member()
 
     def open(self) -> None:
-        """Open the widget, unless its box is there."""
+        """Open the widget if its message box is hidden."""
         if not self._part("message").is_visible():
             self._part("open").click()
             expect(self._part("message")).to_be_visible()
@@ -71,13 +74,13 @@ class DrivenWidget:
         expect(self._part("lines").filter(has_text=text)).to_be_visible()
 
     def lines(self, count: int) -> list[str]:
-        """Wait for so many messages and return their texts."""
+        """Wait for `count` messages and return their texts."""
         self.open()
         expect(self._part("lines")).to_have_count(count)
         return self._part("lines").all_inner_texts()
 
     def sign_in(self, social: str) -> ConsentPage:
-        """Press the button of a social provider and return its consent page."""
+        """Press a social provider's button and return its consent page."""
         self.open()
         button = self._part("social", social=social)
         if not button.is_visible() and self._selectors["sign_in"]:
@@ -87,38 +90,38 @@ class DrivenWidget:
         return ConsentPage(popup.value).wait()
 
     def log_out(self) -> None:
-        """Press the widget's own sign-out."""
+        """Press the widget's sign-out button."""
         self.open()
         self._part("log_out").click()
 
-    # what leaves the page
+    # traffic of the page
 
     @property
     def connections(self) -> list[dict[str, str]]:
-        """The `connect` frames so far, oldest first."""
+        """The `connect` frames sent so far, oldest first."""
         return self.witness.frames(Kind.CONNECT)
 
     def wait_for_connection(self, count: int) -> None:
-        """Wait until the service has accepted so many connections of the page."""
+        """Wait until the service has accepted `count` connections of the page."""
         self.until(lambda: len(self.witness.accepted) >= count, f"{count} connections accepted")
 
     def wait_for_member(self) -> str:
-        """Wait until the service has accepted a member last, and return the uid."""
+        """Wait until the last connection that the service accepted is a member's, and return the uid."""
         self.until(lambda: self._last().get("identity") == "member", "a member accepted")
         return str(self._last()["uid"])
 
     def wait_for_visitor(self) -> str:
-        """Wait until the service has accepted a visitor last, and return the uid."""
+        """Wait until the last connection that the service accepted is a visitor's, and return the uid."""
         self.until(lambda: self._last().get("identity") == "visitor", "a visitor accepted")
         return str(self._last()["uid"])
 
     def wait_until_stored(self) -> None:
-        """Wait until the service has every message that the page sent."""
+        """Wait until the service has acknowledged every message that the page sent."""
         ids = {frame["id"] for frame in self.witness.frames(Kind.MESSAGE)}
         self.until(lambda: ids <= set(self.witness.acknowledged), "every message acknowledged")
 
     def until(self, happened: Callable[[], bool], what: str) -> None:
-        """Wait until something has happened. Raises `AssertionError`, which says for what it waited."""
+        """Wait until `happened` returns true. Otherwise raises `AssertionError`, whose message includes `what`."""
         for _look in range(int(self._patience * 1000 / LOOK_MS)):
             if happened():
                 return
@@ -126,7 +129,7 @@ class DrivenWidget:
         raise AssertionError(f"within {self._patience:g} s nobody saw {what}")
 
     def asked(self, beginning: str) -> int:
-        """Return how often the page asked for paths with this beginning."""
+        """Return the number of requests whose path starts with `beginning`."""
         return sum(urlsplit(request.url).path.startswith(beginning) for request in self.witness.requests)
 
     def _connecting(self, act: Callable[[], object]) -> str:

@@ -35,26 +35,26 @@ class ShopPage:
         self.page.goto(self.business.url + (f"?{query}" if query else ""))
 
     def reload(self) -> WidgetPage:
-        """Load the page again and wait until its widget is connected."""
+        """Reload the page and wait until its widget is connected."""
         self.page.reload()
         self.widget.wait_ready()
         return self.widget
 
     def sign_in(self, name: str = ADA) -> WidgetPage:
-        """Sign in to the shop, and wait until the widget knows it."""
+        """Sign in to the shop, and wait until the widget is connected as a member."""
         self.page.get_by_role("button", name=name).click()
         self.widget.wait_for("member")
         return self.widget
 
     def sign_in_elsewhere(self, name: str = ADA) -> None:
-        """Sign in to the shop in a tab without the widget, which shares the session cookie."""
+        """Sign in to the shop in another tab, without a widget. The tabs share the session cookie."""
         other = self.page.context.new_page()
         other.route("**/sdk.js", lambda route: route.abort())
         other.goto(self.business.url)
         if (leaving := other.get_by_role("button", name="Leave the shop")).is_visible():
             leaving.click()
         other.get_by_role("button", name=name).click()
-        leaving.wait_for()  # a page that closes on its way never says so
+        leaving.wait_for()  # a page closed while loading never reports its request's end
         other.close()
 
     def leave(self) -> None:

@@ -1,4 +1,4 @@
-"""The widget, as people see it and as its handle tells it."""
+"""The widget, driven through its user interface and its JavaScript handle."""
 
 import re
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from chatkey_protocol.storage_keys import DATABASE, RECORD, STORE
 Identity = Literal["visitor", "member"]
 
 DEBUG_POLL_MS = 40
-"""How often the debug bundle is looked at: making it at every frame would slow down what is waited for."""
+"""Milliseconds between two polls of the debug bundle. Polling at every frame would slow the widget down."""
 
 CONTINUE_WITH = "Continue with"
 CALLS = {"ringing": "Ringing…", "active": "In a call", "ended": "The call has ended"}
@@ -84,23 +84,23 @@ Planted = Literal["extractable", "P-384", "RSA", "sealed", "spoilt", "null"]
 
 @dataclass(frozen=True, slots=True)
 class StoredKey:
-    """The connection key as it lies in IndexedDB."""
+    """The connection key as stored in IndexedDB."""
 
     algorithm: dict[str, str]
     extractable: bool
     usages: list[str]
     exported: dict[str, str]
-    """What came of exporting the private key, by format: `exported`, or the name of the error."""
+    """The result of exporting the private key, by format: `exported`, or the name of the error."""
     public_jwk: dict[str, Any]
 
 
 class WidgetPage:
-    """The widget of one tab."""
+    """The widget in one tab."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
 
-    # what its handle tells
+    # the JavaScript handle
 
     def wait_ready(self) -> None:
         """Wait until the widget has connected for the first time."""
@@ -112,7 +112,7 @@ class WidgetPage:
         self.page.wait_for_function("(wanted) => window.Service?.identity?.identity === wanted", arg=identity)
 
     def wait_for_event(self, name: str, *, count: int = 1) -> dict[str, Any]:
-        """Wait until the widget has told of an event `count` times on this page, and return the last one's detail."""
+        """Wait until the widget has emitted an event `count` times on this page, and return the last one's detail."""
         self.page.wait_for_function(
             "([name, count]) => (window.Service?.debug().counters?.[name] ?? 0) >= count",
             arg=[name, count],
@@ -121,7 +121,7 @@ class WidgetPage:
         return self.events(name)[-1]
 
     def wait_for_error(self, code: str) -> None:
-        """Wait until the widget has told the page of an error with this code."""
+        """Wait until the widget has emitted an error with this code."""
         self.page.wait_for_function(
             """(code) => window.Service?.debug().events
                 ?.some((event) => event.name === "error" && event.detail.code === code)""",
@@ -131,16 +131,16 @@ class WidgetPage:
 
     @contextmanager
     def expect_event(self, name: str) -> Iterator[None]:
-        """Wait, when the block ends, until the widget has told of one more event of that name."""
+        """When the block ends, wait until the widget has emitted one more event with this name."""
         told: int = self.debug()["counters"].get(name, 0)
         yield
         self.wait_for_event(name, count=told + 1)
 
     @contextmanager
     def expect_fresh_token(self) -> Iterator[None]:
-        """Wait, when the block ends, until the same identity is connected with a token that ends later.
+        """When the block ends, wait until the same identity is connected with a token that expires later.
 
-        A widget that finds itself hours later opens a new socket; then there is no `token:refreshed`.
+        A widget that notices that hours have passed opens a new socket, and then emits no `token:refreshed`.
         """
         before = self.page.evaluate(CONNECTED_UNTIL)
         identity = self.identity["identity"]
@@ -152,7 +152,7 @@ class WidgetPage:
         )
 
     def events(self, name: str) -> list[dict[str, Any]]:
-        """Return the details of all events of one name, oldest first."""
+        """Return the details of all events with this name, oldest first."""
         return [event["detail"] for event in self.debug()["events"] if event["name"] == name]
 
     def debug(self) -> dict[str, Any]:
@@ -163,14 +163,14 @@ class WidgetPage:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """Who the widget is: identity, uid, name, avatar."""
+        """The widget's current identity: identity, uid, name, avatar."""
         note(HANDLE)
         identity: dict[str, Any] = self.page.evaluate("() => Service.identity")
         return identity
 
     @property
     def uid(self) -> str:
-        """The uid of whoever is connected."""
+        """The uid of the connected visitor or member."""
         return str(self.identity["uid"])
 
     @property
@@ -179,7 +179,7 @@ class WidgetPage:
         return str(self.debug()["jkt"])
 
     def logout(self) -> None:
-        """End the member session by the handle, as a host page does."""
+        """End the member session through the handle, as a host page does."""
         self.page.evaluate("() => Service.logout()")
         self.wait_for("visitor")
 
@@ -188,7 +188,7 @@ class WidgetPage:
         self.page.evaluate("() => { Service.shutdown(); initService(ServiceConfig); }")
         self.wait_ready()
 
-    # what people see and do
+    # the user interface
 
     @property
     def panel(self) -> Locator:
@@ -196,13 +196,13 @@ class WidgetPage:
         return self.page.get_by_role("dialog")
 
     def open(self) -> Locator:
-        """Open the panel unless it is open, and return it."""
+        """Open the panel if it is closed, and return it."""
         if not self.panel.is_visible():
             self.page.get_by_role("button", name="Open chat").click()
         return self.panel
 
     def send(self, text: str) -> None:
-        """Write a message and wait until the service has it."""
+        """Write a message, send it, and wait until the service has stored it."""
         self.write(text)
         expect(self._log.locator('li[data-state="sent"]').filter(has_text=text)).to_be_visible()
 
@@ -213,14 +213,14 @@ class WidgetPage:
         panel.get_by_role("button", name="Send").click()
 
     def lines(self, count: int) -> list[str]:
-        """Wait for so many messages in the conversation and return their texts."""
+        """Wait for `count` messages in the conversation and return their texts."""
         self.open()
         bodies = self._log.locator("li > p")
         expect(bodies).to_have_count(count)
         return bodies.all_inner_texts()
 
     def search(self, query: str) -> list[str]:
-        """Search the conversation, return the texts that were found, and go back to it."""
+        """Search the conversation, return the texts found, and go back to the conversation."""
         note("search")
         panel = self.open()
         panel.get_by_role("button", name="Search", exact=True).click()
@@ -232,7 +232,7 @@ class WidgetPage:
         return found
 
     def offered_socials(self) -> list[str]:
-        """Turn to the sign-in page and return the names of the social providers it offers, in their order."""
+        """Go to the sign-in page and return the names of the social providers it offers, in order."""
         panel = self.open()
         panel.get_by_role("button", name="Sign in", exact=True).click()
         buttons = panel.get_by_role("button", name=CONTINUE_WITH)
@@ -244,42 +244,42 @@ class WidgetPage:
         self.panel.get_by_role("button", name="Back to the conversation").filter(visible=True).click()
 
     def refresh_identity(self, *, force: bool = False) -> None:
-        """Say by the handle that the page's user may have changed, or has, as a host page does."""
+        """Call the handle's `refreshIdentity`: the page's user may have changed, or with `force`, has changed."""
         self.page.evaluate("(force) => { Service.refreshIdentity({ force }); }", force)
 
     def sign_in_with(self, social: str) -> ConsentPage:
-        """Press a social provider's button and return its consent page, which has come by then."""
+        """Press a social provider's button, wait for its consent page, and return it."""
         return self.start_signing_in(social).wait()
 
     def start_signing_in(self, social: str) -> ConsentPage:
-        """Press a social provider's button and return the popup at once, whatever will come in it."""
+        """Press a social provider's button and return the popup at once, without waiting for its content."""
         with self.page.expect_popup() as popup:
             self.social_button(social).click()
         return ConsentPage(popup.value)
 
     def sign_in_by_key(self, social: str, key: str) -> ConsentPage:
-        """Press a social provider's button by a key and return its consent page, which has come by then."""
+        """Press a key on a social provider's button, wait for its consent page, and return it."""
         with self.page.expect_popup() as popup:
             self.social_button(social).press(key)
         return ConsentPage(popup.value).wait()
 
     def press_after_another_popup(self, social: str) -> None:
-        """Press a social provider's button when the click has opened a popup already: browsers block a second one."""
+        """Open a popup and press a social provider's button in one script. Browsers block the second popup."""
         self.social_button(social).evaluate("(button) => { window.open('about:blank').close(); button.click(); }")
 
     @property
     def reopen_button(self) -> Locator:
-        """What the notice of a blocked popup offers."""
+        """The button in the notice that a popup was blocked."""
         return self.panel.get_by_role("alert").get_by_role("button", name="Open the sign-in window")
 
     def reopen(self) -> ConsentPage:
-        """Open the popup that was blocked and return its consent page."""
+        """Press that button, and return the consent page in the popup."""
         with self.page.expect_popup() as popup:
             self.reopen_button.click()
         return ConsentPage(popup.value)
 
     def sign_out(self) -> None:
-        """Press the widget's own sign-out."""
+        """Press the widget's sign-out button, and wait until it is connected as a visitor."""
         self.open().get_by_role("button", name="Sign out").click()
         self.wait_for("visitor")
 
@@ -290,11 +290,11 @@ class WidgetPage:
         self.wait_for_call("ringing")
 
     def wait_for_call(self, state: Literal["ringing", "active", "ended"]) -> None:
-        """Wait until the panel says that the call rings, is on, or is over."""
+        """Wait until the panel shows that the call is ringing, active or ended."""
         expect(self.panel.get_by_role("status").filter(has_text=CALLS[state])).to_be_visible()
 
     def social_button(self, social: str) -> Locator:
-        """Turn to the sign-in page unless it is shown, and return a social provider's button."""
+        """Return a social provider's button, after going to the sign-in page if necessary."""
         panel = self.open()
         button = panel.get_by_role("button", name=re.compile(f"{CONTINUE_WITH} {social}", re.IGNORECASE))
         if not button.is_visible():
@@ -305,7 +305,7 @@ class WidgetPage:
     def _log(self) -> Locator:
         return self.panel.get_by_role("log", name="Conversation")
 
-    # what the browser keeps
+    # the browser's storage
 
     def stored_key(self) -> StoredKey:
         """Read the key pair from IndexedDB, and try to export its private half in every format."""
@@ -313,14 +313,14 @@ class WidgetPage:
         return StoredKey(read["algorithm"], read["extractable"], read["usages"], read["exported"], read["publicJwk"])
 
     def plant_record(self, kind: Planted) -> None:
-        """Put a record where the key belongs."""
+        """Store a record of this kind in place of the key."""
         self.page.evaluate(PLANT_RECORD, [DATABASE, STORE, RECORD, kind])
 
     def clear_key(self) -> None:
-        """Delete the key, as clearing the site's data does."""
+        """Delete the key, as the browser does when people clear the site's data."""
         self.page.evaluate(CLEAR_KEY, DATABASE)
 
     def stored(self, key: str) -> str | None:
-        """Return what localStorage has under `key`."""
+        """Return the localStorage value of `key`."""
         value: str | None = self.page.evaluate("(key) => localStorage.getItem(key)", key)
         return value

@@ -1,4 +1,4 @@
-"""The harness, with the service in Node in place of ours: ours only serves the widget's files."""
+"""The harness with the Node service in place of our own server, which only serves the widget's files here."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from chatkey_stack.tls import Certificates
 
 @pytest.fixture(scope="session")
 def stack(tmp_path_factory: pytest.TempPathFactory, chatkey_certificates: Certificates) -> Iterator[Stack]:
-    """The service in Node, the fake provider and the site, over TLS on three sites."""
+    """The Node service, the fake provider and the shop, over TLS on three sites."""
     node_port, assets_port, provider_port, site_port = free_ports(4)
     node_url, assets_url = (f"https://chat.localhost:{port}" for port in (node_port, assets_port))
     with running(
@@ -40,7 +40,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory, chatkey_certificates: Certif
 
 
 def registered(stack: Stack) -> Stack:
-    """Give the service keys of its own at the social providers that it can log in with."""
+    """Register the service's own keys for the social providers it supports."""
     for social in OFFERED:
         application = new_application(social, f"node-{social}")
         stack.register(application, "Node Service")

@@ -1,4 +1,4 @@
-"""Our widget runs on a service that is not ours, unchanged."""
+"""Tests of our widget, unchanged, on a service that is not ours."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ SOCIALS = ("google", "github")
 
 @pytest.fixture
 def business(make_business: MakeBusiness) -> Business:
-    """A business with custom login, one social login by the service's keys, and one by its own."""
+    """A business with custom login and two social logins: one with the service's keys and one with its own."""
     return make_business(service_keys=SOCIALS[:1], own_keys=SOCIALS[1:])
 
 
 def test_a_visitor_writes_and_comes_back(shop: ShopPage) -> None:
-    """The visitor connects, is heard, finds what was said, and is the same after a reload."""
+    """The visitor connects, sends a message, finds it by searching, and keeps the same identity after a reload."""
     widget = shop.open()
     uid = widget.uid
     widget.send("Is the oak table in stock? Große Straße 4")
@@ -34,7 +34,7 @@ def test_a_visitor_writes_and_comes_back(shop: ShopPage) -> None:
 
 
 def test_two_tabs_hear_each_other(shop: ShopPage, context: BrowserContext, business: Business) -> None:
-    """What one tab says stands in the other; a call too."""
+    """Messages and calls of one tab appear in the other."""
     one = shop.open()
     other = ShopPage(context.new_page(), business).open()
     one.send("from the first tab")
@@ -45,7 +45,7 @@ def test_two_tabs_hear_each_other(shop: ShopPage, context: BrowserContext, busin
 
 
 def test_an_agent_answers_and_ends_a_call(shop: ShopPage, clerk: Clerk) -> None:
-    """By the lab of a service that has no panel."""
+    """The agent acts through the service's lab, because the service has no agent panel."""
     widget = shop.open()
     widget.send("Is the oak table in stock?")
     clerk.answer(widget.uid, "Two of them.")
@@ -57,7 +57,7 @@ def test_an_agent_answers_and_ends_a_call(shop: ShopPage, clerk: Clerk) -> None:
 
 
 def test_a_member_of_the_shop_is_known(shop: ShopPage, business: Business) -> None:
-    """Custom login: the member's conversation is apart from the visitor's, and a logout ends it."""
+    """Custom login: the member's conversation is separate from the visitor's, and logging out ends it."""
     widget = shop.open()
     widget.send("as a visitor")
     shop.sign_in(ADA)
@@ -71,7 +71,7 @@ def test_a_member_of_the_shop_is_known(shop: ShopPage, business: Business) -> No
 
 @pytest.mark.parametrize("social", SOCIALS)
 def test_somebody_signs_in_by_a_social_login(shop: ShopPage, business: Business, social: str) -> None:
-    """The popup posts its message, the widget exchanges it, and the member stays across a reload."""
+    """The popup posts its message, the widget exchanges it, and the member is still logged in after a reload."""
     widget = shop.open()
     assert widget.offered_socials() == list(SOCIALS)
 
@@ -86,7 +86,7 @@ def test_somebody_signs_in_by_a_social_login(shop: ShopPage, business: Business,
 
 
 def test_who_declines_stays_a_visitor(shop: ShopPage, faults: Faults) -> None:
-    """The widget is told by its code, and the chat goes on."""
+    """The widget reports the error code of the declined login, and the visitor can go on chatting."""
     faults.arm("deny", provider="google")
     widget = shop.open()
 
@@ -99,7 +99,7 @@ def test_who_declines_stays_a_visitor(shop: ShopPage, faults: Faults) -> None:
 
 
 def test_tokens_are_renewed(advance: Advance, shop: ShopPage) -> None:
-    """After a minute a fresh visitor token holds the same connection's identity."""
+    """After a minute the widget gets a fresh visitor token, and keeps its identity and connection."""
     widget = shop.open()
     uid = widget.uid
 

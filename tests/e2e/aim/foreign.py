@@ -1,4 +1,4 @@
-"""Our own service as somebody else's: a process of its own, with its own CA, that the harness knows by a file alone."""
+"""Runs our own service as a foreign one: its own process and CA, known to the harness only through a file."""
 
 import json
 import os
@@ -20,13 +20,13 @@ from chatkey_stack.tls import issue
 
 CLOCKED = ("clock", "own-keys", "agent", "member-records", "businesses", "change", "search", "calls")
 AGAIN = "import socket, sys; assert socket.create_connection(('127.0.0.1', int(sys.argv[1]))).recv(5) == b'again'"
-"""What a restart is asked by: the answer comes when the service is there again."""
+"""The restart command of the TARGET.toml. It connects to `restart_port` and waits until the service is up again."""
 BY_HAND = ("search", "calls")
 
 
 @dataclass(frozen=True)
 class Foreign:
-    """The running service, and how a TARGET.toml is written for it."""
+    """The running service, with methods that write a TARGET.toml for it."""
 
     folder: Path
     url: str
@@ -36,14 +36,14 @@ class Foreign:
     lab: ServiceLab
     restart_port: int
     secrets: dict[str, str] = field(default_factory=dict[str, str], repr=False)
-    """What the environment of `chatkey e2e` has to hold."""
+    """Environment variables with the businesses' secrets, which `chatkey e2e` needs."""
 
     def by_lab(self, *, have: Sequence[str] = CLOCKED) -> Path:
-        """Write a file of grade `lab`."""
+        """Write a TARGET.toml of grade `lab`."""
         return self._write("lab", have, f'grade = "lab"\nurl = "{self.local_url}/lab"\n')
 
     def by_hand(self, *, have: Sequence[str] = BY_HAND) -> Path:
-        """Make two businesses, one with all social logins and one without any, and write a file of grade `prepared`."""
+        """Create a business with all social logins and one with none, and write a TARGET.toml of grade `prepared`."""
         ports = free_ports(2)
         made = [self._business(port, enabled) for port, enabled in zip(ports, ((), self.socials), strict=True)]
         return self._write("prepared", have, 'grade = "prepared"\n' + "".join(made))
@@ -73,7 +73,7 @@ class Foreign:
 
 @contextmanager
 def foreign(folder: Path, *, socials: Sequence[str] = ("google",)) -> Iterator[Foreign]:
-    """Start the service, with its own keys at these social providers, which are looked for where nobody listens yet."""
+    """Start the service with its own keys for these social providers, whose addresses nothing listens on yet."""
     port, social_port = free_ports(2)
     url, local_url = f"https://chat.localhost:{port}", f"https://{LOOPBACK}:{port}"
     social_url = f"https://id.localhost:{social_port}"
@@ -109,7 +109,7 @@ def foreign(folder: Path, *, socials: Sequence[str] = ("google",)) -> Iterator[F
 
 @contextmanager
 def restarting(process: Process) -> Iterator[int]:
-    """Listen at a port, and start the service anew whenever somebody comes."""
+    """Listen on a port, and restart the service whenever a client connects."""
 
     class Asked(BaseRequestHandler):
         def handle(self) -> None:

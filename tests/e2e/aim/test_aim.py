@@ -1,4 +1,4 @@
-"""`chatkey e2e --target`: our own service, as somebody else's, is known by what its file says alone."""
+"""Tests of `chatkey e2e --target` with our own service, which the harness knows only through its TARGET.toml."""
 
 import os
 import subprocess
@@ -29,7 +29,7 @@ origins = ["https://shop.example", "https://shop.localhost:9443"]
 
 
 def e2e(target: Path, *more: str, secrets: Mapping[str, str] = {}) -> subprocess.CompletedProcess[str]:
-    """Run `chatkey e2e --target`, in the folder of its file."""
+    """Run `chatkey e2e --target` in the folder of the TARGET.toml."""
     command = [sys.executable, "-m", "chatkey_server", "e2e", "--target", str(target), *more]
     environ = {**os.environ, **secrets}
     return subprocess.run(command, cwd=target.parent, env=environ, capture_output=True, text=True, check=False)
@@ -37,7 +37,7 @@ def e2e(target: Path, *more: str, secrets: Mapping[str, str] = {}) -> subprocess
 
 @pytest.mark.long
 def test_a_service_with_two_businesses_made_by_hand_passes_and_the_clock_is_not_applicable(tmp_path: Path) -> None:
-    """The smoke, a social login, an acknowledgement that the front loses, and one scenario that cannot be run there."""
+    """Runs the smoke, a social login, an acknowledgement lost in the front proxy, and a scenario that needs a clock."""
     with foreign(tmp_path) as service:
         chosen = "any_widget and (first_open or signs_in or click or acknowledgement or minute)"
         done = e2e(service.by_hand(), "-k", chosen, secrets=service.secrets)
@@ -49,7 +49,7 @@ def test_a_service_with_two_businesses_made_by_hand_passes_and_the_clock_is_not_
 
 @pytest.mark.long
 def test_a_service_with_a_lab_has_agents_and_is_started_anew(tmp_path: Path) -> None:
-    """The agent is that of its lab; the command of its file starts it anew, while a widget is connected."""
+    """The service's lab acts as the agent. The restart command of the TARGET.toml runs while a widget is connected."""
     with foreign(tmp_path) as service:
         chosen = "(any_widget and (first_open or agent)) or agent_ends or restart_of"
         done = e2e(service.by_lab(), "-k", chosen)
@@ -60,7 +60,7 @@ def test_a_service_with_a_lab_has_agents_and_is_started_anew(tmp_path: Path) -> 
 
 @pytest.mark.long
 def test_where_the_smoke_fails_the_run_ends_and_says_where_to_look(tmp_path: Path) -> None:
-    """The file has the wrong secret for the business: its member is refused, and nothing else is tried."""
+    """The secret of the business is wrong, so its member is refused and no other scenario runs."""
     with foreign(tmp_path) as service:
         target = service.by_hand()
         wrong = dict.fromkeys(service.secrets, WRONG)

@@ -1,4 +1,4 @@
-"""An agent at a target: what the scenarios want of one, the adapter is asked for."""
+"""Tests of the agent at a target: the harness calls the target's adapter for what scenarios want the agent to do."""
 
 import json
 import sys
@@ -23,7 +23,7 @@ SAID = [("customer", "Hello?")]
 
 @pytest.fixture
 def clerk(tmp_path: Path) -> Clerk:
-    """An agent of a business at a target of grade `command`."""
+    """An agent for a business of a target of grade `command`."""
     command = json.dumps([sys.executable, "-c", ADAPTER])
     path = tmp_path / "TARGET.toml"
     path.write_text(

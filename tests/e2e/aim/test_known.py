@@ -1,4 +1,4 @@
-"""Known failures among the scenarios: what the file excuses does not count, and what passes is told."""
+"""Tests of known failures among scenarios: excused failures are not counted, and unexpected passes are reported."""
 
 from pathlib import Path
 
@@ -47,7 +47,7 @@ def test_green():
 def test_what_is_excused_fails_nothing_and_ends_no_smoke_and_what_excuses_nothing_is_told(
     pytester: pytest.Pytester,
 ) -> None:
-    """By the name of a scenario, of which one of two passes, or by a sentence that it shows."""
+    """Failures are excused by a scenario's name or by a sentence of the contract. One of the two variants passes."""
     pytester.makeini(
         "[pytest]\nasyncio_default_fixture_loop_scope = function\nxfail_strict = true\nmarkers = smoke\n contract"
     )

@@ -1,4 +1,4 @@
-"""The reference backends, each started once."""
+"""Starts each reference backend once per module."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -13,7 +13,7 @@ StartBackend = Callable[[str], Backend]
 
 @pytest.fixture(scope="module")
 def start(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Iterator[StartBackend]:
-    """Start a backend by its name in the README; what cannot run on this machine is skipped with the reason."""
+    """Start a backend by its name in the README. Skips with a reason if this machine cannot run it."""
     by_name = {example.name: example for example in examples()}
     node_modules = (
         pytestconfig.cache.mkdir("chatkey-examples") if pytestconfig.cache else tmp_path_factory.mktemp("npm")

@@ -1,4 +1,4 @@
-"""The reference backends are clean: what integrators copy makes none of the mistakes that the checker knows."""
+"""The checker finds no mistake in the reference backends, which integrators copy."""
 
 import json
 import subprocess
@@ -25,14 +25,14 @@ GIVEN: dict[str, dict[str, Any]] = {
     "one login": KNOWN,
     "no secret": {"provider_id": PROVIDER},
 }
-"""What the checker is given: everything, a secret and one login, or one login alone."""
+"""Options for the checker: a secret and two logins, a secret and one login, or one login and no secret."""
 NO_PAGE = {"page.no-secret", "e2e.widget-member", "e2e.widget-reload", "e2e.widget-renew", "e2e.widget-logout"}
 LEFT_OUT = {
     "two logins": NO_PAGE,
     "one login": {*NO_PAGE, "claim.uid-distinct"},
     "no secret": {*NO_PAGE, "claim.uid-distinct", "jwt.signature", "resp.no-secret", "secret.strength"},
 }
-"""The checks that cannot be judged with that."""
+"""The checks that cannot be judged with those options."""
 
 Reports = Callable[[str], dict[str, Report]]
 each_backend = pytest.mark.parametrize("name", NAMES)
@@ -40,7 +40,7 @@ each_backend = pytest.mark.parametrize("name", NAMES)
 
 @pytest.fixture(scope="module")
 def service() -> Iterator[str]:
-    """The address of a chat service with the backends' provider."""
+    """The address of a chat service that knows the backends' provider."""
     target = Target("http://127.0.0.1:1/", PROVIDER, SECRETS["CHAT_SECRET_KEY"], live=LiveOptions())
     with opened(target) as run:
         yield run.live.service().url
@@ -48,7 +48,7 @@ def service() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def reports(start: Callable[[str], Backend], service: str) -> Reports:
-    """Check a backend with everything that may be given, at once: each run waits two seconds for time to pass."""
+    """Check a backend with all sets of options in parallel, because each run spends two seconds waiting."""
 
     def report(backend: Backend, given: dict[str, Any]) -> Report:
         logout = f"{backend.origin}/logout"
@@ -65,13 +65,13 @@ def reports(start: Callable[[str], Backend], service: str) -> Reports:
 
 
 def test_the_readme_has_every_backend() -> None:
-    """Each has a section with a command that starts it."""
+    """Each backend has a section in the README with a command that starts it."""
     assert [example.name for example in examples()] == NAMES
 
 
 @each_backend
 def test_a_backend_fits_on_a_screen(name: str) -> None:
-    """Nobody reads more than sixty lines before he copies them."""
+    """Integrators read a backend before they copy it, so it has at most sixty lines."""
     (file,) = (example.file for example in examples() if example.name == name)
 
     assert len(file.read_text().splitlines()) <= LINES
@@ -82,7 +82,7 @@ def test_a_backend_fits_on_a_screen(name: str) -> None:
 @pytest.mark.parametrize("given", GIVEN)
 @pytest.mark.contract("4.7/request", "4.7/response", "2.4/claims")
 def test_a_backend_passes_every_check_without_a_warning(reports: Reports, name: str, given: str) -> None:
-    """What can be judged passes, and what is left out is what had to be."""
+    """All checks pass, except exactly those that the given options do not allow to judge."""
     outcomes = reports(name)[given].outcomes
 
     findings = [f"{o.check.id}: {o.verdict} {o.message}" for o in outcomes if o.verdict not in {"pass", "skip"}]
@@ -94,7 +94,7 @@ def test_a_backend_passes_every_check_without_a_warning(reports: Reports, name: 
 @pytest.mark.long
 @pytest.mark.contract("3/get-token", "3/renewal", "3/logout")
 def test_a_backend_passes_the_command_with_a_real_widget(start: Callable[[str], Backend]) -> None:
-    """The whole of it, as an integrator runs it: every check, a socket and a browser."""
+    """Run the command as an integrator does: every check, a socket and a browser."""
     backend = start("FastAPI")
     command = [sys.executable, "-m", "chatkey_server", "check", f"{backend.origin}/chat/token", "--browser"]
     command += ["--provider-id", PROVIDER, "--secret-env", "CHAT_SECRET_KEY", "--verbose", "--strict"]
@@ -109,7 +109,7 @@ def test_a_backend_passes_the_command_with_a_real_widget(start: Callable[[str], 
 
 
 def test_the_copies_for_npm_are_pinned() -> None:
-    """What a test installs is what was there when it was written, wherever it comes from."""
+    """The lock file pins every package by hash, so that tests install the same content from any registry."""
     lock = json.loads((EXAMPLES / "express" / "package-lock.json").read_text())
 
     packages = [package for name, package in lock["packages"].items() if name]

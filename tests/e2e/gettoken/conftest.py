@@ -1,4 +1,4 @@
-"""Endpoints to check come from the mutants' folder, which has an honest one, too."""
+"""Endpoints to check, taken from the mutants' folder. One of them has no fault."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -18,45 +18,45 @@ MakeRun = Callable[..., Run]
 
 @pytest.fixture(scope="session")
 def endpoints() -> Iterator[Server]:
-    """A server with nothing on it yet."""
+    """A server without any handlers."""
     with Server() as server:
         yield server
 
 
 @pytest.fixture
 def clock() -> Clock:
-    """The time of endpoint and checker, which no wait holds up."""
+    """A clock shared by endpoint and checker. Waiting on it takes no real time."""
     return Clock()
 
 
 @pytest.fixture
 def backend(clock: Clock) -> Backend:
-    """An honest endpoint."""
+    """An endpoint without faults."""
     return Backend(clock)
 
 
 @pytest.fixture
 def base(endpoints: Server, backend: Backend) -> str:
-    """The address below which a site with an honest endpoint is."""
+    """The base address of a site whose endpoint has no faults."""
     return endpoints.add(f"honest-{id(backend)}", backend.handle)
 
 
 @pytest.fixture
 def url(base: str) -> str:
-    """The address of an honest endpoint."""
+    """The address of an endpoint without faults."""
     return f"{base}/chat/token"
 
 
 @pytest.fixture
 def target(url: str) -> Target:
-    """An honest endpoint with all that is known about it."""
+    """An endpoint without faults, with its provider id, its secret and two logins."""
     ada, bo = (Login((("Cookie", f"sid={SESSIONS[name]}"),)) for name in ("ada", "bo"))
     return Target(url, PROVIDER, SECRET, login=ada, login_b=bo)
 
 
 @pytest.fixture
 def make_run(clock: Clock) -> Iterator[MakeRun]:
-    """Open runs by that clock."""
+    """Open runs that use the shared clock."""
     with ExitStack() as ending:
 
         def make(target: Target, live: Callable[[Calls], Live] = Live) -> Run:
@@ -69,11 +69,11 @@ def make_run(clock: Clock) -> Iterator[MakeRun]:
 
 @pytest.fixture
 def run(make_run: MakeRun, target: Target) -> Run:
-    """A run of an honest endpoint."""
+    """A run against the endpoint without faults."""
     return make_run(target)
 
 
 @pytest.fixture
 def calls(run: Run) -> Calls:
-    """Calls of an honest endpoint."""
+    """The calls of a run against the endpoint without faults."""
     return run.calls

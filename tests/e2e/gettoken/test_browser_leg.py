@@ -1,4 +1,4 @@
-"""The end of a run with a browser: a real widget on the integrator's page, and what it says when it does not work."""
+"""Tests of the last part of a run, with a browser: a real widget on the integrator's page, and its error reports."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ pytestmark = pytest.mark.long
 MEMBER, RELOAD, RENEW, LOGOUT = (f"e2e.widget-{name}" for name in ("member", "reload", "renew", "logout"))
 WIDGET = Selection(only=["e2e.widget-*"])
 TOKEN = re.compile(rb"eyJ(?:hbGci|0eXAi)|eyJ[\w-]{5,}\.eyJ")
-"""How a header begins, even one that is cut short, or any token: what is random begins like one now and then."""
+"""Matches the start of a JWT header, even a truncated one, or any token. A plain `eyJ` also occurs in random text."""
 STRICT = (
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval' 'nonce-r4nd' https://chat.example/assets/; "
     "connect-src 'self' https://chat.example wss://chat.example https://chat.example/assets/; "
     "style-src 'self' https://chat.example/assets/; img-src 'self' data:"
 )
-"""The policy of the documentation."""
+"""The strictest policy in the documentation."""
 FORM = (("user", "ada"), ("password", "hunter-2"))
 
 
 class Site(Backend):
-    """An honest endpoint with a page, whose calls by browsers a test may see to."""
+    """A site with a page and an endpoint without faults. A test can change the answers to calls by browsers."""
 
     def __init__(self, policy: str = "", html: str = "<h1>Shop</h1>") -> None:
         super().__init__(Clock())
@@ -52,7 +52,10 @@ class Site(Backend):
         self.attributes = "Path=/; HttpOnly; SameSite=Lax"
 
     async def handle(self, request: Request) -> Answer:
-        """Answer the page here, and everything else as an honest site does; a browser's calls may be seen to."""
+        """Serve the page, and answer other requests as a correct site does.
+
+        `for_browsers` can change the endpoint's answers to browsers.
+        """
         if request.path == "/page":
             return self.page()
         answer = await super().handle(request)
@@ -62,39 +65,39 @@ class Site(Backend):
         return answer
 
     def page(self) -> Answer:
-        """Return the page, with the policy that a test wants."""
+        """Return the page with the policy that the test set."""
         policy = [("Content-Security-Policy", self.policy)] if self.policy else []
         return Answer(200, [("Content-Type", "text/html"), *policy], f"<html><head></head>{self.html}</html>".encode())
 
     def set_cookie(self, session: str) -> str:
-        """Return the line that sets the session's cookie."""
+        """Return the value of the Set-Cookie header for the session."""
         return f"{self.cookie}={session}; {self.attributes}"
 
 
 @pytest.fixture(scope="module")
 def ending() -> Iterator[ExitStack]:
-    """Ends what the module starts."""
+    """Closes at the end everything that the module's fixtures started."""
     with ExitStack() as stack:
         yield stack
 
 
 @pytest.fixture(scope="module")
 def service(ending: ExitStack) -> Service:
-    """The reference server, with the provider and the secret of the endpoints here."""
+    """The reference server, with the provider and the secret of the endpoints in these tests."""
     target = Target("http://127.0.0.1:1/chat/token", PROVIDER, SECRET, live=LiveOptions())
     return ending.enter_context(opened(target)).live.service()
 
 
 @pytest.fixture(scope="module")
 def browser(ending: ExitStack) -> Browser:
-    """A browser for all visits."""
+    """One browser for all tests of the module."""
     target = Target("http://127.0.0.1:1/")
     return launched(target, HttpWire(target), ending)
 
 
 @pytest.fixture
 def visit(endpoints: Server, service: Service, browser: Browser, tmp_path: Path) -> Iterator[Callable[..., Report]]:
-    """Check a site with a browser; the options of the target may be given, `page` takes the site's own page."""
+    """Check a site with a browser. Keyword arguments are options of the target; `page` uses the site's own page."""
     with ExitStack() as ending:
 
         def check(site: Site, *, page: bool = False, **given: Any) -> Report:
@@ -116,10 +119,10 @@ def visit(endpoints: Server, service: Service, browser: Browser, tmp_path: Path)
 
 
 class Guarded(Site):
-    """A site whose page is for those who are logged in."""
+    """A site that shows its page only to people who are logged in."""
 
     async def handle(self, request: Request) -> Answer:
-        """Send to the login whoever comes to the page without a session."""
+        """Redirect requests for the page to the login if they have no session."""
         if request.path == "/page" and not self.person(request, None):
             return Answer(302, [("Location", "/login")])
         return await super().handle(request)
@@ -130,13 +133,13 @@ def verdicts(report: Report) -> list[str]:
 
 
 def not_passed(report: Report) -> list[str]:
-    """Return what did not pass, in words."""
+    """Describe the widget checks that did not pass."""
     outcomes = map(report.of, (MEMBER, RELOAD, RENEW, LOGOUT))
     return [f"{found.check.id} {found.verdict}: {found.message}" for found in outcomes if found.verdict != "pass"]
 
 
 def failure(report: Report) -> Outcome:
-    """Return the failed check; those that need it are blocked by it, and name it."""
+    """Return the failed check. All checks after it must be blocked by it."""
     (failed,) = (outcome for outcome in report.outcomes if outcome.verdict is Verdict.FAIL)
     names = [MEMBER, RELOAD, RENEW, LOGOUT]
     after = [report.of(name) for name in names[names.index(failed.check.id) + 1 :]]
@@ -147,7 +150,7 @@ def failure(report: Report) -> Outcome:
 
 @pytest.mark.contract("3/get-token", "3/reuse-across-loads", "3/renewal", "3/logout")
 def test_an_honest_endpoint_makes_a_member_who_stays_and_leaves(visit: Any) -> None:
-    """One call for the first page, none for the second, one more near the end of the hour."""
+    """The browser calls the endpoint once for the first page, not for the second, and again after most of an hour."""
     site = Site()
 
     report = visit(site)
@@ -218,7 +221,7 @@ def test_a_policy_that_blocks_the_widget_is_told_with_what_to_add(
     ],
 )
 def test_a_cookie_that_browsers_keep_back_is_told_with_the_reason(visit: Any, attributes: str, why: str) -> None:
-    """Programs send any cookie they have; a browser looks at how it was set."""
+    """HTTP clients send every cookie they have, but browsers apply its attributes."""
     site = Site()
     site.attributes = attributes
     form = Login(url="", fields=FORM, passwords=("hunter-2",))
@@ -387,7 +390,7 @@ def test_what_fails_before_blocks_the_browser(visit: Any) -> None:
 
 
 def test_a_login_by_hand_gives_its_cookies(endpoints: Server, browser: Browser) -> None:
-    """Whoever closes the window is logged in."""
+    """When the person closes the window, the checker takes over the cookies of the login."""
     site = Site(html='<a href="login">Log in</a>')
     base = endpoints.add("by-hand", site.handle)
     target = Target(f"{base}/chat/token", page_url=f"{base}/login", live=LiveOptions(browser=True, by_hand=True))

@@ -1,4 +1,4 @@
-"""The page that the browser is shown: the integrator's own, with the widget's script where his policy counts."""
+"""Tests of the page that the browser opens: the integrator's own page and policy, with the widget's script added."""
 
 from __future__ import annotations
 

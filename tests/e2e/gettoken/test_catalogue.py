@@ -1,4 +1,4 @@
-"""The catalogue of checks: complete, in order, and written for people."""
+"""The catalogue of checks is complete and in order, and its texts are readable."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_what_a_check_needs_exists_and_does_not_need_it(check: Check) -> None:
 
 
 def needed(check: Check, seen: set[str]) -> set[str]:
-    """Return the ids of everything a check needs, directly or not."""
+    """Return the ids of all checks that a check needs, directly or indirectly."""
     for name in set(check.needs) - seen:
         seen.add(name)
         needed(checks.load_one(name), seen)

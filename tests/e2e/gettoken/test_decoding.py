@@ -1,4 +1,4 @@
-"""Bodies are unpacked as browsers do, and never into more than they may hold."""
+"""Response bodies are decompressed as in browsers, up to a maximum size."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TEXT = b"every word of it"
 
 
 def bare(body: bytes) -> bytes:
-    """Return deflate without a header."""
+    """Compress a body as raw deflate, without the zlib header."""
     packer = zlib.compressobj(wbits=-15)
     return packer.compress(body) + packer.flush()
 

@@ -1,4 +1,4 @@
-"""The exit status: what a CI job goes by."""
+"""Tests of the exit status, which decides whether a CI job fails."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ UNREADY = "the endpoint limits calls"
 
 
 def report_of(stale: tuple[str, ...] = (), **verdicts: Verdict | tuple[Verdict, str]) -> Report:
-    """Return a report with these verdicts, each perhaps with the reason why it is known."""
+    """Return a report with these verdicts. A verdict may come with the reason why the failure is known."""
     outcomes = []
     for name, verdict in verdicts.items():
         kind, known = verdict if isinstance(verdict, tuple) else (verdict, "")

@@ -1,4 +1,4 @@
-"""`--explain`: a page for each check, the list of all, and what was perhaps meant."""
+"""Tests of `--explain`: a page for each check, the list of all checks, and suggestions for misspelt ids."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def invoke(*args: str) -> Result:
 
 
 def flat(text: str) -> str:
-    """Return a text without its line breaks."""
+    """Return a text as one line, with single spaces."""
     return " ".join(text.split())
 
 
@@ -75,7 +75,7 @@ def test_an_unknown_id_ends_with_4_and_says_which_was_perhaps_meant(check_id: st
     assert f"There is no check {check_id!r}. {hint}" in result.output
 
 
-# what the pages tell people to write
+# code that the pages advise people to write
 
 
 @pytest.mark.parametrize("about", ALL, ids=lambda about: about.id)

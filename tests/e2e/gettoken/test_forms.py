@@ -1,4 +1,4 @@
-"""Forms of a page: what a browser would send, and which of several is meant."""
+"""Tests of login forms: the fields a browser would send, and which of several forms is used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Connections: names below .localhost are this machine, certificates are judged as browsers do."""
+"""Tests of connections: names under .localhost are this machine, and certificates are verified as in browsers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TLS_CHECK = load_one("net.tls")
 
 
 class Quiet(BaseHTTPRequestHandler):
-    """Answers every GET."""
+    """Answers every GET with 200."""
 
     def do_GET(self) -> None:
         self.send_response(200)
@@ -38,11 +38,11 @@ class Quiet(BaseHTTPRequestHandler):
         self.wfile.write(b"ok")
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the signature is http.server's
-        """Write nothing to standard error."""
+        """Suppress the request log on standard error."""
 
 
 class Dripping:
-    """Says something to whoever comes, and one byte more now and then, for as long as the block lasts."""
+    """A server that sends `begin` to each client and then one byte at a time until the block ends."""
 
     def __init__(self, begin: bytes) -> None:
         self._begin = begin
@@ -61,12 +61,12 @@ class Dripping:
         self._thread.join()
 
     def _serve(self) -> None:
-        with suppress(OSError):  # the end
+        with suppress(OSError):  # the listening socket was closed
             while not self._over.is_set():
                 self._drip(self._listening.accept()[0])
 
     def _drip(self, connection: socket.socket) -> None:
-        with connection, suppress(OSError):  # whoever came is gone
+        with connection, suppress(OSError):  # the client has disconnected
             connection.sendall(self._begin)
             while not self._over.wait(0.02):
                 connection.sendall(b"O")
@@ -80,7 +80,7 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Certifica
 
 @pytest.fixture(scope="module")
 def https_port(certificates: Certificates) -> Iterator[int]:
-    """A server that speaks https, as shop.localhost."""
+    """The port of an HTTPS server with a certificate for shop.localhost."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificates.chain, certificates.key)
     with ThreadingHTTPServer(("127.0.0.1", 0), Quiet) as server:
@@ -175,7 +175,7 @@ def test_a_server_that_does_not_answer_in_time_is_a_timeout(target: Target) -> N
 
 @pytest.mark.parametrize("tls", [True, False])
 def test_a_handshake_or_an_answer_that_drips_ends_when_its_time_is_over(target: Target, tls: bool) -> None:
-    begin = b"\x16\x03\x03\x40\x00" if tls else b"HTTP/1.1 200 O"  # a TLS record of which the rest never comes
+    begin = b"\x16\x03\x03\x40\x00" if tls else b"HTTP/1.1 200 O"  # a TLS record whose rest never arrives
     with Dripping(begin) as port, ExitStack() as ending:
         url = f"{'https' if tls else 'http'}://127.0.0.1:{port}/chat/token"
         answer = ending.enter_context(opened(replace(target, url=url, timeout=0.3))).calls.first

@@ -1,4 +1,4 @@
-"""The file of known failures."""
+"""Tests of reading the file of known failures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls at the same time: how many, who waits for whom, and what is repeated by itself."""
+"""Tests of concurrent calls: how many run at once, when one waits for another, and which are retried automatically."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_what_is_shared_is_made_once_whichever_thread_asks_first() -> None:
 
 
 class Crowded(HttpWire):
-    """Counts how many calls are under way, and fails those of a crowd in one way."""
+    """Counts the calls in progress. If more than one is, answers with `failing`."""
 
     def __init__(self, target: Target, failing: Callable[[Request], Exchange] | None = None) -> None:
         super().__init__(target)
@@ -168,11 +168,11 @@ def test_a_session_that_is_replaced_meanwhile_asks_again(make_run: Callable[...,
 
 
 def test_while_one_call_is_patient_no_other_is_made(make_run: Callable[..., Run], target: Target) -> None:
-    """Those that came between could use up what the endpoint allows."""
+    """Other calls could use up the endpoint's rate limit while one call waits to be repeated."""
 
     class Wide(Lanes):
         def narrow(self) -> None:
-            """Stay as wide as ever, so that only patience holds others up."""
+            """Do not reduce the number of parallel calls, so that only the waiting call can block others."""
 
     class Limited(HttpWire):
         def send(self, request: Request) -> Exchange:

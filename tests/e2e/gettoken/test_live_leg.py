@@ -1,4 +1,4 @@
-"""The end of a run without a browser: a real socket, of the reference server or of a service that runs."""
+"""Tests of the last part of a run without a browser: a real socket of the reference server or of a running service."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SOCKETS = Selection(only=["e2e.socket-*"])
 
 @pytest.fixture(scope="module")
 def service() -> Iterator[str]:
-    """The address of a service that runs, with the provider and the secret of the endpoints here."""
+    """The address of a running service with the provider and the secret of the endpoints in these tests."""
     target = Target("http://127.0.0.1:1/chat/token", PROVIDER, SECRET, live=LiveOptions())
     with opened(target) as run:
         yield run.live.service().url
@@ -37,7 +37,7 @@ def service() -> Iterator[str]:
 
 @pytest.fixture
 def serve(endpoints: Server, clock: Clock) -> Any:
-    """Serve a site of one handler, and return its address."""
+    """Serve a site with one handler, and return its address."""
 
     def served(handler: Any) -> str:
         return endpoints.add(f"site-{id(handler)}", handler)
@@ -56,7 +56,7 @@ def at(target: Target, service: str | None, **changes: Any) -> Target:
 
 @pytest.mark.contract("5.5/proof-matches", "2.4/cnf.jkt")
 def test_the_reference_server_is_started_for_a_run_and_ended_with_it(make_run: Any, target: Target) -> None:
-    """With a secret there is a service of that provider, which accepts the token with its key and with no other."""
+    """With the provider's secret, the run starts a service that accepts the token only with the key it is bound to."""
     run = make_run(at(target, None))
 
     accepts, refuses = judged(run)
@@ -108,7 +108,7 @@ def test_a_run_that_wants_no_socket_starts_nothing(make_run: Any, target: Target
 def test_a_secret_that_the_reference_server_refuses_is_no_fault_of_the_endpoint(
     make_run: Any, target: Target, endpoints: Server, clock: Clock
 ) -> None:
-    """What is wrong with the secret says secret.strength."""
+    """The check secret.strength reports what is wrong with the secret."""
     base = endpoints.add("short-secret", Backend(clock, "short").handle)
 
     accepts, _ = judged(make_run(at(target, None, url=f"{base}/chat/token", secret="short")))
@@ -133,7 +133,7 @@ def test_a_wrong_token_is_found_by_its_own_check_and_no_service_is_asked(
 def test_what_the_socket_refuses_is_told_with_its_code(
     make_run: Any, target: Target, endpoints: Server, clock: Clock, service: str
 ) -> None:
-    """Without a secret the checker cannot judge a signature; the service can."""
+    """Without the secret only the service can verify the signature, not the checker."""
     base = endpoints.add("other-secret", Backend(clock, "another-secret-of-at-least-32-bytes!").handle)
 
     accepts, refuses = judged(make_run(at(target, service, url=f"{base}/chat/token", secret=None)))
@@ -195,17 +195,17 @@ def test_an_endpoint_that_fails_for_this_key_is_told(
 
 
 class AcceptsAnything(Live):
-    """A service that does not look at the key."""
+    """A service that does not check the proof's key."""
 
     def connect(self, key: Any) -> Said:
-        """Say that the token is good, whatever the key."""
+        """Accept the token with any key."""
         return Said({"type": "ready", "identity": "member", "uid": self.answer.uid}, None)
 
 
 def test_a_service_that_accepts_another_key_is_no_fault_of_the_endpoint(
     make_run: Any, target: Target, service: str
 ) -> None:
-    """If this does not fail, the check before it shows nothing: an error, not a failure of the endpoint."""
+    """If the service accepts any key, its acceptance proves nothing: an error, not a failure of the endpoint."""
     run = make_run(at(target, service), AcceptsAnything)
 
     accepts, refuses = judged(run)
@@ -217,10 +217,10 @@ def test_a_service_that_accepts_another_key_is_no_fault_of_the_endpoint(
 
 
 class TakesForVisitor(AcceptsAnything):
-    """A service that takes everybody for a visitor."""
+    """A service that treats everybody as a visitor."""
 
     def connect(self, key: Any) -> Said:
-        """Say that the token is a visitor's."""
+        """Answer as if the token were a visitor's."""
         return Said({"type": "ready", "identity": "visitor", "uid": "v_1"}, None)
 
 
@@ -234,7 +234,7 @@ def test_a_socket_that_takes_the_token_for_somebody_else_is_told(make_run: Any, 
 
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> list[ReferenceServer]:
-    """The servers that were started."""
+    """The reference servers that the run started."""
     begun: list[ReferenceServer] = []
     begin = ReferenceServer.begin
 
@@ -249,7 +249,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[ReferenceServer]:
 def test_for_an_endpoint_without_a_token_no_service_is_started(
     make_run: Any, target: Target, started: list[ReferenceServer]
 ) -> None:
-    """A run that fails at once ends at once."""
+    """A run that fails early does not wait for a server to start."""
     report = report_of(make_run(at(target, None, url=f"{target.url}/nowhere")))
 
     assert report.of(ACCEPTS).verdict is Verdict.BLOCKED
@@ -259,7 +259,7 @@ def test_for_an_endpoint_without_a_token_no_service_is_started(
 def test_the_service_is_started_as_soon_as_there_is_a_token(
     make_run: Any, target: Target, started: list[ReferenceServer]
 ) -> None:
-    """It takes a second or two, in which the other checks are judged."""
+    """The start takes a second or two, during which the other checks run."""
     report_of(make_run(at(target, None)), selection=Selection(only=["jwt.compact"]))
 
     assert len(started) == 1

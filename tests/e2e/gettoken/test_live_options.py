@@ -1,4 +1,4 @@
-"""How the end of a run is asked for, planned, and where its browser looks."""
+"""Tests of the options for the last part of a run, its plan, and the addresses that its browser uses."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ GIVEN = Given(url=URL)
 
 
 def planned(given: Target) -> Counter[str]:
-    """Return the labels of what a run would send."""
+    """Return how often a run would send each request, by label."""
     made = plan(given)
     assert {outcome.verdict for outcome in made.report.outcomes} <= {"pass", "skip"}
     return Counter(request.label for request in made.requests)
@@ -93,7 +93,7 @@ def test_a_script_is_for_a_widget_at_a_service_that_is_named(given: Any) -> None
 
 
 def test_a_service_elsewhere_makes_the_run_leave_this_machine() -> None:
-    """It is sent tokens, so it needs the same leave as an endpoint."""
+    """The service receives tokens, so a remote one needs the same permission as a remote endpoint."""
     elsewhere = Given(url=URL, service_url="https://chat.localhost", sdk_url="https://cdn.example/sdk.js", browser=True)
 
     assert not target(elsewhere).local
@@ -103,7 +103,7 @@ def test_a_service_elsewhere_makes_the_run_leave_this_machine() -> None:
 
 @pytest.fixture
 def nothing_starts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fail when a server or a browser is started."""
+    """Fail the test if a server or a browser is started."""
 
     def starting(*_: object) -> None:
         pytest.fail("a plan starts nothing")
@@ -126,7 +126,7 @@ def test_the_plan_of_the_end_holds_its_calls_and_starts_nothing(target: Target) 
 
 
 def test_a_login_by_hand_comes_before_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where it was asked for, and nowhere else."""
+    """The login by hand only happens if the options ask for it."""
     monkeypatch.setattr(login, "logged_in", lambda given: replace(given, login=Login((("Cookie", "sid=9"),))))
     by_hand = Target(URL, live=LiveOptions(browser=True, by_hand=True))
 

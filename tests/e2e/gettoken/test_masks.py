@@ -1,4 +1,4 @@
-"""What is shown holds no secret, in whatever form; what it shows can be used."""
+"""Output contains no secret in any encoding, and the curl lines it shows can still be run."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PRETENDING = """curl() {
     printf '\\0\\0'
   done
 }"""
-"""Writes what curl would be given, and what it would read."""
+"""A shell function in place of curl that prints its arguments and the contents of the files it would read."""
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What people sign with, and do to a jkt, by accident: each mistake is known again, and what is right is no mistake."""
+"""The checker names common mistakes with signing keys and jkts, and does not report correct ones as mistakes."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ NONE = reading.encoded(b'{"alg": "none"}')
 
 
 def signed(key: bytes) -> str:
-    """Return a token signed with a key."""
+    """Return a token signed with this key."""
     segments = f"{HEADER}.{PAYLOAD}"
     return f"{segments}.{reading.encoded(reading.hs256(key, segments.encode()))}"
 
 
 KEYS = list(signatures.keys(SECRET, "prov_1", {"STAGING": "another secret"}))
 OTHER_KEYS = [made for made in KEYS if made.key != SECRET.encode()]
-"""Without the changes that change nothing about this secret, such as cutting it where it has ended."""
+"""The mistakes that change this secret. Some do not, such as cutting it off after its last character."""
 CHANGES = [made for made in jkts._changes(JKT) if made[1] != JKT]
 
 

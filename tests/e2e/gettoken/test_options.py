@@ -1,4 +1,4 @@
-"""The options: read into a target, or refused before anything is sent."""
+"""Options are parsed into a target, or refused before any request is sent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The file of options: read by tables, refused with its reason, and written by --init."""
+"""Tests of the options file: its tables, its error messages, and the file that --init writes."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ format = "json"
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """A file with an option of every table."""
+    """An options file with an option in every table."""
     path = tmp_path / NAME
     path.write_text(WHOLE)
     return path

@@ -1,4 +1,4 @@
-"""A site that knows passkeys only: one is made at the first login by hand, kept in a file, and used at the next."""
+"""Tests with a site that only accepts passkeys: the first login by hand creates one in a file, and the next uses it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ use.onclick = async () => enter(await navigator.credentials.get({ publicKey: { c
 
 
 class PasskeysOnly(Backend):
-    """A shop with a page that makes and uses passkeys."""
+    """A shop with a page that creates and uses passkeys."""
 
     def missing(self, request: Request) -> Answer:
         return Answer(200, [("Content-Type", "text/html")], PAGE)
@@ -42,7 +42,7 @@ class PasskeysOnly(Backend):
 
 @pytest.fixture
 def shop(endpoints: Server, tmp_path: Path) -> Target:
-    """The shop, at a name that passkeys may be bound to, with a file for them."""
+    """The shop under a host name that passkeys can be bound to, with a file to store them."""
     base = endpoints.add("passkeys", PasskeysOnly(Clock()).handle).replace("127.0.0.1", "localhost")
     live = LiveOptions(browser=True, by_hand=True, passkeys=tmp_path / "passkeys.json")
     return Target(f"{base}/chat/token", page_url=f"{base}/", live=live)
@@ -50,7 +50,7 @@ def shop(endpoints: Server, tmp_path: Path) -> Target:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """A browser that nobody sees."""
+    """A headless browser."""
     with sync_playwright() as playwright:
         found = browsers.find(browsers.machine(playwright, {}))
         with browsers.launch(playwright, found) as launched:
@@ -58,7 +58,7 @@ def browser() -> Iterator[Browser]:
 
 
 def clicking(button: str) -> Callable[[Page], None]:
-    """Return what a person does: a click, and then the window is closed."""
+    """Return a function that acts as the person: it clicks the button and closes the window afterwards."""
 
     def act(page: Page) -> None:
         page.click(button)

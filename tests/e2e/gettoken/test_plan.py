@@ -1,4 +1,4 @@
-"""The plan: what a clean run sends, without sending it."""
+"""Tests of the plan: the requests that a clean run would send, without sending them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mutant_backend import Backend
 
 
 def planned(target: Target) -> Counter[str]:
-    """Return the labels of what a run would send."""
+    """Return how often a run would send each request, by label."""
     made = plan(target)
     assert {outcome.verdict for outcome in made.report.outcomes} <= {Verdict.PASS, Verdict.SKIP}
     return Counter(request.label for request in made.requests)

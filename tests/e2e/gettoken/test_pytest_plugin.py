@@ -1,4 +1,4 @@
-"""The pytest plugin: each check a test, in a pytest of its own, as an integrator runs it."""
+"""Tests of the pytest plugin, which runs each check as a test. Each test here starts pytest as an integrator would."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ NOT_IN_PYTEST = {
     "ui",
     "passkeys",
 }
-"""What pytest has options of its own for, or what needs a person."""
+"""Options that the plugin does not have: pytest has its own for them, or they need a person."""
 
 
 class Done(NamedTuple):
-    """How a run of pytest ended."""
+    """The exit status and the output of a pytest run."""
 
     returncode: int
     stdout: str
@@ -53,15 +53,15 @@ Run = Callable[..., Done]
 
 
 class Everyday(Clock):
-    """The time of everybody: pytest runs in a process of its own."""
+    """The real time, because the checker under pytest uses the real clock."""
 
     def sleep(self, seconds: float) -> None:
-        """Leave the clock alone."""
+        """Do not move the clock."""
 
 
 @pytest.fixture
 def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Run pytest in an empty folder, with that plugin and no other."""
+    """Run pytest in an empty folder with only this plugin."""
     monkeypatch.setenv("CHAT_SECRET", SECRET)
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
 
@@ -75,19 +75,19 @@ def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 @pytest.fixture
 def broken(endpoints: Server) -> Callable[[str], str]:
-    """Serve a broken endpoint, by everybody's clock."""
+    """Serve a broken endpoint that uses the real time."""
     return lambda name: f"{endpoints.add(f'pytest-{name}', BROKEN[name](Everyday()).handle)}/chat/token"
 
 
 @pytest.fixture
 def unusual(endpoints: Server) -> Callable[[str], str]:
-    """Serve an unusual endpoint, by everybody's clock."""
+    """Serve a correct but unusual endpoint that uses the real time."""
     return lambda name: f"{endpoints.add(f'pytest-{name}', UNUSUAL[name](Everyday()).handle)}/chat/token"
 
 
 @pytest.fixture
 def honest(endpoints: Server) -> str:
-    """The address of an honest endpoint, by everybody's clock."""
+    """The address of an endpoint without faults that uses the real time."""
     return f"{endpoints.add('pytest-honest', Backend(Everyday()).handle)}/chat/token"
 
 
@@ -230,5 +230,5 @@ def test_pytest_loads_next_to_nothing_where_there_is_no_address() -> None:
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
 
     table = [f"chatkey_e2e.gettoken.{name}" for name in ("defaults", "options", "options.table")]
-    forms = ["chatkey_e2e.gettoken.reports"]  # their names, and no form
+    forms = ["chatkey_e2e.gettoken.reports"]  # only the names of the formats
     assert done.stdout.strip() == str(["chatkey_e2e", "chatkey_e2e.gettoken", *table, PLUGIN, *forms])

@@ -1,4 +1,4 @@
-"""Our own readers: as strict as a socket with tokens, as lenient as a browser with answers."""
+"""Tests of the checker's parsers: strict with tokens, like the socket, and lenient with responses, like a browser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The forms of a report: each says the same, none shows a secret, and none lets an endpoint write into it."""
+"""Tests of the report formats: all have the same content, show no secrets, and escape text from the endpoint."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def written(form: str, made: Report) -> str:
     return reports.writer(form)(made)
 
 
-# all of them
+# all formats
 
 
 @each_form
@@ -72,7 +72,7 @@ def test_no_form_shows_secret_session_or_token(form: str, name: str, endpoints: 
 
 @each_form
 def test_no_form_shows_a_password_however_it_was_given(form: str, endpoints: Server) -> None:
-    """It stood above the words that passwords are masked: --login-field is not --login-field-env."""
+    """A password from --login-field, unlike one from --login-field-env, used to be shown in the report."""
 
     def plain(full: Target) -> Target:
         form = full.login.url if full.login else ""
@@ -160,7 +160,7 @@ def test_the_json_tells_failures_apart() -> None:
 
 
 def cases(made: Report) -> dict[str, list[str]]:
-    """Return the test cases by name, each with what it holds."""
+    """Return the JUnit test cases by name, each with the tags of its children."""
     root = ET.fromstring(written("junit", made))
     return {case.attrib["name"]: [child.tag for child in case] for case in root.iter("testcase")}
 
@@ -230,7 +230,7 @@ def test_a_comment_on_a_run_with_gaps_has_no_tick_and_says_which() -> None:
 
 
 def outside_code(text: str) -> str:
-    """Return Markdown without its fenced blocks, its spans of code and its escapes."""
+    """Return Markdown text without its code blocks, inline code and escaped characters."""
     without_blocks = re.sub(r"^(`{3,}).*?^\1$", "", text, flags=re.DOTALL | re.MULTILINE)
     return re.sub(r"\\.", "", re.sub(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)", "", without_blocks))
 
@@ -265,7 +265,7 @@ def test_a_comment_begins_with_the_cause_and_folds_the_rest() -> None:
 
 
 class Page(HTMLParser):
-    """Reads a page: its tags with attributes, and the text of its inline blocks."""
+    """Parses an HTML page into its tags with attributes and the text of its inline blocks."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The checker's rooms: imports go downwards only, in the order of docs/architecture.md."""
+"""Imports between the checker's packages only go down the table of docs/architecture.md."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ MODULES = {
 
 
 def rows() -> list[list[str]]:
-    """Return what stands in each row of the table, topmost first; a room without its slash, a file without `.py`."""
+    """Return the package and file names of each row of the table, from the top, without slashes and `.py`."""
     section = PAGE.read_text().partition("## In the checker")[2].partition("\n## ")[0]
     firsts = re.findall(r"^\| (`.+?`) \|", section, re.MULTILINE)
     return [[name.removesuffix("/").removesuffix(".py") for name in re.findall(r"`(.+?)`", first)] for first in firsts]
 
 
 def imported(path: Path) -> Iterator[str]:
-    """Yield the modules of the checker that one of them imports: at its top, for its types, or in a function."""
+    """Yield the modules of the checker that a file imports at its top, for type checking only, or in a function."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(PACKAGE):
             assert node.module is not None

@@ -1,4 +1,4 @@
-"""The runner: every check once and in order, the first failure is the cause, faults of ours hide nothing."""
+"""Tests of the runner: checks run once and in order, the first failure is the cause, internal errors hide nothing."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ NOW = 1_800_000_000.0
 
 
 class StandingClock(Clock):
-    """Time that passes only while somebody waits: the machine's pace does not count."""
+    """A clock that only advances when somebody waits on it, so that slow machines do not matter."""
 
     def now(self) -> float:
         return NOW + self._moved
@@ -43,14 +43,14 @@ class StandingClock(Clock):
 
 @pytest.fixture
 def clock() -> Clock:
-    """The time of endpoint and checker."""
+    """The clock of endpoint and checker."""
     return StandingClock()
 
 
 def check_of(
     name: str, judge: Judge, *, needs: tuple[str, ...] = (), phase: Phase = Phase.FIRST, group: str = ANSWERS
 ) -> Check:
-    """Return a check that is only judged."""
+    """Return a check with this judge function and placeholder texts."""
     return Check(name, group, Severity.MUST, "", "sent", "passes", "The hint.", "Why.", (), {}, needs, phase, judge)
 
 

@@ -1,4 +1,4 @@
-"""The terminal: the verdict first and last, groups for a person, findings for a pipe, the cause for both."""
+"""Tests of the terminal output: verdict first and last, groups on a terminal, findings in a pipe, the cause in both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of --ui: who may ask it, what is sent again, and what a pasted token is told."""
+"""Tests of the --ui page: which requests it accepts, which calls it repeats, and how it explains a pasted token."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ QUICK = Selection(only=("req.post-json", "jwt.*", "anon.null"))
 
 @pytest.fixture
 def desk(target: Target) -> Desk:
-    """The desk of an honest endpoint, of which a few checks are judged."""
+    """The state behind the page for an endpoint without faults, with only a few checks."""
     return Desk(target, QUICK)
 
 
@@ -40,7 +40,7 @@ def server(desk: Desk) -> Iterator[UiServer]:
 
 
 def asked_again(state: dict[str, Any], **changes: object) -> Again:
-    """Return what the page sends for the first call, perhaps changed."""
+    """Return the request that the page sends to repeat the first call, with optional changes."""
     return msgspec.convert(state["calls"][0] | changes, Again)
 
 

@@ -1,4 +1,4 @@
-"""Whatever is sent to the page of --ui is answered with a sentence, never by a closed connection or a traceback."""
+"""The --ui page answers every hostile request with a readable error, never with a closed connection or a traceback."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def server(target: Target) -> Iterator[UiServer]:
 
 @pytest.fixture(autouse=True)
 def _quiet(server: UiServer, capsys: pytest.CaptureFixture[str]) -> Iterator[None]:
-    """Nothing is written to the terminal while the page is asked, and the honest page goes on working."""
+    """After each test the page must still work, and nothing may have been written to the terminal."""
     yield
     state = httpx.get(f"{server.url}state", timeout=PATIENCE).json()
     again = posted(server, "send", whole(state))
@@ -161,19 +161,19 @@ def _quiet(server: UiServer, capsys: pytest.CaptureFixture[str]) -> Iterator[Non
 
 
 def posted(server: UiServer, place: str, asked: object) -> httpx.Response:
-    """Send what the page sends."""
+    """Post to the server as the page does."""
     content = asked if isinstance(asked, bytes) else json.dumps(asked).encode()
     headers = {"Origin": server.origin, "Content-Type": "application/json"}
     return httpx.post(f"{server.url}{place}", headers=headers, content=content, timeout=PATIENCE)
 
 
 def whole(state: dict[str, Any], **changes: object) -> dict[str, object]:
-    """Return what the page sends for the first call, perhaps changed."""
+    """Return the body that the page sends to repeat the first call, with optional changes."""
     return {name: state["calls"][0][name] for name in ("id", "method", "url", "headers", "body")} | changes
 
 
 def told(answer: httpx.Response) -> str:
-    """Return the sentence of a refusal; an answer without one has to be a success."""
+    """Return the error message of a 4xx response, or "done" for a 200. Other statuses fail the test."""
     assert answer.status_code == 200 or 400 <= answer.status_code < 500, answer.text
     return answer.json().get("error", "") if answer.status_code >= 400 else "done"
 
@@ -297,12 +297,12 @@ def test_a_body_that_does_not_come_is_refused(server: UiServer, monkeypatch: pyt
 
 def test_a_browser_that_goes_away_is_no_traceback(server: UiServer) -> None:
     with socket.create_connection(("127.0.0.1", server.server_port), timeout=PATIENCE) as wire:
-        wire.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # closes by a reset
+        wire.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # closes with a reset
         wire.sendall(f"GET /{server.key}/state HTTP/1.1\r\nHost: x\r\n".encode())
 
 
 def over_the_wire(server: UiServer, sent: bytes, *, is_over: bool = True) -> bytes:
-    """Send bytes, and return all that comes back."""
+    """Send bytes over a plain connection, and return the whole response."""
     with socket.create_connection(("127.0.0.1", server.server_port), timeout=PATIENCE) as wire:
         wire.sendall(sent)
         if is_over:

@@ -1,4 +1,4 @@
-"""Watching: a change is noticed once the files are at rest."""
+"""Tests of `--watch`: a change triggers a run once the files stop changing."""
 
 from __future__ import annotations
 

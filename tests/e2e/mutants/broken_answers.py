@@ -1,4 +1,4 @@
-"""Endpoints whose answers are broken: status, form, headers."""
+"""Endpoints with faults in their answers: status, body format, headers."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ INSIDE = base64.b64encode(f"key={SECRET};".encode()).decode()
 
 
 def for_members(name: str, status: int, body: bytes, content_type: str = "text/plain") -> None:
-    """Keep a backend that answers every call for a member so."""
+    """Register a backend that gives members this answer to every call."""
     with_answer(
         BROKEN, name, lambda answer, token: Answer(status, [("Content-Type", content_type)], body) if token else answer
     )
 
 
 def body_of(name: str, make: Any, content_type: str = "application/json") -> None:
-    """Keep a backend whose body for a member is made of the token."""
+    """Register a backend whose body for a member is `make(token)`."""
 
     def change(answer: Answer, token: str | None) -> Answer:
         if token:
@@ -36,7 +36,7 @@ def body_of(name: str, make: Any, content_type: str = "application/json") -> Non
     with_answer(BROKEN, name, change)
 
 
-# reached, and answered at all
+# reachable, and answers at all
 
 
 @broken("nobody-listens")
@@ -75,7 +75,7 @@ class LoginFormWrong(Backend):
 
 @broken("login-form-again")
 class LoginFormAgain(Backend):
-    """Shows its form again for a wrong password, with a cookie for the words about it."""
+    """Shows the login form again after a wrong password, and sets a cookie for the error message."""
 
     options = {"login": "form", "fields": {"user": "ada", "password": "hunter-3"}}
 
@@ -109,7 +109,7 @@ class NeverAnswers(Backend):
 
 
 class Drips(Backend):
-    """Answers what `begin` says, and goes on and on."""
+    """Sends `begin` and then `drips` over and over, without end."""
 
     options = {"timeout": 0.3}
     begin = b""
@@ -148,7 +148,7 @@ class GzipBomb(Backend):
 
 
 BOMB = gzip.compress(gzip.compress(bytes(64 * 1024 * 1024)))
-"""Sixty-four megabytes in a few hundred bytes."""
+"""64 MiB of zeros, compressed twice to a few hundred bytes."""
 
 
 @broken("flaky-500")
@@ -186,7 +186,7 @@ class BehindBasic(Backend):
 
 @broken("slow-visitors")
 class SlowVisitors(Slow):
-    """Looks in every place for a session that is not there."""
+    """Spends four seconds on visitors, as if looking for their session everywhere."""
 
     seconds = 4.0
 
@@ -197,7 +197,7 @@ class SlowVisitors(Slow):
 
 @broken("stalls-when-busy")
 class StallsWhenBusy(Backend):
-    """Answers nobody any more once four have called at once."""
+    """Becomes too slow for every caller once four calls have arrived at the same time."""
 
     options = {"timeout": 0.25}
     busy = 0
@@ -280,7 +280,7 @@ class RedirectLoop(RedirectSlash):
     where = "token"
 
 
-# the form of the answer
+# the format of the answer
 
 body_of("data-wrapped", lambda token: compact({"data": {"token": token}}))
 body_of("bare-string", compact)
@@ -345,10 +345,10 @@ class SecretOnPage(Backend):
 
 
 class Cors(Backend):
-    """Lets other origins read its answers."""
+    """Allows other origins to read its answers."""
 
     def allowed(self, request: Request) -> str | None:
-        """Return what Access-Control-Allow-Origin says."""
+        """Return the value of Access-Control-Allow-Origin."""
         return None
 
     async def endpoint(self, request: Request) -> Answer:
@@ -400,7 +400,7 @@ class CorsPrefix(Cors):
 
 @broken("secret-in-import")
 class SecretInImport(Backend):
-    """Has the secret in a module that a script in the page imports."""
+    """The secret is in a module that a script of the page imports."""
 
     options = {"page_url": "{base}/page"}
 
@@ -412,11 +412,11 @@ class SecretInImport(Backend):
         return await super().handle(request)
 
 
-# answers that are there, and cannot be read
+# answers that arrive but cannot be read
 
 
 def cut_short(answer: Answer, _: str | None) -> Answer:
-    """Return the answer with a length that it has not."""
+    """Set a Content-Length larger than the body."""
     answer.closes = True
     return answer.set("Content-Length", str(len(answer.body) + 40))
 

@@ -1,4 +1,4 @@
-"""Endpoints that are wrong for some callers only: another person, a visitor, whoever comes after somebody else."""
+"""Endpoints that are wrong only for some callers: a second person, visitors, or a caller who follows another one."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from mutant_server import Answer, Request
 broken = register(BROKEN)
 
 
-# what is wrong with the second login alone
+# wrong for the second login only
 
 
 def for_bo(name: str, change: Any) -> None:
-    """Keep a backend whose claims are changed for one of two persons."""
+    """Register a backend that changes the claims of Bo only."""
     with_claims(BROKEN, name, lambda claims: change(claims) if claims["name"] == "Bo Okafor" else claims)
 
 
@@ -38,7 +38,7 @@ for_bo("second-login-large", lambda claims: {**claims, "roles": [f"role-{number:
 
 @broken("second-login-latin1")
 class SecondLoginLatin1(Backend):
-    """Writes claims in Latin-1, which shows on names that are not ASCII."""
+    """Encodes claims in Latin-1, which breaks names that are not ASCII."""
 
     def payload(self, claims: Claims) -> bytes:
         return compact({**claims, "name": "Bö"} if claims["name"] == "Bo Okafor" else claims).decode().encode("latin-1")
@@ -58,11 +58,11 @@ class SecondLoginHeader(Backend):
         return self.signed({**self.header(), **more}, self.claims(person, jkt))
 
 
-# whoever comes after somebody else
+# callers who come after somebody else
 
 
 class Remembers(Backend):
-    """Keeps tokens."""
+    """Stores tokens between calls."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -70,7 +70,7 @@ class Remembers(Backend):
 
 
 class OneBrowser(Remembers):
-    """Keeps the session where somebody else logs in at the same browser."""
+    """Keeps the same session when another person logs in with the same browser."""
 
     options = {"login": "form", "login_b": "form_b"}
 
@@ -86,7 +86,7 @@ class OneBrowser(Remembers):
 
 @broken("kept-over-change-of-person")
 class KeptOverChange(OneBrowser):
-    """Keeps the last token in the session, and gives it again for the same jkt."""
+    """Stores the last token in the session and returns it again for the same jkt."""
 
     def answer(self, request: Request, token: Any) -> Answer:
         if token is None:
@@ -99,7 +99,7 @@ class KeptOverChange(OneBrowser):
 
 @broken("person-kept-in-session")
 class PersonKept(OneBrowser):
-    """Remembers in the session who asked first."""
+    """Stores in the session the person who called first, and never updates it."""
 
     def person(self, request: Request, body: Any) -> Claims | None:
         person = super().person(request, body)
@@ -110,7 +110,7 @@ class PersonKept(OneBrowser):
 
 @broken("kept-without-case")
 class KeptWithoutCase(Remembers):
-    """Keeps tokens in a table whose collation does not tell upper from lower case."""
+    """Stores tokens in a table whose keys ignore letter case."""
 
     def token(self, person: Claims, jkt: Any) -> Any:
         return self.kept.setdefault((person["uid"], jkt.lower()), super().token(person, jkt))
@@ -118,7 +118,7 @@ class KeptWithoutCase(Remembers):
 
 @broken("shared-name")
 class SharedName(Remembers):
-    """Keeps what is shown of a person in a variable that requests share."""
+    """Stores the person's name in a variable that all requests share."""
 
     async def endpoint(self, request: Request) -> Answer:
         person = self.person(request, None)
@@ -136,7 +136,7 @@ class SharedName(Remembers):
 
 @broken("visitors-429")
 class Visitors429(Backend):
-    """Counts visitors together, and members each by themselves."""
+    """Applies one rate limit to all visitors together, and one per person to members."""
 
     def answer(self, request: Request, token: Any) -> Answer:
         return super().answer(request, token) if token else self.json(429, {"error": "too many"})
@@ -158,21 +158,21 @@ with_answer(
 
 @broken("visitors-by-address")
 class VisitorsByAddress(Remembers):
-    """Tells people by their address, of which many have one: whoever was logged in there last is in."""
+    """Identifies people by IP address: a visitor becomes the last member who called from the same address."""
 
     def person(self, request: Request, body: Any) -> Claims | None:
         self.kept["here"] = super().person(request, body) or self.kept.get("here")
         return dict(self.kept["here"]) if self.kept["here"] else None
 
 
-# somebody who is named where nobody may be
+# identities taken from the request
 
 
 class Named(Backend):
-    """Knows people by what a request says of them."""
+    """Takes the identity from the request instead of the session."""
 
     def named(self, request: Request, body: Any) -> str:
-        """Return a uid, or nothing."""
+        """Return the uid in the request, or an empty string."""
         return ""
 
     def person(self, request: Request, body: Any) -> Claims | None:
@@ -201,7 +201,7 @@ class BasicWithoutPassword(Named):
 
 
 def from_body(name: str, claim: str) -> None:
-    """Keep a backend that takes a claim from the body."""
+    """Register a backend that takes a claim from the body."""
 
     class FromBody(Backend):
         def person(self, request: Request, body: Any) -> Claims | None:
@@ -228,7 +228,7 @@ class NameOfProfile(Backend):
 
 
 def by_method(name: str, method: str) -> None:
-    """Keep a backend that gives tokens by another method, too."""
+    """Register a backend that also returns tokens for another HTTP method."""
 
     class ByMethod(Backend):
         async def endpoint(self, request: Request) -> Answer:
@@ -258,7 +258,7 @@ class HeadMints(Backend):
         return Answer(200, [("X-Chat-Token", self.token(person, request.query.get("jkt")))])
 
 
-# nobody is answered, or not by this method
+# no answer for visitors or for some methods
 
 
 @broken("visitors-hang")

@@ -1,4 +1,4 @@
-"""Endpoints that bind to the wrong key, or speak for the wrong person."""
+"""Endpoints that bind a token to the wrong key or issue it for the wrong person."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class CachedPerUser(Backend):
 
 @broken("token-cached-per-jkt")
 class CachedPerJkt(Backend):
-    """Caches by browser, whoever sits there."""
+    """Caches the token per jkt, regardless of who is logged in."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -96,11 +96,11 @@ class OneBrowserOnly(Backend):
 
 @broken("shared-jkt")
 class SharedJkt(Backend):
-    """Keeps the request's jkt where all requests can reach it, while it waits for the database."""
+    """Stores the request's jkt in a variable that all requests share, and then waits for the database."""
 
     async def endpoint(self, request: Request) -> Answer:
         jkt = self.jkt(request, self.parsed(request))
-        if self.right_jkt(jkt):  # what is none would break the calls of others, now and then
+        if self.right_jkt(jkt):  # an invalid jkt would sometimes break other calls
             self.last = jkt
         await asyncio.sleep(0.005)
         return await super().endpoint(request)
@@ -199,14 +199,14 @@ class SecondLoginUnknown(Backend):
         del self.sessions[SESSIONS["bo"]]
 
 
-# believed without being asked
+# identities trusted without authentication
 
 
 class Believing(Backend):
-    """Takes the person from a place that anybody can write."""
+    """Takes the person's uid from a place that the caller controls."""
 
     def named(self, request: Request, body: Any) -> str | None:
-        """Return the uid that stands there."""
+        """Return the uid at that place."""
         return None
 
     def person(self, request: Request, body: Any) -> Claims | None:
@@ -215,7 +215,7 @@ class Believing(Backend):
 
 
 class ClaimsFromBody(Backend):
-    """Takes some claims from the body."""
+    """Takes the claims listed in `taken` from the body."""
 
     taken: tuple[str, ...] = ()
 
@@ -225,7 +225,7 @@ class ClaimsFromBody(Backend):
         return person and {**person, **{name: named[name] for name in self.taken if name in named}}
 
     def said(self, body: Claims) -> Claims:
-        """Return what the body says."""
+        """Return the part of the body that holds the claims."""
         return body
 
 
@@ -274,7 +274,7 @@ class UserFromHeader(Believing):
 
 @broken("known-user-from-body")
 class KnownUserFromBody(Backend):
-    """Looks the user up, so that only those it has can be named."""
+    """Identifies the user by the `user_id` in the body, if a user has that id."""
 
     def person(self, request: Request, body: Any) -> Claims | None:
         known = next((dict(who) for who in PEOPLE.values() if who["uid"] == body.get("user_id")), None)
@@ -283,7 +283,7 @@ class KnownUserFromBody(Backend):
 
 @broken("email-names-user")
 class EmailNamesUser(Backend):
-    """Looks the user up by the e-mail address of the body."""
+    """Identifies the user by the e-mail address in the body, if a user has that address."""
 
     def person(self, request: Request, body: Any) -> Claims | None:
         known = next((dict(who) for who in PEOPLE.values() if who["email"] == body.get("email")), None)
@@ -313,14 +313,14 @@ class EmailFromBody(Backend):
 
 @broken("body-spread")
 class BodySpread(Backend):
-    """Writes the whole body into the claims."""
+    """Copies the whole body into the claims."""
 
     def person(self, request: Request, body: Any) -> Claims | None:
         person = super().person(request, body)
         return {**person, **without(body, "jkt")} if person else None
 
 
-# what is shown, and what is nobody's business
+# displayed claims and private data
 
 with_claims(BROKEN, "name-object", lambda claims: {**claims, "name": {"first": "Ada"}})
 with_claims(BROKEN, "name-control", lambda claims: {**claims, "name": "Ada\u0007"})
@@ -341,11 +341,11 @@ with_claims(BROKEN, "api-key", lambda claims: {**claims, "apiKey": "k-77"})
 with_claims(BROKEN, "refresh-token", lambda claims: {**claims, "oauth": {"refresh_token": "r-77"}})
 
 
-# what is wrong with the second login alone
+# wrong for the second login only
 
 
 def for_bo(name: str, change: Any) -> None:
-    """Keep a backend whose claims are changed for one of two persons."""
+    """Register a backend that changes the claims of Bo only."""
     with_claims(BROKEN, name, lambda claims: {**claims, **change(claims)} if claims["name"] == "Bo Okafor" else claims)
 
 
@@ -357,7 +357,7 @@ for_bo("second-login-pid", lambda claims: {"pid": "prov_wholesale"})
 
 @broken("jkt-once")
 class JktOnce(Backend):
-    """Remembers for which jkt it gave a token, and gives none for it again."""
+    """Gives only one token per jkt, and null after that."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -372,7 +372,7 @@ class JktOnce(Backend):
 
 @broken("three-browsers")
 class ThreeBrowsers(Backend):
-    """Gives nobody tokens for more than three browsers."""
+    """Gives each person tokens for at most three browsers."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -398,7 +398,7 @@ with_claims(BROKEN, "claim-csrf-token", lambda claims: {**claims, "csrfToken": "
 
 
 class NamedByHeader(Backend):
-    """Believes the header of a gateway that is not there."""
+    """Trusts a header that only a gateway should set, although there is no gateway."""
 
     header_name = ""
 

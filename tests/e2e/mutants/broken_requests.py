@@ -1,4 +1,4 @@
-"""Endpoints that treat visitors, or requests that are wrong, in the wrong way."""
+"""Endpoints that handle visitors or malformed requests incorrectly."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TRACEBACK = b"""<h1>Bad Request</h1><pre>SyntaxError: Unexpected end of JSON inp
 
 
 def for_visitors(name: str, status: int, body: bytes = b"", *headers: tuple[str, str]) -> None:
-    """Keep a backend that answers visitors so."""
+    """Register a backend that gives visitors this answer."""
     with_answer(BROKEN, name, lambda answer, token: answer if token else Answer(status, list(headers), body))
 
 
@@ -57,7 +57,7 @@ class AnonGuest(Backend):
 
 @broken("anon-first-user")
 class AnonFirstUser(Backend):
-    """Falls back to the first user of the table."""
+    """Treats a visitor as the first user in the table."""
 
     def person(self, request: Request, body: Any) -> Claims | None:
         return super().person(request, body) or dict(PEOPLE["ada"])
@@ -93,7 +93,7 @@ class GarbageRedirect(Garbage500):
 
 @broken("unverified-session")
 class UnverifiedSession(Backend):
-    """Keeps the session in a JWT whose signature it does not look at."""
+    """Keeps the session in a JWT and does not verify its signature."""
 
     options = {"login": "jwt", "login_b": None}
 
@@ -114,11 +114,11 @@ class LogoutClientOnly(Backend):
         return Answer(303, [("Location", "/"), ("Set-Cookie", "sid=; Path=/; Max-Age=0")])
 
 
-# requests that are wrong
+# malformed requests
 
 
 class Loose(Backend):
-    """Accepts more than a thumbprint."""
+    """Accepts a jkt that is not a thumbprint."""
 
     def right_jkt(self, jkt: Any) -> bool:
         return True
@@ -185,7 +185,7 @@ class ExtraField400(Backend):
 
 
 class BadJson(Backend):
-    """Answers a body that is no JSON so."""
+    """Gives the answer `bad` to a body that is not JSON."""
 
     bad = Answer(500, [], b"oops")
 
@@ -228,7 +228,7 @@ class FormType(Backend):
 
 
 class ByGet(Backend):
-    """Answers GET, too."""
+    """Also answers GET."""
 
     async def endpoint(self, request: Request) -> Answer:
         if request.method == "GET":
@@ -244,7 +244,7 @@ class GetMints(ByGet):
 
 @broken("get-text")
 class GetText(ByGet):
-    """Answers GET with the bare token."""
+    """Answers GET with the token alone as text."""
 
     async def endpoint(self, request: Request) -> Answer:
         by_get = request.method == "GET"
@@ -256,7 +256,7 @@ class GetText(ByGet):
 
 @broken("get-jsonp")
 class GetJsonp(ByGet):
-    """Answers GET with a script that calls a function, where one is named."""
+    """Answers GET with a script that passes the answer to the function named in `callback`."""
 
     async def endpoint(self, request: Request) -> Answer:
         if request.method == "GET" and "callback" not in request.query:
@@ -270,7 +270,7 @@ class GetJsonp(ByGet):
 
 @broken("put-mints")
 class PutMints(Backend):
-    """Answers PUT, too."""
+    """Also answers PUT."""
 
     async def endpoint(self, request: Request) -> Answer:
         request.method = "POST" if request.method == "PUT" else request.method
@@ -284,13 +284,13 @@ class Get500(Backend):
 
 
 class Big(Backend):
-    """Does something else with a body that is large."""
+    """Gives a different answer to a large body."""
 
     async def endpoint(self, request: Request) -> Answer:
         return self.big() if len(request.body) > 9000 else await super().endpoint(request)
 
     def big(self) -> Answer:
-        """Return what a large body is answered."""
+        """Return the answer to a large body."""
         return Answer(500, [], b"stack overflow")
 
 

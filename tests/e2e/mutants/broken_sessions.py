@@ -1,4 +1,4 @@
-"""Endpoints that believe a session which anybody could have written, or find it where it should not be."""
+"""Endpoints that trust a session which anyone could forge, or read it from the wrong place."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class UidFromCookie(Backend):
 
 
 class Named(Backend):
-    """Has a session that says who it is."""
+    """Uses the uid as the session."""
 
     def person(self, request: Request, body: Any) -> Claims | None:
         name = BY_UID.get(self.read(request.cookies.get("sid", "")))
         return dict(PEOPLE[name]) if name else None
 
     def read(self, value: str) -> str:
-        """Return the uid that a session holds."""
+        """Return the uid in a session cookie."""
         return value
 
 
@@ -58,17 +58,17 @@ class SessionInQuery(Backend):
 
 
 class TokenLogsIn(Backend):
-    """Takes whatever it has signed for a login."""
+    """Accepts the chat tokens it has signed as a login."""
 
     def person(self, request: Request, body: Any) -> Claims | None:
         return super().person(request, body) or self.signed_by_us(self.offered(request))
 
     def offered(self, request: Request) -> str:
-        """Return what may be a token."""
+        """Return the part of the request that may be a token."""
         return request.headers.get("authorization", "").removeprefix("Bearer ")
 
     def signed_by_us(self, token: str) -> Claims | None:
-        """Return the person of a token."""
+        """Return the person of a token whose signature is valid, or None."""
         signed, _, signature = token.rpartition(".")
         if not signed or signature != b64(hs256(SECRET.encode(), signed.encode())):
             return None
@@ -94,11 +94,11 @@ class TokenLogsInElsewhere(TokenLogsIn):
         return super().person(request, body) if request.path == "/me" else Backend.person(self, request, body)
 
 
-# what makes a handler crash
+# bodies that make a handler crash
 
 
 class Crashes(Backend):
-    """Ends with 500 where reading the jkt raises something that is not caught."""
+    """Answers 500 if `careless` raises while reading the body."""
 
     async def endpoint(self, request: Request) -> Answer:
         try:
@@ -108,11 +108,11 @@ class Crashes(Backend):
         return await super().endpoint(request)
 
     def careless(self, body: bytes) -> None:
-        """Do something with a body that not every body allows."""
+        """Do something that fails with some bodies."""
 
 
 def careless(name: str, act: Any) -> None:
-    """Keep a backend that does something to each body that parses."""
+    """Register a backend that calls `act` with every body and does not handle its errors."""
 
     class Careless(Crashes):
         def careless(self, body: bytes) -> None:
@@ -156,7 +156,7 @@ class FailsForGood(Backend):
         return await super().endpoint(request)
 
 
-# what an answer does to the session
+# effects of an answer on the session
 
 
 with_answer(BROKEN, "clears-cookies", lambda answer, _: answer.set("Clear-Site-Data", '"cache", "cookies"'))

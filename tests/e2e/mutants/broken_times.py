@@ -1,4 +1,4 @@
-"""Endpoints whose tokens live at the wrong time, or for too long."""
+"""Endpoints whose tokens have wrong times or live too long."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ broken = register(BROKEN)
 
 
 def with_exp(name: str, value: Any) -> None:
-    """Keep a backend with something else in exp; a function is given iat."""
+    """Register a backend with this value in exp. If it is a function, it gets iat."""
     with_claims(BROKEN, name, lambda claims: {**claims, "exp": value(claims["iat"]) if callable(value) else value})
 
 
 def with_iat(name: str, value: Any) -> None:
-    """Keep a backend with something else in iat; a function is given the right one."""
+    """Register a backend with this value in iat. If it is a function, it gets the correct iat."""
     with_claims(BROKEN, name, lambda claims: {**claims, "iat": value(claims["iat"]) if callable(value) else value})
 
 
 def shifted(name: str, seconds: int) -> None:
-    """Keep a backend whose iat and exp are off by as much."""
+    """Register a backend whose iat and exp are both off by this many seconds."""
     with_claims(BROKEN, name, lambda claims: {**claims, "iat": claims["iat"] + seconds, "exp": claims["exp"] + seconds})
 
 
 def iso(moment: int) -> str:
-    """Return a moment in ISO 8601."""
+    """Return a Unix time in ISO 8601."""
     return datetime.fromtimestamp(moment, UTC).isoformat()
 
 
@@ -73,13 +73,13 @@ with_claims(BROKEN, "nbf-ms", lambda claims: {**claims, "nbf": claims["iat"] * 1
 
 
 class Boot(Backend):
-    """Reads the clock when the program starts."""
+    """Takes the time once, when the program starts, instead of at each call."""
 
     ago = 0
 
     def claims(self, person: Claims, jkt: Any) -> Claims:
         started = int(self.started) - self.ago
-        started += started % 60 == 0  # times on the full minute might have been rounded to it
+        started += started % 60 == 0  # a time on the full minute would look rounded
         return {**super().claims(person, jkt), "iat": started, "exp": started + 3600}
 
 
@@ -100,7 +100,7 @@ class ExpAtBootEnded(Boot):
 
 @broken("exp-frozen")
 class ExpFrozen(Backend):
-    """Counts from the login, not from the call."""
+    """Computes exp from the time of the login instead of the call."""
 
     def claims(self, person: Claims, jkt: Any) -> Claims:
         began = int(self.started) + (int(self.started) % 60 == 0)
@@ -109,7 +109,7 @@ class ExpFrozen(Backend):
 
 @broken("exp-shrinks")
 class ExpShrinks(Backend):
-    """Gives a browser that asks again what is left of its first hour, and less."""
+    """Shortens exp by four minutes each time the same browser asks again."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -118,12 +118,12 @@ class ExpShrinks(Backend):
     def claims(self, person: Claims, jkt: Any) -> Claims:
         times = self.seen[jkt] = self.seen.get(jkt, 0) + 1
         made = super().claims(person, jkt)
-        return {**made, "exp": made["exp"] - 240 * (times - 1)}  # too little to be another worker's
+        return {**made, "exp": made["exp"] - 240 * (times - 1)}  # too small a difference to look like another worker
 
 
 @broken("stale-cache")
 class StaleCache(Backend):
-    """Makes tokens ahead of time, and hands out one that is twenty minutes old."""
+    """Creates tokens in advance and returns one that is about twenty minutes old."""
 
     def claims(self, person: Claims, jkt: Any) -> Claims:
         made = super().claims(person, jkt)

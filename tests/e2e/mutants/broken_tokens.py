@@ -1,4 +1,4 @@
-"""Endpoints whose tokens are broken: form, algorithm, signature, header, payload."""
+"""Endpoints with faults in their tokens: format, algorithm, signature, header, payload."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OTHER_ENVIRONMENT = "sk_staging-9fQ2mZ7xLw4RkT8vYb1NcHs6"
 
 
 def with_token(name: str, change: Callable[[str], Any]) -> None:
-    """Keep a backend that changes the finished token."""
+    """Register a backend that changes the finished token."""
 
     class Changed(Backend):
         def signed(self, header: Claims, claims: Claims) -> Any:
@@ -28,7 +28,7 @@ def with_token(name: str, change: Callable[[str], Any]) -> None:
 
 
 def with_header(name: str, **members: Any) -> None:
-    """Keep a backend with other members in the token's header; None takes one out."""
+    """Register a backend that sets these members of the token's header. None removes a member."""
 
     class Changed(Backend):
         def header(self) -> Claims:
@@ -39,7 +39,7 @@ def with_header(name: str, **members: Any) -> None:
 
 
 def with_payload(name: str, write: Callable[[Claims], bytes]) -> None:
-    """Keep a backend that writes the claims in its own way."""
+    """Register a backend that serialises the claims with `write`."""
 
     class Changed(Backend):
         def payload(self, claims: Claims) -> bytes:
@@ -49,7 +49,7 @@ def with_payload(name: str, write: Callable[[Claims], bytes]) -> None:
 
 
 def with_signature(name: str, sign: Callable[[bytes, str], str]) -> None:
-    """Keep a backend that makes the third segment of its key and the two others."""
+    """Register a backend that signs with `sign`, which gets the key and the first two segments."""
 
     class Changed(Backend):
         def signature(self, segments: str) -> str:
@@ -59,12 +59,12 @@ def with_signature(name: str, sign: Callable[[bytes, str], str]) -> None:
 
 
 def padded(text: str) -> str:
-    """Return base64 with its padding."""
+    """Return base64 text with its padding."""
     return text + "=" * (-len(text) % 4)
 
 
 def standard(token: str) -> str:
-    """Return a token in the standard base64 alphabet, with at least one of its characters."""
+    """Return a token in the standard base64 alphabet, containing at least one `+` or `/`."""
     return token.translate(str.maketrans("-_", "+/")) if set("-_") & set(token) else f"+{token[1:]}"
 
 
@@ -108,7 +108,11 @@ class Padded(Backend):
 
 @broken("loose-bits")
 class LooseBits(Backend):
-    """The last character of a signature of 32 bytes carries four bits: the next one decodes to the same bytes."""
+    """Changes unused bits of the signature.
+
+    The last character of a 32-byte signature has four significant bits, so the next character decodes to the same
+    bytes.
+    """
 
     def signature(self, segments: str) -> str:
         made = super().signature(segments)
@@ -202,7 +206,7 @@ BROKEN["key-b64-decoded"].options = {"secret": "c2VjcmV0LXdpdGgtcGFkZGluZy1vZi10
 BROKEN["key-url-encoded"].options = {"secret": "sk/5vJ0nQe+8yRwX2=dLkT7uB4mHsA9pZcG"}
 BROKEN["key-other-environment"].options = {"other_secrets": {"STAGING_SECRET": OTHER_ENVIRONMENT}}
 
-# signature: what is signed, and how it is written
+# signature: the signed bytes and the encoding
 
 with_signature("hex-sig", lambda key, segments: hs256(key, segments.encode()).hex())
 with_signature("hex-sig-encoded", lambda key, segments: b64(hs256(key, segments.encode()).hex().encode()))

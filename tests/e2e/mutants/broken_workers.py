@@ -1,4 +1,4 @@
-"""Endpoints behind which several workers answer, one of them wrongly; and sites that read more than they should."""
+"""Endpoints with several workers, one of which is wrong, and sites that read more than they should."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ broken = register(BROKEN)
 
 
 class Workers(Backend):
-    """Every second token is made by another worker."""
+    """A faulty second worker makes every second token, or every `every`-th."""
 
     every = 2
 
@@ -43,7 +43,7 @@ class Workers(Backend):
 
     @property
     def other(self) -> bool:
-        """Whether it is the other worker's turn."""
+        """Whether the other worker handles this call."""
         return self.made % self.every == 0
 
 
@@ -71,7 +71,7 @@ class WorkerOtherAlg(Workers):
 
 
 def of_other_worker(name: str, change: Any, every: int = 2) -> None:
-    """Keep a backend one worker of which makes other claims."""
+    """Register a backend in which one worker changes the claims."""
 
     class Changed(Workers):
         def claims(self, person: Claims, jkt: Any) -> Claims:
@@ -92,7 +92,7 @@ of_other_worker("worker-fifth-uid", lambda claims: {**claims, "uid": "u-9"}, 5)
 
 
 class WorkerAnswers(Backend):
-    """Every second call for a member is answered by another worker."""
+    """A faulty second worker answers every second call for a member."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -104,7 +104,7 @@ class WorkerAnswers(Backend):
         return honest if not token or self.turns % 2 else self.other_answer(honest)
 
     def other_answer(self, honest: Answer) -> Answer:
-        """Answer as the other worker does: it does not know the session."""
+        """Answer as the other worker does: it does not know the session, so it returns null."""
         return self.json(200, {"token": None})
 
 
@@ -140,13 +140,13 @@ with_key(BROKEN, "key-twice", lambda secret: (secret * 2).encode())
 
 
 class Pattern(Backend):
-    """Accepts what a pattern finds."""
+    """Checks the jkt with a wrong regular expression."""
 
     def right_jkt(self, jkt: Any) -> bool:
         return isinstance(jkt, str) and self.found(jkt)
 
     def found(self, jkt: str) -> bool:
-        """Tell whether the pattern fits."""
+        """Return whether the expression matches."""
         return re.match(r"[A-Za-z0-9_-]{43}$", jkt) is not None
 
 
@@ -167,7 +167,7 @@ class FirstNotDash(Pattern):
         return re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{42}", jkt) is not None
 
 
-# uid, and what is nobody's business
+# uid and private data
 
 UIDS = {
     "uid-object-id": "ObjectId('507f1f77')",
@@ -179,7 +179,7 @@ UIDS = {
 
 
 def with_uid(name: str, uid: str) -> None:
-    """Keep a backend with that uid for whoever has logged in."""
+    """Register a backend that gives every member this uid."""
     with_claims(BROKEN, name, lambda claims: {**claims, "uid": uid})
 
 
@@ -212,7 +212,7 @@ class EmptyCookie(Backend):
 
 @broken("session-alg-none")
 class SessionAlgNone(Backend):
-    """Keeps the session in a JWT, and believes one that says it is not signed."""
+    """Keeps the session in a JWT and accepts one with `alg` set to `none`."""
 
     options = {"login": "jwt", "login_b": None}
 
@@ -249,7 +249,7 @@ class NoTypeAccepted(Backend):
 
 
 class Crashes(Backend):
-    """Crashes on a body that is no object."""
+    """Answers 500 to a body that is not an object."""
 
     body = b"[]"
 
@@ -284,7 +284,7 @@ TRACES = {
 
 
 def tells(name: str, trace: bytes) -> None:
-    """Keep a backend that answers JSON that breaks off with its stack."""
+    """Register a backend that answers invalid JSON with this stack trace."""
 
     class Tells(Backend):
         async def endpoint(self, request: Request) -> Answer:

@@ -1,4 +1,4 @@
-"""The self-test reads the mutants beside it."""
+"""The server for the self-test, which checks the mutants in this folder."""
 
 from collections.abc import Iterator
 

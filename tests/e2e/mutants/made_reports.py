@@ -1,4 +1,4 @@
-"""Reports to be written: one of each kind, and one whose every text is hostile."""
+"""Reports for tests of the report formats. In one of them every text is hostile."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FOUND: Final[dict[str, dict[str, Any]]] = {
 
 
 def report(found: dict[str, dict[str, Any]] | None = None, **members: Any) -> Report:
-    """Return a report in which every check passed but those that are named."""
+    """Return a report in which every check passed except those in `found`."""
 
     def outcome(check_id: str) -> Outcome:
         return Outcome(checks.load_one(check_id), **{"verdict": Verdict.PASS, **(found or {}).get(check_id, {})})
@@ -41,7 +41,7 @@ def report(found: dict[str, dict[str, Any]] | None = None, **members: Any) -> Re
 
 
 def hostile() -> Report:
-    """Return a report with markup in everything that an endpoint or a file can have a say in."""
+    """Return a report with markup in every text that an endpoint or a file can influence."""
     seen = Evidence(HOSTILE, f"curl {HOSTILE}", HOSTILE, 0.01)
     told: dict[str, Any] = {"message": HOSTILE, "hint": HOSTILE, "evidence": (seen,), "files": (HOSTILE,)}
     found = {

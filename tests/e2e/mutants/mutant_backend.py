@@ -1,4 +1,4 @@
-"""An honest getToken endpoint, in steps that a mutant replaces one of."""
+"""A getToken endpoint without faults, split into methods so that a mutant can override one of them."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ SESSIONS: Final = {"ada": "s-7f3a9c1e5b8d2046", "bo": "s-2b6d8e0f4a1c9357"}
 
 
 class Clock:
-    """Time that runs on its own and can be moved: waits cost nothing."""
+    """The real time plus an offset. `sleep` only moves the offset, so waiting takes no time."""
 
     def __init__(self) -> None:
         self._moved = 0.0
         self._lock = threading.Lock()
 
     def now(self) -> float:
-        """Seconds since the epoch."""
+        """Return seconds since the epoch."""
         return time.time() + self._moved
 
     def monotonic(self) -> float:
-        """Seconds since a moment that nobody knows: good for spans only."""
+        """Return seconds since an arbitrary moment. Only differences are meaningful."""
         return time.monotonic() + self._moved
 
     def sleep(self, seconds: float) -> None:
-        """Let time pass at once."""
+        """Move the clock forward at once."""
         with self._lock:
             self._moved += seconds
 
@@ -64,20 +64,20 @@ def hs256(key: bytes, signed: bytes) -> bytes:
 
 
 def jwt_session(person: str) -> str:
-    """Return a session that is a JWT, honestly signed, for the backends that keep theirs so."""
+    """Return a session in the form of a correctly signed JWT, for backends with JWT sessions."""
     segments = f"{b64(compact({'alg': 'HS256'}))}.{b64(compact({'who': person}))}"
     return f"{segments}.{b64(hs256(b'session key', segments.encode()))}"
 
 
 def signed_uid(uid: str) -> str:
-    """Return a session that says who it is and is signed, for the backends that keep theirs so."""
+    """Return a session that consists of a uid and its signature, for backends with such sessions."""
     return f"{uid}.{b64(hs256(b'session key', uid.encode()))}"
 
 
 class Backend:
-    """Answers `/chat/token`, `/me`, `/login` and `/logout` as a good site does.
+    """Answers `/chat/token`, `/me`, `/login` and `/logout` as a correct site does.
 
-    `options` are fields of the checker's target that this backend needs; `path` is where the endpoint is.
+    `options` are fields of the checker's target that this backend needs; `path` is the endpoint's path.
     """
 
     options: ClassVar[Mapping[str, Any]] = {}
@@ -94,7 +94,7 @@ class Backend:
     # the steps
 
     async def handle(self, request: Request) -> Answer:
-        """Answer a request at whichever of the addresses it is for, with the time of this backend."""
+        """Answer a request for any of the site's paths, with a `Date` from this backend's clock."""
         if request.path == self.path:
             self.calls += 1
             return self.dated(await self.endpoint(request))
@@ -102,7 +102,7 @@ class Backend:
         return self.dated(answer(request))
 
     def dated(self, answer: Answer) -> Answer:
-        """Give an answer the `Date` of the backend's clock."""
+        """Set the `Date` of an answer from the backend's clock."""
         answer.date = self.clock.now()
         return answer
 
@@ -122,26 +122,26 @@ class Backend:
         return self.answer(request, self.token(person, jkt) if person else None)
 
     def right_type(self, request: Request) -> bool:
-        """Tell whether the body says it is JSON."""
+        """Return whether the Content-Type is JSON."""
         return request.headers.get("content-type", "").startswith("application/json")
 
     def parsed(self, request: Request) -> Any:
-        """Return the body, or None where it is no JSON."""
+        """Return the parsed body, or None if it is not JSON."""
         try:
             return json.loads(request.body)
         except (ValueError, RecursionError):
             return None
 
     def jkt(self, request: Request, body: Any) -> Any:
-        """Return the jkt that was sent."""
+        """Return the jkt in the request."""
         return body.get("jkt") if isinstance(body, dict) else None
 
     def right_jkt(self, jkt: Any) -> bool:
-        """Tell whether a jkt looks like a thumbprint."""
+        """Return whether a jkt has the form of a thumbprint."""
         return isinstance(jkt, str) and JKT.fullmatch(jkt) is not None
 
     def person(self, request: Request, body: Any) -> Claims | None:
-        """Return who is logged in."""
+        """Return the person who is logged in, or None for a visitor."""
         name = self.sessions.get(request.cookies.get(self.cookie, ""))
         return dict(PEOPLE[name]) if name else None
 
@@ -164,15 +164,15 @@ class Backend:
         return f"{segments}.{self.signature(segments)}"
 
     def payload(self, claims: Claims) -> bytes:
-        """Return the claims as bytes."""
+        """Return the claims as JSON bytes."""
         return compact(claims)
 
     def key(self) -> bytes:
-        """Return the key to sign with."""
+        """Return the signing key."""
         return self.secret.encode()
 
     def signature(self, segments: str) -> str:
-        """Return the third segment."""
+        """Return the token's third segment."""
         return b64(hs256(self.key(), segments.encode()))
 
     def answer(self, request: Request, token: Any) -> Answer:
@@ -180,17 +180,17 @@ class Backend:
         return self.json(200, {"token": token})
 
     def refusal(self, status: int, error: str) -> Answer:
-        """Return the answer to a request that is malformed."""
+        """Return the answer to a malformed request."""
         return self.json(status, {"error": error})
 
     def json(self, status: int, body: object) -> Answer:
-        """Return JSON that nobody keeps."""
+        """Return a JSON answer that must not be cached."""
         return Answer(status, [("Content-Type", "application/json"), ("Cache-Control", "no-store")], compact(body))
 
     # the site around it
 
     def me(self, request: Request) -> Answer:
-        """Say who is logged in."""
+        """Return the person who is logged in."""
         return self.json(200 if self.person(request, None) else 401, {})
 
     def login(self, request: Request) -> Answer:
@@ -206,7 +206,7 @@ class Backend:
         return Answer(303, [("Location", "/"), ("Set-Cookie", self.set_cookie(session))])
 
     def set_cookie(self, session: str) -> str:
-        """Return the line that sets the session's cookie."""
+        """Return the value of the Set-Cookie header for the session."""
         return f"{self.cookie}={session}; Path=/; HttpOnly; SameSite=Lax"
 
     def logout(self, request: Request) -> Answer:
@@ -223,12 +223,12 @@ Registered = dict[str, type[Backend]]
 BROKEN: Final[Registered] = {}
 """Endpoints with one fault each, by name."""
 UNUSUAL: Final[Registered] = {}
-"""Endpoints that are right and out of the ordinary, by name."""
+"""Correct but unusual endpoints, by name."""
 Register = Callable[[type[Backend]], type[Backend]]
 
 
 def register(known: Registered) -> Callable[[str], Register]:
-    """Return a decorator that keeps backends by name."""
+    """Return a decorator that registers backends by name."""
 
     def named(name: str) -> Register:
         def keep(backend: type[Backend]) -> type[Backend]:
@@ -243,7 +243,7 @@ def register(known: Registered) -> Callable[[str], Register]:
 
 
 def with_claims(known: Registered, name: str, change: Callable[[Claims], Claims]) -> None:
-    """Keep a backend whose claims are changed."""
+    """Register a backend that changes its claims."""
 
     class Changed(Backend):
         def claims(self, person: Claims, jkt: Any) -> Claims:
@@ -253,7 +253,7 @@ def with_claims(known: Registered, name: str, change: Callable[[Claims], Claims]
 
 
 def with_answer(known: Registered, name: str, change: Callable[[Answer, str | None], Answer]) -> None:
-    """Keep a backend whose answers are changed; the change gets the token, or None for a visitor."""
+    """Register a backend that changes its answers. `change` gets the answer and the token, or None for a visitor."""
 
     class Changed(Backend):
         def answer(self, request: Request, token: Any) -> Answer:
@@ -263,7 +263,7 @@ def with_answer(known: Registered, name: str, change: Callable[[Answer, str | No
 
 
 def with_key(known: Registered, name: str, change: Callable[[str], bytes]) -> None:
-    """Keep a backend that signs with something else."""
+    """Register a backend that derives its signing key from the secret with `change`."""
 
     class Changed(Backend):
         def key(self) -> bytes:
@@ -273,7 +273,7 @@ def with_key(known: Registered, name: str, change: Callable[[str], bytes]) -> No
 
 
 def with_jkt(known: Registered, name: str, change: Callable[[str], Any]) -> None:
-    """Keep a backend that changes the jkt."""
+    """Register a backend that changes the jkt."""
 
     class Changed(Backend):
         def claims(self, person: Claims, jkt: Any) -> Claims:
@@ -283,5 +283,5 @@ def with_jkt(known: Registered, name: str, change: Callable[[str], Any]) -> None
 
 
 def without(claims: Claims, *names: str) -> Claims:
-    """Return claims without some."""
+    """Return the claims without the named ones."""
     return {name: value for name, value in claims.items() if name not in names}

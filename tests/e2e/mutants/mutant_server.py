@@ -1,4 +1,4 @@
-"""A small HTTP/1.1 server, so close to the wire that it can also answer as no framework would."""
+"""A small HTTP/1.1 server with full control of the bytes on the wire, so that it can also send malformed responses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LARGEST: Final = 64 * 1024
 
 @dataclass
 class Request:
-    """What came in. Names of headers are in lower case."""
+    """A received request. Header names are in lower case."""
 
     method: str
     path: str
@@ -26,14 +26,17 @@ class Request:
 
     @property
     def cookies(self) -> dict[str, str]:
-        """The cookies that came along."""
+        """The cookies of the request, by name."""
         pairs = (pair.partition("=") for pair in self.headers.get("cookie", "").split(";") if "=" in pair)
         return {name.strip(): value for name, _, value in pairs}
 
 
 @dataclass
 class Answer:
-    """What goes out. `raw` replaces all of it, `chunked` the way the body is framed; `drips` comes behind, for ever."""
+    """A response.
+
+    `raw` replaces all of it, `chunked` sends the body in chunks, and `drips` is repeated after it without end.
+    """
 
     status: int = 200
     headers: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
@@ -44,7 +47,7 @@ class Answer:
     closes: bool = False
     drips: bytes = b""
     date: float | None = None
-    """The moment to say in Date; None leaves the header out."""
+    """The Unix time for the Date header. None omits the header."""
 
     def set(self, name: str, value: str) -> Self:
         """Replace a header, and return the answer."""
@@ -53,12 +56,12 @@ class Answer:
         return self
 
     def add(self, name: str, value: str) -> Self:
-        """Add a header, beside others of its name."""
+        """Add a header without replacing others of the same name."""
         self.headers.append((name, value))
         return self
 
     def wire(self) -> bytes:
-        """Return the bytes to send."""
+        """Return the response as bytes."""
         if self.raw is not None:
             return self.raw
         names = {name.lower() for name, _ in self.headers}
@@ -78,7 +81,7 @@ Handler = Callable[[Request], Awaitable[Answer]]
 
 
 class Server:
-    """Serves handlers by the first part of their path, on a free port of this machine, in a thread of its own."""
+    """Serves several handlers on a free local port, in its own thread. The first path segment selects the handler."""
 
     def __init__(self) -> None:
         self._handlers: dict[str, Handler] = {}
@@ -102,7 +105,7 @@ class Server:
         self._loop.close()
 
     def add(self, name: str, handler: Handler) -> str:
-        """Serve a handler below `/name/`, and return the address of that folder."""
+        """Serve a handler under `/name/`, and return that base address."""
         self._handlers[name] = handler
         return f"http://127.0.0.1:{self.port}/{name}"
 

@@ -1,4 +1,4 @@
-"""The self-test: what the checker must say about each mutant, and whether it does."""
+"""The checker's self-test: runs it on every mutant and compares the verdict with the expected one."""
 
 from __future__ import annotations
 
@@ -51,21 +51,24 @@ FINDINGS: Final = frozenset({Verdict.FAIL, Verdict.WARN})
 
 @dataclass(frozen=True)
 class Mutant:
-    """A line of `broken.jsonl`: the check that must be the first to say something, and how."""
+    """A line of `broken.jsonl`.
+
+    The first finding must come from one of the checks `caught_by`, with the verdict `level`.
+    """
 
     id: str
     bug: str
     caught_by: tuple[str, ...]
     level: str = "fail"
     says: str = ""
-    """What the message or the hint must hold: the cause, where the checker knows it."""
+    """Text that the message or the hint must contain: the cause, if the checker can determine it."""
     reason: str = ""
-    """Why it is not run here."""
+    """Why this mutant is not run."""
 
 
 @dataclass(frozen=True)
 class Oddity:
-    """A line of `unusual.jsonl`, with the checks that may warn, and how a run ends: clean, or with gaps."""
+    """A line of `unusual.jsonl`: the checks that may warn, and the expected exit status, such as `clean`."""
 
     id: str
     what: str
@@ -74,17 +77,17 @@ class Oddity:
 
 
 def mutants() -> list[Mutant]:
-    """Return every mutant that is run."""
+    """Return the mutants that are run."""
     return [mutant for mutant in all_mutants() if not mutant.reason]
 
 
 def all_mutants() -> list[Mutant]:
-    """Return every mutant."""
+    """Return all mutants."""
     return [Mutant(**{**line, "caught_by": tuple(line["caught_by"])}) for line in _lines("broken.jsonl")]
 
 
 def oddities() -> list[Oddity]:
-    """Return every unusual endpoint."""
+    """Return all unusual endpoints."""
     return [Oddity(**{**line, "may_warn": tuple(line.get("may_warn", ()))}) for line in _lines("unusual.jsonl")]
 
 
@@ -99,7 +102,7 @@ def judge(
     *,
     knowing: Callable[[Target], Target] = lambda target: target,
 ) -> Report:
-    """Serve a mutant and check it, with a clock of its own that no wait holds up; `knowing` less, perhaps."""
+    """Serve a mutant and check it, with a clock on which waiting takes no time. `knowing` may change the target."""
     kind = BROKEN.get(name) or UNUSUAL[name]
     clock = Clock()
     secret = kind.options.get("secret", SECRET)
@@ -111,7 +114,7 @@ def judge(
 
 
 def target_for(kind: type[Backend], base: str, port: int, secret: str) -> Target:
-    """Return what the checker is given for a mutant: all it usually is, unless the mutant needs something else."""
+    """Return the target for a mutant: the usual options, overridden by those that the mutant needs."""
     special = dict(kind.options)
     address = str(special.pop("url", "{base}{path}"))
     where = {"base": base, "port": port}
@@ -125,7 +128,7 @@ def target_for(kind: type[Backend], base: str, port: int, secret: str) -> Target
 
 
 def login(how: str, base: str, special: Mapping[str, Any]) -> Login | None:
-    """Return a login: Ada's or Bo's cookie, or what a mutant wants instead."""
+    """Return a login by its name: Ada's or Bo's cookie, or another kind that a mutant needs."""
     fields = special.get("fields", {"user": "ada", "password": "hunter-2"})
     return {
         "login": Login((("Cookie", f"sid={SESSIONS['ada']}"),)),
@@ -150,7 +153,7 @@ def login(how: str, base: str, special: Mapping[str, Any]) -> Login | None:
 
 
 def complaint(mutant: Mutant, report: Report) -> str:
-    """Return what is wrong with the verdict on a mutant, or nothing."""
+    """Return what is wrong with the verdict on a mutant, or an empty string."""
     first = next((outcome for outcome in report.outcomes if outcome.verdict in FINDINGS), None)
     if first is None:
         return "nothing was found"
@@ -163,7 +166,7 @@ def complaint(mutant: Mutant, report: Report) -> str:
 
 
 def odd_complaint(oddity: Oddity, report: Report) -> str:
-    """Return what is wrong with the verdict on an endpoint that is right, or nothing."""
+    """Return what is wrong with the verdict on a correct endpoint, or an empty string."""
     for outcome in report.outcomes:
         allowed = outcome.verdict is Verdict.WARN and outcome.check.id in oddity.may_warn
         if outcome.verdict in FINDINGS and not allowed:
@@ -177,7 +180,7 @@ def odd_complaint(oddity: Oddity, report: Report) -> str:
 
 
 def general_complaint(report: Report) -> str:
-    """Return what is wrong with any report: faults of ours, findings without a word, secrets that show."""
+    """Return what is wrong with a report in general: internal errors, findings without text, or visible secrets."""
     for outcome in report.outcomes:
         if outcome.verdict is Verdict.ERROR:
             return said(outcome)
@@ -190,5 +193,5 @@ def general_complaint(report: Report) -> str:
 
 
 def said(outcome: Outcome) -> str:
-    """Return an outcome in a line."""
+    """Describe an outcome in one line."""
     return f"{outcome.check.id} ({outcome.verdict}: {outcome.message})"

@@ -1,4 +1,4 @@
-"""The checker judges right: every mutant is caught by its check and by no earlier one, whatever is right passes."""
+"""The checker reports every mutant with the expected check and none before it, and accepts every correct endpoint."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_check_that_is_switched_off_makes_the_self_test_fail(check_id: str, mu
 
 
 def switched_off(check_id: str) -> tuple[Check, ...]:
-    """Return all checks, one of which finds nothing."""
+    """Return all checks, with the named one replaced by one that always passes."""
     return tuple(replace(check, judge=lambda _: passed()) if check.id == check_id else check for check in checks.load())
 
 

@@ -1,4 +1,4 @@
-"""Endpoints that are right, with answers and connections out of the ordinary."""
+"""Correct endpoints with unusual answers and connections."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ unusual = register(UNUSUAL)
 
 
 def with_body(name: str, change: Any) -> None:
-    """Keep a backend that writes the bytes of its answers in its own way."""
+    """Register a backend that changes the bytes of its answers."""
 
     def changed(answer: Answer, _: str | None) -> Answer:
         answer.body = change(answer.body)
@@ -68,7 +68,7 @@ class Status203(Backend):
 
 @unusual("Redirect307")
 class Redirect307(Backend):
-    """Sends everybody on, method and body kept; that is told as a warning."""
+    """Redirects every call with 307, which keeps method and body. The checker may warn about it."""
 
     async def handle(self, request: Request) -> Answer:
         if request.path == self.path:
@@ -112,7 +112,7 @@ class Refuses422(Backend):
 
 @unusual("HtmlOnGet")
 class HtmlOnGet(Backend):
-    """A page of an application that answers every GET with its one page."""
+    """Answers every GET with the page of a single-page application."""
 
     async def endpoint(self, request: Request) -> Answer:
         if request.method in {"GET", "HEAD"}:
@@ -176,7 +176,7 @@ class ClosesAlways(Backend):
 
 @unusual("ClosesSilently")
 class ClosesSilently(Backend):
-    """Closes after each answer without having said so."""
+    """Closes the connection after each answer without announcing it."""
 
     def dated(self, answer: Answer) -> Answer:
         wire = super().dated(answer).wire()
@@ -201,7 +201,7 @@ class SmallHeaders(Backend):
 
 @unusual("EarlyHints")
 class EarlyHints(Backend):
-    """Sends an interim answer before the real one."""
+    """Sends interim responses before the real one."""
 
     def dated(self, answer: Answer) -> Answer:
         wire = super().dated(answer).wire()
@@ -217,7 +217,7 @@ class HalfASecond(Backend):
 
 @unusual("ColdStart")
 class ColdStart(Backend):
-    """Compiles at its first call."""
+    """Takes four seconds for its first call, as if it were compiling."""
 
     async def endpoint(self, request: Request) -> Answer:
         if self.calls == 1:
@@ -239,7 +239,7 @@ class OneAtATime(Backend):
 
 @unusual("LimitsBursts")
 class LimitsBursts(Backend):
-    """Lets four calls in at once, and asks the others to come again."""
+    """Accepts four calls at the same time, and answers others with 429 and `Retry-After`."""
 
     busy = 0
 
@@ -256,7 +256,7 @@ class LimitsBursts(Backend):
 
 @unusual("DropsOtherCookie")
 class DropsOtherCookie(Backend):
-    """Deletes a cookie that says what was last looked at."""
+    """Deletes a cookie that has nothing to do with the session."""
 
     options = {"login": "with_hint"}
 
@@ -266,7 +266,7 @@ class DropsOtherCookie(Backend):
 
 @unusual("DropsBursts")
 class DropsBursts(Backend):
-    """Has no room for more than eight at once, and closes the connections of the others without a word."""
+    """Accepts eight calls at the same time, and closes the connections of others without an answer."""
 
     busy = 0
 
@@ -281,7 +281,7 @@ class DropsBursts(Backend):
 
 @unusual("LongQueue")
 class LongQueue(Backend):
-    """Serves one call after the other, so that the last of many waits too long."""
+    """Handles one call at a time, so that the last of many calls exceeds its timeout."""
 
     options = {"timeout": 1.2}
 
@@ -297,7 +297,7 @@ class LongQueue(Backend):
 
 @unusual("LimitsRate")
 class LimitsRate(Backend):
-    """Lets forty calls in, and then asks for a second's patience."""
+    """After forty calls, answers one with 429 and a `Retry-After` of one second."""
 
     left = 40
 
@@ -311,7 +311,7 @@ class LimitsRate(Backend):
 
 @unusual("LimitsRateByDate")
 class LimitsRateByDate(LimitsRate):
-    """Says with a date when to come again."""
+    """Sends a date in `Retry-After`."""
 
     async def endpoint(self, request: Request) -> Answer:
         answer = await super().endpoint(request)
@@ -321,7 +321,7 @@ class LimitsRateByDate(LimitsRate):
 
 @unusual("LimitsForAnHour")
 class LimitsForAnHour(Backend):
-    """Lets ten calls in, and asks for an hour's patience."""
+    """After ten calls, answers with 429 and a `Retry-After` of one hour."""
 
     async def endpoint(self, request: Request) -> Answer:
         return Answer(429, [("Retry-After", "3600")]) if self.calls > 10 else await super().endpoint(request)
@@ -329,7 +329,7 @@ class LimitsForAnHour(Backend):
 
 @unusual("LimitsWithoutAWord")
 class LimitsWithoutAWord(Backend):
-    """Lets twenty calls in, and says of the others nothing but 429."""
+    """After twenty calls, answers with 429 and no `Retry-After`."""
 
     async def endpoint(self, request: Request) -> Answer:
         return Answer(429) if self.calls > 20 else await super().endpoint(request)

@@ -1,4 +1,4 @@
-"""Endpoints that are right, with logins and addresses out of the ordinary."""
+"""Correct endpoints with unusual logins and addresses."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ unusual = register(UNUSUAL)
 
 
 class Rotating(Backend):
-    """Gives a new cookie with every answer."""
+    """Sets a new session cookie with every answer."""
 
     def keeps(self, session: str) -> None:
-        """Keep the old one, too, or not."""
+        """Decide what happens to the old session; here it stays valid."""
 
     async def endpoint(self, request: Request) -> Answer:
         answer = await super().endpoint(request)
@@ -63,7 +63,7 @@ class LogsOutOnForeignOrigin(Backend):
 
 @unusual("TwoCookies")
 class TwoCookies(Backend):
-    """Sets cookies that have nothing to do with the session, two in one answer."""
+    """Sets two cookies that have nothing to do with the session in one answer."""
 
     async def endpoint(self, request: Request) -> Answer:
         answer = await super().endpoint(request)
@@ -82,7 +82,7 @@ class BearerSession(Backend):
 
 @unusual("CsrfCookie")
 class CsrfCookie(Backend):
-    """Wants the value of a cookie in a header, of members only."""
+    """Requires the value of a cookie in a header, if the caller has that cookie."""
 
     options = {"login": "csrf", "login_b": None, "headers": (("X-CSRFToken", "{cookie:csrftoken}"),)}
 
@@ -126,7 +126,7 @@ class StrictQuery(Backend):
 
 @unusual("SignedCookie")
 class SignedCookie(Backend):
-    """Keeps the session in a JWT, and verifies it."""
+    """Keeps the session in a JWT and verifies its signature."""
 
     options = {"login": "jwt", "login_b": None}
 
@@ -140,32 +140,31 @@ class SignedCookie(Backend):
 
 
 class OwnLogin(Backend):
-    """Has a page to log in, at `/login`, with a form as each kind of site has it."""
+    """Has a login page at `/login`. Subclasses have the forms of different kinds of sites."""
 
     options = {"login": "form", "login_b": "form_b"}
     form = '<form method="post"><input name="user"><input type="password" name="password"></form>'
 
     def login(self, request: Request) -> Answer:
-        """Show the form, or start a session."""
         return self.entered(request) if request.method == "POST" else self.shown(request)
 
     def shown(self, request: Request) -> Answer:
-        """Return the page."""
+        """Return the login page."""
         return Answer(200, [("Content-Type", "text/html")], self.form.encode())
 
     def fields(self, request: Request) -> Claims:
-        """Return what was filled in."""
+        """Return the submitted fields."""
         return {name: values[0] for name, values in parse_qs(request.body.decode()).items()}
 
     def entered(self, request: Request) -> Answer:
-        """Start a session for whoever knows the password; show the form to everybody else."""
+        """Start a session if the password is correct; otherwise show the form again."""
         sent = self.fields(request)
         if sent.get("user") not in PEOPLE or sent.get("password") != "hunter-2":
             return self.shown(request)
         return Answer(303, [("Location", "/"), ("Set-Cookie", self.set_cookie(self.begun(sent["user"])))])
 
     def begun(self, user: str) -> str:
-        """Return a new session of somebody."""
+        """Return a new session for this user."""
         session = f"s-{len(self.sessions):02}-{user}-5d1f0c"
         self.sessions[session] = user
         return session
@@ -173,7 +172,7 @@ class OwnLogin(Backend):
 
 @unusual("LoginKeepsCookie")
 class LoginKeepsCookie(OwnLogin):
-    """Gives everybody a session, and remembers in it who has logged in, as PHP and express-session do."""
+    """Gives visitors a session too, and stores the login in it, as PHP and express-session do."""
 
     def shown(self, request: Request) -> Answer:
         page = super().shown(request)
@@ -188,7 +187,7 @@ class LoginKeepsCookie(OwnLogin):
 
 @unusual("LoginActionElsewhere")
 class LoginActionElsewhere(OwnLogin):
-    """Sends its form to another address, and has a search before it."""
+    """The login form posts to another address, and the page has a search form before it."""
 
     form = f'<form action="/search"><input name="q"></form>{OwnLogin.form.replace("<form", "<form action=me")}'
 
@@ -201,7 +200,7 @@ class LoginActionElsewhere(OwnLogin):
 
 @unusual("LoginBehindSlash")
 class LoginBehindSlash(OwnLogin):
-    """Sends those who come to `/login` on to `/login/`."""
+    """Redirects `/login` to `/login/`."""
 
     async def handle(self, request: Request) -> Answer:
         if request.path == "/login/":
@@ -215,7 +214,7 @@ class LoginBehindSlash(OwnLogin):
 
 
 class JsonLogin(OwnLogin):
-    """Takes JSON, and shows nothing."""
+    """Accepts logins as JSON and has no login page."""
 
     def shown(self, request: Request) -> Answer:
         return self.json(405 if request.method == "GET" else 401, {"error": "no"})
@@ -226,12 +225,12 @@ class JsonLogin(OwnLogin):
 
 @unusual("LoginByJson")
 class LoginByJson(JsonLogin):
-    """Is such a site."""
+    """Registers `JsonLogin` without changes."""
 
 
 @unusual("LoginOfScript")
 class LoginOfScript(JsonLogin):
-    """Has a page whose form a script sends, as JSON, with a token from a meta element."""
+    """Has a page whose script sends the form as JSON, with a token from a meta element."""
 
     def shown(self, request: Request) -> Answer:
         if request.method != "GET":
@@ -245,7 +244,7 @@ class LoginOfScript(JsonLogin):
 
 @unusual("CallWithMeta")
 class CallWithMeta(OwnLogin):
-    """Wants a token from the page with every call."""
+    """Requires a token from the page with every call of a member."""
 
     options = {**OwnLogin.options, "headers": (("X-CSRF-Token", "{meta:csrf-token}"),)}
     form = f'<meta name="csrf-token" content="c-78">{OwnLogin.form}'
@@ -258,7 +257,7 @@ class CallWithMeta(OwnLogin):
 
 @unusual("CallWithXsrfCookie")
 class CallWithXsrfCookie(OwnLogin):
-    """Sets a token in an encoded cookie, and wants it decoded in a header, as Laravel does."""
+    """Sets a token in an encoded cookie, and requires the decoded token in a header, as Laravel does."""
 
     options = {**OwnLogin.options, "headers": (("X-XSRF-TOKEN", "{cookie:XSRF-TOKEN}"),)}
 
@@ -315,7 +314,7 @@ class LogoutWithCsrf(Backend):
 
 @unusual("KnowsOneSession")
 class KnowsOneSession(Backend):
-    """Ends a person's other sessions where they log in."""
+    """Ends a person's other sessions when they log in."""
 
     options = {"login": "form", "login_b": "form_b", "logout_url": "{base}/logout"}
 
@@ -334,7 +333,7 @@ class KnowsOneSession(Backend):
 
 @unusual("SwitchesAtOneBrowser")
 class SwitchesAtOneBrowser(Backend):
-    """Keeps the session, and knows who is logged in."""
+    """Keeps the session when another person logs in with the same browser, but stores the new person in it."""
 
     options = {"login": "form", "login_b": "form_b", "logout_url": "{base}/logout"}
 
@@ -349,7 +348,7 @@ class SwitchesAtOneBrowser(Backend):
 
 @unusual("NobodyTwice")
 class NobodyTwice(Backend):
-    """Sends whoever is logged in away from the form."""
+    """Redirects people who are already logged in away from the login form."""
 
     options = {"login": "form", "login_b": "form_b", "logout_url": "{base}/logout"}
 
@@ -361,7 +360,7 @@ class NobodyTwice(Backend):
 
 @unusual("InOnce")
 class InOnce(Backend):
-    """Refuses whoever is logged in elsewhere."""
+    """Refuses the login of a person who is logged in elsewhere."""
 
     options = {"login": "form", "login_b": "form_b", "logout_url": "{base}/logout"}
 

@@ -1,4 +1,4 @@
-"""Endpoints that are asked, or answer, in another shape than the contract's example; some are wrong in theirs."""
+"""Endpoints whose requests or answers have another shape than in the contract's example. Some also have a fault."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class GraphQl(Backend):
 
 
 class FormShape(Backend):
-    """Takes a form."""
+    """Expects a form body instead of JSON."""
 
     options = {"shape": Shape(body="jkt={jkt}&for=chat")}
 
@@ -58,7 +58,7 @@ unusual("FormShape")(FormShape)
 
 
 class ByGet(Backend):
-    """Is asked by GET, with the jkt in the address."""
+    """Expects GET with the jkt in the query."""
 
     options = {"shape": Shape("GET", "", (("k", "{jkt}"),))}
 
@@ -94,7 +94,7 @@ class ByPut(Backend):
 
 @broken("get-caches-jkt")
 class GetCachesJkt(ByGet):
-    """Remembers the first answer for everybody's browser."""
+    """Caches a person's first token and returns it to all their browsers."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)

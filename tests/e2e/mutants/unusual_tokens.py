@@ -1,4 +1,4 @@
-"""Endpoints that are right, with tokens out of the ordinary: nothing may be said against them."""
+"""Correct endpoints with unusual tokens. The checker must not report anything about them."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class SpacedJson(Backend):
 
 @unusual("CachedPair")
 class CachedPair(Backend):
-    """Caches per user and jkt; what a browser gets is four minutes old."""
+    """Caches tokens per user and jkt, so that a browser may get one that is four minutes old."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -138,7 +138,7 @@ class OddDate(Backend):
 
 @unusual("BrokenClockProxy")
 class BrokenClockProxy(Backend):
-    """A proxy before it says 1970; the tokens are right."""
+    """Sends a `Date` in 1970, as from a proxy with a wrong clock. The tokens are correct."""
 
     def dated(self, answer: Answer) -> Answer:
         answer.date = 0.0
@@ -146,7 +146,7 @@ class BrokenClockProxy(Backend):
 
 
 class Rounded(Backend):
-    """Rounds its times down to so many seconds."""
+    """Rounds iat and exp down to a multiple of `to` seconds."""
 
     to = 5
 
@@ -180,7 +180,7 @@ with_claims(UNUSUAL, "SignedAvatar", lambda c: {**c, "avatar": "https://cdn.exam
 
 @unusual("Trims")
 class Trims(Backend):
-    """Takes white space off the jkt before it looks at it."""
+    """Strips white space from the jkt before checking it."""
 
     def jkt(self, request: Request, body: Any) -> Any:
         sent = super().jkt(request, body)

@@ -1,3 +1,3 @@
-"""The project is run by its own pytest."""
+"""Keeps pytest from collecting project/, which the tests here run with their own pytest."""
 
 collect_ignore = ["project"]

@@ -1,4 +1,4 @@
-"""An X screen as somebody in front of it has it: windows by their titles, and keys."""
+"""Access to an X display like a user's: finds windows by title and presses keys."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Final
 Window = ctypes.c_ulong
 Handler = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
 IGNORE: Final = Handler(lambda display, error: 0)
-"""A window may be gone while it is looked at; Xlib would end the process."""
+"""Ignores X errors. A window may close while it is being read, and Xlib would end the process."""
 
 F8: Final = 0xFFC5
-"""What the inspector's Resume button listens to (keysymdef.h)."""
+"""The X keysym of F8, the shortcut of the inspector's Resume button (keysymdef.h)."""
 
 
 class Text(ctypes.Structure):
-    """`XTextProperty`."""
+    """Xlib's `XTextProperty`."""
 
     _fields_ = (
         ("value", ctypes.c_char_p),
@@ -29,17 +29,17 @@ class Text(ctypes.Structure):
 
 
 class Screen:
-    """One display, by Xlib and its XTEST extension."""
+    """One X display, accessed through Xlib and its XTEST extension."""
 
     def __init__(self, x11: ctypes.CDLL, test: ctypes.CDLL, display: ctypes.c_void_p) -> None:
         self._x11, self._test, self._display = x11, test, display
 
     def titles(self) -> dict[str, int]:
-        """Return the windows that have a title."""
+        """Return the ids of all windows that have a title, by title."""
         return dict(self._titled(self._x11.XDefaultRootWindow(self._display)))
 
     def press(self, window: int, key: int) -> None:
-        """Give a window the focus, and press a key."""
+        """Give a window the focus and press a key."""
         self._x11.XSetInputFocus(self._display, Window(window), 1, 0)
         code = self._x11.XKeysymToKeycode(self._display, ctypes.c_ulong(key))
         for is_down in (1, 0):
@@ -63,7 +63,7 @@ class Screen:
 
 @contextmanager
 def screen(name: str) -> Iterator[Screen]:
-    """Look at a display."""
+    """Open a display until the block ends."""
     x11, test = (ctypes.CDLL(ctypes.util.find_library(library)) for library in ("X11", "Xtst"))
     x11.XOpenDisplay.restype = ctypes.c_void_p
     x11.XDefaultRootWindow.restype = Window

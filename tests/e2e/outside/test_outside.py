@@ -1,4 +1,4 @@
-"""A project outside the tree, with pytest-playwright and one import: every option does what it says."""
+"""Tests with a project outside our tree that uses pytest-playwright and one import of the harness: all options work."""
 
 import faulthandler
 import json
@@ -32,7 +32,7 @@ FFMPEG = pytest.mark.skipif(not RECORDER, reason="Playwright's ffmpeg is not her
 
 
 def has_firefox() -> bool:
-    """Tell whether there is one that Playwright can drive."""
+    """Return whether this machine has a Firefox that Playwright can drive."""
     command = shutil.which("firefox-esr") or shutil.which("firefox")
     return command is not None and (Machine({}, {}).version(command) or 0) >= OLDEST_FIREFOX
 
@@ -50,7 +50,7 @@ TOKEN = re.compile(rb"eyJ[\w-]{5,}\.")
 
 
 class Project:
-    """A copy of the project, and what its runs left."""
+    """A copy of the project and the files that its runs wrote."""
 
     def __init__(self, folder: Path, python: str = sys.executable) -> None:
         self.folder = folder
@@ -58,14 +58,14 @@ class Project:
         shutil.copytree(PROJECT, folder)
 
     def run(self, *args: str, **environ: str) -> subprocess.CompletedProcess[str]:
-        """Run its tests, as its owner would: with two stacks on a busy machine that takes minutes."""
+        """Run the project's tests as its owner would. With two stacks on a busy machine this takes minutes."""
         with self.running(*args, **environ) as process:
             output, errors = process.communicate(timeout=20 * PATIENCE)
         return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
 
     @contextmanager
     def running(self, *args: str, **environ: str) -> Iterator[subprocess.Popen[str]]:
-        """Run its tests while the block lasts."""
+        """Run the project's tests in a process that ends with the block."""
         faulthandler.cancel_dump_traceback_later()
         inherited = {name: value for name, value in os.environ.items() if not name.startswith(("CHATKEY_", "PYTEST_"))}
         command = [self.python, "-m", "pytest", "-p", "no:schemathesis", "-p", "no:faker", *args]
@@ -84,11 +84,11 @@ class Project:
 
     @property
     def seen(self) -> list[dict[str, Any]]:
-        """What its tests met."""
+        """The facts that the project's tests recorded."""
         return [json.loads(line) for line in (self.folder / "seen.jsonl").read_text().splitlines()]
 
     def kept(self, folder: str = "test-results") -> list[str]:
-        """What is in the output folder."""
+        """Return the paths of the files in the output folder."""
         root = self.folder / folder
         return sorted(str(path.relative_to(root)) for path in root.rglob("*") if path.is_file())
 
@@ -100,7 +100,7 @@ def project(tmp_path: Path) -> Project:
 
 @pytest.fixture
 def display(tmp_path: Path) -> Iterator[str]:
-    """A screen that nobody looks at."""
+    """The name of a virtual X display."""
     server = shutil.which("Xvfb")
     if server is None:
         pytest.skip("there is no Xvfb on this machine")
@@ -200,7 +200,7 @@ def test_soft_expectations_are_all_told(project: Project) -> None:
 
 
 def test_headed_is_headed(project: Project, display: str) -> None:
-    """Without a screen it cannot be, and nobody pretends."""
+    """Without a display, `--headed` fails instead of running headless."""
     seen = project.run("-k", "a_page", "--headed", DISPLAY=display)
     unseen = project.run("-k", "a_page", "--headed", DISPLAY="")
 
@@ -212,9 +212,9 @@ def test_headed_is_headed(project: Project, display: str) -> None:
 
 
 def test_the_inspector_waits_as_long_as_somebody_thinks(project: Project, display: str) -> None:
-    """PWDEBUG: the browser is headed and stops at the first step and where the test says; Resume (F8) goes on.
+    """With PWDEBUG the browser is headed and stops at the first step and at `page.pause()`. Resume (F8) continues.
 
-    Nothing of the harness gives up meanwhile, however little patience was asked for.
+    The harness does not time out meanwhile, even with a short `--chatkey-patience`.
     """
     (project.folder / "test_paused.py").write_text(PAUSED)
     with (
@@ -255,7 +255,7 @@ def test_a_webkit_that_is_not_there_is_told_before_anything_runs(project: Projec
 
 
 def test_everything_at_once_in_two_processes_leaves_no_secret(project: Project) -> None:
-    """A stack for each worker; every trace, video, report and text is linked, and none has a token in it."""
+    """Each worker has its own stack. All traces, videos, reports and texts are linked, and none contains a token."""
     options = ["-n", "2", "--tracing", "on", "--screenshot", "on", "--chatkey-patience", "60"]
     options += ["--video", "on"] if RECORDER else []
 
@@ -282,7 +282,7 @@ def test_everything_at_once_in_two_processes_leaves_no_secret(project: Project) 
 
 @pytest.fixture
 def twin(tmp_path: Path) -> str:
-    """The Python of an environment that has everything ours has, and pytest-playwright-asyncio."""
+    """The Python of an environment with all our packages and pytest-playwright-asyncio."""
     venv.create(tmp_path / "twin", with_pip=True)
     python = tmp_path / "twin" / "bin" / "python"
     packages = Path(sysconfig.get_path("purelib", vars={"base": str(tmp_path / "twin")}))
@@ -301,7 +301,7 @@ def twin(tmp_path: Path) -> str:
 
 
 def test_the_asynchronous_twin_is_left_out_or_refused(twin: str, tmp_path: Path) -> None:
-    """Both cannot be loaded, and say so; without it all is well; without the other the harness says what to do."""
+    """Both plugins together are refused. Ours alone works; with the other alone, the error says what to do."""
     project = Project(tmp_path / "project", twin)
 
     both = project.run("-k", "a_page")
@@ -315,7 +315,7 @@ def test_the_asynchronous_twin_is_left_out_or_refused(twin: str, tmp_path: Path)
 
 
 def contents(folder: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield everything that was written, and what is in archives."""
+    """Yield the path and content of every file in a folder, including those in ZIP archives."""
     for path in folder.rglob("*"):
         if path.suffix == ".zip":
             with zipfile.ZipFile(path) as archive:

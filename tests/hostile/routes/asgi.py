@@ -1,4 +1,4 @@
-"""Sends one request to an ASGI application in this process, without a client that tidies it up."""
+"""Sends one request to an ASGI application in this process, without a client library that would tidy it up."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Call(NamedTuple):
     body: bytes = b""
 
     def with_headers(self, *headers: tuple[bytes, bytes]) -> Call:
-        """Replace or add these headers."""
+        """Return a copy in which these headers are replaced or added."""
         names = {name for name, _ in headers}
         kept = tuple(header for header in self.headers if header[0] not in names)
         return self._replace(headers=kept + headers)
@@ -39,7 +39,7 @@ class Answer(NamedTuple):
 
 
 async def ask(app: Asgi, call: Call) -> Answer:
-    """Send a request as uvicorn would pass it on, and return the answer."""
+    """Send a request the way uvicorn would pass it to the application, and return the response."""
     path, _, query = call.target.partition(b"?")
     named = {name for name, _ in call.headers}
     usual = [(b"host", b"localhost:8800")] if b"host" not in named else []

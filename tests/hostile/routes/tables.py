@@ -1,4 +1,4 @@
-"""The routes of an application, read from its own route table. A kind of route that is not known here is an error."""
+"""Reads the routes of an application from its own route table. An unknown kind of route is an error."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ EVERY_METHOD: Final = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT
 
 
 class Door(NamedTuple):
-    """A route: its path with `{name}` for each parameter, its methods, and the names that its requests may carry."""
+    """A route: its path with `{name}` for each parameter, its methods, and the names that its requests may contain."""
 
     path: str
     methods: frozenset[str]
     members: tuple[str, ...] = ()
-    """Of a JSON body or form."""
+    """Member names of the JSON body or form."""
     query: tuple[str, ...] = ()
 
     @property
     def parameters(self) -> list[str]:
-        """The names of the path's parameters."""
+        """The names of the path parameters."""
         return PARAMETER.findall(self.path)
 
     def at(self, values: dict[str, str]) -> str:
@@ -44,7 +44,7 @@ class Door(NamedTuple):
 
 
 def litestar_doors(app: Litestar, *, mounted: Iterable[str] = ()) -> Iterator[Door]:
-    """Yield the HTTP routes of a Litestar application; `mounted` are those that are walked by tables of their own."""
+    """Yield the HTTP routes of a Litestar application. `mounted` lists the paths that another table covers."""
     known = set(mounted)
     for route in app.routes:
         if isinstance(route, HTTPRoute):
@@ -58,7 +58,7 @@ def litestar_doors(app: Litestar, *, mounted: Iterable[str] = ()) -> Iterator[Do
 
 
 def socket_paths(app: Litestar) -> set[str]:
-    """Return the paths at which a Litestar application's own router takes sockets."""
+    """Return the WebSocket paths of a Litestar application's own router."""
     return {route.path for route in app.routes if isinstance(route, WebSocketRoute)}
 
 
@@ -87,9 +87,9 @@ def _query(route: HTTPRoute) -> tuple[str, ...]:
 
 
 def starlette_doors(app: Any, *, prefix: str = "") -> Iterator[Door]:
-    """Yield the routes of a Starlette or FastAPI application, and of all applications that are mounted in it."""
+    """Yield the routes of a Starlette or FastAPI application and of all applications mounted in it."""
     routes = _routes_within(app)
-    if routes is None:  # an application without a route table: walk its root, and a path below it
+    if routes is None:  # no route table: walk the application's root and a path below it
         yield Door(f"{prefix}/", frozenset(EVERY_METHOD))
         yield Door(f"{prefix}/{{below}}", frozenset(EVERY_METHOD))
         return
@@ -103,7 +103,7 @@ def starlette_doors(app: Any, *, prefix: str = "") -> Iterator[Door]:
 
 
 def _routes_within(app: Any) -> list[Any] | None:
-    """Return the route table of an application behind any number of middlewares; None when it has none."""
+    """Return the route table of an application behind any number of middlewares, or None if it has none."""
     while not hasattr(app, "routes"):
         app = getattr(app, "app", None)
         if app is None or isinstance(app, StaticFiles):
@@ -117,7 +117,7 @@ def _asked(route: Any) -> tuple[str, ...]:
 
 
 def fake_doors(fake: Fake, name: str) -> Iterator[Door]:
-    """Yield the endpoints of one of the fake's providers, at its path."""
+    """Yield the endpoints of one of the fake's social providers, below the provider's path."""
     for key in fake.provider(name).endpoints():
         *methods, path = key.split(" ")
         yield Door(f"/{name}{path}", frozenset(methods))

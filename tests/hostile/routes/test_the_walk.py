@@ -1,4 +1,4 @@
-"""The walk itself: it finds what fails, and a route that it cannot walk is an error."""
+"""Tests the walk itself: it finds failures, and a route that it cannot walk is an error."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def answers(_: Request) -> Response:
 
 
 def below(*routes: Route) -> Starlette:
-    """Return an application that has these routes in another one, behind a middleware."""
+    """Return an application that mounts a second one, with these routes, behind a middleware."""
     inner: Any = Starlette(routes=list(routes))
 
     class Middleware:

@@ -1,4 +1,4 @@
-"""A walk past the routes of an application with hostile input of every kind: nothing may fail at it."""
+"""Sends every kind of hostile input to every route of an application, and reports what fails."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from tests.hostile.routes.tables import EVERY_METHOD, Door
 
 WRITING: Final = frozenset({"DELETE", "PATCH", "POST", "PUT"})
 OUTSIDE: Final = frozenset({404, 405})
-"""What answers a request that came to no handler."""
+"""The statuses of requests that reached no handler."""
 
 Headed = Callable[[Door], Awaitable[Headers]]
 
 
 async def nobody(_: Door) -> Headers:
-    """Send what a stranger sends: no headers at all."""
+    """Return no headers at all, as an anonymous caller sends."""
     return ()
 
 
 class Tried(NamedTuple):
-    """What came of one request: the status, None for an exception, and what is wrong about it."""
+    """The outcome of one request: its status (None for an exception), and what is wrong with it."""
 
     status: int | None
     wrong: list[str]
@@ -35,26 +35,26 @@ class Tried(NamedTuple):
 
 @dataclass
 class Walk:
-    """An application, and how an honest caller would ask it, from which each request differs in one thing."""
+    """An application and its honest requests. Each hostile request differs from an honest one in one thing."""
 
     app: Asgi
     honest: Mapping[str, str]
-    """Values for the parameters of paths, under `name` or for one route alone under `path name`."""
+    """Values for path parameters, under `name`, or under `path name` for a single route."""
     members: Mapping[str, object] = field(default_factory=dict[str, object])
-    """Honest values for the members of a body, by name."""
+    """Honest values for body members, by name."""
     headed: Headed = nobody
-    """Makes the headers of every request at a route; a hostile header takes the place of its own."""
+    """Makes the headers of every request to a route. A hostile header replaces the honest one of that name."""
     before: Callable[[], Any] = lambda: None
     """Called before each request."""
     most: int | None = None
-    """How many hostile requests a route gets, spread evenly over all there are, at each route other ones."""
+    """Limit on hostile requests per route. They are picked evenly from all, differently for each route."""
     failed: list[str] = field(default_factory=list[str])
-    """What was logged as a failure since the last request."""
+    """The failures that were logged since the last request."""
     seen: dict[Door, set[int | None]] = field(default_factory=dict[Door, set[int | None]])
-    """The statuses with which the honest requests at a route were answered."""
+    """The statuses of each route's honest requests."""
 
     async def past(self, doors: Iterable[Door]) -> list[str]:
-        """Send everything to every door, and return what went wrong."""
+        """Send every input to every route in `doors`, and return what went wrong."""
         return [wrong for number, door in enumerate(doors) for wrong in await self._past(door, number)]
 
     async def _past(self, door: Door, number: int) -> list[str]:
@@ -122,7 +122,7 @@ class Walk:
         return value
 
     def unreached(self) -> set[str]:
-        """Return the paths of the routes at which no honest request came to a handler."""
+        """Return the paths of the routes whose honest requests reached no handler."""
         return {door.path for door, statuses in self.seen.items() if not statuses - OUTSIDE}
 
 
@@ -140,7 +140,7 @@ def _wrong(answer: Answer) -> Iterator[str]:
 
 @contextmanager
 def failures(lines: list[str]) -> Iterator[None]:
-    """Collect what any library logs as an error or with a traceback."""
+    """Collect the log records of every library that are errors or have a traceback."""
 
     class Failures(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:

@@ -1,4 +1,4 @@
-"""A browser in front of a client library, and what its callback was given."""
+"""A simulated browser for tests of client libraries. It returns the parameters that the callback receives."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Callback(NamedTuple):
 
 
 class Form(HTMLParser):
-    """The form of a page, as a browser would send it with nothing changed."""
+    """The form of a page: its action and the fields that a browser would send without user input."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -29,7 +29,7 @@ class Form(HTMLParser):
         self.feed(page)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note where the form goes, and each of its inputs that has a value to send."""
+        """Record the form's action and each input that has a value to send."""
         of = dict(attrs)
         if tag == "form":
             self.action = of.get("action") or ""
@@ -38,7 +38,7 @@ class Form(HTMLParser):
 
 
 class Browser:
-    """A person's browser. It keeps cookies, and stops at the application's callback."""
+    """A person's browser. It keeps cookies, and does not follow the redirect to the application's callback."""
 
     def __init__(self) -> None:
         self._http = httpx.Client(trust_env=False, verify=False, timeout=PATIENCE)
@@ -58,7 +58,7 @@ class Browser:
         return self._decide(url, decision="deny")
 
     def open(self, url: str) -> Callback:
-        """Open an authorization request that is answered without a page."""
+        """Open an authorization request that the provider answers without showing a page."""
         return called_back(self._http.get(url))
 
     def _decide(self, url: str, **chosen: str) -> Callback:
@@ -71,7 +71,7 @@ class Browser:
 
 
 def group(fields: list[tuple[str, str]]) -> dict[str, list[str]]:
-    """Fields with repetitions, in the shape httpx sends."""
+    """Group form fields by name, in the shape that httpx expects for repeated names."""
     grouped: dict[str, list[str]] = {}
     for name, value in fields:
         grouped.setdefault(name, []).append(value)
@@ -79,7 +79,7 @@ def group(fields: list[tuple[str, str]]) -> dict[str, list[str]]:
 
 
 def called_back(answer: httpx.Response) -> Callback:
-    """The callback that a redirect or a form that sends itself leads to."""
+    """Return the callback request that a redirect or a self-submitting form leads to."""
     if answer.status_code == 200:
         form = Form(answer.text)
         return Callback("POST", dict(form.fields), form.action)

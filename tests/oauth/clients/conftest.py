@@ -1,4 +1,4 @@
-"""The fake as its users run it: a process of its own with its ready-made applications, and a person with a browser."""
+"""The fake as its users run it: in its own process with its ready-made applications, and a person with a browser."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CALLBACK = "http://127.0.0.1:4999/callback"
 
 @pytest.fixture(scope="session")
 def address() -> Iterator[str]:
-    """Where the fake is; every provider lies below, under its name."""
+    """The base address of the fake. Each provider is at `/NAME` under it."""
     command = [sys.executable, "-c", RUN, "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -35,7 +35,7 @@ def address() -> Iterator[str]:
 
 @pytest.fixture
 def lab(address: str) -> Iterator[httpx.Client]:
-    """The fake's control API, with nothing left over from tests before."""
+    """A client of the fake's control API. The fake is reset first."""
     with httpx.Client(base_url=f"{address}/lab", trust_env=False, verify=False, timeout=PATIENCE) as client:
         client.post("/reset").raise_for_status()
         yield client
@@ -43,7 +43,7 @@ def lab(address: str) -> Iterator[httpx.Client]:
 
 @pytest.fixture
 def traffic(lab: httpx.Client) -> Callable[[str], list[dict[str, Any]]]:
-    """What a provider was asked at paths with this ending since the test began."""
+    """Return the requests to a provider since the test began whose path has the given ending."""
     before = lab.get("/requests").json()["data"]["last"]
 
     def asked(provider: str, ending: str = "") -> list[dict[str, Any]]:
@@ -55,19 +55,19 @@ def traffic(lab: httpx.Client) -> Callable[[str], list[dict[str, Any]]]:
 
 @pytest.fixture
 def application() -> Callable[[str], Client]:
-    """The ready-made application at a provider."""
+    """Return the ready-made application of a provider."""
     by_provider = {client.provider: client for client in READY_MADE}
     return by_provider.__getitem__
 
 
 @pytest.fixture
 def callback() -> str:
-    """Where the application is called back."""
+    """The application's redirect URI."""
     return CALLBACK
 
 
 @pytest.fixture
 def browser() -> Iterator[Browser]:
-    """A browser nobody has used."""
+    """A browser without cookies."""
     with Browser() as one:
         yield one

@@ -1,4 +1,4 @@
-"""Authlib logs in at every provider, is refused, refreshes and revokes, told nothing but the base address."""
+"""Authlib logs in with every provider, is refused, refreshes and revokes. Only the base address is the fake's."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from chatkey_oauth.engine.pkce import s256
 from chatkey_oauth.ready_made import apple_p8
 from chatkey_stack.patience import PATIENCE
 
-# That import switched Authlib's own warnings on for everyone; this one asks for httpx2, and httpx is pinned.
+# The import above enabled Authlib's warnings globally. This one recommends httpx2, but httpx is pinned.
 warnings.filterwarnings("ignore", "The httpx module is deprecated", AuthlibDeprecationWarning)
 
 from authlib.integrations.base_client import OAuthError  # type: ignore[import-untyped]  # noqa: E402
@@ -39,7 +39,7 @@ NONCE = "n-0S6_WzA2Mj"
 
 
 class Recipe(NamedTuple):
-    """How Authlib is told to log in at one provider."""
+    """The settings with which Authlib logs in with one provider."""
 
     authorize: str
     token: str
@@ -99,11 +99,11 @@ REFUSED = {
     "github": "incorrect_client_credentials",
     "x": "unauthorized_client",
 }
-"""The error of a wrong secret; elsewhere it is `invalid_client`."""
+"""The error code for a wrong secret, where it is not `invalid_client`."""
 
 
 class Login:
-    """One login with a client of its own, which Authlib wants because it remembers the grant type."""
+    """One login with its own client. Authlib's clients store the grant type, so they cannot be shared."""
 
     def __init__(self, name: str, base: str, client: Client, callback: str, secret: str) -> None:
         self.name = name
@@ -125,7 +125,7 @@ class Login:
         )
 
     def url(self, **extra: str) -> str:
-        """The authorization request."""
+        """Return the URL of the authorization request."""
         named = {"client_key": self.client.client_id} if self.own else {}
         url, _ = self.oauth.create_authorization_url(
             self.base + self.recipe.authorize, code_verifier=self.verifier, **self.recipe.extra, **named, **extra
@@ -133,7 +133,7 @@ class Login:
         return str(url)
 
     def redeem(self, code: str, **extra: str) -> dict[str, Any]:
-        """The code against tokens."""
+        """Exchange the code for tokens."""
         verifier = {"code_verifier": self.verifier} if self.verifier else {}
         token: dict[str, Any] = self.oauth.fetch_token(
             self.base + self.recipe.token,
@@ -146,11 +146,11 @@ class Login:
         return token
 
     def profile(self) -> Any:
-        """What the provider says of the person."""
+        """Return the person's profile."""
         return self.oauth.get(self.base + self.recipe.profile).raise_for_status().json()
 
     def claims(self, id_token: str) -> CodeIDToken:
-        """The id_token, verified with the keys the provider publishes."""
+        """Return the claims of the id_token, verified with the provider's published keys."""
         keys = KeySet.import_key_set(
             httpx.get(self.base + SIGNING[self.name], trust_env=False, verify=False, timeout=PATIENCE).json()
         )
@@ -162,7 +162,7 @@ class Login:
 
 
 def apple_secret(client: Client) -> str:
-    """A client secret that is good for ten minutes."""
+    """Return an Apple client secret that is valid for ten minutes."""
     now = int(time.time())
     return jwt.encode(
         {"alg": "ES256", "kid": client.key_id},
@@ -182,7 +182,7 @@ def apple_secret(client: Client) -> str:
 def make_login(
     address: str, lab: httpx.Client, application: Callable[[str], Client], callback: str
 ) -> Iterator[MakeLogin]:
-    """Begin a login; with `secret` that one is used, with `client` that application."""
+    """Begin a login. `secret` and `client` replace the secret and the application."""
     made: list[Login] = []
 
     def make(name: str, *, secret: str | None = None, client: Client | None = None) -> Login:
@@ -197,7 +197,7 @@ def make_login(
 
 
 def words(value: Any) -> set[str]:
-    """Every text in an answer, however deep."""
+    """Return every string in a JSON value, including nested objects."""
     if isinstance(value, dict):
         return set().union(*map(words, value.values()))
     return {value} if isinstance(value, str) else set()

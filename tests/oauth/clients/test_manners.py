@@ -1,4 +1,4 @@
-"""Habits of client libraries in other languages, one test each, with the requests those libraries send."""
+"""Peculiarities of client libraries in other languages: one test each, with the requests that the library sends."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ SCOPE = {
 
 
 class Library:
-    """A library's requests to one provider, from a person's browser and from a backend."""
+    """The requests of a library to one provider, from a person's browser and from a backend."""
 
     def __init__(self, http: httpx.Client, browser: Browser, name: str, client: Client, callback: str) -> None:
         self.http = http
@@ -71,7 +71,7 @@ class Library:
         self.callback = callback
 
     def url(self, **changes: str | None) -> str:
-        """An authorization request; None leaves a parameter out."""
+        """Return the URL of an authorization request. None omits a parameter."""
         params: dict[str, str | None] = {
             "client_key" if self.name == "tiktok" else "client_id": self.client.client_id,
             "redirect_uri": self.callback,
@@ -85,11 +85,11 @@ class Library:
         return str(self.http.base_url.join(f"/{self.name}{AUTHORIZE[self.name]}?{urlencode(named)}"))
 
     def approve(self, **changes: str | None) -> Callback:
-        """A person's approval of such a request."""
+        """Approve such a request as a person, and return the callback."""
         return self.browser.approve(self.url(**changes))
 
     def redeem(self, code: str, *, path: str = "", headers: dict[str, str] | None = None, **changes: str | None) -> Any:
-        """A token request with the credentials in the form; None leaves a parameter out."""
+        """Send a token request with the credentials in the form. None omits a parameter."""
         form: dict[str, str | None] = {"grant_type": "authorization_code", "code": code, "redirect_uri": self.callback}
         form["client_key" if self.name == "tiktok" else "client_id"] = self.client.client_id
         form["client_secret"] = apple_secret(self.client) if self.name == "apple" else self.client.client_secret
@@ -98,18 +98,18 @@ class Library:
         return self.http.post(f"/{self.name}{path or TOKEN[self.name]}", data=named, headers=sent)
 
     def by_header(self, code: str, credentials: str, **more: str) -> Any:
-        """A token request with these credentials in a Basic header."""
+        """Send a token request with these credentials in a Basic header."""
         basic = {"authorization": f"Basic {b64encode(credentials.encode()).decode()}"}
         return self.redeem(code, headers=basic, client_id=None, client_secret=None, **more)
 
     def get(self, path: str, token: str = "", **options: Any) -> httpx.Response:
-        """A request for the profile."""
+        """Send a GET request, for example for the profile."""
         headers = options.pop("headers", {}) | ({"authorization": f"Bearer {token}"} if token else {})
         return self.http.get(f"/{self.name}{path}", headers=headers, **options)
 
 
 def apple_secret(client: Client, audience: Any = "https://appleid.apple.com") -> str:
-    """A client secret that is good for five minutes."""
+    """Return an Apple client secret that is valid for five minutes."""
     now = int(time.time())
     claims = {"iss": client.team_id, "iat": now, "exp": now + 300, "aud": audience, "sub": client.client_id}
     return jwt.encode(claims, apple_p8(), algorithm="ES256", headers={"kid": client.key_id})
@@ -119,7 +119,7 @@ def apple_secret(client: Client, audience: Any = "https://appleid.apple.com") ->
 def library(
     address: str, lab: httpx.Client, browser: Browser, application: Callable[[str], Client], callback: str
 ) -> Iterator[Callable[..., Library]]:
-    """A library at a provider; keyword arguments change its application."""
+    """Return a library for a provider. Keyword arguments change its application."""
     with httpx.Client(base_url=address, trust_env=False, verify=False, timeout=PATIENCE) as http:
 
         def at(name: str, **changes: Any) -> Library:
@@ -305,7 +305,7 @@ def test_allauth_verifies_with_the_certificates_of_google(library: At) -> None:
 
 
 def test_httpx_oauth_asks_the_people_api_for_the_address(library: At) -> None:
-    """It asks for no `openid`, and takes `resourceName` for the id."""
+    """The library does not request `openid`, and uses `resourceName` as the id."""
     google = library("google")
     scope = "https://www.googleapis.com/auth/userinfo.profile https://www.googleapis.com/auth/userinfo.email"
     token = google.redeem(google.approve(scope=scope).params["code"]).json()["access_token"]

@@ -1,4 +1,4 @@
-"""requests-oauthlib, which compares the granted scopes with those asked for, logs in as it does at the real ones."""
+"""requests-oauthlib logs in as with the real providers. It compares the granted scopes with the requested ones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ URLS = "https://www.googleapis.com/auth/userinfo"
 
 
 class Recipe(NamedTuple):
-    """What the session is told of one provider."""
+    """The settings of the session for one provider."""
 
     authorize: str
     token: str

@@ -1,4 +1,4 @@
-"""Whole logins at a fake with its lab on, and faults armed for some of them."""
+"""Complete logins with a fake whose lab is enabled, some of them with armed faults."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def signing_keys() -> list[RSAPrivateKey]:
 
 @pytest.fixture
 def fake(make_fake: Callable[..., App], signing_keys: list[RSAPrivateKey]) -> App:
-    """A fake with its lab on, whose keys differ, and whose application has two redirect URIs."""
+    """A fake with its lab enabled, keys that differ from each other, and applications with two redirect URIs."""
     app = make_fake(lab=True)
     keys = cycle(signing_keys)
     app.world = app.world._replace(make_key=lambda: next(keys))
@@ -48,7 +48,7 @@ def fake(make_fake: Callable[..., App], signing_keys: list[RSAPrivateKey]) -> Ap
 def travel(
     visitor: Visitor, *, state: str | None = MINE, person: str = "rhea", misbehave: Iterable[str] = (), **changes: str
 ) -> Journey:
-    """Log in through all pages, as far as the answers lead."""
+    """Log in through all steps, and stop at the first answer that does not lead further."""
     asked = {"nonce": "n-0123456789abcdef", "state": state, **changes}
     page = visitor.ask(**asked)
     flow = FLOW.search(page.body)
@@ -69,7 +69,7 @@ def travel(
 
 
 def readable(answer: Answer) -> bool:
-    """Tell whether an answer is whole JSON."""
+    """Return whether an answer is complete JSON."""
     try:
         msgspec.json.decode(answer.body)
     except msgspec.DecodeError:
@@ -79,13 +79,13 @@ def readable(answer: Answer) -> bool:
 
 @pytest.fixture(name="travel")
 def _travel() -> Callable[..., Journey]:
-    """Log in through all pages."""
+    """Log in through all steps, and stop at the first answer that does not lead further."""
     return travel
 
 
 @pytest.fixture
 def arm(fake: App) -> Callable[..., Rule]:
-    """Arm a fault for the flow with the state `MINE`; keyword arguments are its options."""
+    """Arm a fault for the flow with the state `MINE`. Keyword arguments are the fault's options."""
 
     def arm(fault: str, scope: Scope | None = None, times: int | None = 1, **options: Any) -> Rule:
         return fake.faults.arm(Order(fault=fault, scope=scope or Scope(state=MINE), times=times, with_=options))

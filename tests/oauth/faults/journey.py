@@ -1,4 +1,4 @@
-"""One login at the fake, as far as it came."""
+"""The answers of one login with the fake, up to the step where it ended."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Journey(NamedTuple):
-    """The answers of one login, as far as it came."""
+    """The answers of one login, up to the step where it ended."""
 
     state: str | None
     page: Answer
@@ -23,12 +23,12 @@ class Journey(NamedTuple):
 
     @property
     def answers(self) -> list[Answer]:
-        """The answers there are."""
+        """The answers received, in order."""
         return [answer for answer in (self.page, self.back, self.token, self.profile) if answer is not None]
 
     @property
     def location(self) -> str:
-        """Where the browser was sent back to."""
+        """The URL to which the provider redirected the browser."""
         assert self.back is not None
         return dict(self.back.headers)["location"]
 
@@ -54,7 +54,7 @@ class Journey(NamedTuple):
 
     @property
     def claims(self) -> dict[str, Any]:
-        """The claims of the id_token, whoever signed it."""
+        """The claims of the id_token. The signature is not verified."""
         claims: dict[str, Any] = jwt.decode(self.tokens["id_token"], options={"verify_signature": False})
         return claims
 

@@ -1,4 +1,4 @@
-"""Faults of any answer, on the leg they are armed for."""
+"""Tests of faults that can affect any answer: each only affects the leg that it is armed for."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ EVERY_LEG = pytest.mark.parametrize("leg", LEGS)
 
 
 def met(journey: Journey, leg: str) -> Answer:
-    """The answer of a leg, which is where the journey ended if the fault ended it."""
+    """Return the answer of a leg. It is the last one if the fault ended the login."""
     return journey.answers[LEGS[leg]]
 
 

@@ -1,4 +1,4 @@
-"""Faults of the pages in the popup."""
+"""Tests of faults of the pages in the popup."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ STATE = "mine-0123456789abcdef"
 
 
 def policies(journey: Journey) -> list[str | None]:
-    """The opener policies of the consent page and of the redirect to the callback."""
+    """Return the `Cross-Origin-Opener-Policy` of the consent page and of the redirect to the callback."""
     return [dict(answer.headers).get(COOP) for answer in journey.answers[:2]]
 
 

@@ -1,4 +1,4 @@
-"""Faults of the way back: what the client's callback is given, over the wire."""
+"""Tests of faults of the callback: the parameters that the client receives, over the wire."""
 
 from __future__ import annotations
 

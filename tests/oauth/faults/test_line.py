@@ -1,4 +1,4 @@
-"""Late and cut answers as a real HTTP client meets them at a real server."""
+"""Tests of late and truncated answers with a real HTTP client and a real server."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from chatkey_oauth.app import App
 
 LAB_WAITS = 30
-"""Seconds; the lab waits no longer."""
+"""The longest time in seconds for which the lab lets a request wait."""
 
 REQUEST = b"POST /google/token HTTP/1.1\r\nHost: fake\r\nContent-Length: 0\r\n\r\n"
 
 
 class Running:
-    """A fake that serves in a thread of its own."""
+    """A fake that serves in its own thread."""
 
     def __init__(self) -> None:
         self.fake = create_app(Settings(lab=True))
@@ -46,18 +46,18 @@ class Running:
         self.fake.faults.arm(Order(fault=fault, scope=Scope(provider="google"), with_=options))
 
     def ask(self, timeout: float = PATIENCE) -> httpx.Response:
-        """Send a token request, which is refused where nothing is armed."""
+        """Send a token request. Without an armed fault it is refused."""
         return httpx.post(f"http://127.0.0.1:{self.port}/google/token", timeout=timeout, trust_env=False)
 
     def wait_for_request(self) -> None:
-        """Wait for an entry of the log, which is written just before an answer is withheld."""
+        """Wait until the log contains the request. The fake writes it just before it withholds an answer."""
         address = f"http://127.0.0.1:{self.port}/lab/requests"
         query = {"path": "/token", "wait": str(min(PATIENCE, LAB_WAITS))}
         answer = httpx.get(address, params=query, timeout=2 * PATIENCE, trust_env=False)
         assert len(answer.json()["data"]["requests"]) == 1
 
     def stop(self) -> None:
-        """End, and wait for the end."""
+        """Stop the server and wait for its thread to end."""
         self.server.should_exit = True
         self.thread.join(PATIENCE)
         assert not self.thread.is_alive()
@@ -65,7 +65,7 @@ class Running:
 
 @pytest.fixture(scope="module")
 def running() -> Iterator[Running]:
-    """One server for all tests that do not stop it."""
+    """One server, shared by all tests that do not stop it."""
     server = Running()
     yield server
     server.stop()

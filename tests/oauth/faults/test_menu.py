@@ -1,4 +1,4 @@
-"""The menu of the consent page by which a person lets a login go wrong."""
+"""Tests of the consent page's menu, with which a person can make a login fail."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OFFLINE = {"access_type": "offline", "prompt": "consent"}
 
 
 def offered(page: bytes) -> list[str]:
-    """The faults on a page."""
+    """Return the names of the faults that a page offers."""
     return [name.decode() for name in BOXES.findall(page)]
 
 

@@ -1,4 +1,4 @@
-"""Each fault meets the flow it is armed for, once, and no other."""
+"""Each fault affects only the flow that it is armed for, and only once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Travel = Callable[..., Journey]
 
 KEYS_ROTATED = "keys-rotated"
-"""It cannot but change the logins that follow, as it does at the real provider; it has a test of its own."""
+"""Rotating the keys necessarily affects later logins, as with the real provider, so it has its own test."""
 
 OF_A_FLOW = [name for name, fault in FAULTS.items() if not WITHOUT_FLOW.issuperset(fault.legs) and name != KEYS_ROTATED]
 CHANCE = {"access_token", "refresh_token", "id_token"}
@@ -31,7 +31,7 @@ OFFLINE = {"access_type": "offline", "prompt": "consent"}
 
 
 def picture(journey: Journey, google: Visitor) -> dict[str, Any]:
-    """All that is the same in every login at Google with the same parameters, and so shows what is bent."""
+    """Return everything that is equal in all Google logins with the same parameters. A fault shows as a difference."""
     back, token = journey.callback, journey.tokens
     return {
         "answers": [
@@ -50,7 +50,7 @@ def picture(journey: Journey, google: Visitor) -> dict[str, Any]:
 
 
 def verified(id_token: str, google: Visitor) -> bool:
-    """Tell whether the signature holds by the newest published key."""
+    """Return whether the newest published key verifies the signature."""
     keys = jwt.PyJWKSet.from_dict(msgspec.json.decode(google.get("/oauth2/v3/certs").body))
     try:
         jwt.PyJWS().decode(id_token, keys.keys[0], algorithms=["RS256"])
@@ -60,7 +60,7 @@ def verified(id_token: str, google: Visitor) -> bool:
 
 
 def differs(journey: Journey, google: Visitor, usual: dict[str, Any]) -> bool:
-    """Tell whether a login came to an early end, or went another way."""
+    """Return whether a login ended early or differs from the usual one."""
     try:
         return picture(journey, google) != usual
     except (AssertionError, AttributeError, KeyError, msgspec.DecodeError, jwt.InvalidTokenError):

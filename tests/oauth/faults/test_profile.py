@@ -1,4 +1,4 @@
-"""Faults of the profile, over the wire."""
+"""Tests of faults of the profile, over the wire."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ REFUSED = {"facebook": 400, "amazon": 400}
 
 
 def subject_of(members: Any, name: str) -> Any:
-    """The subject in a profile, in whatever envelope; None where there is none."""
+    """Return the subject in a profile, which may be nested, or None."""
     for step in SUBJECTS.get(name, "id").split("."):
         members = members.get(step)
     return members

@@ -1,4 +1,4 @@
-"""Arming faults: what is refused, whom a scope means, how often a rule acts, and whether it ever did."""
+"""Tests of arming faults: what is refused, which requests a scope covers, how often a rule acts, and its hit count."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_a_rule_means_one_flow_by_its_id(google: Visitor, arm: Arm) -> None:
 
 
 def encoded(google: Visitor, state: str | None) -> str:
-    """The query of the authorization request with this state."""
+    """Return the query of the authorization request with this state."""
     return "&".join(f"{name}={value}" for name, value in google.request(state=state).items())
 
 
@@ -288,7 +288,7 @@ def test_no_two_faults_share_a_name_and_all_are_in_the_catalogue() -> None:
 
 
 def named() -> list[type[Any]]:
-    """Every class of a fault that has a name of its own."""
+    """Return every class of a fault that defines its own name."""
     found, seen = list(Fault.__subclasses__()), []
     while found:
         kind = found.pop()

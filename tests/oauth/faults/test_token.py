@@ -1,4 +1,4 @@
-"""Faults of the token endpoint, over the wire."""
+"""Tests of faults of the token endpoint, over the wire."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_every_reason_can_be_put_in_every_providers_words(
 
 
 def code_of(visitor: Visitor) -> str:
-    """The code of an approved request."""
+    """Approve a request, and return its code."""
     asked = visitor.decide(state=STATE)
     location = dict(asked.headers)["location"]
     return dict(pairs(location.partition("?")[2]))["code"]

@@ -1,4 +1,4 @@
-"""A client of the control API, and how its answers are read."""
+"""A client of the control API, and functions that read its answers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ async def lab(fake: App) -> AsyncIterator[httpx.AsyncClient]:
 
 @pytest.fixture
 def data() -> Callable[[httpx.Response], Any]:
-    """What a successful answer carries."""
+    """Return the `data` of a successful answer."""
 
     def read(answer: httpx.Response) -> Any:
         assert answer.is_success, answer.text
@@ -34,7 +34,7 @@ def data() -> Callable[[httpx.Response], Any]:
 
 @pytest.fixture
 def error() -> Callable[[httpx.Response], tuple[int, str, str]]:
-    """Status, code and message of a refusal."""
+    """Return the status, code and message of a refusal."""
 
     def read(answer: httpx.Response) -> tuple[int, str, str]:
         body = answer.json()

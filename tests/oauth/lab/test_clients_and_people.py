@@ -1,4 +1,4 @@
-"""Applications and people: what a test adds, changes and takes away."""
+"""Tests of adding, changing and removing applications and people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arming and disarming over the wire; what each fault does is shown with the faults."""
+"""Tests of arming and disarming faults over the wire. The effect of each fault is tested in tests/oauth/faults."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Flows over the wire: found by what a test knows of them, and shown without their state."""
+"""Tests of flows over the wire: a test finds its flow by state or cookie, and answers do not contain the state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may use the lab: this machine, and no page of another origin."""
+"""The lab answers requests from this machine only, and none from pages of other origins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lab's pages: for browsers only, everything in words, and no text breaks out of them."""
+"""Tests of the lab's pages: only browsers get them, they describe everything in words, and all text is escaped."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ async def test_what_the_buttons_send_is_taken(lab: httpx.AsyncClient, fake: App)
 
 
 def sent(body: str) -> dict[str, Any]:
-    """A body as the page's script sends it."""
+    """Return the request options with which the page's script would send this body."""
     return {"content": body, "headers": {"content-type": "application/json"}} if body else {}
 
 

@@ -1,4 +1,4 @@
-"""The log of what was received."""
+"""Tests of the log of received requests."""
 
 from __future__ import annotations
 

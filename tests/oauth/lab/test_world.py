@@ -1,4 +1,4 @@
-"""The lab as a whole: whether it is there, what it says there is, its clock and its reset."""
+"""Tests of the lab as a whole: whether it is enabled, its overview, its clock and its reset."""
 
 from __future__ import annotations
 

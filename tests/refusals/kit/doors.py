@@ -1,4 +1,4 @@
-"""Where a token is shown: what is accepted there, and what is refused, with the whole answer."""
+"""The places that take a token: what each accepts, and what it refuses, with the complete answer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class SocketDoor:
-    """The socket, which takes a custom login's token (contract 2.4)."""
+    """The chat socket, which takes a custom login's token (contract 2.4)."""
 
     name: Final = "socket"
     kind: ClassVar[str] = "socket"
@@ -28,16 +28,19 @@ class SocketDoor:
         self.shop = shop
 
     def claims(self, **changes: Any) -> Json:
-        """Return the claims that are honest here, with these changed."""
+        """Return claims that are honest at this place, with these changes."""
         return self.shop.claims(**changes)
 
     def accept(self, token: str) -> None:
-        """Show a token that must be accepted."""
+        """Send a token that must be accepted."""
         ended = self._service.try_token(token, self.shop.key)
         assert ended.granted, ended
 
     def refuse(self, token: str, code: str) -> Json:
-        """Show a token that must be refused with this code and its close; return what was told and logged."""
+        """Send a token that must be refused with this code and its close code.
+
+        Returns what the caller was told and what was logged.
+        """
         ended = self._service.try_token(token, self.shop.key)
         assert ended.refusal == (code, self.closes.get(code, 4401))
         return self._service.told("socket.refused", ended.last)
@@ -54,16 +57,19 @@ class AuthDoor:
         self.shop = shop
 
     def claims(self, **changes: Any) -> Json:
-        """Return the claims that are honest here, with these changed."""
+        """Return claims that are honest at this place, with these changes."""
         return self.shop.identity_claims(**changes)
 
     def accept(self, token: str) -> None:
-        """Show a token that must be accepted."""
+        """Send a token that must be accepted."""
         answer = self.shop.exchange(token)
         assert answer.status_code == 200, answer.text
 
     def refuse(self, token: str, code: str) -> Json:
-        """Show a token that must be refused with this code and 401; return what was told and logged."""
+        """Send a token that must be refused with this code and 401.
+
+        Returns what the caller was told and what was logged.
+        """
         answer = self.shop.exchange(token)
         assert answer.status_code == 401, answer.text
         assert answer.headers["www-authenticate"] == "Bearer"

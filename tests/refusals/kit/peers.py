@@ -1,4 +1,4 @@
-"""What is at the other end of a socket: a peer that says what it is told to, and sees how it ends."""
+"""A client's end of a socket: sends what a test gives it, and records how the socket ends."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from shipped import Service
 
 WAIT: Final = PATIENCE
-"""Seconds until a peer that hears nothing gives up."""
+"""Seconds until a peer that receives nothing gives up."""
 
 
 @dataclass(frozen=True)
 class Ended:
-    """How a socket ended: every frame after `hello`, the close code, its reason. `code` is None while it is open."""
+    """How a socket ended: all frames after `hello`, the close code and its reason. `close` is None while it is open."""
 
     frames: list[Json]
     close: int | None
@@ -37,19 +37,19 @@ class Ended:
 
     @property
     def granted(self) -> bool:
-        """Whether `ready` ever came."""
+        """Whether the server sent `ready`."""
         return any(frame["type"] == "ready" for frame in self.frames)
 
     @property
     def refusal(self) -> tuple[str, int | None]:
-        """The refusal's code and the close code, once it is sure that nothing was granted and nothing else said."""
+        """The refusal's code and the close code. Fails unless the refusal was the only frame."""
         assert [frame["type"] for frame in self.frames] == ["error"], self
         assert self.reason == self.last["code"], self
         return self.last["code"], self.close
 
 
 class Peer:
-    """One open socket; `hello` has been read unless the server refused at once."""
+    """An open socket. `hello` has been read, unless the server refused at once."""
 
     def __init__(self, connection: ClientConnection, service: Service) -> None:
         self.connection = connection
@@ -63,17 +63,17 @@ class Peer:
         return self._first
 
     def say(self, frame: Mapping[str, Any] | str | bytes) -> None:
-        """Send a frame: an object as JSON, a text or bytes as they are."""
+        """Send a frame: an object as JSON, text and bytes unchanged."""
         self.connection.send(json.dumps(frame) if isinstance(frame, Mapping) else frame)
 
     def next(self) -> Json:
-        """Return the next frame."""
+        """Return the next frame from the server."""
         frame: Json = json.loads(self.connection.recv(timeout=WAIT))
         profile.said_by_the_server(frame)
         return frame
 
     def ask(self, frame: Mapping[str, Any] | str | bytes) -> Json:
-        """Send a frame and return the next that comes."""
+        """Send a frame, and return the next frame from the server."""
         self.say(frame)
         return self.next()
 
@@ -93,7 +93,7 @@ class Peer:
         return Maker().proof(key, token=token, **{**honest, **changes})
 
     def connect(self, token: str, proof: str) -> Ended:
-        """Send `connect`, and return `ready`, or the refusal with its close."""
+        """Send `connect`, and return the outcome: `ready`, or the refusal with its close code."""
         self.say({"type": "connect", "token": token, "proof": proof})
         answer = self.next()
         if answer["type"] == "ready":

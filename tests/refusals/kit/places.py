@@ -1,4 +1,4 @@
-"""Where a token is read within the process: the two functions behind the doors, at a clock that stands."""
+"""Calls the two functions that read tokens directly, in this process and with a clock that stands still."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from chatkey_server.identity.tokens import Secrets
 
 NOW: Final = 1_795_000_020.0
 SECRET: Final = urlsafe_b64encode(bytes(range(100, 148))).decode()
-"""As the service makes them: text that could be taken for base64."""
+"""Looks like the service's own secrets: text that could be mistaken for base64."""
 
 
 class Reader(ABC):
-    """A function that reads tokens."""
+    """A function that reads tokens, and the claims that it accepts."""
 
     kind: ClassVar[str]
 
@@ -30,18 +30,18 @@ class Reader(ABC):
 
     @abstractmethod
     def claims(self, **changes: Any) -> Json:
-        """Return the claims that are honest here, with these changed."""
+        """Return claims that are honest for this function, with these changes."""
 
     @abstractmethod
     def read(self, token: str) -> str:
-        """Read a token, and return the `pid` that it speaks for."""
+        """Read a token, and return its `pid`."""
 
     def accept(self, token: str) -> None:
         """Read a token that must be accepted."""
         assert self.read(token) == self.shop.id
 
     def refuse(self, token: str, code: str) -> Json:
-        """Read a token that must be refused with this code; return what the refusal says."""
+        """Read a token that must be refused with this code; return the refusal's message, member and cause."""
         with pytest.raises(Refused) as refused:
             self.read(token)
         told = refused.value
@@ -50,7 +50,7 @@ class Reader(ABC):
 
 
 class SocketReader(Reader):
-    """`read_socket_token` (contract 2.4)."""
+    """Reads tokens with `read_socket_token` (contract 2.4)."""
 
     kind: ClassVar[str] = "socket"
 
@@ -64,7 +64,7 @@ class SocketReader(Reader):
 
 
 class IdentityReader(Reader):
-    """`read_identity_token` (contract 2.5)."""
+    """Reads tokens with `read_identity_token` (contract 2.5)."""
 
     kind: ClassVar[str] = "identity"
 

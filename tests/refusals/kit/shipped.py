@@ -1,4 +1,4 @@
-"""The server as it is shipped, one process of it: its address, its lab, its log, and callers."""
+"""Runs one process of the shipped server, with access to its address, lab and log, and with honest callers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _TRACES: Final = ("Traceback (most recent call last)", "request.failed", "socket
 
 
 class Service:
-    """The running server: its address, its lab, its log, and callers."""
+    """The running server: its address, its lab, its log, and honest callers."""
 
     def __init__(
         self,
@@ -60,21 +60,21 @@ class Service:
         self.socket_uri = f"ws://localhost:{port}/v1/socket"
 
     def now(self) -> float:
-        """The service's time: this machine's, and how far the lab's clock was moved."""
+        """The service's time: this machine's time plus the offset that was set in the lab."""
         return time.time() + self.offset
 
     def advance(self, seconds: float) -> None:
-        """Move the service's clock; it goes back after the test."""
+        """Move the service's clock. It is reset after the test."""
         self.lab.advance(seconds)
         self.offset += seconds
 
     def reset(self) -> None:
-        """Put clock, faults, caches and rate limits back."""
+        """Reset the clock, faults, caches and rate limits."""
         self.lab.reset()
         self.offset = 0.0
 
     def shop(self, **members: Any) -> Shop:
-        """Make a business that nobody else has, with Google login; keyword arguments as the lab takes them."""
+        """Create a new business with Google login. Keyword arguments are passed to the lab."""
         given: Json = {"domains": ["shop.example"], "socials": {"google": OWN_KEYS}, **members}
         made = self.lab.add_provider(**given)
         return Shop(self, made.id, made.secret_key)
@@ -89,15 +89,18 @@ class Service:
             yield Peer(connection, self)
 
     def try_token(self, token: str, key: BrowserKey) -> Ended:
-        """Open a socket with this token and an honest proof by `key` over it."""
+        """Open a socket and connect with this token and an honest proof signed with `key`."""
         with self.socket() as peer:
             return peer.connect(token, peer.prove(key, token))
 
     def raw(self, sent: bytes) -> bytes:
-        """Send bytes over TCP and return what comes back until the server closes, which is seconds if it need not."""
+        """Send bytes over TCP, and return everything received until the server closes.
+
+        If the request lets the server keep the connection open, this takes seconds.
+        """
         received = b""
         with sockets.create_connection((LOOPBACK, self.port), timeout=WAIT) as wire:
-            with suppress(ConnectionError):  # the server may have heard enough
+            with suppress(ConnectionError):  # the server may close before it has read everything
                 wire.sendall(sent)
             with suppress(ConnectionError):
                 while chunk := wire.recv(65536):
@@ -105,7 +108,7 @@ class Service:
         return received
 
     def at_once(self, target: str, count: int) -> list[httpx.Response]:
-        """Send the same GET so many times side by side."""
+        """Send the same GET `count` times in parallel."""
 
         async def ask() -> list[httpx.Response]:
             async with httpx.AsyncClient(base_url=str(self.http.base_url), trust_env=False, timeout=WAIT) as client:
@@ -114,21 +117,21 @@ class Service:
         return asyncio.run(ask())
 
     def logged(self, text: str, *, since: int = 0) -> str:
-        """Wait for a line of the process's log that holds a text, written after line number `since`."""
+        """Wait for a log line that contains `text` and was written after line number `since`; return it."""
         deadline = time.monotonic() + WAIT
         while not (lines := [line for line in self.process.output(since).splitlines() if text in line]):
             assert time.monotonic() < deadline, f"no line with {text!r} was logged"
-            threading.Event().wait(0.002)  # the line is on its way through a pipe
+            threading.Event().wait(0.002)  # the line may still be in the pipe
         return lines[0]
 
     def heard(self, kind: str) -> Json:
-        """Return the newest event of a kind in the log's feed: what was logged, redacted."""
+        """Return the newest event of this kind from the log's feed, redacted as it was logged."""
         events = self.lab.events(kind=kind)
         assert events, f"nothing of kind {kind} was logged"
         return dict(events[-1])
 
     def told(self, kind: str, error: Mapping[str, Any]) -> Json:
-        """Return what a refusal's caller was told and what was logged of it: code, message, member, cause."""
+        """Return what the caller was told of a refusal and what was logged: code, message, member, cause."""
         facts = self.heard(kind)["facts"]
         assert facts["code"] == error["code"]
         return {"cause": None, "member": None, **facts, "message": error["message"]}
@@ -147,7 +150,7 @@ class Service:
 
 @contextmanager
 def serving(folder: Path, settings: Mapping[str, str]) -> Iterator[Service]:
-    """Run a server; at the end its log must hold no traceback and nothing like a token, whatever it was sent."""
+    """Run a server. At its end, its log must not contain a traceback or anything like a token, whatever it was sent."""
     port, provider_port = free_ports(2)
     environ = {name: value for name, value in os.environ.items() if not name.startswith("CHATKEY_")}
     environ |= {

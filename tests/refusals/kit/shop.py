@@ -1,4 +1,4 @@
-"""A business of one test, and what the service gives it."""
+"""A business for one test, and the requests of its visitors and members."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Shop(Issuer):
-    """A business of one test at the running service."""
+    """A business at the running service, made for one test."""
 
     def __init__(self, service: Service, provider_id: str, secret: str) -> None:
         super().__init__(provider_id, secret, service.now)

@@ -1,4 +1,4 @@
-"""One social login, step by step: between any two of them a test may change what a browser would have carried."""
+"""One social login, step by step. Between any two steps, a test may change what the browser carries."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def shop(service: Service) -> Shop:
 
 @pytest.fixture(scope="session")
 def at_provider(provider: FakeOAuth) -> Iterator[httpx.Client]:
-    """A browser at the social provider, where whoever is named by the login hint approves at once."""
+    """A browser at the social provider, which approves every login at once for the person in the login hint."""
     provider.auto_approve("rhea")
     with httpx.Client(trust_env=False, timeout=PATIENCE) as client:
         yield client
@@ -41,7 +41,7 @@ def at_provider(provider: FakeOAuth) -> Iterator[httpx.Client]:
 
 @pytest.fixture
 def sign_in(service: Service, shop: Shop, at_provider: httpx.Client) -> MakeSignIn:
-    """Start logins: `sign_in()`, `sign_in("github")`, `sign_in(shop=other, nonce="n")`."""
+    """Starts logins: `sign_in()`, `sign_in("github")`, `sign_in(shop=other, nonce="n")`."""
 
     def start(social: str = "google", *, shop: Shop = shop, **query: str) -> SignIn:
         return SignIn(service, at_provider, shop, social, query)
@@ -51,7 +51,7 @@ def sign_in(service: Service, shop: Shop, at_provider: httpx.Client) -> MakeSign
 
 @pytest.fixture
 def misbehave(provider: FakeOAuth) -> Iterator[Misbehave]:
-    """Arm faults of the social provider; one that was never met fails the test."""
+    """Arms faults of the social provider. A fault that never occurred fails the test."""
     armed: list[Rule] = []
 
     def arm(fault: str, social: str, *, times: int | None = 1, **options: Any) -> Rule:
@@ -67,7 +67,7 @@ def misbehave(provider: FakeOAuth) -> Iterator[Misbehave]:
 
 @pytest.fixture
 def under_way(service: Service) -> Callable[[Shop], int]:
-    """Count the logins of a business that the database remembers as under way."""
+    """Counts the unfinished logins of a business in the database."""
     path = Path(service.environ["CHATKEY_DATA_DIR"]) / "chatkey.sqlite"
 
     def count(shop: Shop) -> int:

@@ -1,4 +1,4 @@
-"""One social login, and the page it ends with."""
+"""One social login, and the page that ends it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ STATUS: Final = {
     "rate_limited": 429,
     "oauth_failed": 502,
 }
-"""The status of each refusal that is not a 400."""
+"""The HTTP status of each refusal that is not a 400."""
 
 LOCKED: Final = {
     "content-type": "text/html; charset=utf-8",
@@ -45,11 +45,11 @@ MakeSignIn = Callable[..., "SignIn"]
 Misbehave = Callable[..., "Rule"]
 
 TOKEN: Final = re.compile(r"eyJ(?:hbGci|0eXAi)|eyJ[\w-]+\.")
-"""How a header begins, or any token: a nonce of the page may hold the first letters."""
+"""Matches the beginning of a JWS header, or any token. The page's nonce may contain the first letters by chance."""
 
 
 class Popup:
-    """The page in the popup: its status, the code it shows, and what its script hands to whom."""
+    """The page in the popup: its status, the code it shows, and what its script posts to which origin."""
 
     def __init__(self, answer: httpx.Response) -> None:
         self.status = answer.status_code
@@ -65,20 +65,20 @@ class Popup:
 
     @property
     def message(self) -> Json:
-        """What the opener is told."""
+        """The message that the opener receives."""
         assert self.delivery is not None, self.text
         message: Json = self.delivery["message"]
         return message
 
     @property
     def token(self) -> str:
-        """The identity token that the opener is handed."""
+        """The identity token that the opener receives."""
         assert self.status == 200, self.text
         return str(self.message["token"])
 
 
 class SignIn:
-    """One login of one person, from the click on."""
+    """One login of one person, which begins with the click on the button."""
 
     def __init__(
         self, service: Service, provider: httpx.Client, shop: Shop, social: str, query: dict[str, str]
@@ -96,7 +96,10 @@ class SignIn:
         self.state = self.request["state"]
 
     def approve(self, account: str = "rhea", **changes: str) -> dict[str, str]:
-        """Approve as a person at the social provider; return the callback's parameters. `changes` alter the request."""
+        """Approve as a person at the social provider, and return the callback's parameters.
+
+        `changes` alter the authorization request.
+        """
         hint = {"github": "login"}.get(self.social, "login_hint")
         query = {**self.request, hint: account, **changes}
         answer = self._provider.get(self.location.partition("?")[0], params=query)
@@ -106,13 +109,13 @@ class SignIn:
         return dict(parse_qsl(address.query, keep_blank_values=True))
 
     def arrive(self, given: Any, *, at: str | None = None, method: str = "GET") -> Popup:
-        """Bring these parameters to the callback: in the query, or posted as a form."""
+        """Send these parameters to the callback, in the query or as a posted form."""
         where = {"params": given} if method == "GET" else {"data": given}
         path = f"/v1/public/oauth/{at or self.social}/callback"
         return Popup(self._service.http.request(method, path, **where))
 
     def finish(self, account: str = "rhea") -> Popup:
-        """Go all the way as an honest person does."""
+        """Complete the login as an honest person does."""
         return self.arrive(self.approve(account))
 
     def members(self) -> list[Json]:
@@ -120,14 +123,14 @@ class SignIn:
         return self._service.lab.members(self.shop.id)
 
     def accept(self, given: Any = None, **how: Any) -> Json:
-        """Arrive where one must be let in; return the claims of the identity token."""
+        """Send parameters to the callback, which must accept them; return the claims of the identity token."""
         page = self.arrive(self.approve() if given is None else given, **how)
         claims = self.claims_of(page)
         assert claims["uid"] in [member["uid"] for member in self.members()]
         return claims
 
     def claims_of(self, page: Popup) -> Json:
-        """Return the claims of the identity token that a page hands over, once the service has taken it."""
+        """Check that the service accepts the identity token that a page hands over, and return the token's claims."""
         assert page.delivery is not None, page.text
         message = {"type": "wf:oauth", "providerId": self.shop.id, "social": self.social, "nonce": NONCE}
         assert page.delivery == {"origin": ORIGIN, "message": {**message, "token": page.token}}
@@ -136,7 +139,10 @@ class SignIn:
         return claims
 
     def refuse(self, given: Any, code: str, *, told: bool = True, **how: Any) -> Popup:
-        """Arrive where one must be refused: the page shows the code, the opener hears it if `told`, nobody came in."""
+        """Send parameters to the callback, which must refuse them with this code.
+
+        The page shows the code, the opener receives it if `told`, and no member is created.
+        """
         before = self.members()
         page = self.arrive(given, **how)
         assert (page.status, page.code) == (STATUS.get(code, 400), code), page.text

@@ -1,4 +1,4 @@
-"""Who comes out of a login: the identity token and the member's record (contract 2.5, 2.7, D-11)."""
+"""What a login produces: the identity token and the member's record (contract 2.5, 2.7, D-11)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def known(provider: FakeOAuth) -> Iterator[Known]:
-    """Make a person known to the social providers, and return their account."""
+    """Adds people to the social providers, and returns their accounts."""
     made: list[str] = []
 
     def know(**members: object) -> str:

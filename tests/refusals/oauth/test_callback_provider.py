@@ -1,4 +1,4 @@
-"""What the social provider sends that is not to be believed: code, issuer, tokens, profile (OIDC Core, RFC 9700)."""
+"""Data from the social provider that must not be trusted: code, issuer, tokens, profile (OIDC Core, RFC 9700)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DAY = 86_400
 
 
 def newest(provider: FakeOAuth) -> int:
-    """Return the number of the last request that any social provider received."""
+    """Return the number of the newest request that any social provider received."""
     return max((entry.number for entry in provider.requests()), default=0)
 
 

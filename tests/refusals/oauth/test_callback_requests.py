@@ -1,4 +1,4 @@
-"""How the callback may be asked, and what a social provider may say there (contract 4.5, RFC 6749 4.1.2.1)."""
+"""Requests that the callback accepts, and errors that a provider may report there (contract 4.5, RFC 6749 4.1.2.1)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 FORM = "application/x-www-form-urlencoded"
 
-# how it may be asked
+# which requests are accepted
 
 
 @pytest.mark.row("OAC-030")
@@ -115,7 +115,7 @@ def test_other_methods_are_405(service: Service, sign_in: MakeSignIn, method: st
     login.accept(given)
 
 
-# what the social provider said
+# errors from the social provider
 
 
 @pytest.mark.row("OAC-021")

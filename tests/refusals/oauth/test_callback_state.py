@@ -1,4 +1,4 @@
-"""The state that comes back, and how the callback may be asked (contract 4.5, 5.7, D-05, D-07)."""
+"""The `state` that returns to the callback, and the requests that may carry it (contract 4.5, 5.7, D-05, D-07)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CACHE_SECONDS = 61
 
 
 def flipped(at: int) -> Damage:
-    """Change one character: 0 is the first of the payload, -1 the last of the MAC."""
+    """Return a function that changes one character: 0 is the first of the payload, -1 the last of the MAC."""
 
     def damage(state: str) -> str:
         characters = list(state)
@@ -100,7 +100,7 @@ def test_a_state_that_fills_the_address_is_400(service: Service, sign_in: MakeSi
 def test_a_state_lives_ten_minutes(
     service: Service, sign_in: MakeSignIn, make: Maker, age: float, code: str | None
 ) -> None:
-    """F066: half a second before it is in time, and then the opener is told that it is late."""
+    """F066: half a second before its end a state is accepted. Afterwards the opener is told that it came too late."""
     login = sign_in("github")
     given = login.approve()
     made_at = json.loads(make.unb64(login.state.partition(".")[0]))[4]

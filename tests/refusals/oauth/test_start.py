@@ -1,4 +1,4 @@
-"""The start of a social login: whose page may open it, and where it sends the person (contract 4.4, D-03, D-08)."""
+"""The start of a social login: which pages may start it, and where it sends the person (contract 4.4, D-03, D-08)."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ MOST_UNDER_WAY = 100_000
 
 
 def start(service: Service, shop: Shop, origin: str = ORIGIN, social: str = "google") -> httpx.Response:
-    """Ask to start a login, with the origin in the query exactly as given."""
+    """Request the start of a login, with the origin in the query exactly as given."""
     return service.http.get(f"{shop.path}/oauth/{social}?{urlencode({'origin': origin})}")
 
 
 def refused(service: Service, answer: httpx.Response, status: int, code: str) -> None:
-    """Assert that a page tells the person this code, and nobody else anything."""
+    """Assert that a page shows this code to the person, and that no message is posted to any opener."""
     assert (answer.status_code, answer.headers["content-type"]) == (status, "text/html; charset=utf-8")
     assert f"<code>{code}</code>" in answer.text
     assert "postMessage" not in answer.text
@@ -44,7 +44,7 @@ def refused(service: Service, answer: httpx.Response, status: int, code: str) ->
     assert (facts["at"], facts["code"]) == ("start", code)
 
 
-# whose page
+# which pages may start a login
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def refused(service: Service, answer: httpx.Response, status: int, code: str) ->
 def test_an_origin_that_is_not_the_registered_text_is_403_and_nobody_is_told(
     service: Service, shop: Shop, under_way: UnderWay, origin: str
 ) -> None:
-    """F177: a page for the person, no way on to the provider, no message."""
+    """F177: the person sees a page. There is no redirect to the provider and no message to the opener."""
     assert start(service, shop).status_code == 302
     before = under_way(shop)
 
@@ -164,7 +164,7 @@ def test_without_an_origin_it_is_400(service: Service, shop: Shop, query: str) -
 
 @pytest.mark.row("OAS-027")
 def test_an_international_name_is_known_by_its_punycode(service: Service, sign_in: MakeSignIn) -> None:
-    """F177: browsers write it so, and no other way is taken."""
+    """F177: browsers send the punycode form, and no other form is accepted."""
     shop = service.shop(domains=["bücher.example"])
 
     page = sign_in(shop=shop, origin="https://xn--bcher-kva.example").finish()
@@ -275,7 +275,7 @@ def test_an_unknown_business_is_404_like_a_login_that_is_not_offered(service: Se
     assert start(service, shop).status_code == 302
 
 
-# where to
+# where the person is sent
 
 
 @pytest.mark.row("OAS-045")
@@ -328,7 +328,7 @@ def test_the_redirect_is_a_302_that_nothing_keeps_and_that_names_no_referrer(ser
     assert "set-cookie" not in answer.headers
 
 
-# how many
+# how many logins are kept
 
 
 @pytest.mark.row("OAS-048")

@@ -1,4 +1,4 @@
-"""The admin panel in this process, with somebody signed in."""
+"""The admin panel in this process, with an administrator signed in."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ Fixture = Any
 
 
 class Panel:
-    """The panel as its page uses it: with the CSRF token from the cookie, and the origin that browsers send."""
+    """The panel as its page uses it: with the CSRF token from the cookie, and the Origin header that browsers send."""
 
     def __init__(self, client: Fixture) -> None:
         self.client = client
         self.services = client.services
 
     async def ask(self, method: str, path: str, body: object = None, **headers: str) -> httpx.Response:
-        """Send a request below /admin/."""
+        """Send a request to a path below /admin/."""
         token = self.client.cookies.get("csrftoken", "")
         if method != "GET":
             headers = {"Origin": BASE, "X-CSRFToken": token, **headers}
@@ -41,7 +41,7 @@ class Panel:
         return answer
 
     async def open(self) -> None:
-        """Load the page, which brings the CSRF token."""
+        """Load the page, which sets the CSRF token."""
         await self.ask("GET", "")
 
     async def sign_in(self, password: str = PASSWORD, username: str = "ada") -> httpx.Response:
@@ -49,7 +49,7 @@ class Panel:
         return await self.ask("POST", "public/login/", {"username": username, "password": password})
 
     async def rows(self, table: str) -> list[dict[str, Any]]:
-        """Return the rows of a table in the order in which they were made."""
+        """Return the rows of a table, ordered by id."""
         rows = (await self.ask("GET", f"api/tables/{table}/?__order=id")).json()["rows"]
         assert isinstance(rows, list)
         return rows
@@ -57,7 +57,7 @@ class Panel:
 
 @pytest.fixture
 def heard() -> Iterator[list[dict[str, Any]]]:
-    """What is logged during the test, as the log's processors pass it on."""
+    """The log events of the test, after the log's processors."""
     events: list[dict[str, Any]] = []
     with logs.listening(lambda event: events.append(dict(event))):
         yield events
@@ -65,7 +65,7 @@ def heard() -> Iterator[list[dict[str, Any]]]:
 
 @pytest.fixture
 def panel_of() -> Callable[[Fixture], Awaitable[Panel]]:
-    """Return the panel of a client, with ada signed in."""
+    """Signs ada in with a client, and returns the client's panel."""
 
     async def signed_in(client: Fixture) -> Panel:
         await accounts.add(Administrator, "ada", PASSWORD)
@@ -79,7 +79,7 @@ def panel_of() -> Callable[[Fixture], Awaitable[Panel]]:
 
 @pytest.fixture
 def panel_database(sqlite_url: str) -> str:
-    """The address of the panel's database. Modules that care override it with one of each kind."""
+    """The URL of the panel's database. Modules that test both kinds of database override this fixture."""
     return sqlite_url
 
 
@@ -95,7 +95,7 @@ async def stranger(make_client: Fixture, panel_database: str) -> AsyncIterator[P
 
 @pytest.fixture
 async def panel(stranger: Panel) -> Panel:
-    """The panel with ada signed in, and a provider that has google with own keys and github with the service's."""
+    """The panel with ada signed in. Its provider has google with its own keys, and github with the service's."""
     services = stranger.services
     now, vault = services.clock(), services.vault
     await admin.add_provider(vault, now=now, id=PROVIDER, name="Birch & Bone", domains=["shop.test"])
@@ -109,6 +109,6 @@ async def panel(stranger: Panel) -> Panel:
 
 @pytest.fixture(scope="session")
 def p8() -> str:
-    """A key as Apple hands it out."""
+    """A private key in the form in which Apple issues it."""
     key = ec.generate_private_key(ec.SECP256R1())
     return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()

@@ -1,4 +1,4 @@
-"""What an administrator changes in Member Login, through the rules of `storage.admin`, with their reasons."""
+"""Changes by an administrator in Member Login. The rules of `storage.admin` apply, and refusals state the reason."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Fixture = Any
 
 @pytest.fixture
 def panel_database(database_url: str) -> str:
-    """Each test runs once with each kind of database."""
+    """The database URL. Each test runs once with each kind of database."""
     return database_url
 
 

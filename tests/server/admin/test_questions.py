@@ -1,4 +1,4 @@
-"""Questions about tables that make no sense: Piccolo answers many with an exception, the panel with a reason."""
+"""Senseless queries of tables: Piccolo fails with an exception for many of them, the panel answers with a reason."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ODD = [
     (f"ids/?limit={LARGE}", "ids/?limit=1"),
     (f"{LARGE}/", "ROW/"),
 ]
-"""Questions, each beside one like it that can be answered."""
+"""Senseless queries, each with a similar one that can be answered."""
 ODD_ON = {
     "sqlite": [
         ("?__visible_fields=client_secret", "?__visible_fields=client_secret,id"),
@@ -36,7 +36,7 @@ ODD_ON = {
 
 @pytest.fixture
 def panel_database(database_url: str) -> str:
-    """Each test runs once with each kind of database."""
+    """The database URL. Each test runs once with each kind of database."""
     return database_url
 
 

@@ -1,4 +1,4 @@
-"""Who gets into the admin panel, with which cookies, and what stands before it."""
+"""Sign-in to the admin panel: who is let in, which cookies are set, and which checks come first."""
 
 from __future__ import annotations
 

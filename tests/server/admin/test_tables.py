@@ -19,12 +19,12 @@ TABLES = ("domains", "members", "providers", "service_keys", "social_logins")
 
 @pytest.fixture
 def panel_database(database_url: str) -> str:
-    """Each test runs once with each kind of database."""
+    """The database URL. Each test runs once with each kind of database."""
     return database_url
 
 
 async def secrets_stored(panel: Fixture, p8: str) -> set[str]:
-    """Store one of each secret, and return them as they are typed and as they are stored."""
+    """Store one of each kind of secret, and return all of them, both as typed and as stored."""
     services = panel.services
     now = services.clock()
     apple = Application("apple-id", team_id="TEAM", key_id="KEY", p8=p8)
@@ -138,7 +138,7 @@ async def test_the_key_sources_have_the_contracts_names(panel: Fixture) -> None:
     }
 
 
-@pytest.mark.filterwarnings("ignore:.*SQLite doesn't support ILIKE")  # LIKE does not mind the case there
+@pytest.mark.filterwarnings("ignore:.*SQLite doesn't support ILIKE")  # LIKE ignores case there
 async def test_a_list_can_be_searched_and_sorted(panel: Fixture) -> None:
     found = await panel.ask("GET", "api/tables/social_logins/?provider=prov&social=github&__readable=true")
     picked = await panel.ask("GET", "api/tables/providers/ids/?search=birch")

@@ -1,4 +1,4 @@
-"""A built folder of a few bytes, and a client of a server that serves it."""
+"""An assets folder of a few bytes, and a client of a server that serves it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FILES = {
 
 @pytest.fixture
 def built(tmp_path: Path) -> Path:
-    """The folder, as the builder leaves it."""
+    """The assets folder, in the form in which the builder leaves it."""
     for name, content in FILES.items():
         file = tmp_path / name
         file.parent.mkdir(exist_ok=True)
@@ -53,7 +53,7 @@ def built(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def make_client(built: Path) -> Iterator[MakeClient]:
-    """Return a client of a server with these settings, over the folder of a few bytes."""
+    """Starts a server with these settings and the small assets folder, and returns a client."""
     with ExitStack() as ending:
 
         def make(**settings: object) -> TestClient[Litestar]:

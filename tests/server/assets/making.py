@@ -1,4 +1,4 @@
-"""How tests ask for a client of the assets."""
+"""The type of the fixture that makes clients of an assets server."""
 
 from __future__ import annotations
 

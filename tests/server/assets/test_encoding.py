@@ -1,4 +1,4 @@
-"""Which encoding is chosen (RFC 9110 12.5.3)."""
+"""The choice of the content encoding (RFC 9110 12.5.3)."""
 
 from __future__ import annotations
 

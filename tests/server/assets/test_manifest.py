@@ -1,4 +1,4 @@
-"""A server without the browser's files does not start, and says what to do."""
+"""A server without the browser's files does not start, and its error says what to do."""
 
 from __future__ import annotations
 

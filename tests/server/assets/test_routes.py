@@ -1,4 +1,4 @@
-"""What `/assets` answers: contents, types, caching, encodings, and who may read it."""
+"""Responses of `/assets`: contents, types, caching, encodings, and that pages of any origin may read them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ EVERY = (WASM, PINNED, "/assets/sdk.js", "/assets/sdk.d.ts", "/assets/widget-1.s
 
 
 def served(answer: httpx.Response) -> object:
-    """The addresses that were written into `sdk.js`."""
+    """Return the addresses that the server has written into `sdk.js`."""
     return json.loads(answer.text.removeprefix("const served = ").removesuffix(";"))
 
 

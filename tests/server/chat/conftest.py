@@ -1,4 +1,4 @@
-"""A chat on a real database, with a hub whose deliveries can be waited for."""
+"""A chat on a real database, with a hub whose deliveries a test can wait for."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NOW = 1_800_000_000.0
 
 
 class Time:
-    """A time that a test moves."""
+    """A clock that a test moves."""
 
     def __init__(self) -> None:
         self.now = NOW
@@ -36,7 +36,7 @@ class Time:
 
 
 class Heard:
-    """What was published on a channel, in order, with its source."""
+    """Collects what is published on a channel, in order and with its source."""
 
     def __init__(self) -> None:
         self._queue: asyncio.Queue[bytes] = asyncio.Queue()
@@ -96,7 +96,7 @@ MakeAgent = Callable[..., Awaitable[SignedIn]]
 
 @pytest.fixture
 def make_agent(database: Database) -> MakeAgent:
-    """Sign in an agent who answers for these providers, which are made, or for all."""
+    """Signs in an agent for these providers, which are created if needed, or for all providers."""
 
     async def make(name: str = "eve", providers: tuple[str, ...] | None = None) -> SignedIn:
         agent = Agent(username=name, password_hash="", all_providers=providers is None)
@@ -120,7 +120,7 @@ async def eve(make_agent: MakeAgent) -> SignedIn:
 
 @pytest.fixture
 def listen(hub: Hub, request: pytest.FixtureRequest) -> Callable[..., Heard]:
-    """Listen to a person's channel, or without one to those of an agent of all businesses, until the test ends."""
+    """Listens until the test ends: to a person's channel, or without a person to the channels of an agent for all."""
 
     def start(person: SocketIdentity | None = None) -> Heard:
         heard = Heard()

@@ -1,4 +1,4 @@
-"""Whose call a process ends when the caller is gone: the one it saw begin, and no other, whoever ended that before."""
+"""When a caller is gone, a process ends only the call that it saw begin, and no later call of another process."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Fixture = Any
 
 @pytest.fixture
 def make_chat(database: Database, time: Fixture, limits: Limits) -> Callable[[Hub], Chat]:
-    """Make the chat of one more process."""
+    """Makes the chat of one more process."""
     return lambda hub: Chat(hub, limits, Rates(limits, time), now=time)
 
 
@@ -39,7 +39,7 @@ async def end_by_agent(chat: Chat, agent: Fixture) -> None:
 
 
 async def over(hub: Hub, person: Fixture) -> None:
-    """Wait until the hub has told that the person's call is over."""
+    """Wait until the hub reports that the person's call has ended."""
     told = asyncio.Event()
 
     def hear(payload: bytes) -> None:

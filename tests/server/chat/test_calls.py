@@ -1,4 +1,4 @@
-"""Calls: they ring, are taken, and end; one at a time, and not without the caller."""
+"""Calls ring, are taken, and end. A person has only one call at a time, and it ends when the caller is gone."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ async def test_a_call_that_is_not_there_cannot_be_ended_or_taken(chat: Fixture, 
 async def test_taking_a_call_again_takes_it_once_and_tells_it_again(
     chat: Fixture, ann: Fixture, eve: Fixture, listen: Fixture, time: Fixture
 ) -> None:
-    """Who took it at first may have died before it was told."""
+    """The process that first took the call may have died before it reported that."""
     own = listen(ann)
     await call(chat, ann)
 

@@ -1,4 +1,4 @@
-"""What a process did not hear is in the database: its sockets are told from there, and agents' pages to ask again."""
+"""Events that a process missed are read from the database: its sockets get them, and agents' pages must ask again."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ WRONG_CLOCKS = pytest.mark.parametrize("ahead", [0, -HOUR, HOUR], ids=["equal", 
 
 
 class Elsewhere:
-    """The chat of another process: nothing is heard of it here, and its clock may differ."""
+    """The chat of another process. Its events do not reach this process, and its clock may differ."""
 
     def __init__(self, time: Fixture, limits: Limits) -> None:
         self.ahead = 0.0
@@ -51,7 +51,7 @@ class Elsewhere:
 
 
 class Tab:
-    """What a socket is told that asked for its history when so many messages were there; None if it did not."""
+    """Records what one socket is told. `floor` is the number of messages in the history it has read, or None."""
 
     def __init__(self, floor: int | None) -> None:
         self.seen = Seen()
@@ -69,7 +69,7 @@ class Tab:
             self.told.put_nowait(event)
 
     async def next(self) -> str:
-        """Return the id of the next message, or the state of a call."""
+        """Return the number of the next message, or the state of a call."""
         event = await asyncio.wait_for(self.told.get(), 10)
         return str(event.call[1]) if event.call else str(event.seq)
 
@@ -80,7 +80,7 @@ def elsewhere(database: Database, time: Fixture, limits: Limits) -> Elsewhere:
 
 
 class Here:
-    """A process with open tabs, which may not have heard everything."""
+    """A process with open tabs, which may have missed events."""
 
     def __init__(self, hub: Hub, time: Fixture) -> None:
         self.hub = hub
@@ -95,20 +95,20 @@ class Here:
         return tab
 
     def missed(self) -> None:
-        """Report that something may not have been heard."""
+        """Report that events may have been missed."""
         self.hub.publish(MISSED, b"")
 
     def joined(self, channel: str) -> None:
-        """Report that a channel is heard from now on."""
+        """Report that this process now receives the events of a channel."""
         self.hub._joined(channel)
 
     async def looked(self) -> None:
-        """Wait until the look that is under way is over."""
+        """Wait until the running look into the database has finished."""
         assert self.catch_up._looking is not None
         await self.catch_up._looking
 
     async def catches_up(self) -> None:
-        """Report that something may not have been heard, and wait until the database was asked."""
+        """Report that events may have been missed, and wait until the database has been read."""
         self.missed()
         await self.looked()
 
@@ -134,7 +134,7 @@ async def test_a_message_of_a_host_whose_clock_is_wrong_is_told(
     tab = here.tab(ann, floor=1)
     elsewhere.ahead = ahead
     await elsewhere.post(ann, "meanwhile")
-    elsewhere.ahead = 0  # for the agent's session
+    elsewhere.ahead = 0  # so that the agent's session is valid
     await elsewhere.answer(eve)
 
     await here.catches_up()
@@ -179,7 +179,7 @@ async def test_of_two_tabs_each_is_told_what_it_lacks(elsewhere: Elsewhere, ann:
     for number in range(3):
         await elsewhere.post(ann, f"m{number}")
     behind, ahead = here.tab(ann, floor=0), here.tab(ann, floor=3)
-    behind.seen.note(2)  # it wrote this one itself
+    behind.seen.note(2)  # this tab wrote message 2 itself
 
     await here.catches_up()
 
@@ -304,7 +304,7 @@ async def test_a_tab_that_did_not_ask_for_its_history_is_told_what_is_about_as_n
 
 
 async def test_from_then_on_it_is_told_by_number(elsewhere: Elsewhere, ann: Fixture, here: Here) -> None:
-    """It opened while Redis was away: one look at its conversation is enough, whatever the other host's clock shows."""
+    """The tab opened while Redis was away. One look at its conversation is enough, whatever the other's clock shows."""
     elsewhere.ahead = -HOUR
     await elsewhere.post(ann, "before")
     tab = here.tab(ann, floor=None)

@@ -1,4 +1,4 @@
-"""What agents see: their businesses' conversations with person and last word, filtered, searched and paged (D-21)."""
+"""The agents' view: conversations of their businesses with person and last message; filters, search, pages (D-21)."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ SAID = """
 
 
 async def planned(query: Fixture) -> str:
-    """Run a query, and return what PostgreSQL says of how it did."""
+    """Run a query, and return PostgreSQL's plan with the measured row counts."""
     text = str(query).replace("{", "{{").replace("}", "}}")
     (explained,) = await Conversation.raw(f"EXPLAIN (ANALYZE, FORMAT JSON) {text}")
     plan: str = explained["QUERY PLAN"]
@@ -140,7 +140,7 @@ class TestPaging:
     async def test_a_page_of_one_business_among_many_reads_nothing_of_the_others(
         self, make_agent: Fixture, database: Fixture
     ) -> None:
-        """By the index on provider and time; SQLite walks along it."""
+        """PostgreSQL uses the index on provider and time; SQLite walks along that index."""
         agent = await make_agent("zoe", ("prov",))
         await Conversation.raw(MANY)
         await Conversation.raw("ANALYZE conversation")
@@ -149,12 +149,12 @@ class TestPaging:
         plan = await planned(f"{query} LIMIT 51")
 
         assert "conversation_of_provider" in plan
-        assert most_rows(msgspec.json.decode(plan)[0]["Plan"]) <= 200  # all that it has
+        assert most_rows(msgspec.json.decode(plan)[0]["Plan"]) <= 200  # the business has 200 conversations
         assert len((await desk.overview(agent))["items"]) == 50
 
     @pytest.mark.parametrize("database_kind", ["postgres"])
     async def test_of_the_last_messages_no_other_is_read(self, make_agent: Fixture, database: Fixture) -> None:
-        """However much was said in the conversations of a page."""
+        """This holds however many messages the conversations of a page have."""
         agent = await make_agent("zoe")
         await Conversation.raw(MANY)
         await Conversation.raw(SAID)
@@ -172,7 +172,7 @@ class TestPaging:
     ) -> None:
         monkeypatch.setattr(desk, "PAGE", 3)
         for n in range(8):
-            time.now += n in {2, 7}  # three at once, then five, of which one is later
+            time.now += n in {2, 7}  # two at one time, five a second later, the last one after that
             await post(chat, make_person(f"p{n}"))
 
         first = await desk.overview(eve)

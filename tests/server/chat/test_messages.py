@@ -1,4 +1,4 @@
-"""Messages: stored once, numbered without gaps, read and searched by their owner only, on both databases."""
+"""On both databases, messages are stored once, numbered without gaps, and read and searched only by their owner."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ LONG = """
 
 
 def most_rows(plan: dict[str, Any]) -> int:
-    """Return the most rows that any step of a plan had in hand, those thrown away included."""
+    """Return the most rows that any step of a query plan processed, including the rows that it discarded."""
     own = int(plan["Actual Rows"]) + int(plan.get("Rows Removed by Filter", 0))
     return max(own, *(most_rows(inner) for inner in plan.get("Plans", [])), 0)
 
@@ -136,7 +136,7 @@ class TestPosting:
     @pytest.mark.contract("2.7/custom-on-first")
     @pytest.mark.parametrize(("told", "shown"), [("Ann\0 of\nLeeds", "Ann  of Leeds"), ("\0", None)])
     async def test_a_name_is_one_line_of_text(self, chat: Fixture, ann: Fixture, told: str, shown: str | None) -> None:
-        """As a token's name is, too: a message is not refused for what its sender is called."""
+        """The rule is the same as for a token's name. No message is refused because of its sender's name."""
         await post(chat, ann, "m1", name=told)
 
         messages, _ = await chat.history(ann, None, 1)
@@ -169,7 +169,7 @@ class TestHistory:
     async def test_a_page_of_a_long_conversation_reads_the_page_and_no_more(
         self, chat: Fixture, ann: Fixture, database: Fixture
     ) -> None:
-        """However long PostgreSQL takes conversations to be; SQLite walks along the index."""
+        """This holds however long PostgreSQL estimates conversations to be. SQLite walks along the index."""
         await post(chat, ann, "m1")
         await Message.raw(LONG, await conversation_of("ann"))
         await Conversation.update({Conversation.last_seq: 5001}).where(Conversation.uid == "ann")
@@ -200,7 +200,7 @@ class TestHistory:
     async def test_the_same_uid_in_another_mode_or_at_another_provider_is_somebody_else(
         self, chat: Fixture, make_person: Fixture
     ) -> None:
-        """F106: a custom login's `google:1` does not open the record of the social member."""
+        """F106: a custom login with the uid `google:1` does not open the record of the social member."""
         people = [
             make_person("google:1", login="visitor"),
             make_person("google:1", login="custom"),
@@ -216,7 +216,7 @@ class TestHistory:
 class TestMemberRecords:
     @pytest.mark.contract("2.7/custom-on-first")
     async def test_a_custom_member_gets_a_record_with_the_first_message(self, chat: Fixture, ann: Fixture) -> None:
-        """F199: not before; of a member who writes nothing there is none."""
+        """F199: not earlier. A member who writes nothing has no record."""
         assert await ChatCustomer.count() == 0
 
         await post(chat, ann, "m1", name="Ann from the header")
@@ -243,7 +243,7 @@ class TestMemberRecords:
     async def test_a_new_name_updates_the_record_and_old_messages_keep_theirs(
         self, chat: Fixture, ann: Fixture
     ) -> None:
-        """F200: by custom login."""
+        """F200: for custom logins."""
         await post(chat, ann, "m1", name="Ann")
         await post(chat, ann, "m2", name="Anna")
 
@@ -303,7 +303,7 @@ class TestTelling:
     async def test_a_message_sent_again_is_told_again_with_its_number(
         self, chat: Fixture, ann: Fixture, listen: Fixture, time: Fixture
     ) -> None:
-        """Who stored it may have died before it told; whoever heard of it knows it by its number."""
+        """The process that stored it may have died before announcing it. Other listeners recognise the number."""
         own, agents = listen(ann), listen()
 
         for message_id in ("m1", "m1", "m2"):

@@ -1,4 +1,4 @@
-"""How much may be stored, by whom: each bound alone, and what does not count."""
+"""Limits on how much may be stored, and for whom: each limit alone, and what does not count."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FREE = {f"{what}_per_{of}": 0 for what in ("messages", "kilobytes") for of in ("
 
 @pytest.fixture
 def bounded(chat: Fixture, time: Fixture) -> Fixture:
-    """Give the chat one bound of storage only; a day's 24 are one an hour."""
+    """Gives the chat a single storage limit. A limit of 24 a day allows one an hour."""
 
     def bound(**one: int) -> Fixture:
         chat._rates = Rates(Limits(**{**FREE, **one}), time)

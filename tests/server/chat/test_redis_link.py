@@ -1,4 +1,4 @@
-"""The link through Redis: it carries, it knows when it did not, and nothing on a shared Redis ends or enters it."""
+"""The link through Redis delivers messages and reports gaps. Nothing else on a shared Redis can end or enter it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MakeHub = Callable[..., Awaitable["Running"]]
 
 
 class Running:
-    """A hub with a link, and what is heard there."""
+    """A hub with a running link, and the messages it receives."""
 
     def __init__(self, link: RedisLink, keys: Sequence[bytes] = (KEY,)) -> None:
         self.link, self.keys = link, keys
@@ -41,18 +41,18 @@ class Running:
         hub.on_join(lambda channel: None if channel == MISSED else self.joined.put_nowait(channel))
 
     def inbox(self, channel: str = "a") -> Heard:
-        """Listen from now on, to what others say as soon as Redis knows."""
+        """Listen from now on. Messages of other processes arrive once Redis has confirmed the subscription."""
         heard: Heard = asyncio.Queue()
         self.hub.add(channel, heard.put_nowait)
         return heard
 
     def trusts(self, other: Running) -> bool:
-        """Tell whether the other one has proved that it is live, or the two have too few keys in common for that."""
+        """Return whether the other process has proved that it is live, or the two share too few keys."""
         hear_each_other = other.keys[0] in self.keys and self.keys[0] in other.keys
         return not hear_each_other or self.link._freshness.trusts(other.link._seal.session)
 
     async def joined_inbox(self, channel: str = "a") -> Heard:
-        """Listen, and return once others are heard as well."""
+        """Listen, and return once messages of other processes arrive as well."""
         heard = self.inbox(channel)
         assert await asyncio.wait_for(self.joined.get(), PATIENCE) == channel
         return heard
@@ -63,7 +63,7 @@ async def next_of(heard: Heard) -> bytes:
 
 
 async def until(holds: Callable[[], object]) -> None:
-    """Wait for what nobody tells of; that it comes to an end at all shows that the loop is free."""
+    """Poll a condition for which there is no event. The poll itself shows that the event loop is not blocked."""
     async with asyncio.timeout(PATIENCE):
         while not holds():  # noqa: ASYNC110 - there is no event for it
             await asyncio.sleep(BEAT)
@@ -71,14 +71,14 @@ async def until(holds: Callable[[], object]) -> None:
 
 @pytest.fixture
 async def stack() -> AsyncIterator[AsyncExitStack]:
-    """What is open until the test ends."""
+    """Contexts that stay open until the test ends."""
     async with AsyncExitStack() as opened:
         yield opened
 
 
 @pytest.fixture
 async def proxy(redis_server: Redis) -> AsyncIterator[Proxy]:
-    """A way to Redis that a test can break."""
+    """A proxy to Redis that a test can break."""
     path = redis_server.connection_pool.connection_kwargs["path"]
     async with Proxy(lambda: asyncio.open_unix_connection(path)).running() as made:
         yield made
@@ -86,7 +86,7 @@ async def proxy(redis_server: Redis) -> AsyncIterator[Proxy]:
 
 @pytest.fixture
 def make_hub(stack: AsyncExitStack, redis_url: str) -> MakeHub:
-    """Start the hub of one more process, through a proxy or directly; all trust each other then."""
+    """Starts the hub of one more process, directly or through a proxy, and waits until all trust each other."""
     everyone: list[Running] = []
 
     async def make(through: Proxy | None = None, keys: tuple[bytes, ...] = (KEY,)) -> Running:
@@ -102,7 +102,7 @@ def make_hub(stack: AsyncExitStack, redis_url: str) -> MakeHub:
 
 @asynccontextmanager
 async def raw(redis_url: str) -> AsyncIterator[AsyncRedis]:
-    """Somebody else on the same Redis."""
+    """Another client on the same Redis."""
     async with AsyncRedis.from_url(redis_url) as client:
         yield client
 
@@ -124,7 +124,7 @@ async def test_it_reaches_another_process_once_and_ones_own_once(make_hub: MakeH
 
 
 async def test_what_is_said_together_is_sent_together(make_hub: MakeHub, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A message is told to two channels; none of it waits for an answer of Redis to another."""
+    """A message goes to two channels. No message waits until Redis has answered an earlier one."""
     sent: list[Message] = []
     publish = RedisLink._publish
 
@@ -146,7 +146,7 @@ async def test_what_is_said_together_is_sent_together(make_hub: MakeHub, monkeyp
 async def test_what_nobody_in_a_process_listens_to_does_not_come_there(
     make_hub: MakeHub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each message costs those who have somebody for it, and nobody else."""
+    """A message costs only those processes that have a listener for it."""
     read: list[str] = []
 
     def noted(payload: bytes) -> Message:
@@ -172,7 +172,7 @@ async def test_after_the_last_listener_a_channel_comes_no_more_and_with_the_next
     here, there = await make_hub(), await make_hub()
     with there.hub.listen("a", lambda _: None):
         assert await asyncio.wait_for(there.joined.get(), PATIENCE) == "a"
-    marker = await there.joined_inbox("marker")  # Redis has done by then what was asked before
+    marker = await there.joined_inbox("marker")  # by now Redis has processed the earlier requests
 
     assert redis_server.pubsub_numsub(*SEAL.names("a")) == [(SEAL.names("a")[0].encode(), 0)]
     heard = await there.joined_inbox()
@@ -192,13 +192,13 @@ async def test_deployments_with_keys_of_their_own_hear_nothing_of_each_other(mak
         theirs.hub.publish("a", b"more of theirs")
         assert await next_of(heard_by_same) == b"ours"
 
-    assert events == []  # nothing of theirs has even to be refused
+    assert events == []  # their messages do not arrive, so none has to be refused
     assert [await next_of(heard_by_theirs) for _ in range(2)] == [b"theirs", b"more of theirs"]
     assert (heard_by_ours.get_nowait(), heard_by_ours.empty(), heard_by_same.empty()) == (b"ours", True, True)
 
 
 async def test_while_the_master_key_is_rotated_all_hear_each_other(make_hub: MakeHub) -> None:
-    """First every process gets the new key behind the old one, then before it, then alone."""
+    """Every process first gets the new key behind the old one, then in front of it, then alone."""
     old, new = b"o" * 32, b"n" * 32
     for before, after in (((old,), (old, new)), ((old, new), (new, old)), ((new, old), (new,))):
         one, two = await make_hub(keys=before), await make_hub(keys=after)
@@ -240,7 +240,7 @@ async def test_what_is_no_payload_of_ours_is_refused_and_ends_nothing(make_hub: 
         assert await next_of(heard) == b"hello"
 
     assert heard.empty()
-    assert [event["event"] for event in events] == ["hub.refused"]  # once, where it was heard
+    assert [event["event"] for event in events] == ["hub.refused"]  # once, in the process that received it
     assert "forged" not in str(events)
 
 
@@ -263,7 +263,7 @@ async def test_when_a_connection_is_cut_all_are_told_that_they_may_have_missed_s
 
 @pytest.mark.contract("D-15/deaf")
 async def test_a_connection_that_falls_silent_is_given_up_and_made_again(make_hub: MakeHub, proxy: Proxy) -> None:
-    """Packets are dropped: nothing fails, nothing is heard, and the old connection never comes to life again."""
+    """Packets are dropped: nothing fails, nothing is received, and the old connection never recovers."""
     here, there = await make_hub(through=proxy), await make_hub()
     heard = await here.joined_inbox()
     before = proxy.connections
@@ -289,7 +289,7 @@ async def test_a_connection_that_falls_silent_is_given_up_and_made_again(make_hu
 async def test_a_connection_that_the_system_gave_up_does_not_keep_the_process_busy(
     redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """redis-py makes None of the system's ETIMEDOUT, at once and as often as it is asked."""
+    """redis-py returns None for the system's ETIMEDOUT, immediately and on every call."""
     asked = 0
 
     async def nothing(self: PubSub, timeout: float | None = 0) -> None:  # noqa: ASYNC109 - redis-py's signature
@@ -325,7 +325,7 @@ async def test_it_stops_while_redis_is_silent(make_hub: MakeHub, proxy: Proxy) -
     async with hub.running():
         hub.publish("a", b"hello")
         proxy.silence()
-        hub.publish("a", b"x" * 1_000_000)  # more than a socket takes
+        hub.publish("a", b"x" * 1_000_000)  # more than the socket's buffer takes
 
 
 async def test_of_a_process_that_dies_the_last_words_are_taken_for_not_told(make_hub: MakeHub, redis_url: str) -> None:
@@ -373,7 +373,7 @@ Recorded = list[tuple[bytes, bytes]]
 
 @asynccontextmanager
 async def recording(redis_url: str) -> AsyncIterator[Recorded]:
-    """Note what is published on a Redis, as anyone can who reaches it: the channel and the sealed payload."""
+    """Record what is published on a Redis, as anyone who can reach it may do: the channel and the sealed payload."""
     recorded: Recorded = []
 
     async def record(listening: PubSub) -> None:
@@ -382,14 +382,14 @@ async def recording(redis_url: str) -> AsyncIterator[Recorded]:
 
     async with raw(redis_url) as client, client.pubsub() as listening:
         await listening.psubscribe("*")
-        await listening.get_message(timeout=PATIENCE)  # that it listens now
+        await listening.get_message(timeout=PATIENCE)  # wait for the subscription
         task = asyncio.create_task(record(listening))
         yield recorded
         task.cancel()
 
 
 async def replay(redis_url: str, recorded: Recorded, *, onto: bytes | None = None) -> None:
-    """Publish what was recorded once more, on the same channels or all of it on one."""
+    """Publish the recorded messages once more, on the same channels or all of them on one."""
     async with raw(redis_url) as client:
         for channel, sealed in list(recorded):
             await client.publish(onto or channel, sealed)
@@ -397,7 +397,7 @@ async def replay(redis_url: str, recorded: Recorded, *, onto: bytes | None = Non
 
 @pytest.mark.contract("D-15/replay")
 async def test_what_is_replayed_is_not_heard_again(make_hub: MakeHub, redis_url: str) -> None:
-    """On its own channel, on another one, and in another order; what is new is heard all the same."""
+    """The replay is on its own channel, on another channel, and in another order. New messages still arrive."""
     here, there = await make_hub(), await make_hub()
     heard, other = await there.joined_inbox(), await there.joined_inbox("b")
     async with recording(redis_url) as recorded:
@@ -421,7 +421,7 @@ async def test_what_is_replayed_is_not_heard_again(make_hub: MakeHub, redis_url:
 
 
 def names(*channels: str) -> set[bytes]:
-    """The channels of Redis for some of the hub's."""
+    """Return the names that Redis has for these channels of the hub."""
     return {SEAL.names(channel)[0].encode() for channel in channels}
 
 
@@ -429,7 +429,7 @@ def names(*channels: str) -> set[bytes]:
 async def test_a_process_that_began_later_hears_nothing_of_before(
     make_hub: MakeHub, redis_url: str, stack: AsyncExitStack
 ) -> None:
-    """It never heard the session, which may be over; that something was withheld is looked up in the database."""
+    """It never heard that session, which may be over. It reads withheld messages from the database."""
     here, gone = await make_hub(), Running(RedisLink(redis_url, [KEY], beat=BEAT))
     async with recording(redis_url) as recorded:
         async with gone.hub.running():

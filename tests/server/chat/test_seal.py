@@ -1,4 +1,4 @@
-"""The channels of a deployment are its own."""
+"""A deployment's channel names and sealed payloads: only processes with its key can make or read them."""
 
 from __future__ import annotations
 

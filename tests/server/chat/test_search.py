@@ -1,4 +1,4 @@
-"""Search: the same answers by looking through the newest messages and by the index, on both databases."""
+"""Search gives the same results from the newest messages and from the index, on both databases."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Fixture = Any
 
 @pytest.fixture(params=["newest", "index"])
 def by(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """By which way a text is found; without newest messages to look through it is the index."""
+    """How a text is found: in the newest messages, or in the index, which is used if no newest messages are read."""
     if request.param == "index":
         monkeypatch.setattr(search, "NEWEST", 0)
     return str(request.param)

@@ -1,4 +1,4 @@
-"""What a process asks Redis for: what is wanted in it, whoever comes and goes, and each wish is answered once."""
+"""What a process asks Redis to deliver: exactly the channels it wants. Each wanted channel is confirmed once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CHANNELS = ("a", "b", "c")
 
 
 class Broker:
-    """A Redis that answers when it is let: it listens for names in the order in which it was asked."""
+    """A Redis that answers when a test lets it, and processes requests in the order in which they were sent."""
 
     def __init__(self, subscriptions: Subscriptions) -> None:
         self.listening: set[str] = set()
@@ -24,13 +24,13 @@ class Broker:
         self._asked: deque[tuple[bool, str]] = deque()
 
     def ask(self) -> None:
-        """Take what is to be asked now on the way."""
+        """Send the requests that are due now."""
         leave, join = self._subscriptions.changes()
         self._asked.extend((False, name) for names in leave for name in names)
         self._asked.extend((True, name) for names in join for name in names)
 
     def answer(self) -> str | None:
-        """Do the next thing that was asked, and return the channel that is told to be heard at last."""
+        """Process the next request. Return the channel that is now subscribed completely, if any."""
         if not self._asked:
             return None
         is_join, name = self._asked.popleft()
@@ -41,7 +41,7 @@ class Broker:
         return self._subscriptions.confirm(name)
 
     def answer_all(self) -> list[str]:
-        """Do everything that was asked."""
+        """Process all requests, and return the channels that are now subscribed completely."""
         heard: list[str] = []
         while self._asked:
             channel = self.answer()
@@ -49,7 +49,7 @@ class Broker:
         return heard
 
     def hears(self, channel: str) -> bool:
-        """Tell whether a channel is listened to by every key."""
+        """Return whether a channel is subscribed under every key."""
         return self.listening.issuperset(SEAL.names(channel))
 
 
@@ -116,7 +116,7 @@ def test_a_new_connection_asks_for_all_that_is_wanted_and_tells_of_what_was_neve
     anew = Broker(subscriptions)
     anew.ask()
 
-    assert anew.answer_all() == ["b"]  # "a" was heard before: the process reports that it missed something
+    assert anew.answer_all() == ["b"]  # for "a", which was heard before, the process reports a gap
     assert anew.hears("a")
     assert anew.hears("b")
 
@@ -130,7 +130,7 @@ def test_a_new_connection_asks_for_all_that_is_wanted_and_tells_of_what_was_neve
     )
 )
 def test_in_whatever_order_nothing_wanted_stays_unheard_and_no_gap_untold(steps: list[tuple[str, str]]) -> None:
-    """A gap is told after its end: whatever was wanted and not listened to is told once it is."""
+    """A gap is reported after its end: every channel that was wanted but not subscribed is reported once it is."""
     subscriptions = Subscriptions(SEAL)
     subscriptions.begin()
     broker, wanted, gaps = Broker(subscriptions), set[str](), set[str]()

@@ -1,4 +1,4 @@
-"""The command line, run in this process on a fresh database of each kind."""
+"""Runs the command line in this process, on a fresh database of each kind."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Run = Callable[..., Result]
 
 @pytest.fixture(scope="session")
 def commands() -> Commands:
-    """The command line with the commands that pyproject.toml announces, installed or not."""
+    """The command line with the commands that pyproject.toml declares, even if the package is not installed."""
     announced = tomllib.loads(PYPROJECT.read_text())["project"]["entry-points"][GROUP]
     found = [EntryPoint(name, value, GROUP) for name, value in announced.items()]
     return Commands("chatkey", find=lambda: found)
@@ -29,7 +29,7 @@ def commands() -> Commands:
 
 @pytest.fixture
 def environ(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyPatch:
-    """An environment without settings of the machine's own, and with a data folder."""
+    """An environment with a data folder, without this machine's own settings."""
     for name in list(os.environ):
         if name.startswith("CHATKEY_"):
             monkeypatch.delenv(name)
@@ -40,7 +40,7 @@ def environ(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyPat
 
 @pytest.fixture
 def run(commands: Commands, environ: pytest.MonkeyPatch, database_url: str) -> Run:
-    """Run `chatkey …` on a fresh, migrated database; once with each kind."""
+    """Runs `chatkey …` on a fresh, migrated database. Each test runs once with each kind of database."""
     environ.setenv("CHATKEY_DATABASE_URL", database_url)
     environ.setenv("CHATKEY_MASTER_KEY", MASTER_KEY)
     return _runner(commands)
@@ -48,7 +48,7 @@ def run(commands: Commands, environ: pytest.MonkeyPatch, database_url: str) -> R
 
 @pytest.fixture
 def run_embedded(commands: Commands, environ: pytest.MonkeyPatch) -> Run:
-    """Run `chatkey …` with nothing set but the data folder."""
+    """Runs `chatkey …` with only the data folder set."""
     return _runner(commands)
 
 

@@ -1,4 +1,4 @@
-"""`chatkey admin`."""
+"""The command `chatkey admin`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`chatkey agent`."""
+"""The command `chatkey agent`."""
 
 from __future__ import annotations
 
@@ -116,11 +116,11 @@ def test_without_redis_it_is_done_all_the_same_and_said(run_embedded: Run, envir
 
 @contextmanager
 def heard(redis_url: str, keys: Sequence[bytes]) -> Iterator[Callable[[], object]]:
-    """Listen to what a deployment's processes tell each other; what is yielded waits for the next of it."""
+    """Listen to the messages between a deployment's processes. Yields a function that waits for the next message."""
     seal = Seal(keys)
     with Redis.from_url(redis_url) as client, client.pubsub() as channel:
         channel.subscribe(*seal.names(AGENT_SESSIONS))
-        channel.get_message(timeout=PATIENCE)  # that it listens now
+        channel.get_message(timeout=PATIENCE)  # wait for the subscription
 
         def next_one() -> object:
             message = channel.get_message(timeout=PATIENCE)

@@ -1,4 +1,4 @@
-"""The command `chatkey` itself: finding commands, and how it says what went wrong."""
+"""The command `chatkey` itself: how it finds its commands, and how it reports errors."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_the_sentence_of_a_command_that_is_not_installed_says_so() -> None:
 
 
 class Announced(Distribution):
-    """What a distribution of two extras says of itself: of the first everything is installed, of the second half."""
+    """Metadata of a package with two extras: all packages that `here` needs are installed, and half of `away`'s."""
 
     TEXTS: ClassVar = {
         "METADATA": "Metadata-Version: 2.4\nName: announced\nVersion: 1\n"
@@ -75,7 +75,7 @@ class Announced(Distribution):
 
 @click.command()
 def said() -> None:
-    """Say something."""
+    """Print a word."""
     click.echo("said")
 
 

@@ -1,4 +1,4 @@
-"""`chatkey db`."""
+"""The command `chatkey db`."""
 
 from __future__ import annotations
 

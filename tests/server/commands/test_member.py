@@ -1,4 +1,4 @@
-"""`chatkey member erase` where no Redis connects it with servers; beside a server see `socket/test_erasure.py`."""
+"""`chatkey member erase` without Redis. `socket/test_erasure.py` tests it beside a running server."""
 
 from __future__ import annotations
 

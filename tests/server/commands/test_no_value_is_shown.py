@@ -1,4 +1,4 @@
-"""No command shows a setting's value in an error, whatever it is; each ends with a sentence that names the setting."""
+"""No command shows a setting's value in an error. Each error ends with a sentence that names the setting."""
 
 from __future__ import annotations
 
@@ -49,15 +49,15 @@ COMMANDS: Final = (
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> Iterator[Run]:
-    """Run `chatkey` with these settings, and return its exit status and everything that it writes.
+    """Runs `chatkey` with these settings, and returns its exit status and everything that it prints.
 
-    `serve` stops where it would begin to answer.
+    `serve` stops just before it would answer requests.
     """
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(serve, "_run", _stop)
 
     def run_once(*arguments: str, **settings: str) -> tuple[int, str]:
-        logs.configure("error")  # to what is standard error just now
+        logs.configure("error")  # log to the current standard error
         for name in [name for name in os.environ if name.startswith("CHATKEY_")]:
             monkeypatch.delenv(name)
         for name, value in settings.items():
@@ -116,11 +116,14 @@ SHAPES: Final = (
     f"..{MARKER}..",
     f"1{MARKER}",
 )
-"""Values that go wrong in each of the places where a value is read or used."""
+"""Values that cause errors in each place where a setting's value is read or used."""
 
 
 def _printed(run: Run, *arguments: str, **settings: str) -> str:
-    """Return what a command printed, which must hold no traceback and not the marker, and name what is wrong."""
+    """Run a command, and return what it printed.
+
+    The output must not contain a traceback or the marker. With exit status 2 it must name the setting.
+    """
     status, printed = run(*arguments, **settings)
     assert "Traceback" not in printed
     assert MARKER not in printed.lower()
@@ -195,7 +198,7 @@ def test_the_secret_itself_in_place_of_its_variable_is_not_shown(kind: str, run:
 
 @pytest.fixture(scope="module")
 def base(make_postgres_server: Callable[[], AbstractContextManager[PostgresServer]]) -> Iterator[str]:
-    """What follows user and password in the address of an empty database, on a server that asks for the password."""
+    """The URL of an empty database from the part after user and password. Its server asks for the password."""
     with make_postgres_server() as server:
         rules = server.pgdata / "pg_hba.conf"
         rules.write_text("local all postgres trust\nlocal all all scram-sha-256\n")

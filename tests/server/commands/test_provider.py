@@ -1,4 +1,4 @@
-"""`chatkey provider`."""
+"""The command `chatkey provider`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`chatkey token`."""
+"""The command `chatkey token`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MINT = ("token", "mint", "--provider", "p", "--uid", "u1", "--jkt", JKT)
 
 @pytest.fixture
 def secrets(run: Run) -> Secrets:
-    """The secret of a provider `p`, just added."""
+    """The secrets of a new provider `p`."""
     return Secrets(json.loads(run("provider", "add", "--id", "p", "--json").stdout)["secret_key"].encode())
 
 

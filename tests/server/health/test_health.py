@@ -1,4 +1,4 @@
-"""What those ask who run the service: alive, ready by each thing it needs, and numbers without a name in them."""
+"""Endpoints for operators: alive, ready with the state of each dependency, and metrics that contain no names."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ async def test_it_names_what_it_lacks(make_client: Fixture, redis_url: str, monk
 
 
 async def test_redis_away_is_not_ready_unless_it_is_passed_over(make_client: Fixture) -> None:
-    """Where all have lost Redis, to send people to nobody would be worse than to serve them process by process."""
+    """If every process has lost Redis, sending people nowhere would be worse than serving them process by process."""
     with capture_logs():
         async with make_client(redis_url="unix:///nowhere/redis.sock", master_key=KEYS) as client:
             assert await ready(client) == (503, "Not ready: redis away.")
@@ -97,7 +97,7 @@ async def test_who_asks_often_costs_the_database_one_question(client: Fixture, m
 
 
 class TestMetrics:
-    """Who may read the metrics, and what is in them."""
+    """Who may read the metrics, and what they contain."""
 
     async def test_without_a_token_there_are_none(self, client: Fixture) -> None:
         assert (await client.get("/metrics")).status_code == 404
@@ -117,7 +117,7 @@ class TestMetrics:
         self, make_client: Fixture
     ) -> None:
         async with make_client(metrics_token=TOKEN) as client:
-            before = await numbers(client)  # other tests of this process were counted too
+            before = await numbers(client)  # requests of other tests in this process were counted too
             for number in range(30):
                 await client.get(f"/v1/public/provider/none{number}")
                 await client.get(f"/{number}")
@@ -169,14 +169,14 @@ class TestMetrics:
 
 
 async def numbers(client: Fixture) -> dict[str, float]:
-    """Return the samples by name and labels."""
+    """Return the metrics' samples by name and labels."""
     answer = await client.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
     lines = (line.rpartition(" ") for line in answer.text.splitlines() if not line.startswith("#"))
     return {name: float(value) for name, _, value in lines}
 
 
 class TestRequestId:
-    """Each line of the log says which request it is of, and so does the answer."""
+    """Each log line of a request carries the request's id, and so does the response."""
 
     async def test_an_answer_has_the_id_that_its_lines_in_the_log_have(
         self, client: Fixture, log_lines: Fixture
@@ -208,7 +208,7 @@ class TestRequestId:
 
 @pytest.fixture
 def log_lines() -> Iterator[Fixture]:
-    """Return the lines that the log has got since, as it writes them."""
+    """A function that returns all log lines written since the test began."""
     stream = io.StringIO()
     logs.configure("debug", stream=stream)
     yield lambda: [msgspec.json.decode(line) for line in stream.getvalue().splitlines()]

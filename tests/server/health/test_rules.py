@@ -1,4 +1,4 @@
-"""Rules, alerts and dashboard of `deploy/`: they name only what a running service exposes, and the page has all."""
+"""Rules, alerts and dashboard of `deploy/` use only metrics that a service exposes. The docs list all of these."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ METRIC: Final = re.compile(r"\b(chatkey[\w:]*|up)\b(?:\{([^}]*)\})?")
 MATCHER: Final = re.compile(r'(\w+)\s*(?:=~|!~|!=|=)\s*"([^"]*)"')
 GROUPED: Final = re.compile(r"\b(?:by|without|on|ignoring)\s*\(([^)]*)\)")
 SCRAPED: Final = {"up": {"job": {"chatkey"}}}
-"""What Prometheus adds by itself, besides `instance`."""
+"""Metrics and labels that Prometheus adds by itself, besides `instance`."""
 VARIABLES: Final = {"$__rate_interval": "5m", "$instance": ".*"}
-"""What Grafana puts in."""
+"""Values for the variables that Grafana fills in."""
 
 promtool: Final = pytest.mark.skipif(
     not shutil.which("promtool"), reason="promtool is not on this machine: `apt-get install prometheus` brings it"
 )
 
 Exposed = Mapping[str, Mapping[str, set[str]]]
-"""By metric and label, the values that were exposed."""
+"""The values that were exposed, by metric and label."""
 
 
 def rules() -> list[dict[str, Any]]:
@@ -46,7 +46,7 @@ def rules() -> list[dict[str, Any]]:
 
 
 def queries() -> list[str]:
-    """Return every query of rules, alerts and dashboard."""
+    """Return every query in the rules, alerts and dashboard."""
     panels = json.loads(DASHBOARD.read_text())["panels"]
     shown = [target["expr"] for panel in panels for target in panel["targets"]]
     return [rule["expr"] for rule in rules()] + shown
@@ -54,7 +54,7 @@ def queries() -> list[str]:
 
 @pytest.fixture
 def exposed(tmp_path: Path, redis_url: str) -> Exposed:
-    """What a server with Redis exposes once a visitor has written, a path was wrong, and a request has failed."""
+    """Metrics of a server with Redis, after a visitor's message, a request to a wrong path, and a failed request."""
     settings = {"CHATKEY_REDIS_URL": redis_url, "CHATKEY_MASTER_KEY": "m" * 32, "CHATKEY_METRICS_TOKEN": TOKEN}
     with serving(tmp_path, CHATKEY_LAB="1", **settings) as served:
         shop = served.lab("/providers", {"socials": {}})["id"]
@@ -62,7 +62,7 @@ def exposed(tmp_path: Path, redis_url: str) -> Exposed:
         for path in ("/v1/public/provider/broken", "/nowhere", "/health/ready"):
             served.request("GET", path)
         _write(served, shop)
-        _scrape(served)  # the next one shows it
+        _scrape(served)  # the next scrape counts this one
         text = _scrape(served)
     found: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     for family in text_string_to_metric_families(text):
@@ -89,7 +89,7 @@ def _write(served: Served, shop: str) -> None:
 
 
 def named(query: str) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-    """Yield every metric that a query names, with labels and values."""
+    """Yield every metric in a query, with its labels and their values."""
     for match in METRIC.finditer(query):
         yield match[1], MATCHER.findall(match[2] or "")
 
@@ -144,7 +144,7 @@ def test_the_page_shows_the_query_of_each_objective() -> None:
 
 
 def told(*arguments: str | Path) -> str:
-    """Run promtool, and return what it says if it finds something wrong."""
+    """Run promtool, and return its output if it finds a fault."""
     ran = subprocess.run(["promtool", *map(str, arguments)], capture_output=True, text=True, check=False)
     return ran.stdout + ran.stderr if ran.returncode else ""
 

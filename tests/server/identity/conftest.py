@@ -1,4 +1,4 @@
-"""A browser's key, and tokens and proofs made by other code than the server's own: PyJWT and `cryptography`."""
+"""A browser's key, and tokens and proofs that PyJWT and `cryptography` make without the server's code."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class BrowserKey:
         return keys.read_jwk(self.jwk).jkt
 
     def proof(self, token: str, *, nonce: str, header: Json | None = None, claims: Json | None = None) -> str:
-        """Make the proof of a well-behaved widget, with whatever is to be different; None removes a member."""
+        """Make the proof of a correct widget. `header` and `claims` replace members; None removes one."""
         full_header = {"typ": "wf-proof+jwt", "jwk": self.jwk, **(header or {})}
         full_claims = {
             "jti": "id-1",
@@ -71,7 +71,7 @@ def secrets() -> Secrets:
 
 @pytest.fixture
 def make_token(key: BrowserKey) -> Callable[..., str]:
-    """Make an integrator's token with PyJWT; keyword arguments replace claims, None removes one."""
+    """Makes an integrator's token with PyJWT. Keyword arguments replace claims; None removes one."""
 
     def make(
         *, secret: str | bytes = SECRET, header: Json | None = None, algorithm: str = "HS256", **claims: Any

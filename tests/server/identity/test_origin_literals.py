@@ -1,4 +1,4 @@
-"""Who asks for an origin is given the registered text, and never gets the asked one back."""
+"""Looking up an origin returns the registered text, and never the text that was looked up."""
 
 import pytest
 

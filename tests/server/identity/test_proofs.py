@@ -1,6 +1,6 @@
-"""Proofs made by PyJWT with a real key, and what they are held against.
+"""Proofs that PyJWT makes with a real key, and the values that they are compared with.
 
-What is refused of single proofs, and with which code, is a table: `chatkey_e2e.conform.making.proof_verdicts`.
+The table `chatkey_e2e.conform.making.proof_verdicts` lists the refused proofs and the codes.
 """
 
 from collections.abc import Callable

@@ -1,8 +1,8 @@
-"""P-256 signatures at their edges, each made to order with its key: what the standard takes is taken, nothing else.
+"""Edge cases of P-256 signatures, each made to order with its key: only what the standard accepts is accepted.
 
-For a message, a point R and a number s there is one key for which (R.x mod n, s) is a valid signature. So every edge
-can be had as a signature that holds, which a sloppy implementation would refuse, beside the same made wrong. Signatures
-that are none, and in other forms, are rows of `e2e/chatkey_e2e/conform/making/proof_verdicts.py`.
+For a message, a point R and a number s there is one key for which (R.x mod n, s) is a valid signature. So every
+edge case can be tested with a valid signature, which a sloppy implementation would refuse, and with an invalid one.
+Malformed signatures and other formats are rows of `e2e/chatkey_e2e/conform/making/proof_verdicts.py`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MOST = 2**256 - 1
 Point = tuple[int, int]
 
 
-# the curve, as in the textbook
+# textbook arithmetic on the curve
 
 
 def add(left: Point | None, right: Point | None) -> Point | None:
@@ -48,7 +48,7 @@ def add(left: Point | None, right: Point | None) -> Point | None:
 
 
 def times(number: int, point: Point | None) -> Point | None:
-    """Multiply a point."""
+    """Multiply a point by a number."""
     result = None
     for bit in f"{number % N:b}":
         result = add(result, result)
@@ -58,7 +58,7 @@ def times(number: int, point: Point | None) -> Point | None:
 
 
 def point_from(x: int) -> Point:
-    """Return the first point whose x is not below this one."""
+    """Return the first point whose x is not below `x`."""
     while True:
         square = (x**3 - 3 * x + B) % P
         y = pow(square, (P + 1) // 4, P)
@@ -91,13 +91,13 @@ def holds(key: Point, r: int, s: int) -> bool:
 
 
 SMALL = point_from(1)
-"""A point whose x is so small that x + n fits into 32 bytes too."""
+"""A point whose x is so small that x + n also fits into 32 bytes."""
 LARGE = point_from(N + 1)
 """A point whose x is above n, so that r is x - n."""
 ORDINARY = times(0xC0FFEE, G) or G
 
 
-# what holds
+# valid signatures
 
 
 @pytest.mark.parametrize(
@@ -114,13 +114,13 @@ def test_a_signature_of_any_size_holds_and_no_second_spelling_of_it_does(r_point
     key, r = key_for(r_point, s), r_point[0] % N
 
     assert holds(key, r, s)
-    assert holds(key, r, N - s)  # ECDSA has two signatures for one; the nonce, not the bytes, is good once
+    assert holds(key, r, N - s)  # also valid: single use depends on the nonce, not on these bytes
     for wrong_r, wrong_s in second_spellings(r, s, r_point[0]):
         assert not holds(key, wrong_r, wrong_s)
 
 
 def second_spellings(r: int, s: int, x: int) -> Iterator[tuple[int, int]]:
-    """The same numbers modulo n, and their usual confusions, as far as 32 bytes hold them."""
+    """Yield the same numbers modulo n, and common mix-ups of the numbers, if they fit into 32 bytes."""
     spelled = [(r + N, s), (r, s + N), (N - r, s), (s, r), (r, 0), (0, s), (r, N), (N, s), (r ^ 1, s), (r, s ^ 1)]
     if x != r:
         spelled.append((x, s))
@@ -137,7 +137,7 @@ def test_a_key_at_the_edge_of_the_curve_is_a_key(key: Point) -> None:
 
 def test_the_sum_within_a_verification_may_be_a_doubling() -> None:
     s = 0x5EED
-    half = times(E * pow(s, -1, N), G)  # u1·G, and u2·Q shall be the same
+    half = times(E * pow(s, -1, N), G)  # u1·G; the key is chosen so that u2·Q equals it
     r_point = add(half, half)
     assert r_point is not None
     r = r_point[0] % N
@@ -147,7 +147,7 @@ def test_the_sum_within_a_verification_may_be_a_doubling() -> None:
     assert holds(key, r, s)
 
 
-# what does not
+# invalid signatures
 
 
 @pytest.mark.parametrize("edge", EDGES.values(), ids=EDGES)
@@ -162,7 +162,7 @@ def test_half_a_signature_is_none(edge: int) -> None:
 @pytest.mark.parametrize("s", [1, 0x5EED, N - 1])
 def test_a_sum_at_infinity_is_no_point(s: int) -> None:
     r = 12345
-    key = times(-E * pow(r, -1, N), G)  # u1·G + u2·Q is the point at infinity, whatever s is
+    key = times(-E * pow(r, -1, N), G)  # u1·G + u2·Q is the point at infinity for every s
     assert key is not None
 
     assert not holds(key, r, s)

@@ -1,4 +1,4 @@
-"""The uid of a social member, taken apart and put together."""
+"""Splitting and joining the uid of a social member."""
 
 import pytest
 

@@ -1,6 +1,6 @@
-"""Tokens made by PyJWT are read by the server, and the other way round, each kind in its time.
+"""The server reads tokens made by PyJWT, and the other way round, each kind during its lifetime.
 
-What is refused of single tokens, and with which code, is a table: `chatkey_e2e.conform.making.token_verdicts`.
+The table `chatkey_e2e.conform.making.token_verdicts` lists the refused tokens and the codes.
 """
 
 import base64
@@ -38,7 +38,7 @@ def b64(raw: bytes) -> str:
 
 
 def sign(payload: bytes, *, header: bytes = b'{"alg":"HS256"}', secret: str = SECRET) -> str:
-    """Make a compact JWS of these exact bytes."""
+    """Make a compact JWS from exactly these bytes."""
     signed = f"{b64(header)}.{b64(payload)}"
     return f"{signed}.{b64(hmac.digest(secret.encode(), signed.encode(), hashlib.sha256))}"
 
@@ -101,7 +101,7 @@ def test_no_signed_payload_raises_anything_but_a_refusal(payload: bytes) -> None
 
 @pytest.mark.contract("D-05/rotation")
 def test_the_previous_secret_counts_until_its_time_and_not_a_second_longer(make_token: MakeToken) -> None:
-    """F112: whoever was given the old one has until then to take the new one."""
+    """F112: an integrator who has the old secret must have switched to the new one by then."""
     rotated = Secrets(current=b"n" * 32, previous=SECRET.encode(), previous_until=int(NOW) + 10)
     token = make_token()
 
@@ -179,7 +179,7 @@ def test_a_social_members_socket_token_is_bound_and_short(secrets: Secrets) -> N
 
 @pytest.mark.contract("D-11/custom-not-social")
 def test_a_custom_uid_that_looks_social_stays_custom(make_token: MakeToken, secrets: Secrets) -> None:
-    """F106: the login says whose uid it is."""
+    """F106: the kind of login decides whose uid it is."""
     identity = tokens.read_socket_token(make_token(uid="google:123"), secrets, pid="prov_a", now=NOW)
 
     assert identity.login == "custom"

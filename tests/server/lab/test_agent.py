@@ -1,4 +1,4 @@
-"""The lab's agent: what a test does in a conversation without a panel."""
+"""The lab's agent, through which a test acts in a conversation without a panel."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ADA = SocketIdentity("mine", "ada", "custom", "jkt", 2_000_000_000, Profile(name
 
 @pytest.fixture
 async def begun(lab: ServerClient) -> ServerClient:
-    """A lab whose service has a conversation of Ada's."""
+    """A lab whose service has a conversation that Ada began."""
     await lab.post("/lab/providers", json={"id": "mine"})
     await lab.services.chat.post(ADA, "m-1", "Good morning", name=None, source="a socket")
     return lab
@@ -29,7 +29,7 @@ async def do(lab: ServerClient, what: str, **more: str) -> Any:
 
 
 def said(answer: Any) -> list[tuple[str, str]]:
-    """Return who wrote what, as it was told."""
+    """Return the sender and body of each message in the response."""
     return [(message["sender"], message["body"]) for message in answer.json()["data"]["messages"]]
 
 

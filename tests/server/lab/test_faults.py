@@ -1,4 +1,4 @@
-"""The lab's fault rules, and what they do to requests and sockets."""
+"""The lab's fault rules, and their effect on requests and sockets."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ async def test_why_a_frame_has_no_status_is_told(lab: ServerClient) -> None:
 
 
 class Peer:
-    """A socket's peer: what it sends is given, what it gets is kept."""
+    """A socket's peer that sends the given texts and keeps what it receives."""
 
     def __init__(self, *texts: str) -> None:
         self._coming: Messages = [{"type": "websocket.receive", "text": text} for text in texts]
@@ -114,7 +114,7 @@ def frame(kind: str) -> str:
 
 
 async def spoilt(peer: Peer, *rules: Rule) -> Messages:
-    """Let an app that echoes frames talk to the peer past these rules; return what the app received."""
+    """Connect an app that echoes frames to the peer through these rules; return what the app received."""
     received: Messages = []
 
     async def echo(scope: object, receive: Any, send: Any) -> None:

@@ -1,4 +1,4 @@
-"""The ring behind the lab's event feed."""
+"""The ring buffer behind the lab's event feed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The service's lab: who may use it, and the agent panel that it opens."""
+"""The service's lab: who may use it, and the agent panel that a lab opens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whom a limit is counted for."""
+"""The client for which a limit is counted: an address, or an IPv6 network."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Limits that protect the service as a whole: counted for all processes in Redis, and by each of them without it."""
+"""Limits that protect the whole service: counted in Redis for all processes, or by each process without Redis."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ LIMITS = Limits(oauth_rate=2, messages_per_identity=48)
 
 @pytest.fixture
 async def make_rates(clock: Clock, redis_url: str, redis_server: Redis) -> AsyncIterator[MakeRates]:
-    """Return the rates of one more process."""
+    """Makes the rates of one more process."""
     redis_server.flushall()
     async with AsyncExitStack() as stack:
 
@@ -50,7 +50,7 @@ async def make_rates(clock: Clock, redis_url: str, redis_server: Redis) -> Async
 
 @pytest.fixture
 async def proxy(redis_server: Redis) -> AsyncIterator[Proxy]:
-    """A way to Redis that a test can break."""
+    """A proxy to Redis that a test can break."""
     path = redis_server.connection_pool.connection_kwargs["path"]
     async with Proxy(lambda: asyncio.open_unix_connection(path)).running() as made:
         yield made
@@ -126,7 +126,7 @@ async def test_deployments_on_one_redis_count_apart(make_rates: MakeRates) -> No
 async def test_while_redis_is_away_each_process_counts_for_itself_and_says_so_once(
     breaks: str, make_rates: MakeRates, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What this process counted before still counts: an outage is nobody's fresh start."""
+    """What this process counted before still counts, so an outage resets no limit."""
     monkeypatch.setattr(redis_tally, "AGAIN_SECONDS", 0.0)
     one, other = await make_rates(through=proxy, limits=Limits(oauth_rate=3)), await make_rates()
     await one.oauth.count(CLIENT)

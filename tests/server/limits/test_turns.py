@@ -1,4 +1,4 @@
-"""Turns at what is costly."""
+"""Turns for expensive work: a few callers at once, a few who wait, and the rest are refused."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Two businesses with social login: `shop` through the service's applications, `boutique` through its own.
+"""Two businesses with social login: `shop` uses the service's applications, `boutique` its own.
 
-Announced providers are switched on and have their keys as well: only a preview lets them in.
+Announced providers are switched on as well and have keys, but only a preview lets people log in with them.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ NobodyCameIn = Callable[..., Awaitable[None]]
 
 @pytest.fixture(scope="session")
 def apple_key() -> ECKey:
-    """The key with which both businesses prove themselves to Apple."""
+    """The key with which both businesses sign their client secrets for Apple."""
     return ECKey.generate_key("P-256")
 
 
 @pytest.fixture(scope="session")
 def sqlite_template(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory, apple_key: ECKey) -> Path:
-    """The migrated database with both businesses in it, made once: it takes some fifty transactions."""
+    """The migrated database with both businesses. It is made once, because that takes some fifty transactions."""
     path = tmp_path_factory.mktemp("oauth") / "template.sqlite"
     shutil.copyfile(sqlite_template, path)
     asyncio.run(_settle(f"sqlite:///{path}", apple_key.as_pem(private=True).decode()))
@@ -59,20 +59,20 @@ def sqlite_template(sqlite_template: Path, tmp_path_factory: pytest.TempPathFact
 
 @pytest.fixture
 async def client(make_client: MakeClient) -> AsyncIterator[ServerClient]:
-    """A client of a server that can open the businesses' secrets."""
+    """A client of a server that has the master key for the businesses' secrets."""
     async with make_client(master_key=(MASTER_KEY,)) as made:
         yield made
 
 
 @pytest.fixture
 def shop() -> str:
-    """The id of the provider with all social logins through the service's applications."""
+    """The id of the provider whose social logins all use the service's applications."""
     return "shop"
 
 
 @pytest.fixture
 def boutique() -> str:
-    """The id of the provider with all social logins through applications of its own."""
+    """The id of the provider whose social logins all use applications of its own."""
     return "boutique"
 
 
@@ -96,7 +96,7 @@ async def _settle(database: str, p8: str) -> None:
 
 @pytest.fixture
 def start(client: ServerClient, shop: str) -> Start:
-    """Start a login (by default of `shop` with github) and return the state that went to the social provider."""
+    """Starts a login, by default of `shop` with github, and returns the state that the social provider receives."""
 
     async def begin(social: str = "github", *, provider: str = shop, **query: str) -> str:
         answer = await client.get(f"/v1/public/provider/{provider}/oauth/{social}", params={"origin": ORIGIN} | query)
@@ -108,7 +108,7 @@ def start(client: ServerClient, shop: str) -> Start:
 
 @pytest.fixture
 def github() -> Iterator[respx.MockRouter]:
-    """GitHub's back channel, which says that Rhea has logged in; its routes are `token`, `profile` and `emails`."""
+    """GitHub's back channel, which reports that Rhea has logged in. Its routes are `token`, `profile` and `emails`."""
     with respx.mock(assert_all_called=False) as router:
         router.post("https://github.com/login/oauth/access_token", name="token").respond(json=GITHUB_TOKEN)
         router.get("https://api.github.com/user", name="profile").respond(json=GITHUB_USER)
@@ -118,7 +118,7 @@ def github() -> Iterator[respx.MockRouter]:
 
 @pytest.fixture
 def delivered() -> Delivered:
-    """Read from a page what its script posts to the opener: `origin` and `message`; None when it posts nothing."""
+    """Reads what a page's script posts to the opener: `origin` and `message`, or None if it posts nothing."""
 
     def read(page: httpx.Response) -> dict[str, Any] | None:
         assert page.headers["content-type"] == "text/html; charset=utf-8"
@@ -134,7 +134,7 @@ def delivered() -> Delivered:
 
 @pytest.fixture
 def identity_in(client: ServerClient, delivered: Delivered) -> IdentityIn:
-    """Read the identity token that a page hands to the opener, by the rules of the member token endpoint."""
+    """Reads the identity token that a page hands to the opener, with the rules of the member token endpoint."""
 
     async def read(page: httpx.Response, pid: str = "shop") -> IdentityToken:
         assert page.status_code == 200, page.text
@@ -148,7 +148,7 @@ def identity_in(client: ServerClient, delivered: Delivered) -> IdentityIn:
 
 @pytest.fixture
 def nobody_came_in(delivered: Delivered) -> NobodyCameIn:
-    """Assert that a page tells the opener the code and nothing else, and that no member was made."""
+    """Asserts that a page reports only this code to the opener, and that no member was created."""
 
     async def check(page: httpx.Response, code: str, nonce: str | None = None) -> None:
         delivery = delivered(page)

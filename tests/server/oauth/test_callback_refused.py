@@ -1,4 +1,4 @@
-"""The callback of a login that somebody refuses: the business, or the social provider (contract 4.5, D-09)."""
+"""The callback of a login that the business or the social provider refuses (contract 4.5, D-09)."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ async def test_a_provider_that_was_switched_off_meanwhile_is_403(
     await nobody_came_in(answer, "provider_off")
 
 
-# what the social provider says
+# errors from the social provider
 
 
 @pytest.mark.contract("D-09/error")

@@ -1,4 +1,4 @@
-"""The state at the callback: signed, ten minutes, once (contract 5.7, D-05, D-07)."""
+"""The state at the callback: it is signed, lives ten minutes, and works once (contract 5.7, D-05, D-07)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page in the popup (D-09): what it shows, what it posts, and that no text can break out of it."""
+"""The page in the popup (D-09): what it shows, what it posts, and that no text in it can become markup or script."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Announced social providers: off, unless the server is told to preview them (contract 4.4, D-03)."""
+"""Announced social providers are off unless a setting lets the server preview them (contract 4.4, D-03)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MASTER_KEY = "a-master-key-for-tests-only-0123456789abcdef"
 ORIGIN = "https://shop.example"
 AVAILABLE = ["google", "facebook", "github", "gitlab", "discord"]
 ANNOUNCED = ["apple", "x", "tiktok", "amazon"]
-"""The contract's own lists (4.4), in the order of the login page."""
+"""The contract's own list of announced providers (4.4), in the order of the login page."""
 
 Delivered = Callable[[httpx.Response], "dict[str, Any] | None"]
 
@@ -34,7 +34,7 @@ async def offered(client: ServerClient) -> list[str]:
 
 @pytest.fixture
 async def preview(make_client: MakeClient) -> AsyncIterator[ServerClient]:
-    """A server that previews all that is announced, named in another order than theirs."""
+    """A server that previews all announced providers. Its setting names them in reverse order."""
     async with make_client(master_key=(MASTER_KEY,), preview_providers=tuple(ANNOUNCED[::-1])) as made:
         yield made
 
@@ -87,7 +87,7 @@ async def test_a_preview_redirects_to_its_consent_page(preview: ServerClient, so
 
 @pytest.mark.contract("4.4/redirect")
 def test_a_state_is_short_enough_for_x() -> None:
-    """X takes no state above 500 characters; here are the longest id there is, and a long domain."""
+    """X accepts no state above 500 characters. This state has the longest possible id and a long domain."""
     state = oauth_state.State(
         id="i" * 32,
         pid="p" * 64,

@@ -1,4 +1,4 @@
-"""Agents of the panel: their accounts, their sign-ins, and their open pages."""
+"""Agents of the panel: their accounts, sign-ins and open pages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Fixture = Any
 
 @pytest.fixture
 def make_agent() -> Callable[..., Awaitable[None]]:
-    """Store an agent of the started app who answers for these providers, which are made, or for all."""
+    """Stores an agent of the running app, for these providers, which are created if needed, or for all."""
 
     async def make(name: str, providers: tuple[str, ...] | None = None) -> None:
         agent = Agent(username=name, password_hash=hash_password(PASSWORD), all_providers=providers is None)
@@ -41,13 +41,13 @@ async def eve(client: Fixture, make_agent: Fixture) -> Fixture:
 
 
 class Agents:
-    """Signs agents in over the wire, each in a browser of their own, and opens their pages."""
+    """Signs agents in over HTTP, each in a browser of their own, and opens their pages."""
 
     def __init__(self, open_socket: Fixture) -> None:
         self._open_socket = open_socket
 
     async def sign_in(self, client: Fixture, name: str = "eve", cookie: str = "") -> str:
-        """Sign an agent in, and return the header of their cookie."""
+        """Sign an agent in, and return the header with their cookie."""
         client.cookies.clear()
         form = {"username": name, "password": PASSWORD}
         headers = {"Origin": BASE, **({"Cookie": cookie} if cookie else {})}
@@ -66,11 +66,11 @@ class Agents:
         return "panel.js" in page
 
     async def socket(self, client: Fixture, cookie: str) -> Any:
-        """Open a page's socket with a cookie, before anything came of it."""
+        """Open the socket of a page with this cookie, and read nothing from it yet."""
         return await self._open_socket(client, "/agent/socket", headers={"Origin": BASE, "Cookie": cookie})
 
     async def page(self, client: Fixture, name: str = "eve") -> Any:
-        """Sign an agent in, and open the socket of a page of theirs, after `ready`."""
+        """Sign an agent in, open the socket of one of their pages, and read `ready`."""
         return await self.page_with(client, await self.sign_in(client, name), name)
 
     async def page_with(self, client: Fixture, cookie: str, name: str = "eve") -> Any:
@@ -86,12 +86,12 @@ def agents(open_socket: Fixture) -> Agents:
 
 @pytest.fixture
 async def panel(eve: Fixture, agents: Agents) -> Fixture:
-    """The socket of a panel in which eve is signed in, after `ready`."""
+    """The socket of a panel page on which eve is signed in, after `ready`."""
     return await agents.page(eve)
 
 
 class People:
-    """Those who write and call, without widgets."""
+    """People who write and call, without widgets."""
 
     def __init__(self, client: Fixture) -> None:
         self.chat: Chat = client.services.chat

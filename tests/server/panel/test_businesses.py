@@ -1,4 +1,4 @@
-"""An agent for named businesses reads, writes and hears nothing of any other, over the wire (D-21)."""
+"""Over the network, an agent for certain businesses can read, write and hear nothing of any other business (D-21)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NOWHERE = "00000000-0000-0000-0000-000000000000"
 
 @pytest.fixture
 async def bob(eve: Fixture, agents: Fixture, make_agent: Fixture) -> Fixture:
-    """The open page of an agent for the business `prov`; eve is one for all."""
+    """The open page of bob, an agent for the business `prov` only. Eve is an agent for all businesses."""
     await make_agent("bob", ("prov",))
     return await agents.page(eve, "bob")
 

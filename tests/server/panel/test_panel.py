@@ -1,4 +1,4 @@
-"""The agent panel: who gets in, what its pages allow, and what its socket does."""
+"""The agent panel: who can sign in, what its pages allow, and what its socket does."""
 
 from __future__ import annotations
 

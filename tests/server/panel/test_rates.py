@@ -1,4 +1,4 @@
-"""How often a page of the panel may ask: its frames a second, and what it reads and searches a minute."""
+"""Rate limits of a panel page: frames per second, and reads and searches per minute."""
 
 from __future__ import annotations
 

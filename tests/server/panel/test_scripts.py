@@ -1,4 +1,4 @@
-"""The panel's scripts on a page without a browser: the tests of *.test.mjs, run in Node, reported one by one."""
+"""The panel's script tests (*.test.mjs), run in Node on a page without a browser, and reported one by one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Outcomes = Mapping[str, Mapping[str, str | None]]
 
 @pytest.fixture(scope="module")
 def outcomes() -> Outcomes:
-    """Every test's failure, or None, by its file and name."""
+    """The failure of each test, or None, by file and test name."""
     return {file.name: outcomes_of(file, PANEL=str(PANEL)) for file in FILES}
 
 

@@ -1,4 +1,4 @@
-"""Sessions of agents: what ends one ends it on the server, on every open page, at once or within a bound (D-21)."""
+"""Sessions of agents: an end on the server also ends every open page, at once or within a bound (D-21)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ ENDS = pytest.mark.parametrize("end", [remove_eve, give_eve_a_password, limit_ev
 
 
 async def rest_of(page: Fixture) -> list[tuple[str, str | int | None]]:
-    """Everything that still comes to a page that was closed."""
+    """Return the type and code of each remaining frame of a page that was closed."""
     frames = [await page.next()]
     while frames[-1]["type"] != "closed":
         frames.append(await page.next())
@@ -51,13 +51,13 @@ async def rest_of(page: Fixture) -> list[tuple[str, str | int | None]]:
 
 @pytest.fixture
 def seldom(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody looks at sessions unasked while the test lasts."""
+    """Check the sessions only once an hour, so that no check happens during the test."""
     monkeypatch.setattr(watch, "CHECK_SECONDS", 3600)
 
 
 @pytest.fixture
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sessions are looked at all the time."""
+    """Check the sessions every 0.02 seconds."""
     monkeypatch.setattr(watch, "CHECK_SECONDS", 0.02)
 
 
@@ -143,7 +143,7 @@ class TestSigningOut:
 
 
 class TestAnotherProcess:
-    """What ended a session was no request to this server, and no hub tells of it."""
+    """The session was ended without a request to this server, and without a message through the hub."""
 
     @pytest.mark.usefixtures("seldom")
     @ENDS
@@ -214,7 +214,7 @@ class TestAnotherProcess:
 
             await agents.sign_out(second, cookie)
 
-            told = [frame for frame in await rest_of(page) if frame[0] != "missed"]  # once the other is heard
+            told = [frame for frame in await rest_of(page) if frame[0] != "missed"]  # sent once the link opens
             assert told == LOGGED_OUT
 
     @pytest.mark.usefixtures("often")

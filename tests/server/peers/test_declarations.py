@@ -1,4 +1,4 @@
-"""A declared frame as msgspec reads it: its limits hold wherever they stand."""
+"""Declared frames as msgspec reads them: the limits also hold in optional members, nested objects and lists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Work of one socket: done in order in the background, and bounded while it waits."""
+"""Work of one socket runs in order in the background, and only a bounded amount of it may wait."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from chatkey_server.peers.in_turn import MOST_BYTES, OVERHEAD, InTurn
 
 
 class Works:
-    """Pieces of work that all wait until a test lets them go on."""
+    """Pieces of work that all wait until a test lets them continue."""
 
     def __init__(self) -> None:
         self.done: list[int] = []

@@ -1,4 +1,4 @@
-"""Frames on their way to a peer: in order, and never more than a bounded number of them."""
+"""Frames that wait to be sent to a peer: in order, and never more than a bounded number."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from chatkey_server.peers.wire import Wire
 
 
 class SlowSocket:
-    """A socket that sends nothing until it may."""
+    """A socket that sends nothing until a test allows it."""
 
     def __init__(self) -> None:
         self.may_send = asyncio.Event()
@@ -59,7 +59,7 @@ async def test_a_peer_that_does_not_read_fills_it_and_no_more(monkeypatch: pytes
 
 
 async def test_a_peer_that_reads_is_sent_a_burst_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What Redis held back for a while comes at once, before anybody had a turn to send it."""
+    """Messages that Redis held back arrive all at once, before the outbox has a turn to send any."""
     monkeypatch.setattr("chatkey_server.peers.outbox.MOST", 5000)
     socket = SlowSocket()
     outbox = outbox_of(socket)

@@ -1,4 +1,4 @@
-"""One accepted socket, whoever is at its other end: what is told there, and how it ends."""
+"""One accepted socket of a widget or a panel page: the frames sent to its peer, and how the socket ends."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from chatkey_server.settings import Limits
 
 
 class Other:
-    """A socket whose other end reads while it may, and says what a test has put there."""
+    """The other end of a socket: it reads while a test allows it, and sends what the test has queued."""
 
     def __init__(self) -> None:
         self.said: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
@@ -45,7 +45,7 @@ class Other:
 
 
 class Page(Peer):
-    """A peer that does what a test says."""
+    """A server-side socket whose behaviour a test supplies."""
 
     KIND = "page"
     FAILED = "page.failed"
@@ -144,7 +144,7 @@ async def test_once_refused_it_reads_answers_and_refuses_no_more(make_page: Make
 
 @pytest.mark.parametrize("is_closed", [True, False])
 async def test_once_closed_it_may_be_cancelled_without_an_accident(make_page: MakePage, is_closed: bool) -> None:
-    """So ends a server that stops while the database does not answer."""
+    """A server that stops while the database does not answer ends its sockets this way."""
     began = asyncio.Event()
 
     async def serve(page: Page) -> None:

@@ -1,4 +1,4 @@
-"""The properties lie in `kit`, where the fuzz session finds them too."""
+"""The properties are in `kit`, where the fuzz session finds them as well."""
 
 from collections.abc import Iterator
 
@@ -9,6 +9,6 @@ from served import Served, serving
 
 @pytest.fixture(scope="session")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """The server as it is shipped, in a process of its own."""
+    """The shipped server in a process of its own."""
     with serving(tmp_path_factory.mktemp("served")) as running:
         yield running

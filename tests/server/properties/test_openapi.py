@@ -1,4 +1,4 @@
-"""The OpenAPI document against the running server: requests made of it by Schemathesis, right ones and wrong ones."""
+"""Compares the OpenAPI document with the running server: Schemathesis derives valid and invalid requests from it."""
 
 from __future__ import annotations
 
@@ -15,16 +15,19 @@ from served import ORIGIN, PROVIDER, Served
 pytestmark = pytest.mark.long
 
 with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # about its own dependencies
+    warnings.simplefilter("ignore")  # schemathesis warns about its dependencies
     import schemathesis
     from schemathesis.generation import GenerationMode
     from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 SEED = 20
 KNOWN = {"id": PROVIDER, "social": "google", "name": "sdk.js", "origin": ORIGIN}
-"""What one has to know to get through."""
+"""Parameter values that exist on the server."""
 NOT_JUDGED = [positive_data_acceptance]
-"""A document cannot say which tokens, states and origins are right; that they are refused by their form alone can."""
+"""Skips the check that valid input is accepted: the document cannot say which tokens, states and origins are right.
+
+It describes only their form, and input of the wrong form is refused.
+"""
 REACHED = {
     "GET /v1/public/provider/{id}": {200, 404},
     "GET /v1/public/provider/{id}/token": {200, 404},
@@ -57,14 +60,14 @@ def _operations(served: Served) -> list[Any]:
 
 
 def _can_err(operation: Any) -> bool:
-    """Tell whether a request can break the document's word: a path may hold any text. HEAD is judged as GET is."""
+    """Return whether a request can violate the document. A path may contain any text, and HEAD is judged like GET."""
     return operation.method.upper() != "HEAD" and any(
         parameter.location == "query" for parameter in operation.iter_parameters()
     )
 
 
 def _try_out(operation: Any, mode: GenerationMode) -> Counter[int]:
-    """Send requests of one operation, half of them to what is there, and judge the answers."""
+    """Send requests of one operation, half of them with values that exist, and judge the responses."""
     seen: Counter[int] = Counter()
 
     @seed(SEED)

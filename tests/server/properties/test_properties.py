@@ -1,4 +1,4 @@
-"""What holds of every input, tried on a few hundred; `nox -s fuzz` tries as many as there is time for."""
+"""Properties that hold for every input, tried on a few hundred. `nox -s fuzz` tries as many as time allows."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ JKT = "NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs"
 
 @pytest.fixture
 async def shop(client: ServerClient) -> str:
-    """A provider `shop`: google through keys of its own, github through the service's, discord switched off."""
+    """A provider `shop`: google with keys of its own, github with the service's keys, discord switched off."""
     now, vault = client.services.clock(), client.services.vault
     await admin.add_provider(vault, now=now, id=SHOP, secret_key=SECRET, domains=["shop.example"])
     await admin.set_application(vault, SHOP, "google", Application("shop-client", "shop-client-secret"), now=now)
@@ -45,7 +45,7 @@ def jkt() -> str:
 
 @pytest.fixture
 def make_identity_token(clock: Clock) -> Callable[..., str]:
-    """Make what the callback of a social login hands to the widget."""
+    """Makes the identity token that the callback of a social login hands to the widget."""
 
     def make(social: str = "google", *, jkt: str | None = JKT, pid: str = SHOP, secret: str = SECRET) -> str:
         profile = Profile(name="Ada Lovelace", email="ada@example.com", avatar="https://people.example/ada.png")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 async def document(client: ServerClient) -> dict[str, Any]:
-    """The document as it is served."""
+    """The OpenAPI document that the server serves."""
     answer = await client.get("/schema/openapi.json")
     assert answer.status_code == 200
     content: dict[str, Any] = answer.json()

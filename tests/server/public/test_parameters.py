@@ -1,4 +1,4 @@
-"""The declared parameters: what they take, and that it is what the rules of identity take."""
+"""The declared parameters accept exactly what the identity rules accept."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What holds for every public endpoint: methods, paths, headers, CORS, and the one shape of errors (D-02, D-03)."""
+"""Rules for every public endpoint: methods, paths, headers, CORS, and the common shape of errors (D-02, D-03)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The service with something behind every route, and callers of it."""
+"""The service with data behind every route, and callers for its routes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ METRICS_TOKEN: Final = "a-token-for-the-metrics-012345"
 
 @pytest.fixture
 def failed() -> Iterator[list[str]]:
-    """What the service logs as a failure."""
+    """The failures that the service logs."""
     found: list[str] = []
 
     def listen(event: Mapping[str, Any]) -> None:
@@ -41,7 +41,7 @@ def failed() -> Iterator[list[str]]:
 
 @pytest.fixture
 def has_lab() -> bool:
-    """Whether the lab is on."""
+    """Whether the service's lab is switched on."""
     return True
 
 
@@ -61,7 +61,7 @@ async def service(make_client: MakeClient, database_url: str, has_lab: bool) -> 
 
 @pytest.fixture
 def administrator(service: ServerClient) -> Headed:
-    """Sign the administrator in anew for each route: at some of them a request ends the session."""
+    """Signs the administrator in anew for each route, because requests to some routes end the session."""
 
     async def signed_in(_: Door) -> Headers:
         service.services.rates.reset()
@@ -76,7 +76,7 @@ def administrator(service: ServerClient) -> Headed:
 
 @pytest.fixture
 def agent(service: ServerClient) -> Headed:
-    """Sign the agent in anew for each route, and show what else a caller of the routes can have."""
+    """Signs the agent in anew for each route, and adds the other credentials that these routes accept."""
 
     async def signed_in(_: Door) -> Headers:
         service.services.rates.reset()
@@ -88,7 +88,7 @@ def agent(service: ServerClient) -> Headed:
 
 
 async def _given(service: ServerClient, call: Call) -> bytes:
-    """Send a request, and return the cookies that its answer sets."""
+    """Send a request, and return the cookies that the response sets."""
     answer = await ask(service.app, call)
     cookies = [value.partition(b";")[0] for name, value in answer.headers if name == b"set-cookie"]
     assert cookies, f"{call} was answered {answer.status}: {answer.body!r}"
@@ -97,5 +97,5 @@ async def _given(service: ServerClient, call: Call) -> bytes:
 
 @pytest.fixture
 def forget_rates(service: ServerClient) -> Callable[[], None]:
-    """Forget who asked how often, so that no request is refused for that alone."""
+    """Resets the rate limits, so that no request is refused because of them."""
     return service.services.rates.reset

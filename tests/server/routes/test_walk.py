@@ -1,4 +1,4 @@
-"""A walk past every route of the service with hostile input: no request fails, or leaves a traceback in the log."""
+"""Sends hostile input to every route of the service: no request fails or leaves a traceback in the log."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.filterwarnings("ignore:.*SQLite doesn't support ILIKE")
 
 MOUNTED: Final = {"/v1/socket", "/agent/socket", "/admin"}
-"""The admin panel, which has a table of its own, and the sockets, which `test_walk_sockets.py` walks."""
+"""Paths walked elsewhere: the admin panel has its own route table, `test_walk_sockets.py` walks the sockets."""
 PATH: Final = {
     "id": "prov",
     "social": "google",
@@ -53,32 +53,32 @@ MEMBERS: Final = {
     "key_source": "own",
 }
 NOT_THERE: Final = {
-    # the pages that show the documents, which would load scripts from elsewhere
+    # pages that display the API documents, which would load scripts from other hosts
     *("/admin/api/docs/", "/admin/api/docs/{below}", "/admin/api/docs/oauth2-redirect/"),
     *("/admin/public/docs/", "/admin/public/docs/{below}", "/admin/public/docs/oauth2-redirect/"),
-    # files of rows, which the panel does not have
+    # files attached to rows, which the panel does not have
     "/admin/api/media/generate-file-url/",
     # a folder
     "/admin/assets/",
-    # rows of which this test does not know the numbers
+    # rows whose ids this test does not know
     *(f"/admin/api/tables/{name}/{{row_id:str}}/" for name in ("domains", "members", "service_keys", "social_logins")),
 }
-"""Routes at which an honest request to the admin panel is answered 404."""
+"""Routes of the admin panel that answer an honest request with 404."""
 ADMIN_MEMBERS: Final = (
     *("username", "password", "current_password", "new_password", "confirm_new_password", "format"),
     *("id", "name", "domain", "provider", "overlap", "table_name", "column_name", "file_key", "csrftoken"),
 )
-"""What forms and sign-ins of the admin panel take."""
+"""Body members that the admin panel's forms and sign-ins accept."""
 ADMIN_QUERY: Final = (
     *("__order", "__page", "__page_size", "__visible_fields", "__readable", "__range_header", "__range_header_name"),
     *("__ids", "id__operator", "name__match", "social__operator", "search", "limit", "offset"),
 )
-"""What Piccolo reads of a query without declaring it."""
+"""Query parameters that Piccolo reads without declaring them."""
 
 
 @pytest.fixture(params=[30, pytest.param(60, marks=pytest.mark.long)], ids=["some of it", "more of it"])
 def most(request: pytest.FixtureRequest) -> int:
-    """How many requests to a route of the admin panel, which is slow, there is time for."""
+    """How many requests each route of the admin panel gets, which is limited because the panel is slow."""
     return int(request.param)
 
 
@@ -124,7 +124,7 @@ async def test_all_else_with_the_lab(
     wrong = await walk.past(litestar_doors(service.app, mounted=MOUNTED))
 
     assert not wrong, "\n".join(wrong[:20])
-    assert walk.unreached() == {"/schema"}  # the document is there, and no page that shows it
+    assert walk.unreached() == {"/schema"}  # the document is served, but no page that displays it
 
 
 @pytest.mark.parametrize("has_lab", [False])
@@ -136,7 +136,7 @@ async def test_all_else_without_the_lab(
     wrong = await walk.past(litestar_doors(service.app, mounted=MOUNTED))
 
     assert not wrong, "\n".join(wrong[:20])
-    assert walk.unreached() == {"/schema"}  # the document is there, and no page that shows it
+    assert walk.unreached() == {"/schema"}  # the document is served, but no page that displays it
 
 
 def as_asgi(service: ServerClient) -> Any:

@@ -1,4 +1,4 @@
-"""A walk past both sockets with hostile frames: each is answered or refused, and none fails or leaves a traceback."""
+"""Sends hostile frames to both sockets: each is answered or refused, and none fails or leaves a traceback."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def frames(path: str) -> Iterator[str]:
 
 @pytest.fixture
 async def headers(agent: Headed) -> dict[str, str]:
-    """The headers of a page in which an agent is signed in."""
+    """The request headers of a page on which an agent is signed in."""
     given: Headers = await agent(ANYWHERE)
     return {name.decode(): value.decode() for name, value in given}
 
@@ -79,6 +79,6 @@ async def test_a_hostile_frame(
 
 
 async def code_of(socket: ServerSocket) -> str:
-    """Return what the next frame is, with its code if it is a refusal."""
+    """Return the type of the next frame, or the code if it has one."""
     frame: dict[str, Any] = await socket.next()
     return str(frame.get("code", frame["type"]))

@@ -1,4 +1,4 @@
-"""The social providers as respx sees them: what each endpoint answers when all is well."""
+"""The social providers as respx mocks: what each endpoint answers in the normal case."""
 
 from __future__ import annotations
 
@@ -181,11 +181,14 @@ SIGNED = {
         {"email": "k7xq@privaterelay.appleid.com", "email_verified": "true", "is_private_email": "true"},
     ),
 }
-"""Of those that sign an id_token: the issuer, the subject and further claims."""
+"""For each provider that signs an id_token: the issuer, the subject and additional claims."""
 
 
 def any_answers(provider: SocialProvider) -> dict[str, tuple[Any, Any]]:
-    """What a provider answers of which no answers are written down: enough for all failures but those of a profile."""
+    """Return the answers of a provider for which none are recorded.
+
+    They suffice for all failures except those of a profile.
+    """
     token = {"access_token": "a", "token_type": "Bearer"}
     anything: dict[str, tuple[Any, Any]] = {"profile": (re.compile("https://"), {})}
     if provider.keys_url is None:
@@ -207,25 +210,25 @@ def signing_key() -> RSAKey:
 
 @pytest.fixture
 def key_set(signing_key: RSAKey) -> Mapping[str, object]:
-    """What the providers publish of it."""
+    """The public key set that the providers publish."""
     return KeySet([signing_key]).as_dict(private=False)
 
 
 @pytest.fixture(scope="session")
 def p8() -> str:
-    """A key as Apple hands it out, for signing client secrets."""
+    """A private key for signing client secrets, in the form in which Apple issues it."""
     return ECKey.generate_key("P-256").as_pem(private=True).decode()
 
 
 @pytest.fixture
 def application(p8: str) -> Application:
-    """An OAuth application at every provider; Apple's has no secret, but a key."""
+    """An OAuth application for every provider. Apple's application has a key instead of a secret."""
     return Application("client-1", "application-secret", team_id="TEAM123456", key_id="KEY1234567", p8=p8)
 
 
 @pytest.fixture
 def grant() -> Grant:
-    """What start and callback left for the back channel."""
+    """The values that the start and the callback have saved for the back channel."""
     return Grant(
         redirect_uri="https://chat.example/v1/public/oauth/any/callback",
         code="4/0Acode*!",
@@ -236,7 +239,7 @@ def grant() -> Grant:
 
 @pytest.fixture
 def make_id_token(signing_key: RSAKey, application: Application, grant: Grant) -> MakeIdToken:
-    """Sign an id_token that holds here, except for the key and the claims given; a claim of None is left out."""
+    """Signs a valid id_token, except for the key and the claims given. A claim of None is left out."""
 
     def make(issuer: str, sub: str, *, key: RSAKey = signing_key, kid: str = "key-1", **changes: object) -> str:
         claims: dict[str, object] = {
@@ -255,13 +258,13 @@ def make_id_token(signing_key: RSAKey, application: Application, grant: Grant) -
 
 @pytest.fixture(scope="session")
 def trusted() -> ssl.SSLContext:
-    """The usual authorities; reading them takes a while."""
+    """The usual certificate authorities, loaded once because that takes a while."""
     return transport.trust("")
 
 
 @pytest.fixture
 def make_back_channel(trusted: ssl.SSLContext) -> MakeBackChannel:
-    """Make a back channel, whose calls respx answers."""
+    """Makes a back channel whose calls respx answers."""
 
     def make(now: Now = lambda: NOW, **options: float) -> BackChannel:
         return BackChannel(now, trusted=trusted, **options)
@@ -271,19 +274,19 @@ def make_back_channel(trusted: ssl.SSLContext) -> MakeBackChannel:
 
 @pytest.fixture
 def back_channel(make_back_channel: MakeBackChannel) -> BackChannel:
-    """A back channel, whose calls respx answers."""
+    """A back channel whose calls respx answers."""
     return make_back_channel()
 
 
 @pytest.fixture
 def log_in(back_channel: BackChannel, application: Application, grant: Grant) -> LogIn:
-    """Log in with `application` and `grant` at the provider of this name."""
+    """Logs in with `application` and `grant` at the provider of this name."""
     return lambda social: back_channel.person(load(social), application, grant)
 
 
 @pytest.fixture
 def make_world(make_id_token: MakeIdToken, key_set: Mapping[str, object]) -> Iterator[MakeWorld]:
-    """Let one provider answer; its routes are called `token`, `keys`, `profile` and `emails`."""
+    """Makes one provider answer. Its routes are named `token`, `keys`, `profile` and `emails`."""
     with respx.mock(assert_all_called=False) as router:
 
         def make(social: str) -> respx.MockRouter:

@@ -1,4 +1,4 @@
-"""What only Apple does: a client secret that we sign, a name that comes once, and truth as text."""
+"""What only Apple does: a client secret that we sign, a name that is sent only once, and booleans as text."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LogIn = Callable[[str | None], Awaitable[Person]]
 
 @pytest.fixture
 def log_in(back_channel: BackChannel, application: Application, grant: Grant) -> LogIn:
-    """Log in at Apple; the callback brings this `user`."""
+    """Logs in at Apple with this `user` in the callback."""
 
     def log_in_with(user: str | None) -> Awaitable[Person]:
         brought = Grant(
@@ -49,7 +49,7 @@ def log_in(back_channel: BackChannel, application: Application, grant: Grant) ->
 async def test_the_client_secret_is_a_fresh_jwt_signed_with_the_p8(
     make_world: MakeWorld, log_in: LogIn, p8: str
 ) -> None:
-    """Apple, "Creating a client secret"."""
+    """As Apple's page "Creating a client secret" requires."""
     world = make_world("apple")
 
     await log_in(None)

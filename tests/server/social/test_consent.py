@@ -1,4 +1,4 @@
-"""The authorization request, and where providers are found."""
+"""The authorization request, and the addresses of the providers."""
 
 from urllib.parse import parse_qs, urlsplit
 

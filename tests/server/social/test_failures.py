@@ -1,4 +1,4 @@
-"""The back channel when something goes wrong: one refusal, which names the stage and quotes nothing."""
+"""Failures of the back channel: all give the same refusal, which names the stage and quotes nothing."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MakeWorld = Callable[[str], respx.MockRouter]
 LogIn = Callable[[str], Awaitable[Person]]
 
 SIGNING = [social for social in SOCIALS if load(social).keys_url]
-"""The providers with an id_token; Apple has nothing else."""
+"""The providers with an id_token. Apple has nothing else."""
 STAGES = [
     *((social, "token") for social in SOCIALS),
     *((social, "profile") for social in SOCIALS if social != "apple"),
@@ -176,7 +176,7 @@ async def test_nobody_is_told_to_try_again_where_only_the_administrator_can_help
         ({"type": "<b>"}, "unknown error"),
         ("free text with spaces", "unknown error"),
         ("x" * 65, "unknown error"),
-        (None, "oauth_error"),  # Authlib's own word
+        (None, "oauth_error"),  # Authlib's own error name
         (["invalid_grant"], "unknown error"),
     ],
 )
@@ -273,7 +273,7 @@ async def test_userinfo_of_another_subject_than_the_id_tokens_fails(
 async def test_a_missing_id_token_fails(social: str, token: object, make_world: MakeWorld, log_in: LogIn) -> None:
     make_world(social)["token"].respond(200, json={"access_token": "a", "token_type": "Bearer", "id_token": token})
 
-    assert (await refusal_of(log_in(social))).cause in {  # no text, or text that is no token
+    assert (await refusal_of(log_in(social))).cause in {  # it is no text, or a text that is no token
         "token: the id_token is missing",
         "id_token: the id_token's signature does not hold (decode_error)",
     }
@@ -343,7 +343,7 @@ async def test_no_failure_tells_a_secret(
 
 
 class _Discord(BaseHTTPRequestHandler):
-    """As little of Discord as a login needs."""
+    """The smallest part of Discord that a login needs."""
 
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["Content-Length"]))
@@ -353,7 +353,7 @@ class _Discord(BaseHTTPRequestHandler):
         self._answer(b'{"id": "7"}')
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
-        """Stay silent."""
+        """Log nothing."""
 
     def _answer(self, body: bytes) -> None:
         self.send_response(200)
@@ -370,7 +370,7 @@ def authority() -> trustme.CA:
 
 @pytest.fixture(scope="module")
 def discord_url(authority: trustme.CA) -> Iterator[str]:
-    """A provider over TLS with a certificate of `authority`."""
+    """The URL of a provider over TLS with a certificate of `authority`."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     authority.issue_cert("127.0.0.1").configure_cert(context)
     with HTTPServer(("127.0.0.1", 0), _Discord) as server:

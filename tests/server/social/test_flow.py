@@ -1,4 +1,4 @@
-"""The back channel when all is well: what each provider is asked, and who it says has logged in."""
+"""The back channel in the normal case: the requests to each provider, and the person who has logged in."""
 
 from __future__ import annotations
 

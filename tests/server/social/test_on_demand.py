@@ -1,4 +1,4 @@
-"""Authlib and httpx are slow to import: a server that has seen no social login has not imported them."""
+"""Authlib and httpx are slow to import, so the server imports them only for the first social login."""
 
 from __future__ import annotations
 

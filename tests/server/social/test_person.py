@@ -1,4 +1,4 @@
-"""What is kept of what a social provider says about a person."""
+"""Which part of a social provider's data about a person is kept."""
 
 import pytest
 

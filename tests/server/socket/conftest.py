@@ -1,4 +1,4 @@
-"""A browser's key and what it makes of it, written without any of the server's code; and a provider to connect to."""
+"""A browser's key with its tokens and proofs, made without the server's code, and a provider to connect to."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Browser:
         )
 
     def unbound_token(self) -> str:
-        """A member token as an integrator makes it who forgot `cnf`."""
+        """A member token from an integrator who forgot `cnf`."""
         claims = {"pid": "prov", "uid": "ann", "type": "user", "iat": int(NOW), "exp": int(NOW) + 3600}
         signed = ".".join(b64(json.dumps(part).encode()) for part in ({"alg": "HS256", "typ": "JWT"}, claims))
         return f"{signed}.{b64(hmac.digest(SECRET, signed.encode(), 'sha256'))}"
@@ -138,7 +138,7 @@ def provider(make_provider: MakeProvider) -> ProviderView:
 
 @dataclass
 class Peer:
-    """A connection of the state machine, and a browser that talks to it at a time that can be moved."""
+    """The state machine of a connection, and a browser that talks to it, with a clock that a test moves."""
 
     browser: Browser
     provider: ProviderView
@@ -197,7 +197,10 @@ Join = Callable[..., Awaitable[Any]]
 
 @pytest.fixture
 def join(open_socket: Any, shop: Any, browser: Browser) -> Join:
-    """Open a socket of the app, or of another with its database, and connect with a token; returns it after `ready`."""
+    """Opens a socket and connects with a token, to the app or to another one with the same database.
+
+    Returns the socket after `ready`.
+    """
 
     async def connect(token: str, *, browser: Browser = browser, client: Any = shop) -> Any:
         socket = await open_socket(client, "/v1/socket", subprotocols=["wf.v1"])

@@ -1,4 +1,4 @@
-"""The socket as a client of the app sees it: accepted first, then judged, and the same chat in every mode (D-10)."""
+"""The socket as a client sees it: accepted first, then judged, and with the same chat in every mode (D-10)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Fixture = Any
 
 
 async def ending(socket: Fixture) -> tuple[str, int, str]:
-    """Return the code of the error frame, then the code and reason with which the socket was closed."""
+    """Return the code of the error frame, then the code and the reason of the close."""
     error = await socket.next()
     assert error["type"] == "error"
     closed = await socket.next()
@@ -440,7 +440,7 @@ class TestLog:
 
 
 def count_of(name: str, **labels: str) -> float:
-    """Return how often a histogram has observed something."""
+    """Return the number of observations of a histogram."""
     return REGISTRY.get_sample_value(f"{name}_count", labels) or 0.0
 
 
@@ -465,7 +465,7 @@ class TestRetold:
     async def test_what_is_told_again_reaches_a_socket_once(
         self, shop: Fixture, join: Fixture, browser: Fixture
     ) -> None:
-        """A message that is sent again, one that was in the history, and one's own."""
+        """This holds for a message that is sent again, for one from the history, and for the socket's own messages."""
         writer, reader = await join(browser.custom_token()), await join(browser.custom_token())
         first, second, third = ({"type": "message", "id": name, "body": name} for name in ("one", "two", "three"))
 
@@ -486,7 +486,7 @@ class TestRetold:
 
 
 class TestSlowAnswer:
-    """A ping asks whether the connection is alive, and not whether the database is quick."""
+    """A ping checks whether the connection is alive. A slow database must not delay the pong."""
 
     @pytest.fixture
     def database_is_back(self, monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:

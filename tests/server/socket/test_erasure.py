@@ -1,4 +1,4 @@
-"""`chatkey member erase` beside a running server: all of one person goes, on both databases, and nothing of others."""
+"""`chatkey member erase` beside a running server erases all of one person and nothing of others, on both databases."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Rows = dict[str, set[str]]
 MASTER_KEY: Final = "m" * 32
 ADA: Final = "ada-4711"
 TRACES: Final = (ADA, "ada lovelace", "ada@home.test", "zanzibar", "dear ada")
-"""What identifies ada, in lower case, as text that is searched is stored."""
+"""Texts that identify ada, in lower case because searchable text is stored in lower case."""
 COMMAND: Final = "from chatkey_server.commands.member import member; member()"
 
 
@@ -47,7 +47,7 @@ class Place:
         self.services.hub.on_join(self._joined)
 
     async def join(self, uid: str, name: str = "Bob") -> Fixture:
-        """Connect as a member; as a visitor if the uid is empty."""
+        """Connect as a member, or as a visitor if the uid is empty."""
         browser, now = self._browsers.setdefault(uid, Browser()), self.services.clock()
         token = browser.custom_token(uid, now=now, name=name, email=f"{name[:3].lower()}@home.test")
         return await self._connected(browser, token if uid else browser.visitor_token(now=now))
@@ -61,7 +61,7 @@ class Place:
         return socket
 
     async def answer(self, uid: str, body: str) -> None:
-        """Have an agent answer somebody."""
+        """Answer a person as an agent."""
         conversation = await Conversation.objects().get(Conversation.uid == uid)
         assert conversation is not None
         await self.services.chat.answer(conversation.id, "a1", body, agent=self._agent)
@@ -88,7 +88,7 @@ class Place:
 
 @pytest.fixture
 async def place(make_client: Fixture, open_socket: Fixture, database_url: str, redis_url: str) -> AsyncIterator[Place]:
-    """A server with Redis, and provider `prov`; once with each database."""
+    """A server with Redis and the provider `prov`. Each test runs once with each database."""
     async with make_client(database_url=database_url, redis_url=redis_url, master_key=(MASTER_KEY,)) as client:
         vault, now = client.services.vault, client.services.clock()
         await admin.add_provider(vault, now=now, id="prov", secret_key=SECRET.decode())
@@ -100,7 +100,7 @@ async def place(make_client: Fixture, open_socket: Fixture, database_url: str, r
 
 
 async def everything_in(url: str) -> Rows:
-    """Return every row of every table as text, whatever tables there are."""
+    """Return every row of every table as text."""
     if not url.startswith(SQLITE):
         return await _everything_in_postgres(url)
     with closing(sqlite3.connect(url.removeprefix(SQLITE))) as database:
@@ -121,12 +121,12 @@ async def _everything_in_postgres(url: str) -> Rows:
 
 
 def with_traces(rows: Rows) -> set[str]:
-    """Return the tables in which something of ada stands."""
+    """Return the tables that contain a trace of ada."""
     return {table for table, texts in rows.items() for text in texts if any(trace in text.lower() for trace in TRACES)}
 
 
 async def reply(socket: Fixture, frame: dict[str, object], kind: str) -> Any:
-    """Send a frame, and return the first frame of a kind; a call or message may be told in between."""
+    """Send a frame, and return the next frame of a kind. Calls and messages may arrive before it."""
     await socket.send(frame)
     return await next_of(socket, kind)
 
@@ -164,7 +164,7 @@ async def test_erasing_a_person_leaves_no_trace_of_them_and_all_of_everybody_els
     await asyncio.wait_for(told.wait(), PATIENCE)
     left = await everything_in(url)
     assert with_traces(left) == set()
-    index = {table for table in left if table.startswith("message_search_")}  # SQLite's own form of the search index
+    index = {table for table in left if table.startswith("message_search_")}  # SQLite's own tables for the search index
     assert {table: rows for table, rows in left.items() if table not in index} == {
         table: rows for table, rows in others.items() if table not in index
     }

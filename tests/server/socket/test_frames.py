@@ -1,4 +1,4 @@
-"""Frames are read strictly, and whatever else arrives ends in a refusal that names what is wrong."""
+"""Frames are read strictly. Everything else is refused with an error that names the fault."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the socket does beneath the app with a peer that is slow, takes nothing, or does not let it close."""
+"""The socket below the app, with a peer that is slow, reads nothing, or prevents the close."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ App = Callable[[Any, Callable[[], Awaitable[Any]], Callable[[Any], Awaitable[Non
 
 
 class Pipe(asyncio.Transport):
-    """A connection whose peer only does what a test says."""
+    """A connection whose peer does only what a test says."""
 
     def __init__(self, *, one_side_closes: bool = True) -> None:
         super().__init__()
@@ -60,16 +60,16 @@ class Pipe(asyncio.Transport):
         return self._one_side_closes
 
     def pause_reading(self) -> None:
-        """Nothing comes by itself anyway."""
+        """Do nothing: nothing arrives unless a test sends it."""
 
     def resume_reading(self) -> None:
-        """Nothing comes by itself anyway."""
+        """Do nothing: nothing arrives unless a test sends it."""
 
     def is_closing(self) -> bool:
         return self.aborted.is_set()
 
     def close(self) -> None:
-        """Wait for the peer to take the rest, for ever."""
+        """Wait for ever for the peer to read the rest."""
         self.is_closed = True
 
     def abort(self) -> None:
@@ -79,12 +79,12 @@ class Pipe(asyncio.Transport):
 
 
 def limits(**seconds: float) -> Limits:
-    """Return limits in fractions of a second, which no setting could give."""
+    """Return limits in fractions of a second, which the settings do not allow."""
     return msgspec.structs.replace(Limits(), **seconds)
 
 
 async def opened(app: App, given: Limits, pipe: Pipe) -> PatientSocket:
-    """Open a socket to the app, as uvicorn does it, and wait until it was accepted."""
+    """Open a socket to the app as uvicorn does, and wait until the app has accepted it."""
     config = uvicorn.Config(app, ws_ping_interval=None, log_config=None)
     config.load()
     protocol = serve.patient_socket(given, UNCOUNTED)(config=config, server_state=ServerState(), app_state={})
@@ -96,7 +96,7 @@ async def opened(app: App, given: Limits, pipe: Pipe) -> PatientSocket:
 
 
 async def greedy(scope: Any, receive: Any, send: Any) -> None:
-    """Accept, and tell everything to whoever is there until they are gone."""
+    """Accept, and send a message for each one received until the peer is gone."""
     await receive()
     await send({"type": "websocket.accept"})
     while (await receive())["type"] == "websocket.receive":
@@ -122,7 +122,7 @@ async def test_a_peer_that_takes_nothing_of_what_it_is_sent_is_cut_off() -> None
 
 
 async def test_whoever_answers_a_peer_that_was_silent_too_long_meets_somebody_who_left() -> None:
-    """The connection was closed with 1011 while the answer was under way."""
+    """The connection was closed with 1011 while the app prepared the answer."""
     asked, met = asyncio.Event(), asyncio.Event()
 
     async def slow(scope: Any, receive: Any, send: Any) -> None:
@@ -169,7 +169,7 @@ async def test_a_peer_that_does_not_let_the_connection_close_is_cut_off(monkeypa
 async def test_a_message_that_the_app_has_no_time_for_is_not_the_peers_fault() -> None:
     pipe = Pipe()
     protocol = await opened(greedy, limits(frame_timeout=SOON), pipe)
-    protocol.data_received(b"\x81")  # the first byte of a frame, and then the app is busy
+    protocol.data_received(b"\x81")  # the first byte of a frame; then the app reads no more
     protocol.read_paused = True
 
     with pytest.raises(TimeoutError):
@@ -183,7 +183,7 @@ async def test_a_message_that_the_app_has_no_time_for_is_not_the_peers_fault() -
 
 
 async def test_what_came_together_is_taken_apart_as_the_app_gets_to_it() -> None:
-    """Else a thousand small frames would be read before the first could be refused."""
+    """Otherwise thousands of small frames would be read before the first could be refused."""
     pipe = Pipe()
     protocol = await opened(greedy, limits(), pipe)
     frame = b"\x81\x80\0\0\0\0"
@@ -204,7 +204,7 @@ async def test_what_comes_after_the_close_frame_is_read_for_no_one() -> None:
     closing = bytes([0x88, 2 + len(Code.RATE_LIMITED)]) + Close.RATE_LIMITED.to_bytes(2) + Code.RATE_LIMITED.encode()
     assert pipe.written.endswith(b"\x8a\x00" * 3 + closing)
     assert pipe.shut.is_set()
-    protocol._others = Allowance(0, 0.0)  # as if time had passed: the rest of what came together is still handled
+    protocol._others = Allowance(0, 0.0)  # as if time had passed; the rest of the packet is still handled
     protocol.handle_ping()
     assert pipe.written.endswith(closing)
     protocol.connection_lost(None)

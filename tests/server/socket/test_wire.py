@@ -1,4 +1,4 @@
-"""The socket under the real server: what a browser's WebSocket would be told when it is refused (D-10, D-16)."""
+"""The socket under the real server: what a browser's WebSocket sees when it is refused (D-10, D-16)."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ Fixture = Any
 
 @pytest.fixture
 async def served(sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Fixture]:
-    """The app served by uvicorn as `chatkey serve` does, in this process; its services know the address."""
-    monkeypatch.setattr(logging.getLogger("uvicorn.access"), "propagate", True)  # uvicorn changes it for the process
+    """The app, served with uvicorn in this process as `chatkey serve` does it. Its services know its address."""
+    monkeypatch.setattr(logging.getLogger("uvicorn.access"), "propagate", True)  # uvicorn changes it globally
     listener = socket.create_server(("127.0.0.1", 0))
     settings = Settings(
         base_url=f"http://localhost:{listener.getsockname()[1]}",

@@ -1,4 +1,4 @@
-"""A vault, a clock, and databases without any table, for the storage tests."""
+"""A vault, a clock, and databases without tables, for the storage tests."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def vault() -> Vault:
 
 @pytest.fixture
 async def empty_postgres_url(postgres_server: PostgresServer) -> AsyncIterator[str]:
-    """The address of a PostgreSQL database without any table."""
+    """The URL of a PostgreSQL database without tables."""
     await _postgres(postgres_server, "CREATE DATABASE empty")
     yield postgres_server.get_uri("empty")
     await _postgres(postgres_server, "DROP DATABASE empty WITH (FORCE)")
@@ -41,7 +41,7 @@ async def empty_postgres_url(postgres_server: PostgresServer) -> AsyncIterator[s
 
 @pytest.fixture
 def empty_url(database_kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> str:
-    """The address of a database without any table; the test runs once with each kind."""
+    """The URL of a database without tables. The test runs once with each kind of database."""
     if database_kind == "sqlite":
         return f"sqlite:///{tmp_path / 'empty.sqlite'}"
     return str(request.getfixturevalue("empty_postgres_url"))
@@ -49,7 +49,7 @@ def empty_url(database_kind: str, tmp_path: Path, request: pytest.FixtureRequest
 
 @pytest.fixture
 async def empty_database(empty_url: str) -> AsyncIterator[engine.Database]:
-    """A database without any table, opened; the test runs once with each kind."""
+    """A database without tables, opened. The test runs once with each kind of database."""
     async with engine.opened(empty_url) as database:
         yield database
 

@@ -1,4 +1,4 @@
-"""The rule for migrations: which statements may run on PostgreSQL while a server of the release before writes."""
+"""The rule for migrations: the statements that may run on PostgreSQL while servers of the previous release write."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ ALLOWED: Final = (
     rf"ALTER TABLE \w+ {NEW_COLUMN}",
     rf"ALTER TABLE \w+ ALTER COLUMN \w+ (DROP NOT NULL|SET DEFAULT {CONSTANT})",
 )
-"""What a definition may do to tables that have rows already."""
+"""The statements that a migration's definitions may run on tables that already have rows."""
 REMOVALS: Final = (
     r"ALTER TABLE \w+ DROP COLUMN \w+",
     r"DROP (TABLE|VIEW|FUNCTION|TRIGGER) \w+.*",
     r"ALTER TABLE \w+ ADD CONSTRAINT \w+ .* NOT VALID",
 )
-"""What only servers can bear that do not use what is removed: so it comes one release later."""
+"""Statements that break servers which still use the removed thing. They must come at least one release later."""
 ON_NEW_TABLES: Final = r"CREATE (?:UNIQUE )?INDEX \w+ ON (\w+) .*"
 
 
 def breaches(step: Step, releases: Collection[str]) -> list[str]:
-    """Return what is wrong with a migration, in sentences; `releases` are those that were published."""
+    """Return the faults of a migration as sentences. `releases` are the published releases."""
     return [*_of_the_module(step), *_of_the_change(step, releases)]
 
 
@@ -70,6 +70,6 @@ def _is_one_of(patterns: Collection[str], statement: str) -> bool:
 
 
 def _plain(statement: str) -> str:
-    """Return a statement in one line, without quotes around names and without the body of a function."""
+    """Return a statement on one line, without quotes around names and without the body of a function."""
     without_body = re.sub(r"\$\$.*\$\$", "$$", statement, flags=re.DOTALL)
     return " ".join(without_body.replace('"', "").split()).removesuffix(";")

@@ -1,4 +1,4 @@
-"""What an administrator may change, and what is refused with its reason."""
+"""Changes that an administrator may make, and the refusals with their reasons."""
 
 from __future__ import annotations
 

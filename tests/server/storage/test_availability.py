@@ -1,4 +1,4 @@
-"""Which errors of the drivers mean that the database is away."""
+"""Which errors of the drivers mean that the database is unavailable."""
 
 from __future__ import annotations
 

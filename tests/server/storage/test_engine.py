@@ -1,4 +1,4 @@
-"""The open database: transactions, snapshots, and what a lost one looks like."""
+"""The open database: transactions, snapshots, and the errors when it is lost."""
 
 from __future__ import annotations
 
@@ -200,13 +200,13 @@ async def test_a_locked_file_is_unavailable_and_recovers(sqlite_url: str, monkey
         async with engine.transaction():
             await _add("bob")
         assert await _names() == ["bob"]
-        assert threading.active_count() <= threads + 1  # the refused connection was given back
+        assert threading.active_count() <= threads + 1  # the refused connection was released
 
 
 async def test_a_writer_does_not_wait_for_ever_behind_another(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine, "BUSY_SECONDS", 0.05)
     async with engine.opened(sqlite_url), engine.transaction():
-        # a context of its own, since a task would inherit the transaction
+        # in a new context, because a task would inherit the transaction
         task = asyncio.get_running_loop().create_task(_write("ada"), context=Context())
         with pytest.raises(Refused) as refused:
             await task
@@ -221,7 +221,7 @@ async def _write(name: str) -> None:
 
 _FIELDS: Final = b"SFATAL\0VFATAL\0C57P01\0Mterminating connection due to administrator command\0\0"
 ENDED: Final = b"E" + (len(_FIELDS) + 4).to_bytes(4, "big") + _FIELDS
-"""What PostgreSQL sends last when an administrator ends a session."""
+"""The last message that PostgreSQL sends when an administrator ends a session."""
 
 SLOW = {
     "sqlite": "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 60000000) SELECT max(i) FROM n",
@@ -230,14 +230,14 @@ SLOW = {
 
 
 async def test_a_query_that_nobody_waits_for_any_more_ends(database: engine.Database) -> None:
-    """Else its connection, and a core, would be gone until it came to its own end."""
+    """Otherwise the query would keep its connection and a CPU core busy until it finishes."""
     started = asyncio.get_running_loop().time()
 
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.1), engine.snapshot():
             await Agent.raw(SLOW[str(database.engine_type)])
 
-    assert asyncio.get_running_loop().time() - started < 3  # by itself it takes ten seconds and more
+    assert asyncio.get_running_loop().time() - started < 3  # if it is not stopped it takes ten seconds or more
     async with engine.transaction():
         await _add("ada")
     assert await _names() == ["ada"]
@@ -338,7 +338,7 @@ async def test_a_postgres_that_has_fallen_silent_is_unavailable_in_time_and_reco
 async def test_a_session_that_the_server_has_ended_is_unavailable_before_its_connection_closes(
     postgres_url: str,
 ) -> None:
-    """asyncpg then refuses the next statement with `InternalClientError`."""
+    """asyncpg refuses the next statement with `InternalClientError`."""
     async with engine.opened(postgres_url) as database:
         assert isinstance(database, engine.Postgres)
         assert database.pool is not None
@@ -356,7 +356,7 @@ async def test_a_session_that_the_server_has_ended_is_unavailable_before_its_con
 
 
 def _pids(server: PostgresServer) -> list[int]:
-    """The processes that serve queries, and the one that takes connections."""
+    """Return the ids of the main process, which accepts connections, and of its child processes."""
     main = int((server.pgdata / "postmaster.pid").read_text().split()[0])
     children = Path(f"/proc/{main}/task/{main}/children").read_text().split()
     return [main, *map(int, children)]

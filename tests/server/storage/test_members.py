@@ -1,4 +1,4 @@
-"""Member records: one per identity, whoever writes first, on both databases."""
+"""Member records: one for each identity, no matter who writes it first, on both databases."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NOW = 1_795_000_000
 
 
 async def _upsert(**changes: Any) -> ChatCustomer:
-    """Write Ada's record, with these members of it changed."""
+    """Write Ada's record, with these members changed."""
     ada: dict[str, Any] = {
         "provider": "p",
         "login": "social",

@@ -1,4 +1,4 @@
-"""The migrations end in the tables of `tables.py` on both databases, and run once."""
+"""The migrations produce the tables of `tables.py` on both databases, and each runs only once."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SEARCH = {
     },
     "postgres": {"message_search"},
 }
-"""What each database keeps for searching, which Piccolo has no words for."""
+"""What each database has for searching and Piccolo cannot express."""
 POSTGRES_FOREIGN_KEYS = "SELECT conname, pg_get_constraintdef(oid) AS definition FROM pg_constraint WHERE contype = 'f'"
 
 
@@ -44,7 +44,7 @@ async def _rows(query: str) -> list[dict[str, Any]]:
 
 
 async def _schema(database: engine.Database) -> Schema:
-    """Describe every table, column, index and foreign key in the database's own words."""
+    """Describe every table, column, index and foreign key, as the database itself describes them."""
     if isinstance(database, engine.SQLite):
         found = await _rows("SELECT type, name, sql FROM sqlite_master WHERE type <> 'view' AND sql IS NOT NULL")
         return {f"{row['type']} {row['name']}": row["sql"] for row in found if row["name"] != "migration"}

@@ -1,4 +1,4 @@
-"""Every migration keeps the rule, and each way to break the rule is noticed."""
+"""Every migration follows the rule, and each breach of the rule is detected."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RELEASES: Final = ["1.0.0", "1.1.0"]
 IMAGINED: Final[list[Any]] = [
     import_module(f"benchmarks.next_release.migrations.{file.stem}") for file in sorted(MIGRATIONS.glob("m*.py"))
 ]
-"""The migrations of the next release that the upgrade is tried with."""
+"""Migrations of an imaginary next release, with which the upgrade is tested."""
 
 
 class Message(Table, tablename="message"):
@@ -45,7 +45,7 @@ class Label(Table, tablename="label"):
 
 
 def step(change: object, **changes: object) -> Step:
-    """Return a migration with a change."""
+    """Return a migration with this change."""
     members = {"ID": "2027-01-01T00:00:00:000000", "DESCRIPTION": "A test's own.", "CHANGE": change, **changes}
     return cast("Step", SimpleNamespace(**{name: value for name, value in members.items() if value is not None}))
 

@@ -1,4 +1,4 @@
-"""Social logins under way: found once, for ten minutes."""
+"""Social logins in progress: each can be found once, for ten minutes."""
 
 from __future__ import annotations
 

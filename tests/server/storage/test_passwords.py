@@ -1,4 +1,4 @@
-"""Passwords are looked at a few at a time."""
+"""Only a few passwords are checked at the same time."""
 
 from __future__ import annotations
 

@@ -54,11 +54,11 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture
 def pooled(postgres_server: PostgresServer, postgres_url: str) -> Iterator[Pooled]:
-    """Start pgbouncer with a pool mode and a number of connections; return the address of the database through it."""
+    """Starts pgbouncer with a pool mode and a number of connections; returns the database's URL through it."""
     (database,) = parse_qs(urlsplit(postgres_url).query)["host"]
     owner = Path(database).stat().st_uid
     folder = Path(tempfile.mkdtemp(prefix="chatkey-pgbouncer-"))
-    os.chown(folder, owner, -1)  # as root, PostgreSQL's socket belongs to a user of its own
+    os.chown(folder, owner, -1)  # if the tests run as root, PostgreSQL has a user of its own
     with ExitStack() as ending:
         ending.callback(shutil.rmtree, folder)
 

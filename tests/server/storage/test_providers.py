@@ -1,4 +1,4 @@
-"""A provider as the server sees it, and how long it may be out of date."""
+"""A provider as the server sees it, and how long that view may be out of date."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ SOCKET_URI = "wss://chat.example/v1/socket"
 
 @pytest.fixture
 def cache(clock: Clock, vault: Vault) -> Providers:
-    """A cache of providers on the clock that stands still."""
+    """A cache of providers, with the clock that stands still."""
     return Providers(now=clock, vault=vault, socket_uri=SOCKET_URI)
 
 
 @pytest.fixture
 def queries(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The ids that were looked up in the database."""
+    """The ids that were looked up in the database, in order."""
     asked: list[str] = []
     load = providers.load
 
@@ -228,7 +228,7 @@ async def test_the_cache_does_not_grow_without_end(
             with pytest.raises(Refused):
                 await cache.get(name)
 
-        assert cache.cached("p") is not None  # ids that do not exist never push out those that do
+        assert cache.cached("p") is not None  # unknown ids never evict existing ones
         with pytest.raises(Refused):
             await cache.get("c")
         with pytest.raises(Refused):
@@ -252,7 +252,7 @@ async def test_secrets_do_not_show(database: engine.Database, vault: Vault, cloc
 
 
 def judged_by(secret: bytes) -> Callable[[ProviderView], str]:
-    """Judge a token that was signed with this secret."""
+    """Return a function that accepts a token as if it was signed with this secret."""
 
     def judge(view: ProviderView) -> str:
         if view.secrets.current != secret:

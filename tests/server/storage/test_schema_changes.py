@@ -1,4 +1,4 @@
-"""Migrations on a database in use: they wait briefly, can be interrupted, and let writers go on."""
+"""Migrations on a database in use: they wait only briefly, can be interrupted, and let other sessions write."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BUILDING: Final = """
     SELECT pid FROM pg_stat_activity
     WHERE datname = current_database() AND query LIKE 'CREATE % CONCURRENTLY%' AND wait_event_type = 'Lock'
 """
-"""The session that builds an index, once it waits for older transactions to end."""
+"""Finds the session that builds an index, once it waits for older transactions to end."""
 
 
 class Message(Table, tablename="message"):
@@ -39,16 +39,16 @@ INDEX: Final = Index("message_language", "message (language, sent_at)")
 FILLED: Final = Backfill("message", "language = 'en'", where="language IS NULL")
 
 ON_POSTGRES: Final = pytest.mark.parametrize("database_kind", ["postgres"], indirect=True)
-"""For what SQLite does not need: there a migration is one transaction."""
+"""Marks tests that SQLite does not need, because there a migration is one transaction."""
 
 Apply = Callable[..., "asyncio.Task[list[str]]"]
 
 
 class Lines(asyncio.Queue[str]):
-    """What a migration reports."""
+    """The lines that a migration reports."""
 
     async def until(self, text: str) -> str:
-        """Return the next line with this text."""
+        """Return the next line that contains this text."""
         async with asyncio.timeout(PATIENCE):
             while text not in (line := await self.get()):
                 pass
@@ -57,13 +57,13 @@ class Lines(asyncio.Queue[str]):
 
 @pytest.fixture
 def lines() -> Lines:
-    """Where `apply` reports to."""
+    """The queue to which `apply` reports."""
     return Lines()
 
 
 @pytest.fixture
 def apply(monkeypatch: pytest.MonkeyPatch, lines: Lines) -> Apply:
-    """Run changes as the migrations of the next release, in a task."""
+    """Runs changes as the migrations of the next release, in a task."""
     released = migrate.steps()
 
     def begin(*changes: Change) -> asyncio.Task[list[str]]:
@@ -93,7 +93,7 @@ def _message(seq: int) -> tables.Message:
 
 @asynccontextmanager
 async def other_session(url: str) -> AsyncIterator[Any]:
-    """Be another client of the database."""
+    """Open a session as another client of the database."""
     connection = await asyncpg.connect(url, server_settings={"application_name": "somebody else"})
     try:
         yield connection
@@ -116,7 +116,7 @@ async def written(seq: int) -> None:
 
 
 async def built_so_far(session: Any) -> int:
-    """Wait until the index is nearly built, and return the process that waits for older transactions."""
+    """Wait until the index is nearly built; return the id of the process that waits for older transactions."""
     async with asyncio.timeout(PATIENCE):
         while (pid := await session.fetchval(BUILDING)) is None:  # noqa: ASYNC110 - PostgreSQL tells nobody
             await asyncio.sleep(0)
@@ -211,7 +211,7 @@ async def test_an_index_left_half_built_is_dropped_and_built_anew(empty_url: str
 @ON_POSTGRES
 @pytest.mark.usefixtures("filled")
 async def test_an_index_that_cannot_be_built_is_not_left_behind(empty_url: str, apply: Apply) -> None:
-    """A unique one would refuse messages before it is finished."""
+    """An unfinished unique index would already refuse messages."""
     with pytest.raises(SettingsError, match=r"2100-01 failed \(could not create unique index"):
         await apply(Index("message_language", "message (body)", is_unique=True))
 

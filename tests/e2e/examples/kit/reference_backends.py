@@ -1,4 +1,4 @@
-"""Starts the reference backends with the very commands that their README gives."""
+"""Starts the reference backends with the exact commands of their README."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ INSTALL: Final = re.compile(r"cd (?P<folder>\w+) && npm ci && ")
 OFFLINE: Final = re.compile(r"ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ENETUNREACH|ETIMEDOUT")
 LOOKS: Final = 200
 PAUSE: Final = 0.1
-"""Seconds between two looks whether a backend listens."""
+"""Seconds between two checks whether the backend is listening."""
 
 
 class Unavailable(Exception):
@@ -44,7 +44,7 @@ class Unavailable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A section of the README: a backend and the line that starts it."""
+    """A section of the README: a backend and the command that starts it."""
 
     name: str
     file: Path
@@ -53,27 +53,27 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Backend:
-    """A backend that runs."""
+    """A running backend."""
 
     origin: str
     environ: Mapping[str, str] = field(repr=False)
 
     def target(self, **given: Any) -> Target:
-        """Return it as `chatkey check` takes it from its options: with ada's login, and what is `given`."""
+        """Return the target that `chatkey check` would build from the login options for ada and the options `given`."""
         login = {"login_field": ("user=ada",), "login_field_env": ("password=LOGIN_PASSWORD",)}
         members = {"login_url": f"{self.origin}/login", **login, **given}
         return target(Given(url=f"{self.origin}/chat/token", **members), self.environ)
 
 
 def examples() -> list[Example]:
-    """Return the backends of the README, in its order."""
+    """Return the backends in the order of the README."""
     found = SECTION.finditer((EXAMPLES / "README.md").read_text())
     return [Example(match["name"], EXAMPLES / match["file"], match["line"]) for match in found]
 
 
 @contextmanager
 def running(example: Example, *, log: Path, cache: Path) -> Iterator[Backend]:
-    """Run a backend until the block ends. Raises `Unavailable` where something it needs cannot be had."""
+    """Run a backend until the block ends. Raises `Unavailable` if a program or package that it needs is missing."""
     (port,) = free_ports(1)
     environ, folder, line = _environment(), EXAMPLES, example.line.replace("8000", str(port))
     installing = INSTALL.match(line)
@@ -97,7 +97,7 @@ def running(example: Example, *, log: Path, cache: Path) -> Iterator[Backend]:
             with suppress(ProcessLookupError):
                 os.killpg(
                     child.pid, signal.SIGTERM
-                )  # the `node` of a virtual environment is a program that starts Node
+                )  # a virtual environment's `node` is a wrapper that starts Node as a child
             child.wait(PATIENCE)
 
 
@@ -114,7 +114,10 @@ def _program(name: str, environ: Mapping[str, str]) -> str:
 
 
 def _installed(source: Path, cache: Path, environ: Mapping[str, str]) -> Path:
-    """Copy a folder to the cache, install what its lock file pins, and return the copy; once for each lock file."""
+    """Copy a folder to the cache, and install the packages that its lock file pins, once per version of that file.
+
+    Returns the copy.
+    """
     lock = hashlib.sha256((source / "package-lock.json").read_bytes()).hexdigest()[:12]
     folder = cache / f"{source.name}-{lock}"
     shutil.copytree(source, folder, dirs_exist_ok=True)

@@ -1,4 +1,4 @@
-"""A project that is not ours: pytest-playwright, and one import."""
+"""A foreign project that uses pytest-playwright and imports the harness in one line."""
 
 import json
 import os
@@ -20,7 +20,7 @@ FACTS = """() => ({
 def seen(
     request: pytest.FixtureRequest, browser_name: str, browser_type_launch_args: dict[str, Any]
 ) -> Callable[..., None]:
-    """Note what a test met, for whoever started this run."""
+    """Append facts about the test's page and browser to seen.jsonl, which test_outside.py reads."""
 
     def note(page: Page, **more: object) -> None:
         here = {"test": request.node.name, "browser": browser_name, "worker": os.environ.get("PYTEST_XDIST_WORKER")}

@@ -1,4 +1,4 @@
-"""Tests that ask for something of the harness."""
+"""Tests that use fixtures of the harness."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Tests that ask for nothing of the harness."""
+"""Tests that use no fixture of the harness."""
 
 from collections.abc import Callable
 

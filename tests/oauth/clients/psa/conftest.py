@@ -1,4 +1,4 @@
-"""social-auth-core without a framework: a session, a storage, and backends whose addresses are the fake's."""
+"""social-auth-core without a framework: settings that point its backends to the fake."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def paths(authorize: str, token: str) -> dict[str, Any]:
-    """The two settings every backend has."""
+    """Return the two settings that every backend has."""
     return {"AUTHORIZATION_URL": f"{{p}}{authorize}", "ACCESS_TOKEN_URL": f"{{p}}{token}"}
 
 
@@ -79,7 +79,7 @@ RECIPES = {
 def make_site(
     address: str, application: Callable[[str], Client], callback: str, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., Site]:
-    """Make a site with a backend; keyword arguments are further settings."""
+    """Create a site with a backend. Keyword arguments are further settings."""
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
 
     def make(name: str, **settings: Any) -> Site:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Recipe(NamedTuple):
-    """A backend, its provider, and how it is told another base address; `{p}` stands for it."""
+    """A backend, its provider, and the settings and attributes with addresses. `{p}` is the provider's address."""
 
     provider: str
     backend: type[Any]
@@ -37,16 +37,16 @@ LITERAL_HOSTS = {
     "x": ("https://api.twitter.com",),
     "amazon": ("https://api.amazon.com",),
 }
-"""Hosts of addresses that backends have written into their methods."""
+"""Hosts that backends have hard-coded in their methods."""
 
 
 def placed(text: Any, base: str) -> Any:
-    """A setting with the provider's base address; the backends' own placeholders stay."""
+    """Replace `{p}` in a setting with the provider's base address. The backends' own placeholders stay."""
     return text.replace("{p}", base) if isinstance(text, str) else text
 
 
 def moved(recipe: Recipe, base: str) -> type[Any]:
-    """The backend, with every request to the real provider sent to the fake; nothing else of it is changed."""
+    """Return the backend, changed only so that requests to the real provider go to the fake."""
     backend = recipe.backend
 
     def request(self: Any, url: str, **options: Any) -> Any:
@@ -60,25 +60,25 @@ def moved(recipe: Recipe, base: str) -> type[Any]:
 
 
 class Nonces:
-    """Values that may be used once."""
+    """Stores nonces, which may be used once."""
 
     def __init__(self) -> None:
         self._kept: set[tuple[str, int, str]] = set()
 
     def use(self, server_url: str, timestamp: int, salt: str) -> bool:
-        """Remember one."""
+        """Store a nonce."""
         self._kept.add((server_url, timestamp, salt))
         return True
 
     def consume(self, server_url: str, timestamp: int, salt: str) -> bool:
-        """Forget one, and tell whether it was there."""
+        """Remove a nonce, and return whether it was stored."""
         known = (server_url, timestamp, salt) in self._kept
         self._kept.discard((server_url, timestamp, salt))
         return known
 
 
 class Association(AssociationMixin):
-    """A nonce of OpenID Connect, in the shape of an older protocol."""
+    """A nonce of OpenID Connect. social-auth-core stores it as an association of the older OpenID protocol."""
 
     def __init__(self, number: int, stored: Any) -> None:
         self.id = number
@@ -90,28 +90,28 @@ class Association(AssociationMixin):
 
 
 class Associations:
-    """The nonces that were sent."""
+    """Stores the nonces that were sent."""
 
     def __init__(self) -> None:
         self._kept: dict[int, Association] = {}
 
     def store(self, server_url: str, association: Any) -> None:
-        """Remember one."""
+        """Store an association under a new id."""
         number = len(self._kept) + 1
         self._kept[number] = Association(number, association)
 
     def get(self, server_url: str | None = None, handle: str | None = None) -> list[Association]:
-        """Find those with a handle."""
+        """Return the associations with this handle, or all."""
         return [kept for kept in self._kept.values() if handle in {None, kept.handle}]
 
     def remove(self, ids_to_delete: Iterable[int]) -> None:
-        """Forget some."""
+        """Delete the associations with these ids."""
         for number in ids_to_delete:
             self._kept.pop(number, None)
 
 
 class Storage:
-    """What a framework's models would be."""
+    """Stands in for the models of a framework."""
 
     def __init__(self) -> None:
         self.nonce = Nonces()
@@ -119,7 +119,7 @@ class Storage:
 
 
 class Strategy(BaseStrategy[Any]):
-    """What a framework would do: settings, a session, and a callback's parameters."""
+    """Stands in for a framework: settings, a session, and the parameters of the callback."""
 
     def __init__(self, settings: Mapping[str, Any], callback: str) -> None:
         super().__init__(Storage())  # type: ignore[arg-type]
@@ -129,31 +129,31 @@ class Strategy(BaseStrategy[Any]):
         self.data: dict[str, str] = {}
 
     def get_setting(self, name: str) -> Any:
-        """A setting by its name without prefix."""
+        """Return a setting by its name without prefix."""
         return self.settings[name]
 
     def get_request_data(self, merge: bool = True) -> dict[str, Any]:
-        """What the callback was given."""
+        """Return the parameters of the callback."""
         return dict(self.data)
 
     def session_get(self, name: str, default: Any = None) -> Any:
-        """Read the session."""
+        """Return a value of the session."""
         return self.session.get(name, default)
 
     def session_set(self, name: str, value: Any) -> None:
-        """Write the session."""
+        """Set a value of the session."""
         self.session[name] = value
 
     def session_pop(self, name: str) -> Any:
-        """Take out of the session."""
+        """Remove a value from the session and return it."""
         return self.session.pop(name, None)
 
     def build_absolute_uri(self, path: str | None = None) -> str:
-        """Whatever is asked, the callback."""
+        """Return the redirect URI for every path."""
         return self.callback
 
     def authenticate(self, backend: Any, *args: Any, **kwargs: Any) -> Any:
-        """No account is made: what the provider said is the result."""
+        """Return the provider's response without creating an account."""
         return kwargs["response"]
 
 
@@ -178,15 +178,15 @@ class Site:
         self._class = moved(self.recipe, self.base)
 
     def backend(self) -> Any:
-        """A backend for one request to the site."""
+        """Return a new backend for one request to the site."""
         return self._class(self.strategy, redirect_uri=self.callback)
 
     def log_in(self, browser: Browser, person: str = "rhea") -> dict[str, Any]:
-        """A whole login: what the provider said of the person, and the tokens."""
+        """Log in completely, and return the tokens and the person's data from the provider."""
         return self.complete(browser.approve(self.backend().auth_url(), person))
 
     def complete(self, called: Callback) -> dict[str, Any]:
-        """The second half of a login."""
+        """Finish a login after the callback, and return the same data as `log_in`."""
         self.strategy.data = called.params
         said: dict[str, Any] = self.backend().auth_complete()
         return said

@@ -1,4 +1,4 @@
-"""Every backend social-auth-core has for these providers logs in, is refused and is told no, as at the real ones."""
+"""social-auth-core's backends behave with the fake as with the real providers: logins, refusals and denials."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ CLIENT_REFUSED = {
     "apple-id": ("AuthConfigurationError", "invalid_client", 400),
     "twitter-oauth2": ("AuthConfigurationError", "unauthorized_client", 401),
 }
-"""What the backend makes of a wrong secret: its error, the provider's own, the status; elsewhere it is 401."""
+"""The backend's exception, the provider's error code and the status for a wrong secret, where the status is not 401."""
 
 CODE_REFUSED = {
     "facebook": ("AuthProviderError", 100, 400),
     "github": ("AuthCredentialError", "bad_verification_code", None),
     "twitter-oauth2": ("AuthConfigurationError", "invalid_request", 400),
 }
-"""The same of a code that was used before."""
+"""The same for a code that was already used."""
 
 REFRESHING = {
     "google-oauth2": {"AUTH_EXTRA_ARGUMENTS": {"access_type": "offline"}},
@@ -50,13 +50,13 @@ RENEWING = {"gitlab", "discord", "amazon"}
 
 
 def details(site: Site, said: dict[str, Any]) -> dict[str, Any]:
-    """What a backend reads out of what the provider said."""
+    """Return the person's data that the backend extracts from the provider's response."""
     read: dict[str, Any] = site.backend().get_user_details(said)
     return read
 
 
 def refusal(error: SocialAuthBaseException) -> tuple[str, Any, Any]:
-    """The kind of an error, the provider's own code, and the status."""
+    """Return the type of an exception, the provider's error code and the status."""
     return type(error).__name__, error.provider_code, error.status_code
 
 
@@ -142,7 +142,7 @@ def test_a_denial_is_told(make_site: MakeSite, browser: Browser, backend: str) -
     with pytest.raises(SocialAuthBaseException) as refused:
         site.complete(browser.deny(site.backend().auth_url()))
 
-    # social-auth-core takes Apple's own word for it as any other error, at the real one as well.
+    # social-auth-core treats Apple's own code for a denial like any other error, with the real Apple too.
     told = (
         ("AuthProviderError", "user_cancelled_authorize")
         if backend == "apple-id"

@@ -1,4 +1,4 @@
-"""What the backends send was recorded once at a server of another make; at the fake they send the same."""
+"""The backends send the fake the same requests that were recorded once with an independent provider implementation."""
 
 from __future__ import annotations
 

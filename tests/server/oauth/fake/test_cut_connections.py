@@ -1,4 +1,4 @@
-"""A provider whose connections break: a real fake on a real socket, since only there is something to break."""
+"""A provider whose connections break. The fake runs on a real socket here, because only that can break."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NobodyCameIn = Callable[..., Awaitable[None]]
 
 @pytest.fixture
 async def address(fake: App) -> AsyncIterator[str]:
-    """The fake at an address of this machine."""
+    """The URL of the fake on this machine."""
     listening = socket.create_server(("127.0.0.1", 0))
     config = uvicorn.Config(fake, http=CUTTABLE, ws="none", lifespan="off", log_config=None)
     server = uvicorn.Server(config)

@@ -1,4 +1,4 @@
-"""Whole logins through the fake provider: the server's requests, the provider's pages, the server's answer."""
+"""Complete logins through the fake provider: the server's requests, the provider's pages, the server's response."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Each way in which a social provider can misbehave, as the server meets it: told by its code, and nothing left behind.
+"""Each way in which a social provider can misbehave: the server reports the right code and leaves nothing behind.
 
-The families: google has an id_token and userinfo, apple an id_token only, the others a profile in their own manners.
+Providers come in families: google has an id_token and userinfo, apple only an id_token, and each of the others a
+profile of its own kind.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ NobodyCameIn = Callable[..., Awaitable[None]]
 
 
 class Case(NamedTuple):
-    """A fault with its options, whose provider has it, and with which code the server refuses."""
+    """A fault with its options, the providers that can have it, and the code with which the server refuses it."""
 
     fault: str
     socials: tuple[str, ...]
@@ -55,7 +56,7 @@ TOLD = [
     Case("code-dropped", FAMILIES, "parameter_missing"),
     Case("code-altered", FAMILIES),
     Case("wrong-callback-iss", ("google", "github", "apple"), "parameter_invalid"),
-    Case("missing-scope", ("tiktok", "amazon")),  # the only one they are asked for
+    Case("missing-scope", ("tiktok", "amazon")),  # the only scope that is requested of these two
     Case("code-used", SOCIALS),
     Case("code-expired", FAMILIES),
     Case("client-refused", SOCIALS),
@@ -71,7 +72,7 @@ TOLD = [
     Case("bad-signature", SIGNED),
     Case("foreign-key", SIGNED),
     Case("unknown-kid", SIGNED),
-    Case("no-kid", SIGNED),  # two keys are published: which one is not for the server to guess
+    Case("no-kid", SIGNED),  # two keys are published, and the server must not guess
     Case("embedded-key", SIGNED),
     Case("alg-none", SIGNED),
     Case("alg-hs256", SIGNED),
@@ -114,10 +115,10 @@ TOLD = [
 
 HARMLESS = [
     ("keys-rotated", ("google", "gitlab", "apple"), {}),
-    ("key-missing", SIGNED, {}),  # once: the keys are fetched again
+    ("key-missing", SIGNED, {}),  # missing once: the server fetches the keys again
     ("other-modulus", SIGNED, {}),
     ("no-callback-iss", ("google", "github"), {}),
-    ("wrong-callback-iss", ("facebook", "x", "tiktok", "amazon"), {}),  # who has no issuer cannot be mixed up by it
+    ("wrong-callback-iss", ("facebook", "x", "tiktok", "amazon"), {}),  # these have no issuer to compare it with
     ("expires-in", FAMILIES, {"expires_in": -1}),
     ("expires-in", ("google", "x"), {"expires_in": None}),
     ("slow", FAMILIES, {"seconds": 0.01}),
@@ -150,14 +151,14 @@ def test_every_fault_there_is_is_met_or_has_a_reason_not_to_be(fake: App) -> Non
 
 
 def named(case: Case | tuple[Any, ...]) -> str:
-    """Name a case by its fault and options."""
+    """Name a case after its fault and options."""
     options = next((part for part in case if isinstance(part, Mapping)), {})
     return "-".join([case[0], *map(str, options.values())])
 
 
 @pytest.fixture
 def arm(fake: App) -> Arm:
-    """Arm a fault at one provider, by default for one hit."""
+    """Arms a fault at one provider, by default for a single request."""
 
     def armed(fault: str, social: str, options: Mapping[str, Any] | None = None, *, lasting: bool = False) -> Rule:
         times = None if lasting else 1
@@ -168,7 +169,7 @@ def arm(fake: App) -> Arm:
 
 @pytest.fixture
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the server lose its patience with a login after a moment."""
+    """Make the server give up on a login after 0.3 seconds."""
     monkeypatch.setattr(flow, "BackChannel", partial(flow.BackChannel, patience=0.3))
 
 
@@ -248,7 +249,7 @@ async def test_a_callback_for_another_social_provider_is_not_one_of_ours(
 async def test_the_state_of_another_login_does_not_let_this_code_in(
     person: Person, arm: Arm, nobody_came_in: NobodyCameIn, social: str
 ) -> None:
-    """PKCE binds the code to its login, at Apple the nonce does; TikTok's web login has neither."""
+    """PKCE binds the code to its login; at Apple, the nonce does. TikTok's web login has neither."""
     await person.ask(social)
     rule = arm("state-swapped", social)
 

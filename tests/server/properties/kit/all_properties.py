@@ -1,4 +1,4 @@
-"""The properties of the functions in this process, all of them."""
+"""All properties of functions that run in this process."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Whole conversations over one socket: frames in any order and at any time, against a model of a few lines."""
+"""Whole conversations over one socket: frames in any order and at any time, compared with a small model."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ SAID: Final = {
 
 @dataclass
 class Model:
-    """What must be true of the connection: nobody, or somebody until a time, or at an end."""
+    """The expected state of the connection: anonymous, connected until a given time, or ended."""
 
     now: float = START
     is_ready: bool = False
@@ -72,7 +72,7 @@ class Model:
     machine: Connection = field(default_factory=lambda: Connection(URI, LIMITS, now=START))
 
     def expected(self, kind: str, how: Any) -> set[str]:
-        """Return the codes with which a step may be refused; none where it must be taken."""
+        """Return the codes with which a step may be refused. The set is empty if the step must be accepted."""
         if self.now >= self.ends_at:
             return {"token_expired"} if self.is_ready else {"auth_timeout"}
         if how == "nonsense":
@@ -102,7 +102,7 @@ WRONG_REFRESHES: Final[dict[str, set[str]]] = {
 
 
 def check_conversation(steps: list[Step]) -> str:
-    """Play a conversation until the first refusal, which is the last thing that happens."""
+    """Play a conversation up to the first refusal, after which nothing more may happen."""
     model = Model()
     model.nonce = model.machine.arrive([], b"")["nonce"]
     for kind, how in steps:

@@ -1,4 +1,4 @@
-"""Texts that a widget, or whoever opened a socket, might send as frames."""
+"""Texts that a widget, or anyone who has opened a socket, might send as frames."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ frame_texts = st.one_of(
 
 
 def check_frame(text: str) -> str:
-    """Read a text as the server does and as the reference does; a refusal never repeats what was sent."""
+    """Compare how the server and the reference read a text. A refusal never repeats what was sent."""
     expected = strict_frames.is_frame(text, MOST_BYTES)
     try:
         READER.read(text, max_bytes=MOST_BYTES)

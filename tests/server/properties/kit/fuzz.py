@@ -1,8 +1,8 @@
-"""Fuzzing: every property of the server tried in turns, in this process and over the wire, for as long as it is told.
+"""Fuzzing: tries the server's properties in turn, in this process and over the network, for a given time.
 
     python tests/server/properties/kit/fuzz.py [SECONDS] [--seed NUMBER] [--only PROPERTY]
 
-What it finds it makes as small as it can, and prints with the seed that finds it again.
+A failing input is reduced to the smallest one, and printed with the seed that reproduces it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from properties import ACCEPTED, Property
 from served import serving
 
 ROUND: Final = 200
-"""Inputs of one property before it is the next one's turn."""
+"""How many inputs one property gets before the next property has its turn."""
 SHOWN_CHARACTERS: Final = 4000
 
 
@@ -35,7 +35,7 @@ SHOWN_CHARACTERS: Final = 4000
 @click.option("--seed", type=click.IntRange(min=0), help="Begin with the inputs of this seed.")
 @click.option("--only", metavar="PROPERTY", help="Try this property only.")
 def main(seconds: float, seed: int | None, only: str | None) -> None:
-    """Feed the server what nobody meant it to get, for SECONDS."""
+    """Feed the server unexpected input for SECONDS."""
     first = secrets.randbelow(2**31) if seed is None else seed
     click.echo(f"seed {first}")
     with tempfile.TemporaryDirectory(prefix="chatkey-fuzz-") as folder, serving(Path(folder)) as served:
@@ -52,7 +52,7 @@ def main(seconds: float, seed: int | None, only: str | None) -> None:
 
 
 def _search(tried: Sequence[Property], outcomes: dict[str, Counter[str]], seed: int, seconds: float) -> str:
-    """Try the properties in turns until the time is over; return what was found, empty when nothing was."""
+    """Try the properties in turn until the time is over. Return what was found, or an empty string."""
     end = time.monotonic() + seconds
     while True:
         for made in tried:

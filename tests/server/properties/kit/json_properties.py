@@ -1,4 +1,4 @@
-"""JSON and base64url in every spelling, against the reference that knows nothing but the grammar."""
+"""JSON and base64url in every spelling, compared with a reference that knows only the grammar."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from strict_json import ALPHABET, NotStrict
 
 
 def check_json(raw: bytes) -> str:
-    """Read bytes as the server does and as the reference does; the values are the same, types included."""
+    """Compare how the server and the reference read bytes. The values must be equal, including their types."""
     expected: Any
     try:
         expected = strict_json.read_json(raw)
@@ -30,7 +30,7 @@ def check_json(raw: bytes) -> str:
 
 
 def check_base64url(text: str) -> str:
-    """Decode a text as the server does and as the reference does; what is read has that one spelling only."""
+    """Compare how the server and the reference decode a text. Decoded bytes have only this one spelling."""
     try:
         expected = strict_json.read_base64url(text)
     except NotStrict:

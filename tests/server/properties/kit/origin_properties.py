@@ -1,4 +1,4 @@
-"""Domains that an administrator might register, and origins that a page or an attacker might name."""
+"""Domains that an administrator might register, and origins that a page or an attacker might send."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ named_origins = st.builds(
 
 
 def check_domain(domain: str) -> str:
-    """Register a domain as the server does and as the reference does; what is registered can be registered again."""
+    """Compare how the server and the reference register a domain. A registered domain can be registered again."""
     try:
         literals = origins.registrable(domain)
     except Refused as refused:
@@ -96,7 +96,7 @@ def check_domain(domain: str) -> str:
 
 
 def check_match(origin: str) -> str:
-    """Compare an origin: equal to a registered literal, character for character, or foreign."""
+    """Look an origin up: it either equals a registered literal, character for character, or is foreign."""
     literal = origins.match(origin, REGISTERED)
     if literal is None:
         assert origin not in REGISTERED
@@ -107,7 +107,7 @@ def check_match(origin: str) -> str:
 
 
 def check_secure(origin: str) -> str:
-    """Tell a page that can hold a key from one that cannot, as the reference does."""
+    """Compare how the server and the reference decide whether a page can hold a key."""
     assert origins.is_secure(origin) == strict_origins.is_secure(origin)
     return ACCEPTED if origins.is_secure(origin) else REFUSED
 

@@ -37,7 +37,7 @@ queries = st.one_of(
 
 
 def check_query(query: bytes) -> str:
-    """Read a query as the server does and as the reference does: every named parameter once, or a refusal."""
+    """Compare how the server and the reference read a query: every named parameter once, or a refusal."""
     expected = _read(query)
     try:
         found = read_pairs(query, *NAMES, most=MOST_BYTES)
@@ -49,7 +49,7 @@ def check_query(query: bytes) -> str:
 
 
 def _read(query: bytes) -> dict[str, str] | str:
-    """Read `application/x-www-form-urlencoded` (URL standard, 5.1); a code where it is refused."""
+    """Read `application/x-www-form-urlencoded` (URL standard, 5.1), or return the code of its refusal."""
     if len(query) > MOST_BYTES or query.count(b"&") >= MOST_PAIRS:
         return "parameter_invalid"
     found: dict[str, str] = {}

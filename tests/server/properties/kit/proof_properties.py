@@ -1,4 +1,4 @@
-"""Proofs that widgets and thieves might send, against the strict reference."""
+"""Proofs that widgets and thieves might send, compared with the strict reference."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ URI: Final = "wss://chat.example/v1/socket"
 TOKEN: Final = "eyJhbGciOiJIUzI1NiJ9.eyJhIjoxfQ.c2lnbmF0dXJl"
 
 ECDSA: Final = ec.ECDSA(SHA256(), deterministic_signing=True)
-"""The same signature for the same input (RFC 6979): what is found once can be found again."""
+"""Makes the same signature for the same input (RFC 6979), so that a finding can be reproduced."""
 MINE: Final = ec.derive_private_key(0x1D5B7E5A0C2F4E6D8B9A7C5E3F1D0B2A4C6E8F1A3B5D7F9, ec.SECP256R1())
 THIEFS: Final = ec.derive_private_key(0x5EED0FA7F1EF, ec.SECP256R1())
 
@@ -104,7 +104,7 @@ ADDRESSES: Final = (
 
 
 class Parts(NamedTuple):
-    """A proof before it is signed, right or a little wrong, as it would be for `NONCE`, `TOKEN` and `URI`."""
+    """An unsigned proof for `NONCE`, `TOKEN` and `URI`, correct or slightly wrong."""
 
     header: bytes
     payload: bytes
@@ -114,7 +114,7 @@ class Parts(NamedTuple):
 
 @st.composite
 def proof_parts(draw: Draw, now: float = NOW) -> Parts:
-    """Return what a proof is made of, right or wrong in one place."""
+    """Return the parts of a proof, correct or wrong in one place."""
     wrong = draw(st.sampled_from((None, "claims", "claims", "header", "jwk", "signature", "key")))
     claims = _honest_claims(now)
     header = draw(_headers[wrong]) if wrong in _headers else HONEST_HEADER
@@ -134,7 +134,7 @@ def signed_proof(parts: Parts, *, token: str = TOKEN, nonce: str = NONCE, uri: s
 
 @st.composite
 def proof_cases(draw: Draw) -> tuple[str, Demand]:
-    """Return a proof that is right or a little wrong, and what it is sent for."""
+    """Return a proof that is correct or slightly wrong, and the values that it must match."""
     now = draw(moments())
     nonce = draw(st.sampled_from((NONCE, NONCE, NONCE, NONCE, None)))
     proof = signed_proof(draw(proof_parts(now)))
@@ -144,7 +144,7 @@ def proof_cases(draw: Draw) -> tuple[str, Demand]:
 
 
 def check_proof(case: tuple[str, Demand]) -> str:
-    """Verify the proof as the server does and as the reference does."""
+    """Compare how the server and the reference verify the proof."""
     proof, demand = case
     judgement = strict_proofs.judge(proof, demand)
 
@@ -158,12 +158,12 @@ def check_proof(case: tuple[str, Demand]) -> str:
 
 
 def check_any_text(text: str) -> str:
-    """Verify what is no proof at all; nothing but a refusal comes of it."""
+    """Verify a text that is no proof. It must be refused."""
     return check_proof((text, Demand(TOKEN, JKT, NONCE, URI, NOW)))
 
 
 def check_signature(case: tuple[bytes, bytes]) -> str:
-    """Verify a signature as the server does and by the curve's arithmetic."""
+    """Compare the server's verification of a signature with the curve's arithmetic."""
     signature, signed = case
     numbers = MINE.public_key().public_numbers()
     held = keys.read_jwk(JWK).verify(signature, signed)
@@ -175,7 +175,7 @@ any_proof = st.text(max_size=200) | st.lists(st.text("AQgwe30fQIiJ9_-", max_size
 
 
 def raw_signature(key: ec.EllipticCurvePrivateKey, signed: bytes) -> bytes:
-    """Sign as a JWS does: r and s, 32 bytes each."""
+    """Sign as a JWS requires: r and s, 32 bytes each."""
     r, s = decode_dss_signature(key.sign(signed, ECDSA))
     return r.to_bytes(32, "big") + s.to_bytes(32, "big")
 
@@ -243,7 +243,7 @@ _odd_signatures = st.tuples(_edges, _edges).map(lambda rs: rs[0].to_bytes(32, "b
 
 @st.composite
 def signature_cases(draw: Draw) -> tuple[bytes, bytes]:
-    """Return bytes and a signature over them: one of ours, changed or not, or one of border values."""
+    """Return a signature and the signed bytes. The signature is real, changed, or made of boundary values."""
     signed = draw(st.binary(max_size=20))
     made = draw(_signatures)(MINE, signed)
     return draw(st.just(made) | _odd_signatures | st.binary(max_size=80)), signed

@@ -1,4 +1,4 @@
-"""What a property is: inputs that somebody might send, and a check that holds for every one of them."""
+"""Defines properties: inputs that somebody might send, and a check that holds for each of them."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ REFUSED: Final = "refused"
 
 @dataclass(frozen=True)
 class Property:
-    """`check` gets one input, raises AssertionError where the property does not hold, and else tells what happened."""
+    """A property. `check` takes one input, returns what happened, and raises AssertionError if the property fails."""
 
     name: str
     inputs: SearchStrategy[Any]
     check: Callable[[Any], str]
     both: bool = True
-    """Whether inputs are of both kinds, such that are accepted and such that are refused."""
+    """Whether the inputs include both accepted and refused ones."""
 
     def try_out(self, number: int, examples: int) -> Counter[str]:
-        """Try that many inputs, the same ones for the same seed, and count what happened.
+        """Try `examples` inputs and count what happened. The same seed `number` gives the same inputs.
 
-        Where the property does not hold, what `check` raised is raised for the smallest such input, with a note on it.
+        If the property fails, raises the error of `check` for the smallest failing input, with a note.
         """
         seen: Counter[str] = Counter()
 
@@ -45,7 +45,7 @@ class Property:
 
 
 def agrees(judgement: Judgement, call: Callable[[], object]) -> str:
-    """Check that the server refuses what the reference refuses, for a fault that is there, and nothing else."""
+    """Check that the server refuses exactly what the reference refuses, with the code of a fault that is present."""
     try:
         call()
     except Refused as refused:

@@ -1,4 +1,4 @@
-"""The shipped server as a process, a business in it, and the barest way to ask it: bytes out, bytes in."""
+"""Runs the shipped server with one business, and sends it raw bytes."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ PROVIDER: Final = "prov_a"
 SECRET: Final = b"the-secret-key-of-a-provider-0123456789"
 ORIGIN: Final = "https://shop.example"
 SECONDS: Final = PATIENCE
-"""How long an answer may take on a busy machine."""
+"""Seconds that an answer may take on a busy machine."""
 _TRACES: Final = ("Traceback (most recent call last)", "request.failed", "socket.failed", "internal")
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back. Names of headers are in lower case."""
+    """A response. Header names are in lower case."""
 
     status: int
     headers: dict[str, str]
@@ -37,7 +37,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Served:
-    """A running server with the business `prov_a`, which has google and github through the service's applications."""
+    """A running server with the business `prov_a`, with google and github through the service's applications."""
 
     port: int
     process: Process
@@ -53,7 +53,7 @@ class Served:
         return f"ws://localhost:{self.port}/v1/socket"
 
     def ask(self, method: str, target: bytes, body: bytes | None = None, content_type: bytes = b"") -> Answer:
-        """Send one request, its target as it is, and return the answer."""
+        """Send one request with its target unchanged, and return the response."""
         headers = [b"Host: localhost:%d" % self.port, b"Connection: close"]
         if body is not None:
             headers += [b"Content-Type: " + content_type, b"Content-Length: %d" % len(body)]
@@ -67,14 +67,14 @@ class Served:
         return Answer(int(status.split(" ")[1]), {name.lower(): value for name, _, value in pairs}, content)
 
     def check_log(self) -> None:
-        """Assert that nothing failed inside so far."""
+        """Assert that nothing has failed inside the server so far."""
         wrong = [line for line in self.process.output().splitlines() if any(trace in line for trace in _TRACES)]
         assert not wrong, "the server's log says: " + "\n".join(wrong[:5])
 
 
 @contextmanager
 def serving(folder: Path) -> Iterator[Served]:
-    """Start the server with rates lifted and its back channels leading nowhere."""
+    """Start the server without rate limits. Its back channels reach no provider."""
     port, nowhere = free_ports(2)
     environ = {name: value for name, value in os.environ.items() if not name.startswith("CHATKEY_")}
     environ |= {

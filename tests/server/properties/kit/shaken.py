@@ -1,4 +1,4 @@
-"""Honest things with something wrong: JSON members in odd spellings, texts with characters lost, added or swapped."""
+"""Honest input with something wrong: JSON members in odd spellings, text with characters lost, added or swapped."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NO_JSON: Final = (
     ),
     *("[" * 3000, '{"a":' * 3000),
 )
-"""What only looks like JSON, or what two readers would read differently."""
+"""Text that only looks like JSON, or that two parsers would read differently."""
 AROUND: Final = (
     *([(b"", b"")] * 30),
     *(
@@ -61,7 +61,7 @@ def shaken_object(
     honest: Mapping[str, Any],
     likely: Mapping[str, Sequence[Any]],
 ) -> bytes:
-    """Write an object that is a little wrong: a member gone, there twice, or with another value, often a likely one."""
+    """Return a slightly wrong JSON object: a member is missing, repeated, or has another value, often a likely one."""
     members = [(json.dumps(name), json.dumps(value)) for name, value in honest.items()]
     names = sorted({*honest, *likely, "unknown"})
     for _ in range(draw(st.sampled_from((1, 1, 1, 1, 2)))):
@@ -91,7 +91,7 @@ def _value(likely: Sequence[Any]) -> st.SearchStrategy[str]:
 
 @st.composite
 def shaken_text(draw: Draw, text: str) -> str:
-    """Return a text with one thing done to it that happens in copying, or nothing."""
+    """Return a text with one typical copying mistake, or unchanged."""
     change = draw(st.sampled_from(("nothing", "lose", "add", "swap", "end", "cut", "again", "case", "around")))
     at = draw(st.integers(0, max(0, len(text) - 1)))
     odd = draw(st.sampled_from(ODD_CHARACTERS))
@@ -116,7 +116,7 @@ def shaken_text(draw: Draw, text: str) -> str:
 
 
 def sometimes_shaken(text: str) -> st.SearchStrategy[str]:
-    """Return a text as it is, or with one thing done to it."""
+    """Return a text unchanged or with one copying mistake."""
     return st.just(text) | shaken_text(text)
 
 
@@ -126,12 +126,12 @@ def b64(raw: bytes) -> str:
 
 
 def compact(value: Mapping[str, Any]) -> bytes:
-    """Write JSON as most do, without white space."""
+    """Return JSON without white space, as most libraries write it."""
     return json.dumps(value, separators=(",", ":")).encode()
 
 
 @st.composite
 def moments(draw: Draw) -> float:
-    """Return a time, often at the border of a minute."""
+    """Return a time, often close to the border of a minute."""
     minute = draw(st.integers(28_000_000, 32_000_000))
     return minute * 60 + draw(st.sampled_from((0, 0.25, 1, 29, 30.5, 59, 59.999)))

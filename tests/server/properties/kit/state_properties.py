@@ -1,4 +1,4 @@
-"""States that come back to the callback of a social login, ours and others'."""
+"""States that return to the callback of a social login, both genuine and forged."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SECRET_KEY: Final = b"the-secret-key-of-a-provider-0123456789"
 
 
 class StateCase(NamedTuple):
-    """A state that came back, the state it was made of, and to whose callback it came when."""
+    """A state that came back, the genuine state behind it, and the callback's provider and time."""
 
     text: str
     made: State
@@ -31,7 +31,7 @@ class StateCase(NamedTuple):
 
 @st.composite
 def state_cases(draw: Draw) -> StateCase:
-    """Return a state that is right, or a little wrong."""
+    """Return a state that is correct or slightly wrong."""
     made = State(
         id=draw(st.sampled_from(("Zt5Yk1J2a9f3oQm8Xw7c-A", "b" * 32))),
         pid="prov_a",
@@ -47,7 +47,7 @@ def state_cases(draw: Draw) -> StateCase:
 
 
 def check_state(case: StateCase) -> str:
-    """Read the state as the server does and as the reference does."""
+    """Compare how the server and the reference read the state."""
     payload = json.dumps([*_members(case.made)], separators=(",", ":")).encode()
     made = [(payload, case.made.social, case.made.iat)]
     judgement = strict_states.judge(case.text, made, KEYS, case.social, case.now)
@@ -65,7 +65,7 @@ def _members(state: State) -> tuple[object, ...]:
 
 
 def _otherwise(draw: Draw, key: bytes, made: State) -> str:
-    """Sign as somebody would who has another key, or signs something else than the payload's text."""
+    """Sign a state with another key, over other bytes, with another hash, or with a shortened MAC."""
     payload = b64(json.dumps([*_members(made)], separators=(",", ":")).encode())
     what = draw(st.sampled_from((payload.encode(), payload.encode() + b".", b"", b"wrong")))
     mac = hmac.digest(key, what, draw(st.sampled_from((hashlib.sha256, hashlib.sha1, hashlib.sha512))))
@@ -73,7 +73,7 @@ def _otherwise(draw: Draw, key: bytes, made: State) -> str:
 
 
 def check_any_text(text: str) -> str:
-    """Read what is no state at all."""
+    """Read a text that is no state. It must be refused."""
     return agrees(
         strict_states.judge(text, [], KEYS, "google", NOW), lambda: oauth_state.read(text, KEYS, social="google")
     )

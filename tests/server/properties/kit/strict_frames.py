@@ -1,4 +1,4 @@
-"""Which frames a widget may send (D-10), judged by code of the tests alone."""
+"""Decides which frames a widget may send (D-10), without using the server's code."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Test = Callable[[Any], bool]
 
 
 def is_frame(text: str, most: int) -> bool:
-    """Tell whether a text is a frame a widget may send, of at most so many bytes."""
+    """Return whether a text is a frame that a widget may send, of at most `most` bytes."""
     try:
         raw = text.encode()
         frame = read_object(raw)
@@ -59,4 +59,4 @@ MEMBERS: Final[Mapping[str, Mapping[str, Test]]] = {
     "call": {"id": _is_id, "action": lambda value: value in ("start", "end"), "headers?": _is_headers},
     "ping": {},
 }
-"""The members of each kind; those with a question mark may be left out."""
+"""The members of each kind of frame. Those with a question mark are optional."""

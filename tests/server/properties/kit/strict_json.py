@@ -1,4 +1,4 @@
-"""A strict reading of JSON (RFC 8259), base64url and the compact JWS, by the grammar alone."""
+"""A strict reader of JSON (RFC 8259), base64url and the compact JWS, written from the grammar alone."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ _SHORT: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _WORDS: Final = {"true": True, "false": False, "null": None}
 _PAIR: Final = re.compile("([\ud800-\udbff])([\udc00-\udfff])")
 DEEPEST: Final = 32
-"""How many objects and arrays may stand in each other."""
+"""How many objects and arrays may be nested in each other."""
 _MOST_DIGITS: Final = 4300
-"""Python reads no longer integers, and no number here has a use for more."""
+"""Python reads no integers with more digits, and no number here needs more."""
 
 
 class NotStrict(ValueError):
-    """What a strict reader does not take."""
+    """A strict reader does not accept the input."""
 
 
 def read_json(raw: bytes) -> Any:
-    """Return the one value in `raw`. Raises `NotStrict`, also for a member named twice or a number without bound."""
+    """Return the one value in `raw`. Raises `NotStrict`, also for a repeated member or an infinite number."""
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError:
@@ -44,7 +44,7 @@ def read_object(raw: bytes) -> dict[str, Any]:
 
 
 def is_text(value: object) -> bool:
-    """Tell whether every string in a JSON value is Unicode text, with no half of a surrogate pair left over."""
+    """Return whether every string in a JSON value is valid Unicode, without a lone surrogate."""
     match value:
         case str():
             return not any("\ud800" <= char <= "\udfff" for char in value)

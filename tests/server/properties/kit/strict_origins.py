@@ -1,4 +1,4 @@
-"""What an origin is, and which may be registered (contract 5.7, D-08), judged by code of the tests alone."""
+"""Decides what an origin is, and which may be registered (contract 5.7, D-08), without using the server's code."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ DEFAULT_PORTS: Final = {"https": "443", "http": "80"}
 
 
 def registered(domain: str) -> tuple[str, ...] | None:
-    """Return the origins of an ASCII domain, a host with an optional port; None for what must not be registered."""
+    """Return the origins of an ASCII domain (a host with an optional port), or None if it must not be registered."""
     host, port = _split(domain)
     if host is None or len(domain) > 255 or not domain.isascii():
         return None
@@ -21,7 +21,7 @@ def registered(domain: str) -> tuple[str, ...] | None:
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether a host of an origin is this machine (Secure Contexts, 3.1)."""
+    """Return whether the host of an origin is this machine (Secure Contexts, 3.1)."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:
@@ -31,7 +31,7 @@ def is_loopback(host: str) -> bool:
 
 
 def is_secure(origin: str) -> bool:
-    """Tell whether a serialised origin is one where a page can hold a key."""
+    """Return whether a page with this serialised origin can hold a key."""
     scheme, separator, rest = origin.partition("://")
     if not separator or scheme not in DEFAULT_PORTS:
         return False

@@ -1,4 +1,4 @@
-"""What a proof must be (contract 4.9, 5.5, D-10), judged by code of the tests alone, down to the curve's arithmetic."""
+"""Judges proofs (contract 4.9, 5.5, D-10) without using the server's code, down to the curve's arithmetic."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Point = tuple[int, int] | None
 
 
 class Demand(NamedTuple):
-    """What a proof must answer to."""
+    """The values that a proof must match."""
 
     token: str
     jkt: str
@@ -34,7 +34,7 @@ class Demand(NamedTuple):
 
 
 def judge(proof: str, demand: Demand) -> Judgement:
-    """Judge a proof; the codes of all its faults are given."""
+    """Judge a proof, and return the codes of all its faults."""
     if len(proof) > 4096:
         return Judgement({"proof_malformed"})
     try:
@@ -76,7 +76,10 @@ def verifies(point: tuple[int, int], signature: bytes, signed: bytes) -> bool:
 
 
 def _faults_seen_through_damage(proof: str) -> set[str]:
-    """A reader that judges the header first may name its fault in a proof whose rest cannot be read."""
+    """Return the header's faults in a proof that cannot be read completely.
+
+    A reader that judges the header first may report one of these.
+    """
     try:
         header = read_object(read_base64url(proof.split(".", maxsplit=1)[0]))
     except NotStrict:
@@ -148,7 +151,10 @@ def _claim_faults(claims: dict[str, Any], demand: Demand) -> set[str]:
 
 
 def _is_address(given: object, own: str) -> bool:
-    """Compare with the own address, a lower-case one: its scheme and host in any case, its default port, any query."""
+    """Return whether `given` is the server's own address, which is in lower case.
+
+    Scheme and host may be in any case. The default port may be written out, and any query may follow.
+    """
     if not isinstance(given, str) or not given.isascii() or any(char <= " " or char in "\\\x7f" for char in given):
         return False
     text = given.partition("#")[0].partition("?")[0]

@@ -1,4 +1,4 @@
-"""What the state of a social login must be (contract 5.7, D-05), judged by code of the tests alone."""
+"""Judges the state of a social login (contract 5.7, D-05) without using the server's code."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from strict_tokens import Judgement
 def judge(
     text: str, made: Sequence[tuple[bytes, str, int]], keys: Sequence[bytes], social: str, now: float
 ) -> Judgement:
-    """Judge a state by the payloads that were signed: nobody else can make one. Each is (payload, social, time)."""
+    """Judge a state by comparing it with all states that were signed, because nobody else can make one.
+
+    Each of these is (payload, social, time).
+    """
     payload, _, mac = text.partition(".")
     try:
         raw, given = read_base64url(payload), read_base64url(mac)

@@ -1,4 +1,4 @@
-"""What a socket token and an identity token must be (contract 2.4 to 2.6, D-05), judged by code of the tests alone."""
+"""Judges socket tokens and identity tokens (contract 2.4 to 2.6, D-05) without using the server's code."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from strict_json import NotStrict, is_text, read_base64url, read_compact, read_o
 
 LIVES: Final = {"visitor": 120, "custom": 7200, "social": 120, "identity": 86400}
 SOCIALS: Final = ("google", "facebook", "github", "gitlab", "discord", "apple", "x", "tiktok", "amazon")
-"""The contract's own list (4.4)."""
+"""The contract's own list of social providers (4.4)."""
 OPTIONAL_TEXTS: Final = {"name": 255, "email": 255, "avatar": 2048}
 
 
 @dataclass(frozen=True)
 class Person:
-    """Who a token speaks for."""
+    """The person for whom a token speaks."""
 
     uid: str
     login: str
@@ -29,14 +29,14 @@ class Person:
 
 @dataclass
 class Judgement:
-    """Every code that fits a fault of what was judged, and the person where there is none."""
+    """The codes of all faults that were found, and the person if there is no fault."""
 
     faults: set[str] = field(default_factory=set)
     person: Person | None = None
 
 
 def judge(token: str, secrets: Sequence[bytes], *, pid: str, now: float, wanted: str = "socket") -> Judgement:
-    """Judge a token of provider `pid`, wanted as a `socket` or an `identity` token."""
+    """Judge a token of provider `pid` that is used as a `socket` or an `identity` token."""
     if len(token) > 8192:
         return Judgement({"token_too_large"})
     try:
@@ -58,7 +58,7 @@ def judge(token: str, secrets: Sequence[bytes], *, pid: str, now: float, wanted:
 
 
 def is_thumbprint(text: object) -> bool:
-    """Tell whether this is the canonical base64url of 32 bytes."""
+    """Return whether this is the canonical base64url of 32 bytes."""
     try:
         return isinstance(text, str) and len(read_base64url(text)) == 32
     except NotStrict:
@@ -66,7 +66,10 @@ def is_thumbprint(text: object) -> bool:
 
 
 def _faults_seen_through_damage(token: str) -> set[str]:
-    """A reader that judges the header first may name its fault in a token whose rest cannot be read."""
+    """Return the header's faults in a token that cannot be read completely.
+
+    A reader that judges the header first may report one of these.
+    """
     try:
         return _header_faults(read_object(read_base64url(token.split(".", maxsplit=1)[0])))
     except NotStrict:
@@ -113,7 +116,7 @@ def _verifies(key: bytes, signature: bytes, signed: bytes) -> bool:
 def _claim_faults(claims: dict[str, Any], pid: str, now: float, wanted: str) -> set[str]:
     faults = _shape_faults(claims)
     kind = claims.get("type")
-    if kind not in (["visitor", "user"] if wanted == "socket" else ["identity"]):  # a list: kind may be anything
+    if kind not in (["visitor", "user"] if wanted == "socket" else ["identity"]):  # a list: kind may be unhashable
         faults.add("token_type")
     if claims.get("pid") != pid:
         faults.add("token_provider")
@@ -183,7 +186,7 @@ def _login(claims: dict[str, Any], wanted: str) -> str:
 
 
 def _social_of(uid: object) -> str | None:
-    """Return the social provider in a uid of `<social>:<subject>`, if it is one."""
+    """Return the social provider in a uid of the form `<social>:<subject>`, or None."""
     social, _, sub = uid.partition(":") if isinstance(uid, str) else ("", "", "")
     return social if social in SOCIALS and sub else None
 

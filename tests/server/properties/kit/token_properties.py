@@ -1,4 +1,4 @@
-"""Tokens that integrators, widgets and attackers might send, against the strict reference."""
+"""Tokens that integrators, widgets and attackers might send, compared with the strict reference."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ SHAKEN_HEADERS: Final = shaken_object({"alg": "HS256", "typ": "JWT"}, LIKELY_HEA
 
 
 class TokenCase(NamedTuple):
-    """A token, and when and as what it is read."""
+    """A token, the time at which it is read, and the kind of token that is wanted."""
 
     token: str
     now: float
     wanted: str = "socket"
     overlaps_until: int | None = None
-    """Until when the previous secret counts as well."""
+    """Until when the previous secret is accepted as well."""
 
     @property
     def secrets(self) -> Secrets:
@@ -50,14 +50,14 @@ class TokenCase(NamedTuple):
 
     @property
     def accepted(self) -> list[bytes]:
-        """The secrets that count now."""
+        """The secrets that are accepted at this time."""
         overlaps = self.overlaps_until is not None and self.now < self.overlaps_until
         return [SECRET, PREVIOUS] if overlaps else [SECRET]
 
 
 @st.composite
 def token_cases(draw: Draw) -> TokenCase:
-    """Return a token that is right, or wrong in mostly one place."""
+    """Return a token that is correct, or usually wrong in one place."""
     now = draw(moments())
     kind = draw(st.sampled_from(("visitor", "custom", "social", "identity")))
     wrong = draw(st.sampled_from((None, "times", "claims", "claims", "header", "key", "text", "wanted")))
@@ -75,7 +75,7 @@ def token_cases(draw: Draw) -> TokenCase:
 
 
 def check_token(case: TokenCase) -> str:
-    """Read the token as the server does and as the reference does."""
+    """Compare how the server and the reference read the token."""
     judgement = strict_tokens.judge(case.token, case.accepted, pid=PID, now=case.now, wanted=case.wanted)
 
     def read() -> None:
@@ -85,7 +85,7 @@ def check_token(case: TokenCase) -> str:
 
 
 def check_any_text(text: str) -> str:
-    """Read what is no token at all; nothing but a refusal comes of it."""
+    """Read a text that is no token. It must be refused."""
     for wanted in ("socket", "identity"):
         check_token(TokenCase(text, 1_800_000_030, wanted))
     return "refused"

@@ -1,4 +1,4 @@
-"""The same over the wire: requests and sockets to the running server, as it is shipped."""
+"""Properties of the running, shipped server: requests and sockets over the network."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ FRAME_BYTES: Final = 64 * 1024
 NAMES: Final = ("requests", "starts of social logins", "frames over the wire", "connects over the wire")
 _UNSENDABLE: Final = re.compile(rb"[\x00-\x20\x7f]")
 _NONCE: Final = re.compile(rb'nonce="[\w-]+"')
-"""What may be any letters, those that tokens begin with too."""
+"""Matches the nonce of a page, whose random letters may look like the beginning of a token."""
 
 
 # requests
@@ -126,7 +126,7 @@ TOKEN_FAULTS: Final = {
 
 
 def properties(served: Served) -> tuple[Property, ...]:
-    """Return what holds of the running server."""
+    """Return the properties of the running server."""
 
     def check_call(call: Call) -> str:
         answer = served.ask(*call)
@@ -186,7 +186,7 @@ def _may_start(start: Start) -> bool:
 
 
 def _check_answer(answer: Answer, method: str) -> None:
-    """Assert what is true of every answer: no failure of ours, no token or script in it, a code of its own."""
+    """Assert what holds for every response: no server error, no token or script, and a code that fits the status."""
     assert answer.status < 500, answer
     assert answer.headers["x-content-type-options"] == "nosniff", answer
     if method == "HEAD" or answer.status < 400:
@@ -205,7 +205,7 @@ def _check_answer(answer: Answer, method: str) -> None:
 
 @contextmanager
 def _connected(served: Served) -> Iterator[ClientConnection]:
-    """Connect as a member nobody else is."""
+    """Connect as a new member."""
     token = _token("honest")
     with connect(served.socket_uri, proxy=None, open_timeout=SECONDS, close_timeout=1) as line:
         nonce = json.loads(line.recv(timeout=SECONDS))["nonce"]
@@ -218,7 +218,7 @@ def _connected(served: Served) -> Iterator[ClientConnection]:
 
 
 def _answered(line: ClientConnection, text: str) -> bool:
-    """Send a text, and tell whether the socket is still open after its answer, which is the one it must be."""
+    """Send a text, check its answer, and return whether the socket is still open afterwards."""
     raw = text.encode("utf-8", "surrogateescape")
     line.send(raw, text=True)
     try:
@@ -239,7 +239,7 @@ def _answered(line: ClientConnection, text: str) -> bool:
 
 
 def _check_refusal(line: ClientConnection, frame: dict[str, Any]) -> None:
-    """Assert that a refusal closes the socket with the close code of its own code."""
+    """Assert that the server closes the socket after a refusal, with the close code of the refusal's code."""
     try:
         more = line.recv(timeout=SECONDS)
     except ConnectionClosed as closed:
@@ -258,7 +258,7 @@ def _is_utf8(raw: bytes) -> bool:
 
 
 def _token(kind: str) -> str:
-    """Make a member's token of this minute; with something wrong, if its kind says so."""
+    """Make a member's token for the current time. Some kinds have a fault."""
     if kind == "text":
         return "not.a.token"
     at = int(time.time()) - (7200 if kind == "expired" else 0)
