@@ -15,7 +15,7 @@ from pathlib import Path
 import nox
 
 ROOT = Path(__file__).parent
-COMPONENTS = ("server", "widget_sim", "fake_oauth", "e2e", "demo", "stack", "serving", "lab")
+COMPONENTS = ("server", "widget_sim", "fake_oauth", "e2e", "demo")
 TYPED = (*COMPONENTS, "tests", "benchmarks", "tools", "noxfile.py", "hatch_build.py")
 BENCHES = ("boot", "tokens", "connect", "fake-oauth", "suite", "hosts")
 CHECKS = ("lint", "typing", "tests", "e2e", "build", "docs")

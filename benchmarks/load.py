@@ -31,7 +31,7 @@ from chatkey_stack.process import Process, ended_in_order
 
 PROVIDER: Final = "load"
 AGENT: Final = "grace"
-LOCUSTFILE: Final = "from chatkey_e2e.load.agent import Agent\nfrom chatkey_e2e.load.widget import Widget\n"
+LOCUSTFILE: Final = "from chatkey_load.agent import Agent\nfrom chatkey_load.widget import Widget\n"
 USUAL: Final = {"--users": "21", "--spawn-rate": "10", "--run-time": "1m", "--stop-timeout": "30"}
 """Default options. One of the users is the agent."""
 NO_LIMITS: Final = {f"CHATKEY_LIMIT_{name}": "0" for name in ("TOKEN_RATE", "SOCKETS_PER_ADDRESS")}

@@ -16,10 +16,14 @@ HOMES = {
     "chatkey_widget": ROOT / "widget_sim" / "chatkey_widget",
     "chatkey_oauth": ROOT / "fake_oauth" / "chatkey_oauth",
     "chatkey_e2e": ROOT / "e2e" / "chatkey_e2e",
+    "chatkey_check": ROOT / "e2e" / "chatkey_check",
+    "chatkey_conform": ROOT / "e2e" / "chatkey_conform",
+    "chatkey_load": ROOT / "e2e" / "chatkey_load",
+    "chatkey_peer": ROOT / "e2e" / "chatkey_peer",
     "chatkey_demo": ROOT / "demo" / "chatkey_demo",
-    "chatkey_stack": ROOT / "stack" / "chatkey_stack",
-    "chatkey_serving": ROOT / "serving" / "chatkey_serving",
-    "chatkey_lab": ROOT / "lab" / "chatkey_lab",
+    "chatkey_stack": ROOT / "e2e" / "chatkey_stack",
+    "chatkey_serving": ROOT / "server" / "chatkey_serving",
+    "chatkey_lab": ROOT / "server" / "chatkey_lab",
 }
 OURS_ALLOWED = {
     "chatkey_protocol": set[str](),
@@ -30,7 +34,11 @@ OURS_ALLOWED = {
     "chatkey_oauth": {"chatkey_protocol", "chatkey_lab", "chatkey_serving"},
     "chatkey_stack": {"chatkey_protocol", "chatkey_lab", "chatkey_serving", "chatkey_oauth"},
     "chatkey_demo": {"chatkey_protocol", "chatkey_serving", "chatkey_stack", "chatkey_oauth"},
-    "chatkey_e2e": {"chatkey_protocol", "chatkey_stack", "chatkey_oauth"},
+    "chatkey_peer": {"chatkey_protocol", "chatkey_stack"},
+    "chatkey_check": {"chatkey_protocol", "chatkey_stack", "chatkey_oauth", "chatkey_peer"},
+    "chatkey_conform": {"chatkey_protocol", "chatkey_stack"},
+    "chatkey_load": {"chatkey_protocol", "chatkey_stack", "chatkey_peer"},
+    "chatkey_e2e": {"chatkey_protocol", "chatkey_stack", "chatkey_oauth", "chatkey_peer", "chatkey_conform"},
 }
 PAGE_ONLY = {"js", "pyodide", "pyodide_js"}
 RULES_ALLOWED = {"cryptography", "idna", "msgspec"}
@@ -65,7 +73,7 @@ def test_a_component_imports_only_the_components_below_it(package: str) -> None:
     assert not wrong
 
 
-@pytest.mark.parametrize("package", ["chatkey_stack", "chatkey_demo", "chatkey_e2e"])
+@pytest.mark.parametrize("package", ["chatkey_stack", "chatkey_demo", "chatkey_e2e", "chatkey_check"])
 def test_of_the_fake_provider_others_know_its_client_only(package: str) -> None:
     known = {name for module in modules(package) for name in imported(module) if name.startswith("chatkey_oauth")}
 
@@ -97,7 +105,7 @@ def test_the_rules_of_identity_know_no_framework() -> None:
         ), module
 
 
-@pytest.mark.parametrize("component", ["server", "widget_sim", "fake_oauth", "e2e", "demo", "stack", "serving", "lab"])
+@pytest.mark.parametrize("component", ["server", "widget_sim", "fake_oauth", "e2e", "demo"])
 def test_component_folders_are_no_packages(component: str) -> None:
     assert not (ROOT / component / "__init__.py").exists()
     assert not (ROOT / component / "conftest.py").exists()

@@ -16,13 +16,13 @@ MUTANTS: Final = Path(__file__).parents[1] / "tests" / "e2e" / "mutants"
 sys.path.insert(0, str(MUTANTS))
 
 import self_test  # noqa: E402
-from chatkey_e2e.gettoken import checks  # noqa: E402
-from chatkey_e2e.gettoken.command.terminal import Terminal  # noqa: E402
-from chatkey_e2e.gettoken.judging.check import Check  # noqa: E402
-from chatkey_e2e.gettoken.model import END_TO_END, Evidence, Report  # noqa: E402
-from chatkey_e2e.gettoken.run import opened  # noqa: E402
-from chatkey_e2e.gettoken.running.runner import report_of  # noqa: E402
-from chatkey_e2e.gettoken.target import Target  # noqa: E402
+from chatkey_check import checks  # noqa: E402
+from chatkey_check.command.terminal import Terminal  # noqa: E402
+from chatkey_check.judging.check import Check  # noqa: E402
+from chatkey_check.model import END_TO_END, Evidence, Report  # noqa: E402
+from chatkey_check.run import opened  # noqa: E402
+from chatkey_check.running.runner import report_of  # noqa: E402
+from chatkey_check.target import Target  # noqa: E402
 from mutant_backend import SECRET  # noqa: E402
 from mutant_server import Server  # noqa: E402
 

@@ -27,7 +27,7 @@ PROJECTS: Final = ("tsconfig.json", "tsconfig.workers.json", "tsconfig.node.json
 
 INLINE: Final = (
     ROOT / "server" / "chatkey_server" / "public" / "pages" / "popup.html",
-    ROOT / "stack" / "chatkey_stack" / "site" / "templates" / "snippet.html",
+    ROOT / "e2e" / "chatkey_stack" / "site" / "templates" / "snippet.html",
 )
 """Page templates that contain a script."""
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Final
 
-from chatkey_e2e.gettoken import checks
-from chatkey_e2e.gettoken.model import Question, Severity
-from chatkey_e2e.gettoken.reports import summary
+from chatkey_check import checks
+from chatkey_check.model import Question, Severity
+from chatkey_check.reports import summary
 
 INTRODUCTION: Final = """\
 What [`chatkey check`](integrators.md#check-your-endpoint) asks of a `getToken` endpoint, in the order in which one

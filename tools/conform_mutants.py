@@ -25,13 +25,13 @@ import click
 from copies import ROOT, copied
 from mutants import Mutant, MutantError, mutants
 
-from chatkey_e2e.conform.case import Case
-from chatkey_e2e.conform.judging.verdict import Verdict
-from chatkey_e2e.conform.running.outcome import Result
-from chatkey_e2e.conform.running.runner import Run
-from chatkey_e2e.conform.subject.world import World
-from chatkey_e2e.conform.suite import cases
-from chatkey_e2e.conform.target import read_target
+from chatkey_conform.case import Case
+from chatkey_conform.judging.verdict import Verdict
+from chatkey_conform.running.outcome import Result
+from chatkey_conform.running.runner import Run
+from chatkey_conform.subject.world import World
+from chatkey_conform.suite import cases
+from chatkey_conform.target import read_target
 from chatkey_stack.ports import free_ports
 from chatkey_stack.process import Process
 

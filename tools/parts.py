@@ -14,7 +14,7 @@ import check_samples
 import declarations
 import examples
 
-from chatkey_e2e.conform.capabilities import CAPABILITIES
+from chatkey_conform.capabilities import CAPABILITIES
 from chatkey_oauth.app import BODY_BYTES, create_app
 from chatkey_oauth.engine.flows import FLOWS, STEPS
 from chatkey_oauth.engine.grants import RING

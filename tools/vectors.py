@@ -1,6 +1,6 @@
 """Makes docs/vectors.json: inputs with expected results, for every implementation of the profile (docs/vectors.md).
 
-Faults of tokens and proofs, with their codes, come from `chatkey_e2e.conform.making`. Here they are made with one
+Faults of tokens and proofs, with their codes, come from `chatkey_conform.making`. Here they are made with one
 key and at one time, so that they are the same in every run.
 """
 
@@ -21,10 +21,10 @@ from cryptography.hazmat.primitives.hashes import SHA256
 ROOT: Final = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "refusals" / "kit"))
 
-from chatkey_e2e.conform.making import proof_verdicts, token_verdicts  # noqa: E402
-from chatkey_e2e.conform.making.honest import BrowserKey, Maker, b64  # noqa: E402
-from chatkey_e2e.conform.making.place import Place  # noqa: E402
-from chatkey_e2e.conform.making.proof_making import Handshake  # noqa: E402
+from chatkey_conform.making import proof_verdicts, token_verdicts  # noqa: E402
+from chatkey_conform.making.honest import BrowserKey, Maker, b64  # noqa: E402
+from chatkey_conform.making.place import Place  # noqa: E402
+from chatkey_conform.making.proof_making import Handshake  # noqa: E402
 from chatkey_protocol.codes import Code  # noqa: E402
 from chatkey_protocol.names import REVISION, SUBPROTOCOL  # noqa: E402
 from chatkey_server.identity import origins, proofs, tokens  # noqa: E402

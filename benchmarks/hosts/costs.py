@@ -77,8 +77,7 @@ def _shown(crowd: Crowd) -> int:
 
 
 async def message(machines: Machines, size: Size) -> dict[str, object]:
-    """Report the messages per second that one busy process acknowledges, and each one's processor time and disk space.
-    """
+    """Report the messages per second of one busy process, and the processor time and disk space of each."""
     async with machines.deployment(1) as deployment:
         (host,) = deployment.hosts
         cookie = await deployment.agents_cookie()

@@ -12,7 +12,7 @@ from typing import Final, Self
 from benchmarks.hosts.deployment import Deployment
 from benchmarks.hosts.pages import Ledger, Page, Panel, Tab
 
-from chatkey_e2e.wire import Key
+from chatkey_peer.wire import Key
 from chatkey_stack.patience import PATIENCE
 
 LOOK_SECONDS: Final = 0.05

@@ -22,7 +22,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidMessage
 from websockets.typing import Origin, Subprotocol
 
-from chatkey_e2e.wire import Key
+from chatkey_peer.wire import Key
 from chatkey_protocol.names import SOCKET_PATH, SUBPROTOCOL
 from chatkey_widget.backoff import CROWD_BASE, full_jitter
 from chatkey_widget.chat import GAP_SECONDS
@@ -164,8 +164,7 @@ class Page(ABC):
         """Handle a frame."""
 
     async def say(self, frame: Mapping[str, object]) -> None:
-        """Send a frame if the socket is open. Otherwise drop it: the page repeats it after reconnecting if it matters.
-        """
+        """Send a frame if the socket is open. Otherwise drop it: the page repeats it after reconnecting."""
         if self._socket is None:
             return
         if not self._is_awaiting:

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import BrowserContext, BrowserType, Page, Playwright, expect
 
+from chatkey_conform.capabilities import NotApplicable
 from chatkey_e2e import needs, options
 from chatkey_e2e.aim import applicable, restarting
 from chatkey_e2e.aim.aim import Aim
@@ -28,7 +29,6 @@ from chatkey_e2e.annotations import (
 from chatkey_e2e.business import Business, close_business, open_business
 from chatkey_e2e.clerk import Clerk
 from chatkey_e2e.clocks import Clocks
-from chatkey_e2e.conform.capabilities import NotApplicable
 from chatkey_e2e.freshness import StaleError, refresh
 from chatkey_e2e.misbehaviour import Faults, Marks
 from chatkey_e2e.pages.agent import AgentPage
@@ -47,9 +47,9 @@ from chatkey_e2e.stashed import (
     timings_key,
     witness_key,
 )
-from chatkey_e2e.wire import Peer, peer
 from chatkey_e2e.witness import Witness
 from chatkey_oauth.client import LabError
+from chatkey_peer.wire import Peer, peer
 from chatkey_protocol.names import SOCIALS
 from chatkey_stack import browsers
 from chatkey_stack.process import ProcessError, ended_in_order

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import pytest
 
-from chatkey_e2e.redaction import redact_cut, redact_file, redact_folder
+from chatkey_peer.redaction import redact_cut, redact_file, redact_folder
 
 REPORTS: Final = ("xmlpath", "htmlpath", "log_file")
 """Options that make pytest, pytest-html and other plugins write a report file."""

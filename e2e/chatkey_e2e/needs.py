@@ -1,6 +1,6 @@
 """The capabilities that a scenario needs of the service. A mark declares them; on our own service they are verified.
 
-`@pytest.mark.needs("clock", "social:google")` names capabilities of `chatkey_e2e.conform.capabilities`. `kit` marks
+`@pytest.mark.needs("clock", "social:google")` names capabilities of `chatkey_conform.capabilities`. `kit` marks
 scenarios about this kit itself (its checker, demo, panels and the fake provider's pages), which apply to no other
 service.
 """
@@ -11,7 +11,7 @@ from typing import Final
 
 import pytest
 
-from chatkey_e2e.conform.capabilities import CAPABILITIES, socials
+from chatkey_conform.capabilities import CAPABILITIES, socials
 
 KIT: Final = "kit"
 

@@ -10,15 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from chatkey_conform.grades.business import HarnessError
+from chatkey_conform.target import TargetError
 from chatkey_e2e import drivers, keeping, options
 from chatkey_e2e.aim import applicable
 from chatkey_e2e.aim.aim import Aim, take_aim
 from chatkey_e2e.aim.known import KnownFailures
 from chatkey_e2e.annotations import Advance, MakeBusiness, MakeDriven, MakeFaults, MakePeer, NewContext, Restart, Watch
-from chatkey_e2e.conform.grades.business import HarnessError
-from chatkey_e2e.conform.target import TargetError
 from chatkey_e2e.misbehaviour import missed, missed_by
-from chatkey_e2e.redaction import redact_folder
 from chatkey_e2e.stashed import (
     NOT_STARTED,
     aim_key,
@@ -32,6 +31,7 @@ from chatkey_e2e.stashed import (
     witness_key,
 )
 from chatkey_e2e.timings import Timings
+from chatkey_peer.redaction import redact_folder
 from chatkey_stack import browsers
 from chatkey_stack.lab import ServiceLab
 

@@ -11,12 +11,12 @@ from typing import Any, Final
 import pytest
 from tests.conform.nodes import OFFERED, Wishes, changed, node_service, places
 
-from chatkey_e2e.conform.case import Case
-from chatkey_e2e.conform.running.outcome import Result
-from chatkey_e2e.conform.running.runner import Run
-from chatkey_e2e.conform.subject.world import World
-from chatkey_e2e.conform.suite import cases
-from chatkey_e2e.conform.target import read_target
+from chatkey_conform.case import Case
+from chatkey_conform.running.outcome import Result
+from chatkey_conform.running.runner import Run
+from chatkey_conform.subject.world import World
+from chatkey_conform.suite import cases
+from chatkey_conform.target import read_target
 from chatkey_stack.applications import new_application
 from chatkey_stack.lab import ServiceLab
 from chatkey_stack.ports import LOOPBACK, free_ports

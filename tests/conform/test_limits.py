@@ -2,7 +2,7 @@
 
 import msgspec
 
-from chatkey_e2e.conform.limits import Limits
+from chatkey_conform.limits import Limits
 from chatkey_server.settings import Limits as Served
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.conform.changing import OVER_HTTP, broken, judged_of_its_family
 
-from chatkey_e2e.conform.judging.verdict import Verdict
+from chatkey_conform.judging.verdict import Verdict
 
 
 @pytest.mark.long

@@ -14,7 +14,7 @@ import jwt
 import pytest
 from tests.conform.nodes import Wishes, node_service
 
-from chatkey_e2e.wire import Key, Peer, peer
+from chatkey_peer.wire import Key, Peer, peer
 from chatkey_protocol.names import CONFIG_PATH, MEMBER_TOKEN_PATH, SOCKET_PATH, VISITOR_TOKEN_PATH
 from chatkey_stack.lab import Provider, ServiceLab
 from chatkey_stack.patience import PATIENCE

@@ -20,7 +20,7 @@ from tests.conform.changing import (
 )
 from tests.conform.nodes import changed
 
-from chatkey_e2e.conform.judging.verdict import Verdict
+from chatkey_conform.judging.verdict import Verdict
 from chatkey_stack.ports import LOOPBACK, free_ports
 
 

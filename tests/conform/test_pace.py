@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from chatkey_e2e.conform.grades.business import HarnessError
-from chatkey_e2e.conform.subject.answer import Answer
-from chatkey_e2e.conform.subject.pace import TRIES, Pace
-from chatkey_e2e.conform.subject.peer import SECOND, Rhythm
+from chatkey_conform.grades.business import HarnessError
+from chatkey_conform.subject.answer import Answer
+from chatkey_conform.subject.pace import TRIES, Pace
+from chatkey_conform.subject.peer import SECOND, Rhythm
 
 
 def answer(status: int, **headers: str) -> Answer:

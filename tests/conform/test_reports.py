@@ -10,22 +10,22 @@ import pytest
 from click.testing import CliRunner
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
-from chatkey_e2e.conform.case import Case
-from chatkey_e2e.conform.cli import conform
-from chatkey_e2e.conform.command import write
-from chatkey_e2e.conform.data import contract, scored
-from chatkey_e2e.conform.judging.transcript import Step, masked
-from chatkey_e2e.conform.judging.verdict import Verdict
-from chatkey_e2e.conform.making.issuer import Issuer
-from chatkey_e2e.conform.reports.document import document
-from chatkey_e2e.conform.reports.exits import Exit, status
-from chatkey_e2e.conform.reports.words import headline, unjudged
-from chatkey_e2e.conform.running.outcome import Outcome, Result
-from chatkey_e2e.conform.suite import cases
-from chatkey_e2e.conform.target import TargetError, read_target
+from chatkey_conform.case import Case
+from chatkey_conform.cli import conform
+from chatkey_conform.command import write
+from chatkey_conform.data import contract, scored
+from chatkey_conform.judging.transcript import Step, masked
+from chatkey_conform.judging.verdict import Verdict
+from chatkey_conform.making.issuer import Issuer
+from chatkey_conform.reports.document import document
+from chatkey_conform.reports.exits import Exit, status
+from chatkey_conform.reports.words import headline, unjudged
+from chatkey_conform.running.outcome import Outcome, Result
+from chatkey_conform.suite import cases
+from chatkey_conform.target import TargetError, read_target
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "schemas" / "conform-report.json"
-SAMPLE = Path(__file__).parents[2] / "e2e" / "chatkey_e2e" / "conform" / "sample.toml"
+SAMPLE = Path(__file__).parents[2] / "e2e" / "chatkey_conform" / "sample.toml"
 BOTH = frozenset({"4.1/no-token", "D-10/hello"})
 
 

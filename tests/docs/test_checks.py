@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 import yaml  # type: ignore[import-untyped]  # it brings no types
 
-from chatkey_e2e.gettoken import checks, pytest_plugin
-from chatkey_e2e.gettoken.cli import check
-from chatkey_e2e.gettoken.reports.exits import Exit
+from chatkey_check import checks, pytest_plugin
+from chatkey_check.cli import check
+from chatkey_check.reports.exits import Exit
 
 DOCS = Path(__file__).parents[2] / "docs"
 INTEGRATORS = (DOCS / "integrators.md").read_text()

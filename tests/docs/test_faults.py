@@ -8,7 +8,7 @@ from pathlib import Path
 import refusals_page
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("tests", "e2e", "server", "widget_sim", "demo", "stack", "serving", "fake_oauth", "lab")
+FOLDERS = ("tests", "e2e", "server", "widget_sim", "demo", "fake_oauth")
 ID = r"\b(?:F\d{3}|(?:JWT|PRF|OAS|OAC|HTM|WSK|HTP|WDG)-\d{3})\b"
 NOQA = re.compile(r"#.*\bnoqa\b.*")
 """A linter comment. Its codes look like fault ids, so it is removed."""

@@ -22,7 +22,7 @@ from websockets.exceptions import ConnectionClosed, ConnectionClosedError
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin
 
-from chatkey_e2e.conform.making.honest import BrowserKey
+from chatkey_conform.making.honest import BrowserKey
 from peers import WAIT, Peer
 from shipped import Service, serving
 from shop import Shop

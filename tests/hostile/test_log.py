@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-from chatkey_e2e.conform.making.honest import BrowserKey
+from chatkey_conform.making.honest import BrowserKey
 from shipped import Service, serving
 from shop import Shop
 

@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 import pytest
 from tests.hostile.cost import TIMES, Cost
 
-from chatkey_e2e.conform.making.honest import BrowserKey, b64
+from chatkey_conform.making.honest import BrowserKey, b64
 from chatkey_stack.patience import PATIENCE
 from shipped import Service
 from shop import Shop

@@ -12,7 +12,7 @@ from benchmarks.hosts import __main__ as command
 from benchmarks.hosts import pages
 from benchmarks.hosts.pages import Ledger, Panel, Tab
 
-from chatkey_e2e.wire import Key
+from chatkey_peer.wire import Key
 from chatkey_stack.patience import PATIENCE
 
 

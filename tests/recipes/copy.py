@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).parents[2]
-COMPONENTS: Final = ("server", "widget_sim", "fake_oauth", "demo", "e2e", "lab", "serving", "stack")
+COMPONENTS: Final = ("server", "widget_sim", "fake_oauth", "demo", "e2e")
 FOLDERS: Final = (*COMPONENTS, "tests", "tools", "docs")
 BUILT: Final = Path("server", "chatkey_server", "assets", "built")
 

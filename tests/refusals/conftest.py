@@ -16,7 +16,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from chatkey_e2e.conform.making.honest import BrowserKey, Json, Maker
+from chatkey_conform.making.honest import BrowserKey, Json, Maker
 from chatkey_oauth.client import FakeOAuth
 from chatkey_protocol.names import AVAILABLE_SOCIALS
 from chatkey_stack.ports import LOOPBACK

@@ -14,7 +14,7 @@ from types import ModuleType
 import pytest
 import refusals_page
 
-from chatkey_e2e.conform.making import proof_verdicts, token_verdicts
+from chatkey_conform.making import proof_verdicts, token_verdicts
 from chatkey_stack.patience import PATIENCE
 
 HERE = Path(__file__).parent

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     import httpx
 
-    from chatkey_e2e.conform.making.honest import Json, Maker
+    from chatkey_conform.making.honest import Json, Maker
     from shipped import Service
     from shop import Shop
 CONFIGURATION = "{path}"

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from chatkey_e2e.conform.making.honest import BrowserKey
+from chatkey_conform.making.honest import BrowserKey
 
 if TYPE_CHECKING:
     from collections.abc import Callable

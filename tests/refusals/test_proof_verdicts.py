@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from chatkey_e2e.conform.making.honest import BrowserKey
-from chatkey_e2e.conform.making.proof_making import Handshake
-from chatkey_e2e.conform.making.proof_verdicts import ACCEPTED, REFUSED, REFUSED_BY_VERIFY, Honest, Verdict
+from chatkey_conform.making.honest import BrowserKey
+from chatkey_conform.making.proof_making import Handshake
+from chatkey_conform.making.proof_verdicts import ACCEPTED, REFUSED, REFUSED_BY_VERIFY, Honest, Verdict
 from chatkey_server.identity import proofs
 from chatkey_server.identity.errors import Refused
 
 if TYPE_CHECKING:
-    from chatkey_e2e.conform.making.honest import Json
+    from chatkey_conform.making.honest import Json
     from peers import Peer
     from shipped import Service
     from shop import Shop

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from chatkey_e2e.conform.making.honest import BrowserKey, Maker
+    from chatkey_conform.making.honest import BrowserKey, Maker
     from peers import Ended
     from shipped import Service
     from shop import Shop

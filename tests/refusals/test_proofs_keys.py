@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 if TYPE_CHECKING:
-    from chatkey_e2e.conform.making.honest import BrowserKey, Maker
+    from chatkey_conform.making.honest import BrowserKey, Maker
     from peers import Ended, Peer
     from shipped import Service
     from shop import Shop

@@ -14,7 +14,7 @@ import pytest
 from chatkey_stack.patience import PATIENCE
 
 if TYPE_CHECKING:
-    from chatkey_e2e.conform.making.honest import BrowserKey
+    from chatkey_conform.making.honest import BrowserKey
     from shipped import Service
     from shop import Shop
 

@@ -10,7 +10,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 if TYPE_CHECKING:
-    from chatkey_e2e.conform.making.honest import BrowserKey
+    from chatkey_conform.making.honest import BrowserKey
     from shipped import Service
     from shop import Shop
 

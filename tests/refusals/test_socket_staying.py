@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from chatkey_e2e.conform.making.honest import BrowserKey
+    from chatkey_conform.making.honest import BrowserKey
     from shipped import Service
     from shop import Shop
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chatkey_e2e.conform.making.token_verdicts import (
+from chatkey_conform.making.token_verdicts import (
     ACCEPTED,
     ACCEPTED_BY_READERS,
     REFUSED,

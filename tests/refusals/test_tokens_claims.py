@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from chatkey_e2e.conform.making.honest import Maker
+    from chatkey_conform.making.honest import Maker
     from doors import Door
     from shipped import Service
     from shop import Shop

@@ -10,7 +10,7 @@ import pytest
 if TYPE_CHECKING:
     import httpx
 
-    from chatkey_e2e.conform.making.honest import BrowserKey, Json, Maker
+    from chatkey_conform.making.honest import BrowserKey, Json, Maker
     from doors import AuthDoor, SocketDoor
     from shipped import Service
     from shop import Shop

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from chatkey_e2e.conform.grades.business import Businesses
-from chatkey_e2e.conform.grades.opening import businesses_of, capabilities_of
-from chatkey_e2e.conform.running.known import read_known
-from chatkey_e2e.conform.target import Target, read_target
+from chatkey_conform.grades.business import Businesses
+from chatkey_conform.grades.opening import businesses_of, capabilities_of
+from chatkey_conform.running.known import read_known
+from chatkey_conform.target import Target, read_target
 from chatkey_stack.ports import LOOPBACK, free_ports
 from chatkey_stack.tls import Certificates, spki_of
 

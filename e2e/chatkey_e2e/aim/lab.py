@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from chatkey_e2e.conform.capabilities import NotApplicable
-from chatkey_e2e.conform.grades.business import Business, Businesses
+from chatkey_conform.capabilities import NotApplicable
+from chatkey_conform.grades.business import Business, Businesses
 from chatkey_e2e.needs import note
 from chatkey_stack.applications import Application
 from chatkey_stack.lab import AgentDeed, Provider, ServiceLab, SocialKeys

@@ -8,8 +8,8 @@ from typing import Final
 
 import httpx
 
-from chatkey_e2e.conform.grades.business import HarnessError
-from chatkey_e2e.conform.target import Target
+from chatkey_conform.grades.business import HarnessError
+from chatkey_conform.target import Target
 from chatkey_stack.patience import PATIENCE
 
 LOOK_SECONDS: Final = 0.05

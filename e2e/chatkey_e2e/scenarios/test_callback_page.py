@@ -14,7 +14,6 @@ from playwright.sync_api import BrowserContext, Page, expect
 from chatkey_e2e import needs
 from chatkey_e2e.business import Business
 from chatkey_e2e.plugin import MakeBusiness, NewContext
-from chatkey_e2e.redaction import JWT
 from chatkey_e2e.scenarios.openers import (
     EVIL,
     FRAME,
@@ -31,6 +30,7 @@ from chatkey_e2e.scenarios.openers import (
 )
 from chatkey_e2e.witness import Witness, claims_of
 from chatkey_oauth.client import LabError, Person
+from chatkey_peer.redaction import JWT
 from chatkey_stack.stack import Stack
 
 pytestmark = pytest.mark.long

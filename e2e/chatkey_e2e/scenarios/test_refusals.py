@@ -10,8 +10,8 @@ from chatkey_e2e.pages.shop import ShopPage
 from chatkey_e2e.pages.widget import WidgetPage
 from chatkey_e2e.plugin import MakePeer
 from chatkey_e2e.scenarios.openers import errors_of
-from chatkey_e2e.wire import Key
 from chatkey_e2e.witness import Witness
+from chatkey_peer.wire import Key
 from chatkey_protocol.codes import Close, Code
 from chatkey_protocol.frames import Kind
 from chatkey_stack.stack import Stack

@@ -8,8 +8,8 @@ from chatkey_e2e.business import Business
 from chatkey_e2e.closing import unless_closing
 from chatkey_e2e.pages.consent import ConsentPage
 from chatkey_e2e.pages.widget import WidgetPage
-from chatkey_e2e.redaction import JWT
 from chatkey_e2e.witness import Witness
+from chatkey_peer.redaction import JWT
 
 CANCELLED = "Signing in was cancelled."
 FAILED = "Signing in did not work. Please try again."

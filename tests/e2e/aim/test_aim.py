@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from tests.e2e.aim.foreign import foreign
 
+from chatkey_conform.target import TargetError
 from chatkey_e2e.aim.aim import take_aim
-from chatkey_e2e.conform.target import TargetError
 
 WRONG = "not the secret of this business, in 32 bytes"
 TARGET = """

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from tests.e2e.aim.test_aim import TARGET
 
+from chatkey_conform.target import TargetError
 from chatkey_e2e.aim.aim import take_aim
-from chatkey_e2e.conform.target import TargetError
 
 pytest_plugins = ["pytester"]
 

@@ -9,11 +9,11 @@ from threading import Thread
 import pytest
 from tests.e2e.aim.test_aim import TARGET
 
+from chatkey_conform.grades.business import HarnessError
+from chatkey_conform.target import Target, TargetError, read_target
 from chatkey_e2e.aim import applicable
 from chatkey_e2e.aim.aim import take_aim
 from chatkey_e2e.aim.restarting import restart
-from chatkey_e2e.conform.grades.business import HarnessError
-from chatkey_e2e.conform.target import Target, TargetError, read_target
 from chatkey_stack.ports import LOOPBACK, free_ports
 
 pytest_plugins = ["pytester"]

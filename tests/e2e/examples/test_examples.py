@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from chatkey_e2e.gettoken.model import Report, Verdict
-from chatkey_e2e.gettoken.run import opened
-from chatkey_e2e.gettoken.running.runner import report_of
-from chatkey_e2e.gettoken.target import LiveOptions, Target
+from chatkey_check.model import Report, Verdict
+from chatkey_check.run import opened
+from chatkey_check.running.runner import report_of
+from chatkey_check.target import LiveOptions, Target
 from reference_backends import EXAMPLES, PROVIDER, SECRETS, Backend, examples
 
 NAMES = ["FastAPI", "Flask", "Django", "Litestar", "Express", "PHP"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from chatkey_e2e.gettoken import checks
-from chatkey_e2e.gettoken.model import Evidence, Outcome, Report, Verdict
+from chatkey_check import checks
+from chatkey_check.model import Evidence, Outcome, Report, Verdict
 
 HOSTILE: Final = '<script>alert(1)</script> "><img src=x onerror=alert(1)> ``` `x` |a| @team [b](javascript:x) \x07 ]]>'
 SEEN: Final = Evidence("an honest call", "curl -i http://shop.localhost/chat/token", "HTTP 200\n\n{}", 0.012)

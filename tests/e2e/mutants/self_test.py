@@ -21,13 +21,13 @@ import unusual_answers
 import unusual_sessions
 import unusual_shapes
 import unusual_tokens
-from chatkey_e2e.gettoken.judging.check import Check
-from chatkey_e2e.gettoken.model import Outcome, Report, Verdict
-from chatkey_e2e.gettoken.reports.exits import status
-from chatkey_e2e.gettoken.run import opened
-from chatkey_e2e.gettoken.running.runner import report_of
-from chatkey_e2e.gettoken.target import Login, Target
-from chatkey_e2e.gettoken.wire.http import HttpWire
+from chatkey_check.judging.check import Check
+from chatkey_check.model import Outcome, Report, Verdict
+from chatkey_check.reports.exits import status
+from chatkey_check.run import opened
+from chatkey_check.running.runner import report_of
+from chatkey_check.target import Login, Target
+from chatkey_check.wire.http import HttpWire
 from mutant_backend import BROKEN, PROVIDER, SECRET, SESSIONS, UNUSUAL, Backend, Clock, jwt_session, signed_uid
 from mutant_server import Server
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 import self_test
-from chatkey_e2e.gettoken import checks
-from chatkey_e2e.gettoken.judging.check import Check
-from chatkey_e2e.gettoken.judging.findings import passed
+from chatkey_check import checks
+from chatkey_check.judging.check import Check
+from chatkey_check.judging.findings import passed
 from mutant_backend import BROKEN, UNUSUAL
 from mutant_server import Server
 from self_test import Mutant, Oddity

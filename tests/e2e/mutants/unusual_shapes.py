@@ -6,7 +6,7 @@ import re
 from typing import Any
 from urllib.parse import parse_qs
 
-from chatkey_e2e.gettoken.shape import Shape
+from chatkey_check.shape import Shape
 from mutant_backend import BROKEN, UNUSUAL, Backend, register
 from mutant_server import Answer, Request
 

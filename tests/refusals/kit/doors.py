@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 if TYPE_CHECKING:
-    from chatkey_e2e.conform.making.honest import Json
+    from chatkey_conform.making.honest import Json
     from shipped import Service
     from shop import Shop
 

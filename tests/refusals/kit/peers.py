@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tests import profile
 from websockets.exceptions import ConnectionClosed
 
-from chatkey_e2e.conform.making.honest import BrowserKey, Json, Maker
+from chatkey_conform.making.honest import BrowserKey, Json, Maker
 from chatkey_stack.patience import PATIENCE
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ import httpx
 from tests import profile
 from websockets.sync.client import connect
 
-from chatkey_e2e.conform.making.honest import BrowserKey, Json
+from chatkey_conform.making.honest import BrowserKey, Json
 from chatkey_lab.guard import TOKEN_VARIABLE
 from chatkey_protocol.names import AVAILABLE_SOCIALS
 from chatkey_stack.applications import Application

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from chatkey_e2e.conform.making.issuer import Issuer
+from chatkey_conform.making.issuer import Issuer
 
 if TYPE_CHECKING:
     import httpx

@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, urlsplit
 import httpx
 
 if TYPE_CHECKING:
-    from chatkey_e2e.conform.making.honest import Json
+    from chatkey_conform.making.honest import Json
     from chatkey_oauth.client import Rule
     from shipped import Service
     from shop import Shop

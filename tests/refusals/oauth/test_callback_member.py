@@ -14,7 +14,7 @@ from chatkey_oauth.client import Person
 if TYPE_CHECKING:
     from tests.refusals.oauth.sign_in import MakeSignIn
 
-    from chatkey_e2e.conform.making.honest import BrowserKey, Maker
+    from chatkey_conform.making.honest import BrowserKey, Maker
     from chatkey_oauth.client import FakeOAuth
     from shipped import Service
     from shop import Shop

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from tests.refusals.oauth.sign_in import MakeSignIn, Misbehave
 
-    from chatkey_e2e.conform.making.honest import Maker
+    from chatkey_conform.making.honest import Maker
     from chatkey_oauth.client import FakeOAuth
     from shipped import Service
 

@@ -15,7 +15,7 @@ from chatkey_stack.lab import SocialKeys
 if TYPE_CHECKING:
     from tests.refusals.oauth.sign_in import MakeSignIn
 
-    from chatkey_e2e.conform.making.honest import Maker
+    from chatkey_conform.making.honest import Maker
     from shipped import Service
     from shop import Shop
 

@@ -16,7 +16,7 @@ import yaml  # type: ignore[import-untyped]
 from prometheus_client.parser import text_string_to_metric_families
 from tests.server.test_serve import Served, serving
 
-from chatkey_e2e.wire import Key, peer
+from chatkey_peer.wire import Key, peer
 
 ROOT: Final = Path(__file__).parents[3]
 PROMETHEUS: Final = ROOT / "deploy" / "prometheus"

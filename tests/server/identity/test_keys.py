@@ -1,4 +1,4 @@
-"""Keys as browsers export them. Invalid keys have a table of their own: `chatkey_e2e.conform.making.wrong_keys`."""
+"""Keys as browsers export them. Invalid keys have a table of their own: `chatkey_conform.making.wrong_keys`."""
 
 import hashlib
 from base64 import urlsafe_b64decode

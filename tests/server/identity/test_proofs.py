@@ -1,6 +1,6 @@
 """Proofs that PyJWT makes with a real key, and the values that they are compared with.
 
-The table `chatkey_e2e.conform.making.proof_verdicts` lists the refused proofs and the codes.
+The table `chatkey_conform.making.proof_verdicts` lists the refused proofs and the codes.
 """
 
 from collections.abc import Callable

@@ -2,7 +2,7 @@
 
 For a message, a point R and a number s there is one key for which (R.x mod n, s) is a valid signature. So every
 edge case can be tested with a valid signature, which a sloppy implementation would refuse, and with an invalid one.
-Malformed signatures and other formats are rows of `e2e/chatkey_e2e/conform/making/proof_verdicts.py`.
+Malformed signatures and other formats are rows of `e2e/chatkey_conform/making/proof_verdicts.py`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from itertools import product
 
 import pytest
 
-from chatkey_e2e.conform.making.proof_verdicts import EDGES
+from chatkey_conform.making.proof_verdicts import EDGES
 from chatkey_server.identity import keys
 
 P = 2**256 - 2**224 + 2**192 + 2**96 - 1

@@ -1,6 +1,6 @@
 """The server reads tokens made by PyJWT, and the other way round, each kind during its lifetime.
 
-The table `chatkey_e2e.conform.making.token_verdicts` lists the refused tokens and the codes.
+The table `chatkey_conform.making.token_verdicts` lists the refused tokens and the codes.
 """
 
 import base64

@@ -17,11 +17,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from chatkey_e2e.gettoken.command import watch
-from chatkey_e2e.gettoken.options.table import Given
-from chatkey_e2e.gettoken.options.target import target
-from chatkey_e2e.gettoken.target import Target
-from chatkey_e2e.gettoken.wire.http import HttpWire
+from chatkey_check.command import watch
+from chatkey_check.options.table import Given
+from chatkey_check.options.target import target
+from chatkey_check.target import Target
+from chatkey_check.wire.http import HttpWire
 from chatkey_stack.patience import PATIENCE
 from chatkey_stack.ports import free_ports
 

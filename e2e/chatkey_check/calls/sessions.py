@@ -1,0 +1,211 @@
+"""Who a call is made as: the headers and cookies of one login, kept up to date as a browser does."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import string
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from threading import RLock
+from typing import Final
+from urllib.parse import unquote, urlsplit
+
+from chatkey_check.exchange import Exchange, Header, Response, moment
+
+IN_HEADER: Final = re.compile(r"\{(cookie|meta):([^}]+)\}")
+ALPHABET: Final = string.ascii_letters + string.digits
+CHARACTER: Final = re.compile(r"(%[0-9A-Fa-f]{2})|[^\W_]")
+GUESSLESS: Final = 24
+SHORTEST_SESSION: Final = 8
+"""Shorter values are no secrets, but words such as a language or a number."""
+
+
+class Session:
+    """One login. Cookies that answers set are taken over; that one is deleted is not believed, see `learn`."""
+
+    def __init__(self, name: str, headers: Iterable[Header] = (), *, learns: bool = True) -> None:
+        self.name = name
+        self._learns = learns
+        self.changes = 0
+        """How often an answer replaced a cookie that was there."""
+        self._turn = RLock()
+        self.same_site: dict[str, str] = {}
+        """The SameSite attribute of the cookies whose setting was seen; empty where there was none."""
+        self.lines: dict[str, str] = {}
+        """The lines that set those cookies, for a browser."""
+        given = tuple(headers)
+        self._headers = tuple(header for header in given if header[0].lower() != "cookie")
+        self.cookies: dict[str, str] = {}
+        self._metas: dict[str, str] = {}
+        for header, value in given:
+            if header.lower() == "cookie":
+                self.cookies |= _cookies(value)
+
+    @property
+    def rotates(self) -> bool:
+        """Whether answers replace its cookies, so that its calls have to be made one after the other."""
+        return self.changes > 0
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Hold others up that call as this session, if its cookies change."""
+        if not self.rotates:
+            yield
+            return
+        with self._turn:
+            yield
+
+    @property
+    def headers(self) -> tuple[Header, ...]:
+        """The headers of a call as this session, its cookies among them."""
+        pairs = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
+        return (*self._headers, *((("Cookie", pairs),) if pairs else ()))
+
+    @property
+    def secrets(self) -> Iterable[str]:
+        """The cookies and credentials that must not be shown: those long enough to be secrets."""
+        credentials = (value.rpartition(" ")[2] for _, value in self._headers)
+        yield from (value for value in (*self.cookies.values(), *credentials) if len(value) >= SHORTEST_SESSION)
+
+    def learn(self, response: Response, url: str) -> None:
+        """Take over the cookies that the answer of an address sets.
+
+        A probe may make an endpoint delete the cookie; the session itself lives on, and so does this one.
+        """
+        for line in response.all("set-cookie") if self._learns else ():
+            name, value, attributes = _parsed(line)
+            if not name or _deletes(value, attributes, response):
+                continue
+            self.changes += name in self.cookies and self.cookies[name] != value
+            self.cookies = {**self.cookies, name: value}  # another thread may be reading the old ones
+            self.same_site = {**self.same_site, name: _attribute(attributes, "samesite")}
+            self.lines[name] = line if _attribute(attributes, "path") else f"{line}; Path={_default_path(url)}"
+
+    def deleted_by(self, response: Response | None, url: str) -> set[str]:
+        """Return the names of its cookies that the answer of an address deletes, and does not set again.
+
+        A cookie of the same name for another path or host is another cookie.
+        """
+        if response is None:
+            return set()
+        lines = [line for line in map(_parsed, response.all("set-cookie")) if _reaches(line[2], url)]
+        gone = {name for name, value, attributes in lines if _deletes(value, attributes, response)}
+        kept = {name for name, value, attributes in lines if not _deletes(value, attributes, response)}
+        return (gone - kept) & set(self.cookies)
+
+    def with_cookies(self, cookies: Mapping[str, str]) -> Session:
+        """Return a session with other cookies and the same headers, which learns nothing."""
+        made = Session(self.name, self._headers, learns=False)
+        made.cookies = dict(cookies)
+        return made
+
+    def bearing(self, headers: Iterable[Header]) -> Session:
+        """Return a session with these headers and no cookies, which learns nothing."""
+        return Session(self.name, headers, learns=False)
+
+    def garbage(self) -> Session:
+        """Return a session of the same shape that nobody was ever given."""
+        headers = tuple((name, _credential(value)) for name, value in self._headers)
+        made = Session("a made-up session", headers, learns=False)
+        made.cookies = {name: _random(value) for name, value in self.cookies.items()}
+        return made
+
+    def keeping(self, wanted: Callable[[str], bool]) -> Session:
+        """Return a session with those cookies and headers only whose value is wanted."""
+        made = Session(self.name, (header for header in self._headers if wanted(header[1])))
+        made.cookies = {name: value for name, value in self.cookies.items() if wanted(value)}
+        return made
+
+    def sent_across_sites(self) -> Session:
+        """Return a session with those cookies only that a browser sends from another site's page."""
+        made = Session(self.name)
+        made.cookies = {name: self.cookies[name] for name, rule in self.same_site.items() if rule == "none"}
+        return made
+
+    def forged(self, signed: re.Pattern[str]) -> Session:
+        """Return this session with the signature of every value replaced; it is the second group of `signed`."""
+        return self.replaced(lambda value: signed.sub(lambda found: f"{found[1]}.{_random(found[2])}", value))
+
+    def replaced(self, change: Callable[[str], str]) -> Session:
+        """Return a session with every value of this one changed."""
+        made = Session("a forged session", tuple((name, change(value)) for name, value in self._headers))
+        made.cookies = {name: change(value) for name, value in self.cookies.items()}
+        return made
+
+    def filled(self, value: str) -> str:
+        """Return a header's value with cookies (decoded as axios does) and meta elements in the place of braces."""
+        return IN_HEADER.sub(lambda found: self._held(found[1], found[2]), value)
+
+    def _held(self, kind: str, name: str) -> str:
+        return unquote(self.cookies.get(name, "")) if kind == "cookie" else self._metas.get(name, "")
+
+    def read(self, metas: Mapping[str, str]) -> None:
+        """Take over what the meta elements of a page say: the newest page counts."""
+        if self._learns:
+            self._metas |= metas
+
+
+def replaced_cookies(exchange: Exchange) -> set[str]:
+    """Return the names of the cookies that a call sent and that its answer sets to something else."""
+    sent = _cookies(next((value for name, value in exchange.request.headers if name == "Cookie"), ""))
+    lines = map(_parsed, exchange.response.all("set-cookie") if exchange.response else ())
+    return {name for name, value, _ in lines if name in sent and sent[name] != value}
+
+
+def _cookies(line: str) -> dict[str, str]:
+    pairs = (pair.partition("=") for pair in line.split(";") if "=" in pair)
+    return {name.strip(): value.strip() for name, _, value in pairs}
+
+
+def _parsed(line: str) -> tuple[str, str, list[str]]:
+    """Return name, value and attributes of a Set-Cookie line; without `=` it names nothing."""
+    pair, *attributes = line.split(";")
+    name, equals, value = (part.strip() for part in pair.partition("="))
+    return name if equals else "", value, attributes
+
+
+def _default_path(url: str) -> str:
+    """Return the path that a cookie has by where it was set (RFC 6265 5.1.4)."""
+    return urlsplit(url).path.rpartition("/")[0] or "/"
+
+
+def _deletes(value: str, attributes: list[str], response: Response) -> bool:
+    return (
+        not value.strip('"')
+        or _attribute(attributes, "max-age").startswith(("0", "-"))
+        or _has_ended(_attribute(attributes, "expires"), response.get("date") or "")
+    )
+
+
+def _has_ended(expires: str, date: str) -> bool:
+    """Tell whether a cookie's end lies before the answer, by the clock that wrote both."""
+    end, said = moment(expires), moment(date)
+    return "1970" in expires or (end is not None and said is not None and end <= said)
+
+
+def _reaches(attributes: list[str], url: str) -> bool:
+    """Tell whether a cookie with these attributes is sent to an address (RFC 6265 5.1.3, 5.1.4)."""
+    parts = urlsplit(url)
+    path, domain = _attribute(attributes, "path"), _attribute(attributes, "domain").removeprefix(".")
+    host = (parts.hostname or "").lower()
+    below = not path.startswith("/") or f"{parts.path.lower()}/".startswith(f"{path.rstrip('/')}/")
+    return below and (not domain or host == domain or host.endswith(f".{domain}"))
+
+
+def _attribute(attributes: list[str], name: str) -> str:
+    pairs = (attribute.partition("=") for attribute in attributes)
+    return next((value.strip().lower() for found, _, value in pairs if found.strip().lower() == name), "")
+
+
+def _credential(value: str) -> str:
+    scheme, space, credential = value.rpartition(" ")
+    return f"{scheme}{space}{_random(credential)}"
+
+
+def _random(like: str) -> str:
+    """Return a text of the same shape, with other letters and digits, and too long to be somebody's by chance.
+
+    What is percent-encoded stays: another code could be a line's end, which no header can hold.
+    """
+    return CHARACTER.sub(lambda found: found[1] or secrets.choice(ALPHABET), like.ljust(GUESSLESS, "x"))

@@ -1,0 +1,337 @@
+"""The calls of a run: each made once, when the first check asks for it, and shared by all that look at it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Final, NamedTuple, Protocol, Unpack
+
+from chatkey_check.calls import logins
+from chatkey_check.calls.caller import SERVER_FAILS, TOO_MANY, Caller, Limited, Variation, fails
+from chatkey_check.calls.once import once
+from chatkey_check.calls.sessions import Session
+from chatkey_check.calls.token import Token
+from chatkey_check.exchange import Broken, Exchange, Request
+from chatkey_check.model import Blocked, Skipped
+from chatkey_check.target import Login
+
+FOREIGN: Final = "https://evil.example"
+ABROAD: Final = (("Origin", FOREIGN), ("Referer", f"{FOREIGN}/"), ("Sec-Fetch-Site", "cross-site"))
+"""What a browser says when a page of another site makes the call."""
+APART: Final = 1.1
+"""Seconds between two calls whose times are compared: `exp` counts whole seconds, and moves on in one."""
+PARALLEL: Final = 24
+IN_A_PAGE: Final = "{meta:"
+UNKNOWN: Final = frozenset({401, 403})
+WORKERS: Final = 6
+"""Calls after which one that some worker answers has met that worker."""
+
+
+class Earlier(NamedTuple):
+    """A browser at which one person logs in after the other."""
+
+    session: Session
+    of_member: Exchange
+    of_other: Exchange | None = None
+    """The second person's call, with the jkt that the first one's had; None where that person did not get in."""
+    of_other_anew: Exchange | None = None
+    """The same with another jkt."""
+    asked: bool = False
+    """Whether the page asked for the second person's name and password, with the first one logged in."""
+
+
+class Watcher(Protocol):
+    """Hears of the moments at which what takes a while can be started."""
+
+    def token_given(self) -> None:
+        """The honest call has been given a token: the run goes on to its end."""
+
+    def pause_ahead(self) -> None:
+        """Time has to pass between two calls."""
+
+
+class Calls(Caller):
+    """Everything that is asked of one endpoint in one run."""
+
+    watcher: Watcher | None = None
+    _crashes_when_busy = False
+
+    # who calls
+
+    @once
+    def member(self) -> Session:
+        """The first login. Raises `Skipped` without one."""
+        if self.target.login is None:
+            raise Skipped("it takes somebody who is logged in", "--login 'Cookie: …' or --login-url")
+        if not self.target.login.url:
+            return self._logged_in("the login", self.target.login)
+        earlier = self.earlier  # first: a site may know the newest session of a person only, which is to be this one
+        try:
+            return self._logged_in("the login", self.target.login)
+        except logins.LoginError:
+            if not earlier.of_member.minted or earlier.of_other is not None:
+                raise
+            return earlier.session  # the site lets a person in once at a time, who is in here
+
+    @once
+    def other(self) -> Session:
+        """The second person. Raises `Skipped` without one."""
+        if self.target.login_b is None:
+            raise Skipped("it takes a second person who is logged in", "--login-b 'Cookie: …'")
+        try:
+            return self._logged_in("the second login", self.target.login_b)
+        except logins.LoginError:
+            earlier = self.earlier if self.target.login and self.target.login.url else None
+            if earlier is None or earlier.of_other is None:
+                raise
+            return earlier.session  # the site lets a person in once at a time, who is in here
+
+    @once
+    def earlier(self) -> Earlier:
+        """What came of an earlier login of the first person, in whose browser the second one logs in then.
+
+        Raises `Skipped` without a login form.
+        """
+        login, login_b = self.target.login, self.target.login_b
+        if login is None or not login.url:
+            raise Skipped("it takes a second login of the same person", "--login-url with --login-field")
+        session, jkt = Session("an earlier login of the same person", login.headers), self.new_jkt()
+        logins.log_in(self, session, login, jkt)
+        of_member = self.ask("a call after an earlier login of the same person", session, jkt=jkt)
+        if login_b is None or not login_b.url or not of_member.minted:
+            return Earlier(session, of_member)
+        try:
+            asked = logins.log_in(self, session, login_b, jkt)
+        except logins.LoginError:
+            return Earlier(session, of_member)
+        label = "a call after the second person has logged in at the same browser"
+        return Earlier(session, of_member, self.ask(label, session, jkt=jkt), self.ask(label, session), asked=asked)
+
+    @once
+    def nobody(self) -> Session:
+        """Somebody without any session, who takes none."""
+        return Session("nobody", learns=False)
+
+    @property
+    def _same_browser(self) -> str:
+        """The jkt of the first call, if there is one: whoever sits at that browser next has the same."""
+        return self.new_jkt() if self.target.login is None else self.jkt_of(self.first)
+
+    @property
+    def anybody(self) -> Session:
+        """The first login, or nobody where there is none."""
+        return self.nobody if self.target.login is None else self.member
+
+    def ask(self, label: str, session: Session, **how: Unpack[Variation]) -> Exchange:
+        """Call the endpoint as a session; as nobody only where nobody is answered at all."""
+        if session is self.nobody and self.anonymous.broken is Broken.TIMEOUT:
+            raise Blocked("anon.no-5xx")
+        return super().ask(label, session, **how)
+
+    # what is asked, and shared
+
+    @once
+    def first(self) -> Exchange:
+        """The honest call."""
+        answer = self.ask("an honest call", self.member)
+        if answer.minted and self.watcher is not None:
+            self.watcher.token_given()
+        return answer
+
+    @once
+    def second(self) -> Exchange:
+        """The honest call from another browser."""
+        jkt = f"-{self.new_jkt()[1:]}"  # one in thirty-two begins so, and some patterns refuse it
+        return self.ask("the same from another browser (another jkt)", self.member, jkt=jkt)
+
+    @once
+    def unknown_again(self) -> Exchange | None:
+        """The honest call once more, where a session is unknown that the first call was answered for; else None.
+
+        It is repeated, with no other call in between: one of several workers may know the session still.
+        """
+        if not self.first.minted or not _unknown(self.second):
+            return None
+        last = None
+        for last in self._in_a_row("the first call again", self.member, self.jkt_of(self.first), WORKERS):
+            if not _unknown(last):
+                return None
+        return last
+
+    @once
+    def anonymous(self) -> Exchange:
+        """The honest call of somebody who is not logged in."""
+        label = "the call of a visitor, without cookies"
+        try:
+            return super().ask(label, self.nobody, jkt=self._same_browser, measured=True)
+        except Limited as limited:
+            if not self._only_visitors(limited.answer):
+                raise
+            self.log.append(limited.answer)
+            return limited.answer
+
+    def _only_visitors(self, refused: Exchange) -> bool:
+        """Tell whether members are answered while visitors are refused: then it is no limit that time would lift."""
+        if self.target.login is None:
+            return False
+        by_turns = [self.request("a member's call, where visitors are refused", self.member), refused.request] * 2
+        with self.lanes.alone():
+            done = [self.wire.send(request) for request in by_turns]
+        self.note_answered(*done)
+        self.log += done
+        members, visitors = done[::2], done[1::2]
+        return all(one.succeeded for one in members) and all(one.status == TOO_MANY for one in visitors)
+
+    @once
+    def of_other(self) -> Exchange:
+        """The honest call of the second person."""
+        label = "an honest call of the second login, from the same browser"
+        return self.ask(label, self.other, jkt=self._same_browser, measured=True)
+
+    @once
+    def of_other_again(self) -> list[Exchange]:
+        """Two calls of the second person that two workers answer, where they answer in turn."""
+        return list(self._in_a_row("the same call of the second login again", self.other, self._same_browser, 2))
+
+    def _in_a_row(self, label: str, session: Session, jkt: str, times: int) -> Iterator[Exchange]:
+        """Repeat a call while it is wanted, with no other call in between."""
+        request = self.request(label, session, jkt=jkt)
+        request = request.with_url(self.first.hops[-1]) if self.first.hops else request
+        with self.lanes.alone():
+            for _ in range(times):
+                done = self.wire.send(request)
+                self.note_answered(done)
+                self.log.append(done)
+                yield done
+
+    @once
+    def made_up(self) -> Exchange:
+        """The call with a session that nobody was ever given."""
+        return self.ask("a made-up session", self.member.garbage())
+
+    @property
+    def later(self) -> Exchange:
+        """An honest call, a second after the first, from another browser."""
+        return self._afterwards[0]
+
+    @property
+    def renewal(self) -> Exchange:
+        """The honest call once more, a second after the first, from the same browser."""
+        return self._afterwards[1]
+
+    @once
+    def _afterwards(self) -> tuple[Exchange, Exchange]:
+        self._let_time_pass()
+        asks = (
+            partial(self.ask, f"{APART:g} s later, another jkt", self.member),
+            partial(self.ask, f"{APART:g} s later, the same jkt", self.member, jkt=self.jkt_of(self.first)),
+        )
+        later, renewal = self.ask_each(asks)
+        return later, renewal
+
+    @once
+    def cross_site(self) -> Exchange:
+        """The call as a page of another site would make it."""
+        return self.ask("the call of a page of another site", self.anybody, headers=ABROAD)
+
+    @once
+    def together(self) -> list[tuple[Session, Exchange]]:
+        """Many calls at once by everybody there is; a session whose cookie changes with each answer calls in turn."""
+        who = [self.member, self.other if self.target.login_b else self.nobody]
+        for session in who:
+            self.alone(session)  # whether its cookie changes shows here
+        at_once = [session for session in who * (PARALLEL // 2) if not session.rotates]
+        requests = [self.request(f"one of {PARALLEL} calls at once", session) for session in at_once]
+        if self.first.hops:
+            requests = [request.with_url(self.first.hops[-1]) for request in requests]
+        with self.lanes.alone():
+            done = self._heard(self._at_once(requests))
+        self.log += done
+        self.note_answered(*done)
+        self._crashes_when_busy = any(map(fails, done))
+        in_turn = [session for session in who * 2 if session.rotates]
+        return [
+            *zip(at_once, done, strict=True),
+            *((session, self.ask("one of many calls in a row", session)) for session in in_turn),
+        ]
+
+    @property
+    def unsteady(self) -> list[Exchange]:
+        """Calls that failed once and not again; among others, unless it fails only where there are too many."""
+        only_when_busy = self._crashes_when_busy and not self.flaky
+        by_chance = [] if only_when_busy else [done for done in self.crowded if fails(done)]
+        return [*self.flaky, *by_chance]
+
+    def _at_once(self, requests: list[Request]) -> list[Exchange]:
+        """Send requests at once, and all of them again if one is answered 5xx: a single one may be an accident."""
+        done = self.wire.send_together(requests) if requests else []
+        crashed = [one for one in done if one.status >= SERVER_FAILS]
+        if not crashed:
+            return done
+        again = self.wire.send_together(requests)
+        if any(one.status >= SERVER_FAILS for one in again):
+            return done
+        self.flaky += crashed
+        self.log += done
+        return again
+
+    def _heard(self, done: list[Exchange]) -> list[Exchange]:
+        """Repeat, one by one, the calls that were not answered at all: a short backlog, or one thread, has no room.
+
+        What is not answered then either is no matter of room, and the rest is not tried.
+        """
+        heard: list[Exchange] = []
+        hope = True
+        for one in done:
+            again = self.wire.send(one.request) if one.response is None and hope else one
+            hope = hope and again.response is not None
+            heard.append(again)
+        return heard
+
+    def alone(self, session: Session) -> Exchange:
+        """Return what one of the callers gets when it calls alone."""
+        if session is self.member:
+            return self.first
+        return self.anonymous if session is self.nobody else self.of_other
+
+    # what the honest call says
+
+    @property
+    def token(self) -> Token:
+        """The token of the honest call."""
+        return Token(self.first)
+
+    @property
+    def provider_id(self) -> str:
+        """The provider id as it was given, or else as the token has it."""
+        return self.target.provider_id or str(self.token.claims.get("pid"))
+
+    # what takes time
+
+    def after(self, seconds: float) -> Exchange:
+        """Make an honest call from another browser, so many seconds after the first."""
+        missing = self.first.answered_at + seconds - self._now()
+        if missing > 0:
+            self.wait(missing, "times may be rounded")
+        return self.ask(f"{seconds:g} s after the first, another jkt", self.member)
+
+    def _let_time_pass(self) -> None:
+        if self.watcher is not None:
+            self.watcher.pause_ahead()
+        missing = self.first.answered_at + APART - self._now()
+        if missing > 0:
+            self.wait(missing, "times are compared in whole seconds")
+
+    def _logged_in(self, name: str, login: Login) -> Session:
+        session = Session(name, login.headers)
+        self.masks.add(*session.secrets)
+        if login.url:
+            logins.log_in(self, session, login)
+        elif self.target.page_url and any(IN_A_PAGE in value for _, value in self.target.headers):
+            self.fetch(f"{name}: the page, for what a header holds", self.target.page_url, session)
+        return session
+
+
+def _unknown(done: Exchange) -> bool:
+    """Tell whether a call is answered as that of nobody."""
+    return (done.succeeded and done.member is None) or done.status in UNKNOWN

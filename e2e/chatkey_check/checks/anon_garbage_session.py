@@ -1,0 +1,76 @@
+"""anon.garbage-session: a session nobody was given is no login."""
+
+from __future__ import annotations
+
+import re
+
+from chatkey_check import reading
+from chatkey_check.calls.shared import Calls
+from chatkey_check.judging.check import check
+from chatkey_check.judging.findings import failed, passed
+from chatkey_check.model import NOBODY, Finding, Severity, Skipped
+from chatkey_check.run import Run
+
+SIGNED = re.compile(r"(ey[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)")
+NONE = b'{"alg":"none","typ":"JWT"}'
+
+
+@check(
+    "anon.garbage-session",
+    group=NOBODY,
+    severity=Severity.MUST,
+    section="4.7",
+    sent="the call with a made-up value in every cookie of the login; and an empty one; of a JWT, also with "
+    "another signature, and with none",
+    passes="no token, and no crash",
+    hint="Look the session up: that there is a cookie says nothing.",
+    mistakes=(
+        "it is only asked whether there is a cookie",
+        "a session that is a JWT is decoded and not verified",
+        "a session that is not found crashes the handler",
+    ),
+    mend={
+        "Python": 'session = jwt.decode(cookie, session_key, algorithms=["HS256"])',
+        "Node.js": 'const session = jwt.verify(cookie, sessionKey, { algorithms: ["HS256"] });',
+    },
+    needs=("anon.null",),
+)
+def garbage_session(run: Run) -> Finding:
+    """Anybody can send a cookie."""
+    calls = run.calls
+    if not calls.member.headers:
+        raise Skipped("the login has neither cookie nor header to change")
+    answer = calls.made_up
+    if answer.minted:
+        return failed(f"A made-up session gets a token for {reading.shown(answer.uid)}.", answer)
+    if answer.response is None or answer.status >= 500:
+        hint = "A session that has ended looks like this: treat it as nobody."
+        return failed(f"A made-up session is answered {answer.status or answer.broken}.", answer, hint=hint)
+    if answer.redirected:
+        hint = "A session that has ended looks like this: treat it as nobody, without a redirect."
+        return failed(f"A made-up session is sent to {answer.location} ({answer.status}).", answer, hint=hint)
+    empty = calls.ask("an empty session", calls.member.replaced(lambda _: ""))
+    if empty.minted:
+        return failed(f"An empty cookie gets a token for {reading.shown(empty.uid)}.", empty)
+    return _forged(calls) or passed()
+
+
+def _forged(calls: Calls) -> Finding | None:
+    """Change the signature of a session that is a JWT, if that JWT alone is the login."""
+    signed = calls.member.keeping(lambda value: SIGNED.search(value) is not None)
+    if not signed.headers or not calls.ask("the session's JWT alone", signed).minted:
+        return None
+    answer = calls.ask("the session's JWT with another signature", signed.forged(SIGNED))
+    if not answer.minted:
+        answer = calls.ask(
+            "the session's JWT with alg none", signed.replaced(lambda value: SIGNED.sub(_unsigned, value))
+        )
+    if not answer.minted:
+        return None
+    hint = "Verify the session's signature: its payload can be written by anybody."
+    return failed("A session with a wrong signature is believed.", answer, hint=hint)
+
+
+def _unsigned(found: re.Match[str]) -> str:
+    """Return a JWT with the header of one that is not signed."""
+    return f"{reading.encoded(NONE)}.{found[1].partition('.')[2]}."

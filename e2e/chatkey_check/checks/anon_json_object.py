@@ -1,0 +1,39 @@
+"""anon.json-object: a visitor gets an answer of the same form."""
+
+from __future__ import annotations
+
+from chatkey_check.judging.check import check
+from chatkey_check.judging.findings import failed, passed
+from chatkey_check.mistakes.answers import wrong_with
+from chatkey_check.model import NOBODY, Finding, Severity
+from chatkey_check.run import Run
+
+NULL = 'Answer {"token": null} as JSON when nobody is logged in.'
+
+
+@check(
+    "anon.json-object",
+    group=NOBODY,
+    severity=Severity.MUST,
+    section="4.7",
+    sent='POST {"jkt": …} without cookies',
+    passes="a JSON object with the member `token`; an answer of 4xx may say what it likes",
+    hint=NULL,
+    mistakes=(
+        "a login page is shown",
+        "204, or an empty object, or null instead of an object",
+    ),
+    mend={
+        "Python": 'return {"token": None}',
+        "Node.js": "response.json({ token: null });",
+        "PHP": "echo json_encode(['token' => null]);",
+    },
+    needs=("anon.no-redirect", "anon.no-5xx"),
+)
+def json_object(run: Run) -> Finding:
+    """getToken reads the same member, whoever asks."""
+    answer = run.calls.anonymous
+    if not answer.succeeded:
+        return passed(f"the answer is {answer.status}")
+    wrong = wrong_with(answer)
+    return failed(f"Without a login: {wrong.message[:1].lower()}{wrong.message[1:]}", answer) if wrong else passed()

@@ -1,0 +1,32 @@
+"""anon.no-5xx: a visitor does not make the handler crash."""
+
+from __future__ import annotations
+
+from chatkey_check.judging.check import check
+from chatkey_check.judging.findings import failed, passed
+from chatkey_check.model import NOBODY, Finding, Severity
+from chatkey_check.run import Run
+
+
+@check(
+    "anon.no-5xx",
+    group=NOBODY,
+    severity=Severity.MUST,
+    section="4.7",
+    sent='the call of a visitor: POST {"jkt": …} without cookies',
+    passes="a status below 500",
+    hint="The handler reads a user that is not there: ask first whether there is one.",
+    mistakes=("user.id is read where user is None, undefined or null",),
+    mend={
+        "Python": 'if user is None:\n    return {"token": None}',
+        "Node.js": "if (!user) return response.json({ token: null });",
+        "PHP": "if (!isset($_SESSION['user'])) { exit(json_encode(['token' => null])); }",
+    },
+    needs=("req.post-json", "req.no-redirect"),
+)
+def no_5xx(run: Run) -> Finding:
+    """Most people on a page are not logged in."""
+    answer = run.calls.anonymous
+    if answer.response is None:
+        return failed(f"A visitor gets no answer: {answer.broken}.", answer)
+    return failed(f"A visitor is answered {answer.status}.", answer) if answer.status >= 500 else passed()

@@ -1,0 +1,35 @@
+"""anon.no-redirect: a visitor is not sent to the login page."""
+
+from __future__ import annotations
+
+from chatkey_check.judging.check import check
+from chatkey_check.judging.findings import failed, passed
+from chatkey_check.model import NOBODY, Finding, Severity
+from chatkey_check.run import Run
+
+
+@check(
+    "anon.no-redirect",
+    group=NOBODY,
+    severity=Severity.MUST,
+    section="4.7",
+    sent='the call of a visitor: POST {"jkt": …} without cookies',
+    passes="no 3xx, but one that the login's call gets too",
+    hint='Exempt the route from the redirect to the login page: answer {"token": null} there.',
+    mistakes=("@login_required, or a guard of the whole site, stands before the route",),
+    mend={
+        "Python": 'if user is None:\n    return {"token": None}',
+        "Node.js": "if (!user) return response.json({ token: null });",
+        "PHP": "if (!isset($_SESSION['user'])) { exit(json_encode(['token' => null])); }",
+    },
+    needs=("req.post-json", "req.no-redirect"),
+)
+def no_redirect(run: Run) -> Finding:
+    """The script follows, and reads the login page as if it were the answer."""
+    calls = run.calls
+    answer = calls.anonymous
+    if answer.redirected:
+        return failed(f"A visitor is sent to {answer.location} ({answer.status}).", answer)
+    if answer.hops and calls.target.login is not None and calls.first.hops != answer.hops:
+        return failed(f"A visitor is sent to {answer.hops[-1]}, a member is not.", answer)
+    return passed()

@@ -1,0 +1,42 @@
+"""anon.status-200: that nobody is logged in is no error."""
+
+from __future__ import annotations
+
+from chatkey_check.calls.caller import TOO_MANY
+from chatkey_check.judging.check import check
+from chatkey_check.judging.findings import passed, warned
+from chatkey_check.model import NOBODY, Finding, Severity
+from chatkey_check.run import Run
+
+
+@check(
+    "anon.status-200",
+    group=NOBODY,
+    severity=Severity.SHOULD,
+    section="3, 4.7",
+    sent='the call of a visitor: POST {"jkt": …} without cookies',
+    passes="a 2xx status",
+    hint='Answer 200 {"token": null}: another status works only if your getToken turns it into null.',
+    mistakes=("a guard in front of the route answers 401",),
+    mend={
+        "Python": 'return {"token": None}',
+        "Node.js": "response.json({ token: null });",
+        "PHP": "echo json_encode(['token' => null]);",
+    },
+    needs=("anon.no-redirect", "anon.no-5xx"),
+)
+def status_200(run: Run) -> Finding:
+    """A getToken that throws is asked again, later and later, for as long as the page is open."""
+    answer = run.calls.anonymous
+    if answer.succeeded:
+        return passed()
+    if answer.status in {403, 419} and "csrf" in answer.text.lower():
+        hint = "Your CSRF protection refuses visitors: let the page send its token for them, too, or exempt the route."
+        return warned(f"A visitor is answered {answer.status}: no CSRF token.", answer, hint=hint)
+    if answer.asks_for_password:
+        hint = "Answer without WWW-Authenticate: 401 with Basic makes a browser ask for a password, on every page."
+        return warned("A visitor is answered 401 with Basic, so the browser asks for a password.", answer, hint=hint)
+    if answer.status == TOO_MANY:
+        hint = "Count calls by person and by address, and give those of visitors room: most people on a page are."
+        return warned("A visitor is answered 429, while a member is answered.", answer, hint=hint)
+    return warned(f"A visitor is answered {answer.status}.", answer)

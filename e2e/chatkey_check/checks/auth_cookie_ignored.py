@@ -1,0 +1,64 @@
+"""auth.cookie-ignored: nobody becomes somebody by writing a cookie."""
+
+from __future__ import annotations
+
+from chatkey_check.calls.sessions import Session
+from chatkey_check.exchange import Exchange
+from chatkey_check.judging.check import check
+from chatkey_check.judging.findings import failed
+from chatkey_check.judging.forgeries import CODINGS, forged
+from chatkey_check.judging.victims import ID_NAMES, Victim, believed
+from chatkey_check.model import PERSON, Blocked, Finding, Severity, Verdict
+from chatkey_check.run import Run
+
+
+@check(
+    "auth.cookie-ignored",
+    group=PERSON,
+    severity=Severity.MUST,
+    section="4.7",
+    sent="the call with cookies uid, user_id and their like of somebody else, and with the login's own cookies, in "
+    "which uid, e-mail and name are replaced, in clear, base64 and hex: as the login, as nobody",
+    passes="the uid stays, and nobody stays nobody",
+    hint="Keep the user in a session that is stored on your server, or is signed: everybody can write a cookie.",
+    mistakes=(
+        "the uid is read from a cookie that was meant for the page's scripts",
+        "the session is the user's id, in clear or as base64",
+    ),
+    mend={
+        "Python": 'user = users[request.session["user_id"]]',
+        "Node.js": "const user = request.session.user;",
+        "PHP": "$user = $_SESSION['user'];",
+    },
+    needs=("claim.uid-stable",),
+)
+def cookie_ignored(run: Run) -> Finding:
+    """A cookie is text that the browser sends, and whoever sits at the browser can change it."""
+    calls = run.calls
+
+    def ask(session: Session, victim: Victim) -> Exchange:
+        theirs = {"uid": victim.uid, "email": victim.email, "name": victim.name}
+        own = {name: forged(value, calls.token.claims, theirs) for name, value in session.cookies.items()}
+        cookies = {**dict.fromkeys(ID_NAMES, victim.uid), **own}
+        return calls.ask("somebody else is named in cookies", session, cookies=cookies)
+
+    found = believed(calls, "cookies", ask)
+    if found.verdict is Verdict.PASS:
+        found = _written(run) or found
+    if found.verdict is Verdict.FAIL and calls.made_up.minted:
+        raise Blocked("anon.garbage-session")  # any cookie is believed, whatever it says
+    return found
+
+
+def _written(run: Run) -> Finding | None:
+    """Write the login's cookies anew from the uid alone, as a stranger would; fail if that is the login."""
+    calls = run.calls
+    if calls.anonymous.minted or not calls.member.cookies:
+        return None
+    uid = str(calls.token.uid)
+    for coding in CODINGS:
+        made = dict.fromkeys(calls.member.cookies, coding.write(uid))
+        answer = calls.ask(f"the uid {coding.name} in every cookie", calls.nobody.with_cookies(made))
+        if answer.minted:
+            return failed(f"The session is the user's id, {coding.name}: whoever knows an id is that person.", answer)
+    return None

@@ -1,0 +1,45 @@
+"""auth.cross-site: a page of another site cannot make the call with your visitor's cookies."""
+
+from __future__ import annotations
+
+from chatkey_check.calls.shared import ABROAD, FOREIGN
+from chatkey_check.judging.check import check
+from chatkey_check.judging.findings import passed, warned
+from chatkey_check.model import LEAKS, Finding, Severity, Skipped
+from chatkey_check.run import Run
+
+
+@check(
+    "auth.cross-site",
+    group=LEAKS,
+    severity=Severity.SHOULD,
+    sent=f"the call with Sec-Fetch-Site: cross-site and Origin: {FOREIGN}, as the login",
+    passes="no token, or the session's cookie is SameSite=Lax or Strict",
+    hint="Set the session's cookie with SameSite=Lax, or refuse an Origin that is not yours.",
+    mistakes=("the cookie is SameSite=None, for something that is embedded elsewhere",),
+    mend={
+        "Python": 'response.set_cookie("sid", sid, httponly=True, secure=True, samesite="Lax")',
+        "Node.js": 'response.cookie("sid", sid, { httpOnly: true, secure: true, sameSite: "lax" });',
+        "PHP": "session_set_cookie_params(['httponly' => true, 'secure' => true, 'samesite' => 'Lax']);",
+    },
+    needs=("jwt.compact",),
+)
+def cross_site(run: Run) -> Finding:
+    """It could not read the answer, but it would be asked in your visitor's name."""
+    calls = run.calls
+    session, answer = calls.member, calls.cross_site
+    if not answer.minted:
+        return passed(f"another site is answered {answer.status or answer.broken}")
+    if not session.cookies:
+        return passed("the login is a header, which no browser adds by itself")
+    if not session.same_site:
+        reason = "another site would get a token if the cookie came along; its SameSite shows when the site sets it"
+        raise Skipped(reason, "--login-url with --login-field")
+    loose = session.sent_across_sites()
+    if not loose.cookies:
+        return passed("the cookie stays at home (SameSite)")
+    answer = calls.ask("the same, with the cookies that are SameSite=None", loose, headers=ABROAD)
+    if not answer.minted:
+        return passed("the cookies that come along (SameSite=None) are no login")
+    names = ", ".join(loose.cookies)
+    return warned(f"The cookie {names} is SameSite=None, and the Origin is not looked at.", answer)

@@ -1,0 +1,98 @@
+"""auth.header-ignored: nobody becomes somebody else by saying so in a header."""
+
+from __future__ import annotations
+
+import base64
+from functools import partial
+
+from chatkey_check import reading
+from chatkey_check.calls.sessions import Session
+from chatkey_check.calls.shared import Calls
+from chatkey_check.exchange import Exchange
+from chatkey_check.judging.check import check
+from chatkey_check.judging.findings import failed, passed
+from chatkey_check.judging.victims import Victim, believed, victim_of
+from chatkey_check.model import PERSON, Blocked, Finding, Severity, Verdict
+from chatkey_check.run import Run
+
+NAMES = (
+    "X-User-Id",
+    "X-User",
+    "X-Uid",
+    "X-Username",
+    "X-Remote-User",
+    "Remote-User",
+    "X-Forwarded-User",
+    "X-Auth-Request-User",
+    "X-Authenticated-User",
+    "X-Authenticated-Userid",
+    "X-Consumer-Custom-Id",
+    "X-Consumer-Username",
+    "X-Customer-Id",
+    "X-Account-Id",
+    "X-Member-Id",
+    "X-Auth-User",
+    "X-Forwarded-Preferred-Username",
+    "X-Auth-Request-Preferred-Username",
+    "X-MS-Client-Principal-Id",
+    "X-Amzn-Oidc-Identity",
+    "X-Webauth-User",
+    "X-Authentik-Uid",
+    "X-Vouch-User",
+)
+"""What gateways call the person, and what backends behind them do."""
+EMAIL_NAMES = (
+    "X-User-Email",
+    "X-Forwarded-Email",
+    "X-Auth-Request-Email",
+    "X-MS-Client-Principal-Name",
+    "Cf-Access-Authenticated-User-Email",
+    "X-Goog-Authenticated-User-Email",
+    "Remote-Email",
+)
+
+
+@check(
+    "auth.header-ignored",
+    group=PERSON,
+    severity=Severity.MUST,
+    section="4.7",
+    sent="the call with X-User-Id, X-User, X-Forwarded-User and their like of somebody else: as the login, as nobody; "
+    "and as nobody with the login's uid in Authorization",
+    passes="the uid stays, and nobody stays nobody",
+    hint="Strip identity headers at the edge, and take the user from the session: this is account takeover.",
+    mistakes=("a gateway sets X-Forwarded-User, and does not strip the one that came in",),
+    mend={
+        "nginx": 'proxy_set_header X-Forwarded-User "";',
+    },
+    needs=("claim.uid-stable",),
+)
+def header_ignored(run: Run) -> Finding:
+    """A header that a gateway sets can be set by anybody who reaches past it."""
+
+    def ask(session: Session, victim: Victim) -> Exchange:
+        headers = [*((name, victim.uid) for name in NAMES), *((name, victim.email) for name in EMAIL_NAMES)]
+        return run.calls.ask("somebody else is named in headers", session, headers=headers)
+
+    found = believed(run.calls, "headers", ask)
+    return found if found.verdict is not Verdict.PASS else _by_authorization(run.calls)
+
+
+def _by_authorization(calls: Calls) -> Finding:
+    """Call as nobody, with the login's uid or e-mail address for a credential, and no password."""
+    person = victim_of(calls.token.claims)
+    if calls.anonymous.minted:
+        return passed()
+    basic = (base64.b64encode(f"{name}:".encode()).decode() for name in (person.uid, person.email))
+    credentials = [f"Bearer {person.uid}", *(f"Basic {credential}" for credential in basic)]
+    asks = [
+        partial(calls.ask, "somebody is named in Authorization", calls.nobody, headers=[("Authorization", credential)])
+        for credential in credentials
+    ]
+    for answer in calls.ask_each(asks):
+        if answer.minted:
+            if calls.made_up.minted:
+                raise Blocked("anon.garbage-session")  # whatever it says is believed
+            what = f"Nobody became {reading.shown(answer.uid)} by naming them in Authorization, without any password."
+            return failed(what, answer, hint="Verify what comes in Authorization: an id is known to many.")
+    return passed()

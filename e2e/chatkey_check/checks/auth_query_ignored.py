@@ -1,0 +1,36 @@
+"""auth.query-ignored: nobody becomes somebody else by saying so in the address."""
+
+from __future__ import annotations
+
+from chatkey_check.calls.sessions import Session
+from chatkey_check.exchange import Exchange
+from chatkey_check.judging.check import check
+from chatkey_check.judging.victims import ID_NAMES, Victim, believed
+from chatkey_check.model import PERSON, Finding, Severity
+from chatkey_check.run import Run
+
+
+@check(
+    "auth.query-ignored",
+    group=PERSON,
+    severity=Severity.MUST,
+    section="4.7",
+    sent="the call with ?uid=…&user=… of somebody else in the address: as the login, as nobody",
+    passes="the uid stays, and nobody stays nobody",
+    hint="Take the user from the session, never from the address: this is account takeover.",
+    mistakes=("?uid= was there to try something out, and stayed",),
+    mend={
+        "Python": "user = request.user",
+        "Node.js": "const user = request.session.user;",
+        "PHP": "$user = $_SESSION['user'];",
+    },
+    needs=("claim.uid-stable",),
+)
+def query_ignored(run: Run) -> Finding:
+    """Everybody can write a link."""
+
+    def ask(session: Session, victim: Victim) -> Exchange:
+        query = [*((name, victim.uid) for name in ID_NAMES), ("email", victim.email)]
+        return run.calls.ask("somebody else is named in the address", session, query=query)
+
+    return believed(run.calls, "address", ask)

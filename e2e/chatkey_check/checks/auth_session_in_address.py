@@ -1,0 +1,47 @@
+"""auth.session-in-address: a session counts in a cookie or a header, and in no link."""
+
+from __future__ import annotations
+
+from chatkey_check.calls.shared import Calls
+from chatkey_check.judging.check import check
+from chatkey_check.judging.findings import passed, warned
+from chatkey_check.model import PERSON, Finding, Severity
+from chatkey_check.run import Run
+
+NAMES = ("sid", "session", "session_id", "sessionid", "access_token")
+
+
+@check(
+    "auth.session-in-address",
+    group=PERSON,
+    severity=Severity.SHOULD,
+    section="4.7",
+    sent="the call without cookies, with those of the login in the address: ?sid=…",
+    passes="no token",
+    hint="Read the session from its cookie only: addresses are kept in logs, in histories, and sent in links.",
+    mistakes=(
+        "the framework looks for the session in the address, too, for browsers without cookies",
+        "?sid= was there for an app, and stayed",
+    ),
+    mend={
+        "Python": 'session = sessions.get(request.cookies.get("sid"))',
+        "Node.js": "const session = sessions.get(request.cookies.sid);",
+        "PHP": "ini_set('session.use_only_cookies', '1');",
+    },
+    needs=("claim.uid-stable", "anon.null"),
+)
+def session_in_address(run: Run) -> Finding:
+    """Whoever gets a link with your session in it is you; and whoever sends one makes you somebody else."""
+    calls = run.calls
+    query = _as_query(calls)
+    if not query:
+        return passed("the login has no credential that could stand in an address")
+    answer = calls.ask("the session in the address", calls.nobody, query=tuple(query.items()))
+    return warned("A session in the address gets a token.", answer) if answer.minted else passed()
+
+
+def _as_query(calls: Calls) -> dict[str, str]:
+    """Return the login's cookies, and its credential under the names that are usual."""
+    session = calls.member
+    longest = max(session.secrets, key=len, default="")
+    return {**(dict.fromkeys(NAMES, longest) if longest else {}), **session.cookies}

@@ -1,0 +1,51 @@
+"""auth.token-no-login: a token for the chat is no login at the shop."""
+
+from __future__ import annotations
+
+from chatkey_check.calls.shared import Calls
+from chatkey_check.exchange import Exchange
+from chatkey_check.judging.check import check
+from chatkey_check.judging.findings import failed, passed
+from chatkey_check.model import PERSON, Blocked, Finding, Severity
+from chatkey_check.run import Run
+
+
+@check(
+    "auth.token-no-login",
+    group=PERSON,
+    severity=Severity.MUST,
+    section="5.3",
+    sent="the call as nobody, with the token of the first call as the session: in Authorization, and in every cookie",
+    passes="no token; and --whoami, asked so, does not answer 200",
+    hint="Sign sessions with a key of your own, and ask of a session that it is one: this token is for the chat only.",
+    mistakes=(
+        "sessions are signed with secret_key, too",
+        "a middleware takes whatever verifies for a login",
+    ),
+    mend={
+        "Python": 'session = jwt.decode(cookie, session_key, algorithms=["HS256"], audience="session")',
+        "Node.js": 'const session = jwt.verify(cookie, sessionKey, { algorithms: ["HS256"], audience: "session" });',
+    },
+    needs=("claim.uid-stable", "anon.null"),
+)
+def token_no_login(run: Run) -> Finding:
+    """It lies where every script of the page can read it: with it, they would have the whole account."""
+    calls = run.calls
+    for answer in _answers(calls):
+        if answer.minted or (answer.request.url == calls.target.whoami and answer.status == 200):
+            if calls.made_up.minted:
+                raise Blocked("anon.garbage-session")  # any cookie is believed, whatever it says
+            return failed("The token for the chat is a login at the site, too.", answer)
+    return passed()
+
+
+def _answers(calls: Calls) -> list[Exchange]:
+    token = calls.token.text
+    bearer = (("Authorization", f"Bearer {token}"),)
+    cookies = calls.nobody.with_cookies(dict.fromkeys(calls.member.cookies, token))
+    answers = [calls.ask("the token as a login, in a header", calls.nobody, headers=bearer)]
+    if cookies.cookies:
+        answers.append(calls.ask("the token as a login, in cookies", cookies))
+    if calls.target.whoami and calls.fetch("who nobody is", calls.target.whoami, calls.nobody).status != 200:
+        answers.append(calls.fetch("who the token is", calls.target.whoami, calls.nobody.bearing(bearer)))
+    return answers

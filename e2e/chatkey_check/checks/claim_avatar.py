@@ -1,0 +1,59 @@
+"""claim.avatar: the picture can be shown."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from chatkey_check import reading
+from chatkey_check.calls.token import Token
+from chatkey_check.judging.check import also_second, check
+from chatkey_check.judging.findings import failed, passed
+from chatkey_check.model import LEAKS, Finding, Severity
+from chatkey_check.run import Run
+
+MOST = 2048
+
+
+@check(
+    "claim.avatar",
+    group=LEAKS,
+    severity=Severity.MUST,
+    section="2.4",
+    sent='the honest call: POST {"jkt": …} as the login',
+    passes="avatar is an absolute http or https address, https on a page that is; or absent",
+    hint="Send an absolute address: javascript:, data: and relative ones are not shown.",
+    mistakes=(
+        "a path of your own site, without its origin",
+        "an empty text instead of nothing",
+        "a data: address",
+    ),
+    mend={
+        "Python": 'claims["avatar"] = urljoin("https://shop.example/", user.avatar)',
+        "Node.js": 'claims.avatar = new URL(user.avatar, "https://shop.example/").href;',
+    },
+    needs=("jwt.payload",),
+)
+@also_second
+def avatar(run: Run, token: Token) -> Finding:
+    """It is loaded on your page, and on the screens of your agents."""
+    value = token.claims.get("avatar")
+    if value is None:
+        return passed()
+    if not isinstance(value, str):
+        return failed(f"avatar is {reading.described(value)}, not a string.", token.answer)
+    if not value:
+        return failed("avatar is empty.", token.answer, hint="Leave avatar out where there is none.")
+    shown = reading.shown(value)
+    try:
+        parts = urlsplit(value)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        return failed(f"avatar is no address: {shown}.", token.answer)
+    if parts.scheme not in {"http", "https"} or not host:
+        what = f"a {parts.scheme}: address" if parts.scheme else "a relative address"
+        return failed(f"avatar is {what}: {shown}.", token.answer)
+    if parts.scheme == "http" and run.calls.target.page.startswith("https:"):
+        return failed(f"avatar is http on an https page: {shown}.", token.answer, hint="Browsers block it: use https.")
+    if any(char.isspace() or char < " " for char in value):
+        return failed(f"avatar has white space in it: {shown}.", token.answer, hint="Encode it as %20.")
+    return failed(f"avatar has {len(value)} characters.", token.answer) if len(value) > MOST else passed()

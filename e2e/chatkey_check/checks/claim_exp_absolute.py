@@ -1,0 +1,40 @@
+"""claim.exp-absolute: exp is a moment, in seconds since 1970."""
+
+from __future__ import annotations
+
+from chatkey_check.calls.token import Token
+from chatkey_check.judging.check import also_second, check
+from chatkey_check.judging.findings import failed, passed
+from chatkey_check.judging.times import DIVIDE, TEN_DIGITS, not_seconds, whole
+from chatkey_check.model import LIFETIME, Finding, Severity
+from chatkey_check.run import Run
+
+
+@check(
+    "claim.exp-absolute",
+    group=LIFETIME,
+    severity=Severity.MUST,
+    section="2.4",
+    sent='the honest call: POST {"jkt": …} as the login',
+    passes="exp has ten digits",
+    hint="Write the moment at which the token ends, in seconds since 1970: now + 3600.",
+    mistakes=(
+        "milliseconds: Date.now() without a division",
+        "the lifetime itself: 3600",
+    ),
+    mend={
+        "Python": 'claims["exp"] = int(time.time()) + 3600',
+        "Node.js": "claims.exp = Math.floor(Date.now() / 1000) + 3600;",
+        "PHP": "$claims['exp'] = time() + 3600;",
+    },
+    needs=("claim.exp-type",),
+)
+@also_second
+def exp_absolute(_run: Run, token: Token) -> Finding:
+    """3600 is an hour after 1970 began; milliseconds are some day in the year 50,000."""
+    value = whole(token.claims, "exp") or 0
+    if value in TEN_DIGITS:
+        return passed()
+    if value >= TEN_DIGITS.stop:
+        return failed(not_seconds(value, "exp"), token.answer, hint=f"{DIVIDE} Then add 3600.")
+    return failed(not_seconds(value, "exp"), token.answer)

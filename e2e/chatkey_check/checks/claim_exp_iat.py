@@ -1,0 +1,42 @@
+"""claim.exp-iat: exp and iat come from the same clock."""
+
+from __future__ import annotations
+
+from chatkey_check.calls.token import Token
+from chatkey_check.judging.check import also_second, check
+from chatkey_check.judging.findings import passed, warned
+from chatkey_check.judging.times import LONGEST, SHORTEST, left, seconds
+from chatkey_check.model import LIFETIME, Finding, Severity
+from chatkey_check.run import Run
+from chatkey_check.words import duration
+
+SAME = 120
+"""Within this, what is wrong with exp - iat is what is wrong with the lifetime."""
+
+
+@check(
+    "claim.exp-iat",
+    group=LIFETIME,
+    severity=Severity.SHOULD,
+    section="2.4",
+    sent='the honest call: POST {"jkt": …} as the login',
+    passes="exp is 50 to 66 minutes after iat",
+    hint="Read the clock once, and set iat to it and exp to an hour later.",
+    mistakes=("iat is when the account was made, or when the person logged in",),
+    mend={
+        "Python": 'claims |= {"iat": now, "exp": now + 3600}',
+        "Node.js": "Object.assign(claims, { iat: now, exp: now + 3600 });",
+        "PHP": "$claims += ['iat' => $now, 'exp' => $now + 3600];",
+    },
+    needs=("claim.lifetime", "claim.iat"),
+)
+@also_second
+def exp_iat(run: Run, token: Token) -> Finding:
+    """The socket measures the lifetime from iat to exp."""
+    span = (seconds(token.claims, "exp") or 0) - (seconds(token.claims, "iat") or 0)
+    if SHORTEST <= span <= LONGEST:
+        return passed()
+    if abs(span - left(run.calls, token.answer)) <= SAME:
+        return passed("exp and iat agree; see claim.lifetime for how long that is")
+    side = "after" if span > 0 else "before"
+    return warned(f"exp is {duration(span)} {side} iat, although it is about an hour from now.", token.answer)

@@ -1,0 +1,54 @@
+"""claim.fresh: the token was made for this call."""
+
+from __future__ import annotations
+
+from chatkey_check.judging.check import check
+from chatkey_check.judging.findings import failed, passed
+from chatkey_check.judging.times import MINUTE, left, shift, stands_still
+from chatkey_check.model import LIFETIME, Finding, Phase, Severity
+from chatkey_check.run import Run
+from chatkey_check.words import duration
+
+FRESH = 45 * MINUTE
+SLACK = 5
+GONE = "The first call got one: what has changed since? The backend's log says why this one got none."
+
+BROWSERS = "A person has many browsers, and each private window is a new one: do not limit them."
+
+
+@check(
+    "claim.fresh",
+    group=LIFETIME,
+    severity=Severity.MUST,
+    section="3",
+    sent="a call with a new jkt, a second after the first",
+    passes="at least 45 minutes are left, and the times have moved on",
+    hint="The times were computed when the program started, or a token was kept: read the clock in the request.",
+    mistakes=(
+        "the clock was read when the program started: at the top of a module, as a default of an argument",
+        "the token is cached for longer than a few minutes",
+    ),
+    mend={
+        "Python": "now = int(time.time())",
+        "Node.js": "const now = Math.floor(Date.now() / 1000);",
+        "PHP": "$now = time();",
+    },
+    needs=("claim.lifetime", "claim.iat", "claim.jkt-follows"),
+    phase=Phase.LATER,
+)
+def fresh(run: Run) -> Finding:
+    """A token that was made long ago ends soon, and once it has ended nobody gets in."""
+    calls, token = run.calls, run.calls.token
+    answer = calls.later
+    if not answer.minted and calls.renewal.minted:
+        what = f"A further browser got no token (status {answer.status or answer.broken}), the first one did again."
+        return failed(what, answer, hint=BROWSERS)
+    if not answer.minted:
+        return failed(f"A later call got no token (status {answer.status or answer.broken}).", answer, hint=GONE)
+    if stands_still(calls, token, "iat") and stands_still(calls, token, "exp"):
+        return failed("iat and exp are the same as in the first call: the clock was read once.", answer)
+    span, behind = left(calls, answer), shift(calls, answer)
+    if behind is not None and behind < 0 and span < FRESH - SLACK:
+        rest = f"lives {duration(span)} more" if span > 0 else f"ended {duration(-span)} ago"
+        return failed(f"A token made for a new jkt {rest}: it was issued {duration(-behind)} ago.", answer)
+    return passed()

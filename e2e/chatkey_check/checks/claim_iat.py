@@ -1,0 +1,54 @@
+"""claim.iat: the token says when it was made."""
+
+from __future__ import annotations
+
+from chatkey_check import reading
+from chatkey_check.calls.token import Token
+from chatkey_check.judging.check import also_second, check
+from chatkey_check.judging.findings import failed, passed
+from chatkey_check.judging.times import DIVIDE, LEEWAY, TEN_DIGITS, not_seconds, shift, whole, zone_like
+from chatkey_check.model import LIFETIME, Blocked, Finding, Severity
+from chatkey_check.run import Run
+from chatkey_check.words import duration
+
+
+@check(
+    "claim.iat",
+    group=LIFETIME,
+    severity=Severity.MUST,
+    section="2.4",
+    sent='the honest call: POST {"jkt": …} as the login',
+    passes="iat is whole seconds since 1970, and at most 60 seconds ahead",
+    hint="Set iat to the whole seconds since 1970 at which the token is made.",
+    mistakes=(
+        "milliseconds, a text or a date",
+        "the server's clock is ahead",
+        "the library was told to leave iat out",
+    ),
+    mend={
+        "Python": 'claims["iat"] = int(time.time())',
+        "Node.js": "claims.iat = Math.floor(Date.now() / 1000);",
+        "PHP": "$claims['iat'] = time();",
+    },
+    needs=("jwt.payload",),
+)
+@also_second
+def iat(run: Run, token: Token) -> Finding:
+    """The socket refuses a token from the future, and one whose life it cannot measure."""
+    calls = run.calls
+    claims = token.claims
+    value = whole(claims, "iat")
+    if "iat" not in claims:
+        return failed("There is no claim iat.", token.answer)
+    if value is None:
+        return failed(f"iat is {reading.described(claims['iat'])}, not an integer.", token.answer)
+    if value not in TEN_DIGITS:
+        hint = DIVIDE if value >= TEN_DIGITS.stop else None
+        return failed(not_seconds(value, "iat") if value else "iat is 0: no time was read.", token.answer, hint=hint)
+    ahead = value - calls.now_at(token.answer, claims)
+    if ahead <= LEEWAY:
+        return passed()
+    if zone_like(ahead) and shift(calls, token.answer) is not None:
+        raise Blocked("claim.lifetime")
+    hint = "Set the clock of the server that signs (NTP), and use UTC."
+    return failed(f"iat is {duration(ahead)} ahead of the clock.", token.answer, hint=hint)

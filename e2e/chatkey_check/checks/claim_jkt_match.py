@@ -1,0 +1,47 @@
+"""claim.jkt-match: the key is the one of this request."""
+
+from __future__ import annotations
+
+from chatkey_check import reading
+from chatkey_check.judging.check import check
+from chatkey_check.judging.findings import failed, passed
+from chatkey_check.mistakes.jkts import changed
+from chatkey_check.model import BOUND, Finding, Severity
+from chatkey_check.run import Run
+
+
+@check(
+    "claim.jkt-match",
+    group=BOUND,
+    severity=Severity.MUST,
+    section="2.4",
+    sent='the honest call: POST {"jkt": …} as the login',
+    passes="cnf.jkt is the jkt that was sent, byte for byte",
+    hint="Put the jkt into the token as it came: do not hash, lower-case, trim, pad or truncate it.",
+    mistakes=(
+        "the jkt is hashed once more: it is a fingerprint already",
+        "it is lower-cased, trimmed, padded or cut by the column of a database",
+        "it is written in the standard base64 alphabet, or as hex",
+        "it is a value from a first try, written into the program",
+    ),
+    mend={
+        "Python": 'claims["cnf"] = {"jkt": body["jkt"]}',
+        "Node.js": "claims.cnf = { jkt: request.body.jkt };",
+        "PHP": "$claims['cnf'] = ['jkt' => $body['jkt']];",
+    },
+    needs=("claim.cnf",),
+)
+def jkt_match(run: Run) -> Finding:
+    """The socket compares cnf.jkt with the thumbprint of the key that signs the proof."""
+    calls = run.calls
+    sent, got = calls.jkt_of(calls.first), str(calls.first.jkt)
+    if got == sent:
+        return passed()
+    message = f"cnf.jkt is {reading.shown(got)}, you were sent {sent}"
+    cause = changed(sent, got)
+    if cause:
+        return failed(f"{message}: it is {cause.message}.", calls.first, hint=cause.hint)
+    if len(got) == len(sent):
+        hint = "It is another key's: a fixed value, or the token of an earlier call that was cached."
+        return failed(f"{message}.", calls.first, hint=hint)
+    return failed(f"{message}.", calls.first)

@@ -1,0 +1,47 @@
+"""claim.nbf: the token is good at once."""
+
+from __future__ import annotations
+
+from chatkey_check import reading
+from chatkey_check.calls.token import Token
+from chatkey_check.judging.check import also_second, check
+from chatkey_check.judging.findings import failed, passed
+from chatkey_check.judging.times import DIVIDE, LEEWAY, TEN_DIGITS, not_seconds, whole
+from chatkey_check.model import LIFETIME, Finding, Severity
+from chatkey_check.run import Run
+from chatkey_check.words import duration
+
+
+@check(
+    "claim.nbf",
+    group=LIFETIME,
+    severity=Severity.MUST,
+    sent='the honest call: POST {"jkt": …} as the login',
+    passes="nbf is absent, or whole seconds that are not more than 60 ahead",
+    hint="Remove nbf, or set it to iat.",
+    mistakes=(
+        "nbf is a little ahead, to be on the safe side",
+        "milliseconds, or a text",
+    ),
+    mend={
+        "Python": 'claims.pop("nbf", None)',
+        "Node.js": "delete claims.nbf;",
+        "PHP": "unset($claims['nbf']);",
+    },
+    needs=("jwt.payload",),
+)
+@also_second
+def nbf(run: Run, token: Token) -> Finding:
+    """The widget connects as soon as it has the token."""
+    claims = token.claims
+    if claims.get("nbf") is None:
+        return passed()
+    value = whole(claims, "nbf")
+    if value is None:
+        return failed(f"nbf is {reading.described(claims['nbf'])}.", token.answer)
+    if value >= TEN_DIGITS.stop:
+        return failed(not_seconds(value, "nbf"), token.answer, hint=DIVIDE)
+    ahead = value - run.calls.now_at(token.answer, claims)
+    if ahead <= LEEWAY:
+        return passed()
+    return failed(f"nbf is {duration(ahead)} ahead: until then the token is refused.", token.answer)

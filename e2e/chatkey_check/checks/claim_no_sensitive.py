@@ -1,0 +1,151 @@
+"""claim.no-sensitive: the claims hold nothing that is nobody's business."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+
+from chatkey_check.calls.shared import Calls
+from chatkey_check.calls.token import Token
+from chatkey_check.judging.check import also_second, check
+from chatkey_check.judging.findings import failed, passed
+from chatkey_check.model import LEAKS, Finding, Severity
+from chatkey_check.run import Run
+
+WORDS = frozenset(
+    {
+        "password",
+        "passwd",
+        "pwd",
+        "passphrase",
+        "passcode",
+        "secret",
+        "salt",
+        "cvv",
+        "cvc",
+        "iban",
+        "ssn",
+    }
+)
+PAIRS = frozenset(
+    {
+        ("password", "hash"),
+        ("pw", "hash"),
+        ("pass", "hash"),
+        ("api", "key"),
+        ("private", "key"),
+        ("secret", "key"),
+        ("access", "token"),
+        ("refresh", "token"),
+        ("remember", "token"),
+        ("reset", "token"),
+        ("password", "token"),
+        ("auth", "token"),
+        ("login", "token"),
+        ("csrf", "token"),
+        ("xsrf", "token"),
+        ("id", "token"),
+        ("backup", "codes"),
+        ("recovery", "codes"),
+        ("signing", "key"),
+        ("encryption", "key"),
+        ("session", "id"),
+        ("session", "token"),
+        ("card", "number"),
+        ("credit", "card"),
+        ("account", "number"),
+        ("tax", "id"),
+    }
+)
+JOINED = frozenset(
+    {*("".join(pair) for pair in PAIRS), "pass", "pin", "userpass", "apikey", "privatekey", "creditcard", "cardnumber"}
+)
+ABOUT = frozenset(
+    {
+        *("at", "changed", "set", "expires", "expired", "required", "enabled", "reset", "age", "count", "has"),
+        *("type", "strength", "policy"),
+    }
+)
+"""Words that make a name say something about a password instead of holding one."""
+VALUES = (
+    (re.compile(r"\$2[abxy]?\$\d\d\$[./A-Za-z0-9]{20,}|\$argon2|\$(?:5|6|y)\$|\$P\$|\$pbkdf2"), "a password hash"),
+    (re.compile(r"(?:pbkdf2|bcrypt|argon2|scrypt)(?:_sha\d+)?[$:]|\{S?SHA\}"), "a password hash"),
+    (re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY"), "a private key"),
+    (re.compile(r"(?<!\d)(?:\d{4}[ -]){3}\d{4}(?!\d)"), "the number of a card"),
+    (
+        re.compile(r"(?:sk|rk)_live_\w{10,}|gh[pousr]_\w{20,}|AKIA[0-9A-Z]{16}|AIza[\w-]{35}|xox[abprs]-[\w-]{10,}"),
+        "an API key",
+    ),
+    (re.compile(r"\w://[^\s/:@]*:[^\s/@]+@"), "a password, in an address"),
+    (re.compile(r"^eyJ[\w-]+\.[\w-]+\.[\w-]*$", re.ASCII), "a token"),
+)
+OURS = frozenset({"cnf"})
+
+
+@check(
+    "claim.no-sensitive",
+    group=LEAKS,
+    severity=Severity.MUST,
+    sent='the honest call: POST {"jkt": …} as the login',
+    passes="no claim is called, or looks like, a password, a hash, a secret, a key or the number of a card",
+    hint="Take it out: the payload is encoded, not encrypted, and everybody can read it.",
+    mistakes=("the row of the database is written into the claims: password hash, tokens, keys",),
+    mend={
+        "Python": 'claims |= {"name": user.name, "email": user.email}',
+        "Node.js": "Object.assign(claims, { name: user.name, email: user.email });",
+        "PHP": "$claims += ['name' => $user->name, 'email' => $user->email];",
+    },
+    needs=("jwt.payload",),
+)
+@also_second
+def no_sensitive(run: Run, token: Token) -> Finding:
+    """The token lies in the browser's storage, where every script of the page can read it."""
+    for path, value in _leaves(token.claims):
+        if isinstance(value, str) and _holds_login(run.calls, value):
+            hint = "Whoever reads the token could take the session over: leave it out, and let uid be the person's id."
+            return failed(f"The claim {path!r} holds the session that was sent.", token.answer, hint=hint)
+        what = _sensitive(path.rpartition(".")[2], value)
+        if what:
+            return failed(f"The claim {path!r} {what}.", token.answer)
+    return passed()
+
+
+def _holds_login(calls: Calls, value: str) -> bool:
+    """Tell whether a value of the login stands in a claim, and is one without which nobody is logged in."""
+    told = [secret for secret in calls.member.secrets if secret in value]
+    if not told:
+        return False
+    rest = calls.member.keeping(lambda kept: not any(secret in kept for secret in told))
+    return not calls.ask("the login without what a claim says", rest).minted
+
+
+def _leaves(claims: dict[str, object], path: str = "") -> Iterator[tuple[str, object]]:
+    for name, value in claims.items():
+        here = f"{path}{name}"
+        if here in OURS:
+            continue
+        if isinstance(value, dict):
+            yield from _leaves(value, f"{here}.")
+        elif isinstance(value, list):
+            for item in value:
+                yield from _leaves(item, f"{here}.") if isinstance(item, dict) else [(here, item)]
+        else:
+            yield here, value
+
+
+def _sensitive(name: str, value: object) -> str:
+    if value is None or isinstance(value, bool) or value == "":
+        return ""
+    words = _words(name)
+    named = bool(WORDS & set(words)) or any(pair in PAIRS for pair in pairwise(words))
+    if (named or "".join(words) in JOINED) and not ABOUT & set(words):
+        return "is called like something secret"
+    if isinstance(value, str):
+        return next((f"holds {what}" for pattern, what in VALUES if pattern.search(value)), "")
+    return ""
+
+
+def _words(name: str) -> list[str]:
+    """Split snake_case, kebab-case and camelCase."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower().replace("-", "_").replace(".", "_").split("_")

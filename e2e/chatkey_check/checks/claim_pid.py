@@ -1,0 +1,52 @@
+"""claim.pid: the token is for this provider."""
+
+from __future__ import annotations
+
+from chatkey_check import reading
+from chatkey_check.calls.token import Token
+from chatkey_check.judging.check import also_second, check
+from chatkey_check.judging.findings import failed, passed
+from chatkey_check.model import PERSON, Finding, Severity, Skipped
+from chatkey_check.run import Run
+
+
+@check(
+    "claim.pid",
+    group=PERSON,
+    severity=Severity.MUST,
+    section="2.4",
+    sent='the honest call: POST {"jkt": …} as the login',
+    passes="pid is a string, and the provider id",
+    hint="Set pid to your provider id, as text: the same as providerId on the page.",
+    mistakes=(
+        "the id of another environment",
+        "a number, or the name of the shop",
+        "the claim is called provider_id",
+    ),
+    mend={
+        "Python": 'claims["pid"] = os.environ["CHAT_PROVIDER_ID"]',
+        "Node.js": "claims.pid = process.env.CHAT_PROVIDER_ID;",
+        "PHP": "$claims['pid'] = getenv('CHAT_PROVIDER_ID');",
+    },
+    needs=("jwt.payload",),
+)
+@also_second
+def pid(run: Run, token: Token) -> Finding:
+    """The provider id says whose secret verifies the token."""
+    wanted, got = run.calls.target.provider_id, token.claims.get("pid")
+    if "pid" not in token.claims:
+        near = next((name for name in token.claims if name.lower() in ALIKE), None)
+        return failed(f"There is no claim pid{f'; there is one called {near!r}' if near else ''}.", token.answer)
+    if not isinstance(got, str) or not got:
+        return failed(f"pid is {reading.shown(got)}, not a string that says something.", token.answer)
+    if wanted is None:
+        raise Skipped(f"pid is {reading.shown(got)}; whether that is right takes the provider id", "--provider-id ID")
+    if got == wanted:
+        return passed()
+    if got.strip().lower() == wanted.lower():
+        return failed(f"pid is {reading.shown(got)}, not {wanted!r}.", token.answer, hint="Write it exactly as it is.")
+    hint = "That may be another environment's provider id: look where the backend reads it from."
+    return failed(f"pid is {reading.shown(got)}, not {wanted!r}.", token.answer, hint=hint)
+
+
+ALIKE = frozenset({"pid", "provider", "provider_id", "providerid", "iss", "aud"})

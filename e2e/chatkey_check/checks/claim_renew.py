@@ -1,0 +1,50 @@
+"""claim.renew: asking again gives a later end."""
+
+from __future__ import annotations
+
+from chatkey_check.checks.claim_fresh import GONE
+from chatkey_check.exchange import Exchange
+from chatkey_check.judging.check import check
+from chatkey_check.judging.findings import failed, passed
+from chatkey_check.judging.times import seconds, stands_still
+from chatkey_check.model import LIFETIME, Finding, Phase, Severity
+from chatkey_check.run import Run
+from chatkey_check.words import duration
+
+
+@check(
+    "claim.renew",
+    group=LIFETIME,
+    severity=Severity.MUST,
+    section="3",
+    sent="a call with the first jkt, a second after the first",
+    passes="exp is not earlier, and not fixed once and for all",
+    hint="Compute exp in the request: the widget asks again before the end, and needs a later one.",
+    mistakes=(
+        "the hour is counted from the login",
+        "the end of the session is the end of the token",
+    ),
+    mend={
+        "Python": 'claims["exp"] = int(time.time()) + 3600',
+        "Node.js": "claims.exp = Math.floor(Date.now() / 1000) + 3600;",
+        "PHP": "$claims['exp'] = time() + 3600;",
+    },
+    needs=("claim.fresh",),
+    phase=Phase.LATER,
+)
+def renew(run: Run) -> Finding:
+    """Near the end of the token the widget calls again; if exp stays, the member is thrown out."""
+    calls, token = run.calls, run.calls.token
+    answer = calls.renewal
+    before, after = seconds(token.claims, "exp"), seconds(answer.claims, "exp")
+    if not answer.minted or before is None or after is None:
+        return failed(f"The second call got no token (status {answer.status or answer.broken}).", answer, hint=GONE)
+    if after < before:
+        return failed(f"exp is {duration(before - after)} earlier than in the first call.", answer)
+    if after == before and stands_still(calls, token, "exp"):
+        return _fixed(calls.later)
+    return passed()
+
+
+def _fixed(answer: Exchange) -> Finding:
+    return failed("exp is the same as in the first call, also for a new jkt: it is fixed, per session perhaps.", answer)

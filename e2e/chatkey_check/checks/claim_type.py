@@ -1,0 +1,42 @@
+"""claim.type: the token opens a member's socket."""
+
+from __future__ import annotations
+
+from chatkey_check import reading
+from chatkey_check.calls.token import Token
+from chatkey_check.judging.check import also_second, check
+from chatkey_check.judging.findings import failed, passed
+from chatkey_check.model import PERSON, Finding, Severity
+from chatkey_check.run import Run
+
+
+@check(
+    "claim.type",
+    group=PERSON,
+    severity=Severity.MUST,
+    section="2.4",
+    sent='the honest call: POST {"jkt": …} as the login',
+    passes="type is the string user",
+    hint='Set the claim type to "user".',
+    mistakes=(
+        "the claim is missing",
+        "the role of the user is written into it",
+        "User, or a list",
+    ),
+    mend={
+        "Python": 'claims["type"] = "user"',
+        "Node.js": 'claims.type = "user";',
+        "PHP": "$claims['type'] = 'user';",
+    },
+    needs=("jwt.payload",),
+)
+@also_second
+def type_(_run: Run, token: Token) -> Finding:
+    """The kinds of token are told apart by it; each is refused where another belongs."""
+    claims = token.claims
+    if claims.get("type") == "user":
+        return passed()
+    if "type" not in claims:
+        hint = "type belongs into the claims; typ in the header is something else." if "typ" in claims else None
+        return failed("There is no claim type.", token.answer, hint=hint)
+    return failed(f"type is {reading.shown(claims['type'])}.", token.answer)

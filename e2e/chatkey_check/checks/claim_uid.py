@@ -1,0 +1,73 @@
+"""claim.uid: the token says who it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from chatkey_check import reading
+from chatkey_check.calls.token import Token
+from chatkey_check.judging.check import also_second, check
+from chatkey_check.judging.findings import failed, passed
+from chatkey_check.judging.texts import unfilled, whole
+from chatkey_check.model import PERSON, Finding, Severity
+from chatkey_check.run import Run
+
+MOST = 255
+NOBODY = frozenset(
+    {
+        *("undefined", "null", "none", "nil", "nan", "[object object]", "true", "false"),
+        *("0", "-1", "guest", "anonymous", "anonymoususer"),
+    }
+)
+ALIKE = frozenset({"sub", "user_id", "userid", "user", "id", "uuid"})
+STABLE = "Set uid to your own stable id of the user, as a string: String(user.id)."
+
+
+@check(
+    "claim.uid",
+    group=PERSON,
+    severity=Severity.MUST,
+    section="2.4",
+    sent='the honest call: POST {"jkt": …} as the login',
+    passes="uid is a string of 1 to 255 characters that names somebody: not undefined, null, 0 or guest",
+    hint=STABLE,
+    mistakes=(
+        "the number of the user, not as text",
+        "the claim is called sub",
+        "undefined, None or AnonymousUser was turned into text",
+        "the whole user was written there",
+    ),
+    mend={
+        "Python": 'claims["uid"] = str(user.id)',
+        "Node.js": "claims.uid = String(user.id);",
+        "PHP": "$claims['uid'] = (string) $user->id;",
+    },
+    needs=("jwt.payload",),
+)
+@also_second
+def uid(_: Run, token: Token) -> Finding:
+    """The member's conversations are kept under it."""
+    wrong = _wrong(token.claims)
+    return failed(wrong, token.answer) if wrong else passed()
+
+
+def _wrong(claims: Mapping[str, object]) -> str:
+    value = claims.get("uid")
+    if "uid" not in claims:
+        near = next((name for name in claims if name.lower() in ALIKE), None)
+        return f"There is no claim uid{f'; there is one called {near!r}' if near else ''}."
+    if not isinstance(value, str):
+        return f"uid is {reading.described(value)}, not a string."
+    if not value.strip():
+        return "uid is empty."
+    if value.strip().lower() in NOBODY:
+        return f"uid is {reading.shown(value)}, which is nobody: the user was not read."
+    if value != value.strip():
+        return f"uid has white space around it: {reading.shown(value)}."
+    if any(char < " " or char == "\x7f" for char in value):
+        return f"uid has a control character in it: {reading.shown(value)}."
+    if whole(value):
+        return f"uid is a whole object turned into text: {reading.shown(value)}."
+    if unfilled(value):
+        return f"uid is a template that nobody filled in: {reading.shown(value)}."
+    return f"uid has {len(value)} characters; the socket accepts {MOST}." if len(value) > MOST else ""

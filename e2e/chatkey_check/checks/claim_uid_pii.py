@@ -1,0 +1,35 @@
+"""claim.uid-pii: the uid does not say who the person is to strangers."""
+
+from __future__ import annotations
+
+import re
+
+from chatkey_check.calls.token import Token
+from chatkey_check.judging.check import also_second, check
+from chatkey_check.judging.findings import passed, warned
+from chatkey_check.model import PERSON, Finding, Severity
+from chatkey_check.run import Run
+
+EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s.]+")
+PHONE = re.compile(r"(?:tel:)?\+\d[\d ().-]{6,}")
+
+
+@check(
+    "claim.uid-pii",
+    group=PERSON,
+    severity=Severity.INFO,
+    sent='the honest call: POST {"jkt": …} as the login',
+    passes="uid is no e-mail address and no telephone number",
+    hint="Prefer an id that says nothing: uids end up in logs, and addresses change.",
+    mistakes=("the name to log in with is the e-mail address or the telephone number",),
+    needs=("claim.uid",),
+)
+@also_second
+def uid_pii(_run: Run, token: Token) -> Finding:
+    """An id that is an address is personal data wherever it is written down."""
+    uid = str(token.uid)
+    if EMAIL.fullmatch(uid):
+        return warned("uid is an e-mail address.", token.answer)
+    if PHONE.fullmatch(uid):
+        return warned("uid is a telephone number.", token.answer)
+    return passed()

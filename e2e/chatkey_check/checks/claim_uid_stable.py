@@ -1,0 +1,41 @@
+"""claim.uid-stable: the same person keeps the same uid."""
+
+from __future__ import annotations
+
+from chatkey_check import reading
+from chatkey_check.judging.check import check
+from chatkey_check.judging.findings import failed, passed
+from chatkey_check.model import PERSON, Finding, Severity, Skipped
+from chatkey_check.run import Run
+
+
+@check(
+    "claim.uid-stable",
+    group=PERSON,
+    severity=Severity.MUST,
+    section="2.4",
+    sent="the second call; with --login-url a second login of the same person, too",
+    passes="the uid is the same",
+    hint="Use the id of the account, not one of the session or of the call.",
+    mistakes=("the id of the session, or one made for the call",),
+    mend={
+        "Python": 'claims["uid"] = str(user.id)',
+        "Node.js": "claims.uid = String(user.id);",
+        "PHP": "$claims['uid'] = (string) $user->id;",
+    },
+    needs=("claim.uid", "claim.jkt-follows"),
+)
+def uid_stable(run: Run) -> Finding:
+    """With a new uid the member's earlier conversations are gone."""
+    calls, token = run.calls, run.calls.token
+    if calls.second.uid != token.uid:
+        seen = f"{reading.shown(token.uid)}, then {reading.shown(calls.second.uid)}"
+        return failed(f"uid changes with every call: {seen}.", calls.second)
+    try:
+        again = calls.earlier.of_member
+    except Skipped:
+        return passed("over two calls; with --login-url a second login is tried, too")
+    if not again.minted or again.uid == token.uid:
+        return passed("over two calls and two logins")
+    seen = f"{reading.shown(again.uid)}, then {reading.shown(token.uid)}"
+    return failed(f"uid changes with every login: {seen}.", again)

@@ -1,0 +1,137 @@
+"""conc.isolated: calls at the same time do not mix."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Iterator
+
+from chatkey_check import reading
+from chatkey_check.calls.caller import TOO_MANY
+from chatkey_check.calls.sessions import Session
+from chatkey_check.calls.shared import PARALLEL, Calls
+from chatkey_check.exchange import Exchange
+from chatkey_check.judging.check import check
+from chatkey_check.judging.findings import WORKERS, failed, passed
+from chatkey_check.judging.times import STALE, left
+from chatkey_check.model import BOUND, Finding, Severity, Skipped
+from chatkey_check.run import Run
+from chatkey_check.words import duration, plural
+
+BUSY = frozenset({TOO_MANY, 503})
+FEWEST = 2
+"""Of fewer tokens nothing can be mixed up."""
+PROFILE = ("name", "email", "avatar")
+
+
+@check(
+    "conc.isolated",
+    group=BOUND,
+    severity=Severity.MUST,
+    section="2.4",
+    sent=f"{PARALLEL} calls at once, each with its own jkt, by two logins; by one and a visitor where there is one",
+    passes="each token carries its own jkt and its own person",
+    hint="A variable that all requests share holds the jkt or the user: keep both in the request.",
+    mistakes=(
+        "the jkt or the user is kept in a module, a singleton or a field of the handler",
+        "more than a few calls at once fail for want of connections to the database",
+    ),
+    mend={
+        "Python": 'jkt = body["jkt"]',
+        "Node.js": "const jkt = request.body.jkt;",
+    },
+    needs=("claim.jkt-follows",),
+)
+def isolated(run: Run) -> Finding:
+    """What two requests share, one of them gets wrong, and only when it is busy."""
+    calls = run.calls
+    for exchange, what in _mixed(calls):
+        return failed(what, exchange)
+    done = [exchange for _, exchange in calls.together]
+    crashed = [
+        exchange for session, exchange in calls.together if _crashed(exchange) and not _crashed(calls.alone(session))
+    ]
+    if crashed and not calls.flaky:  # otherwise it is no matter of how many come at once
+        how = crashed[0].status or crashed[0].broken
+        hint = "The handler does not stand calls at the same time: look at the backend's log."
+        return failed(f"{len(crashed)} of {plural(len(done), 'call')} failed ({how}).", crashed[0], hint=hint)
+    minted = sum(exchange.minted for exchange in done)
+    limited = [exchange for exchange in done if exchange.status in BUSY]
+    if minted < FEWEST and limited:
+        raise Skipped(_refused(calls, limited[0], len(done)))
+    return passed(f"{plural(minted, 'token')} from {plural(len(done), 'call')} at once")
+
+
+def _refused(calls: Calls, refused: Exchange, count: int) -> str:
+    if refused.status == TOO_MANY:
+        return calls.limited_by(refused)
+    return f"the endpoint is too busy for {plural(count, 'call')} at once ({refused.status}), so nothing could mix"
+
+
+def _crashed(exchange: Exchange) -> bool:
+    return exchange.status not in BUSY and not 0 < exchange.status < 500
+
+
+def _mixed(calls: Calls) -> Iterator[tuple[Exchange, str]]:
+    """Yield each call that was answered for another one, as seen from what each caller gets when it calls alone."""
+    uids = {session.name: calls.alone(session).uid for session, _ in calls.together}
+    for session, exchange in calls.together:
+        own = uids[session.name]
+        others = [uid for name, uid in uids.items() if name != session.name]
+        if _is_null(exchange) and own is not None and not _is_null(calls.ask("the same once more, alone", session)):
+            yield exchange, f"A call of {session.name} got null, as if nobody were logged in."
+        if not exchange.minted:
+            continue
+        sent = calls.jkt_of(exchange)
+        if exchange.jkt != sent:
+            yield exchange, f"A call with the jkt {sent} got a token for {reading.shown(exchange.jkt)}."
+        stable = session is calls.member and calls.second.uid == calls.token.uid
+        if exchange.uid != own and (exchange.uid in others or stable):
+            who = f"the person {reading.shown(own)}" if own else "a visitor"
+            yield exchange, f"A call of {who} got a token for {reading.shown(exchange.uid)}."
+        lent = _lent(calls, session, exchange)
+        if lent:
+            yield exchange, lent
+        odd = "" if _odd(calls, calls.first, calls.second) else _odd(calls, calls.alone(session), exchange)
+        if odd:
+            yield exchange, f"Of {PARALLEL} calls at once, one got a token {odd}. {WORKERS}"
+
+
+def _lent(calls: Calls, session: Session, exchange: Exchange) -> str:
+    """Say which claim of a token is another caller's, where each has its own when it calls alone."""
+    own = calls.alone(session).claims
+    for name in PROFILE:
+        got = exchange.claims.get(name)
+        others = {str(calls.alone(one).claims.get(name)) for one, _ in calls.together if one is not session}
+        if isinstance(got, str) and got != own.get(name) and got in others:
+            return f"A call of {reading.shown(own.get('uid'))} got the {name} of somebody else, {reading.shown(got)}."
+    return ""
+
+
+def _is_null(exchange: Exchange) -> bool:
+    return exchange.succeeded and exchange.member is None
+
+
+def _odd(calls: Calls, alone: Exchange, exchange: Exchange) -> str:
+    """Say how a token differs from the one that the same caller gets alone, as that of a worker set up otherwise."""
+    if not alone.minted:
+        return ""
+    for name in ("pid", "type"):
+        got = exchange.claims.get(name)
+        if got != alone.claims.get(name):
+            return f"whose {name} is {reading.shown(got)}"
+    apart = left(calls, exchange) - left(calls, alone)
+    if abs(apart) > STALE:
+        return f"that ends {duration(apart)} {'later' if apart > 0 else 'earlier'} than the others"
+    if _signature_fits(calls, alone) and not _signature_fits(calls, exchange):
+        return "whose signature does not verify"
+    return ""
+
+
+def _signature_fits(calls: Calls, exchange: Exchange) -> bool:
+    if calls.target.secret is None or exchange.token is None:
+        return True
+    try:
+        compact = reading.compact(exchange.token)
+    except reading.Unreadable:
+        return False
+    return hmac.compare_digest(compact.signature, reading.hs256(calls.target.secret.encode(), compact.signed))

@@ -1,0 +1,54 @@
+"""e2e.socket-accepts: a socket opens with the token and its key."""
+
+from __future__ import annotations
+
+from chatkey_check import reading
+from chatkey_check.judging.check import check
+from chatkey_check.judging.findings import failed, passed
+from chatkey_check.model import END_TO_END, Finding, Phase, Severity, Unusable
+from chatkey_check.run import Run
+
+
+@check(
+    "e2e.socket-accepts",
+    group=END_TO_END,
+    severity=Severity.MUST,
+    section="4.9, 5.5",
+    sent="the call with the fingerprint of a key made here; then a socket with the token and a proof by that key",
+    passes="ready, as the member of that uid",
+    hint="The socket says what it refuses: the codes are in docs/codes.md.",
+    mistakes=(
+        "the service knows another secret for this provider",
+        "the service does not know the provider",
+    ),
+    needs=(
+        "jwt.signature",
+        "jwt.header-clean",
+        "claim.jkt-follows",
+        "claim.pid",
+        "claim.type",
+        "claim.uid",
+        "claim.exp-absolute",
+        "claim.lifetime",
+        "claim.iat",
+        "claim.nbf",
+    ),
+    phase=Phase.LATER,
+)
+def socket_accepts(run: Run) -> Finding:
+    """The socket has the last word: it judges token and key as it does for your visitors."""
+    try:
+        service, answer = run.live.service(), run.live.answer
+        if answer.token is None:
+            return failed(f"The call for another key got no token ({answer.status or answer.broken}).", answer)
+        said = run.live.connect(run.live.key)
+    except Unusable as error:
+        hint = "Look at --service-url and --provider-id: is this the service of the same environment?"
+        return failed(str(error), *error.about, hint=hint)
+    if said.frame["type"] != "ready":
+        cause = f" {said.frame['cause']}" if said.frame.get("cause") else ""
+        return failed(f"The socket refuses the token: {said.code}. {said.frame.get('message', '')}{cause}", answer)
+    if said.frame["identity"] != "member" or said.frame["uid"] != answer.uid:
+        who = f"{said.frame['identity']} {reading.shown(said.frame['uid'])}"
+        return failed(f"The socket takes the token for the {who}.", answer)
+    return passed(f"ready as the member {reading.shown(answer.uid)}, says {service.name}")

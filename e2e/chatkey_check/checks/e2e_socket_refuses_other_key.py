@@ -1,0 +1,30 @@
+"""e2e.socket-refuses-other-key: the token is worthless without its key."""
+
+from __future__ import annotations
+
+from chatkey_check.judging.check import check
+from chatkey_check.judging.findings import passed
+from chatkey_check.model import END_TO_END, Finding, Phase, Severity, Verdict
+from chatkey_check.run import Run
+
+
+@check(
+    "e2e.socket-refuses-other-key",
+    group=END_TO_END,
+    severity=Severity.MUST,
+    section="5.5",
+    sent="the same token on another socket, with a proof by another key",
+    passes="refused",
+    hint="This is no fault of your endpoint: a service that accepts this does not look at cnf.jkt. Tell who runs it.",
+    mistakes=("the service does not compare the key",),
+    needs=("e2e.socket-accepts",),
+    phase=Phase.LATER,
+)
+def socket_refuses_other_key(run: Run) -> Finding:
+    """Whoever copies a token has not got the key; so this has to fail, or the check before it means nothing."""
+    from chatkey_peer.wire import Key  # noqa: PLC0415 - cryptography is not needed before
+
+    said = run.live.connect(Key())
+    if said.frame["type"] == "ready":
+        return Finding(Verdict.ERROR, f"{run.live.service().name} accepts the token with another key.")
+    return passed(f"refused: {said.code}")

@@ -1,0 +1,45 @@
+"""e2e.widget-logout: the member is gone at once."""
+
+from __future__ import annotations
+
+from chatkey_check.judging.check import check
+from chatkey_check.judging.findings import passed
+from chatkey_check.live.browser.causes import trouble
+from chatkey_check.model import END_TO_END, Finding, Phase, Severity, Unusable
+from chatkey_check.run import Run
+
+
+@check(
+    "e2e.widget-logout",
+    group=END_TO_END,
+    severity=Severity.MUST,
+    section="3",
+    sent="Service.logout(), on the page; or a click on its own logout (--logout-selector)",
+    passes="the visitor again, and no token in localStorage",
+    hint="The screenshot and the trace show what the page did.",
+    mistakes=(
+        "the page writes the token back",
+        "the page's own logout ends the session at the shop, and does not call Service.logout()",
+        "Service was replaced by something of the page",
+    ),
+    needs=("e2e.widget-renew",),
+    phase=Phase.LATER,
+)
+def widget_logout(run: Run) -> Finding:
+    """At a computer that many use, the next one must not be the last one."""
+    visit = run.live.visit()
+    try:
+        visit.log_out()
+    except Unusable as error:
+        return visit.failed(str(error), "Give --logout-selector what you would click yourself.")
+    if visit.elsewhere and visit.stored is None:
+        return passed(f"the page led on to {visit.page.url}, and the token is gone")
+    if (visit.state["identity"] or {}).get("identity") != "visitor":
+        return trouble(visit, f"After {_way(run)} the widget is not the visitor.")
+    if visit.stored is not None:
+        return visit.failed(f"After {_way(run)} the token is still in localStorage.")
+    return passed()
+
+
+def _way(run: Run) -> str:
+    return "a click on the page's own logout" if run.calls.target.logout_selector else "logout()"

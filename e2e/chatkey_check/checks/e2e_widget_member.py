@@ -1,0 +1,54 @@
+"""e2e.widget-member: a real widget on the page becomes the member."""
+
+from __future__ import annotations
+
+from chatkey_check import reading
+from chatkey_check.exchange import origin
+from chatkey_check.judging.check import check
+from chatkey_check.judging.findings import failed, passed
+from chatkey_check.live.browser.causes import trouble
+from chatkey_check.model import END_TO_END, Finding, Phase, Severity, Unusable
+from chatkey_check.run import Run
+
+
+@check(
+    "e2e.widget-member",
+    group=END_TO_END,
+    severity=Severity.MUST,
+    section="3",
+    sent="--page-url, or an empty page of the same origin, in a browser with the login's cookies and a real widget",
+    passes="the widget is the member of the first call, after one call of the endpoint",
+    hint="The screenshot and the trace show what the page did.",
+    mistakes=(
+        "the page has a function of another name than getToken",
+        "a Content-Security-Policy forbids the widget's files, or its socket",
+        "the session's cookie does not come along",
+    ),
+    mend={
+        "page": "window.ServiceConfig = { providerId, getToken };",
+    },
+    needs=("e2e.socket-refuses-other-key",),
+    phase=Phase.LATER,
+)
+def widget_member(run: Run) -> Finding:
+    """Cookies, policies and service workers are a browser's: only there it shows whether they let the widget be."""
+    calls = run.calls
+    address = calls.target.page_url
+    if address is not None and origin(address) != calls.target.page:
+        hint = "Give the endpoint and --page-url as your visitors have them: scheme, host and port are the same."
+        return failed(f"{address} is not on the origin {calls.target.page}.", hint=hint)
+    try:
+        visit = run.live.visit()
+    except Unusable as error:
+        return failed(str(error), *error.about, hint="Look at --page-url: the login must be able to see it.")
+    identity = visit.state["identity"] or {}
+    if identity.get("identity") != "member":
+        return trouble(visit, "The widget does not become the member.")
+    if identity["uid"] != calls.token.uid:
+        who = f"{reading.shown(identity['uid'])}, not {reading.shown(calls.token.uid)}"
+        return visit.failed(f"The widget became the member {who}.")
+    asked = visit.told("token:requested")
+    if len(asked) != 1:
+        return visit.failed(f"The widget called the endpoint {len(asked)} times.")
+    page = "your page" if address else "an empty page of your origin; --page-url takes one of yours"
+    return passed(f"member {reading.shown(identity['uid'])} on {page}")

@@ -1,0 +1,39 @@
+"""e2e.widget-reload: the next page needs no call."""
+
+from __future__ import annotations
+
+from chatkey_check.judging.check import check
+from chatkey_check.judging.findings import failed, passed
+from chatkey_check.live.browser.causes import trouble
+from chatkey_check.model import END_TO_END, Finding, Phase, Severity, Unusable
+from chatkey_check.run import Run
+
+
+@check(
+    "e2e.widget-reload",
+    group=END_TO_END,
+    severity=Severity.MUST,
+    section="3",
+    sent="the same page, loaded again",
+    passes="the member again, without another call of the endpoint",
+    hint="The widget keeps the token for its hour in localStorage: let the page keep it, and make it last.",
+    mistakes=(
+        "the page clears the browser's storage when it loads",
+        "the token has less than its hour",
+    ),
+    needs=("e2e.widget-member",),
+    phase=Phase.LATER,
+)
+def widget_reload(run: Run) -> Finding:
+    """A token is for an hour, not for a page: whoever clicks through your site costs you one call."""
+    visit = run.live.visit()
+    try:
+        visit.reload()
+    except Unusable as error:
+        return failed(str(error), *error.about)
+    if (visit.state["identity"] or {}).get("identity") != "member":
+        return trouble(visit, "After a reload the widget is not the member.")
+    if visit.told("token:requested"):
+        why = "".join(f" The token kept was unusable: {told['message']}" for told in visit.told("token:unusable"))
+        return visit.failed(f"After a reload the endpoint was called again.{why}")
+    return passed()

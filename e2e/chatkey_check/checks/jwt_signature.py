@@ -1,0 +1,57 @@
+"""jwt.signature: the token is signed with the provider's secret."""
+
+from __future__ import annotations
+
+import hmac
+
+from chatkey_check import reading
+from chatkey_check.calls.token import Token
+from chatkey_check.judging.check import also_second, check
+from chatkey_check.judging.findings import failed, passed
+from chatkey_check.mistakes import signatures
+from chatkey_check.model import ANSWERS, Finding, Severity, Skipped
+from chatkey_check.run import Run
+
+
+@check(
+    "jwt.signature",
+    group=ANSWERS,
+    severity=Severity.MUST,
+    section="2.4",
+    sent='the honest call: POST {"jkt": …} as the login',
+    passes="the signature is the HMAC-SHA256 of the first two segments, with secret_key as UTF-8",
+    hint="Sign with secret_key as the text you were given: not decoded, nothing before or behind it. None of the known "
+    "mistakes matches, so it may be the secret of another environment (--other-secret-env).",
+    mistakes=(
+        "the secret is decoded from base64 or hex first",
+        "a newline, a space or quotes came along from the file or the environment",
+        "the variable is not set, and the word undefined or None signs",
+        "the secret belongs to another environment",
+        "the signature is encoded as hex, or twice",
+    ),
+    mend={
+        "Python": 'secret_key = os.environ["CHAT_SECRET"].strip()',
+        "Node.js": "const secretKey = process.env.CHAT_SECRET.trim();",
+        "PHP": "$secretKey = trim(getenv('CHAT_SECRET'));",
+    },
+    needs=("jwt.alg",),
+)
+@also_second
+def signature(run: Run, token: Token) -> Finding:
+    """Whoever can sign with the secret can be anybody; whoever cannot is nobody."""
+    target, compact = run.calls.target, token.compact
+    secret = target.secret
+    if secret is None:
+        if len(compact.signature) != reading.SHA256_BYTES:
+            wrong = signatures.of_wrong_length(compact)
+            return failed(wrong.message, token.answer, hint=wrong.hint)
+        public = signatures.public(compact, target.provider_id)
+        if public is not None:
+            return failed(public.message, token.answer, hint=public.hint)
+        raise Skipped("it takes the secret", "--secret-env NAME")
+    if hmac.compare_digest(compact.signature, reading.hs256(secret.encode(), compact.signed)):
+        return passed()
+    cause = signatures.explained(token.text, compact, secret, target.provider_id, target.other_secrets)
+    if cause is None:
+        return failed("The signature does not verify with the secret.", token.answer)
+    return failed(cause.message, token.answer, hint=cause.hint)

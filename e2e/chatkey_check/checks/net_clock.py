@@ -1,0 +1,39 @@
+"""net.clock: the endpoint's clock is right."""
+
+from __future__ import annotations
+
+from chatkey_check.judging.check import check
+from chatkey_check.judging.findings import passed, warned
+from chatkey_check.model import PRECONDITIONS, Finding, Severity, Skipped
+from chatkey_check.run import Run
+from chatkey_check.words import duration
+
+TOLERATED = 30.0
+
+
+@check(
+    "net.clock",
+    group=PRECONDITIONS,
+    severity=Severity.INFO,
+    sent="nothing of its own: the Date header of an answer is compared with the clock here",
+    passes="they differ by at most 30 seconds",
+    hint="Run NTP on the server, and here. The times in the tokens are judged by the server's clock all the same.",
+    mistakes=(
+        "the server's clock is not kept by NTP",
+        "a virtual machine was asleep",
+    ),
+    needs=("net.latency",),
+)
+def clock(run: Run) -> Finding:
+    """The socket refuses a token that was issued more than a minute ahead of its clock."""
+    skew = run.calls.skew_if_known
+    if skew is None:
+        raise Skipped("the answers have no usable Date header")
+    if abs(skew) <= TOLERATED:
+        return passed("right" if abs(skew) < 2 else f"{abs(skew):.0f} s {_side(skew)} the clock here")
+    dated = next(exchange for exchange in run.calls.log if exchange.response and exchange.response.get("date"))
+    return warned(f"The server's clock is {duration(skew)} {_side(skew)} the clock here.", dated)
+
+
+def _side(skew: float) -> str:
+    return "ahead of" if skew > 0 else "behind"

@@ -1,0 +1,66 @@
+"""net.latency: the answer comes quickly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from statistics import median
+
+from chatkey_check.calls.shared import Calls
+from chatkey_check.exchange import Broken, Exchange
+from chatkey_check.judging.check import check
+from chatkey_check.judging.findings import failed, passed, warned
+from chatkey_check.model import PRECONDITIONS, Finding, Severity
+from chatkey_check.run import Run
+
+SLOW = 1.0
+TOO_SLOW = 5.0
+SAMPLES = 5
+
+
+@check(
+    "net.latency",
+    group=PRECONDITIONS,
+    severity=Severity.SHOULD,
+    sent="two honest calls; three more if one of them took a second",
+    passes="the median is below 1 second; 5 seconds and more is a failure",
+    hint="The visitor waits for this call. Cache the look-up of the user, not the token.",
+    mistakes=(
+        "the user, or what he has bought, is looked up in slow places",
+        "a secret store is asked for the secret on every call",
+        "another request holds the session's lock",
+    ),
+    needs=("net.resolves", "net.tls", "net.same-origin", "net.session-works"),
+)
+def latency(run: Run) -> Finding:
+    """Until the answer is there, the member is shown as a visitor; after 10 seconds the widget gives up."""
+    samples: list[Exchange] = []
+    for sample in islice(_calls(run.calls), SAMPLES):
+        samples.append(sample)
+        if sample.broken is Broken.TIMEOUT:
+            return failed(f"No answer came within {run.calls.target.timeout:g} s.", sample)
+        if len(samples) > 1 and _decided(samples):
+            break
+    middle = median(sample.seconds for sample in samples)
+    if middle < SLOW:
+        return passed(f"{middle * 1000:.0f} ms")
+    slowest = max(samples, key=lambda sample: sample.seconds)
+    say = failed if middle >= TOO_SLOW else warned
+    return say(f"An answer takes {middle:.1f} s (median of {len(samples)}).", slowest)
+
+
+def _decided(samples: list[Exchange]) -> bool:
+    return all(sample.seconds < SLOW for sample in samples) or all(sample.seconds >= TOO_SLOW for sample in samples)
+
+
+def _calls(calls: Calls) -> Iterator[Exchange]:
+    """Yield calls as the login, or as a visitor where there is none: first those that are made anyway."""
+    if calls.target.login is None:
+        yield calls.anonymous
+        session = calls.nobody
+    else:
+        yield calls.first
+        yield calls.second
+        session = calls.member
+    while True:
+        yield calls.ask("one more, to measure", session)

@@ -1,0 +1,33 @@
+"""net.resolves: something listens at the address."""
+
+from __future__ import annotations
+
+from chatkey_check.judging.check import check
+from chatkey_check.judging.findings import failed, passed
+from chatkey_check.model import PRECONDITIONS, Finding, Severity
+from chatkey_check.run import Run
+from chatkey_check.wire.http import Unreachable
+
+
+@check(
+    "net.resolves",
+    group=PRECONDITIONS,
+    severity=Severity.MUST,
+    sent="nothing: the name is looked up and a connection opened",
+    passes="a connection opens within 5 seconds",
+    hint="Start the backend, or correct the address. Names below .localhost are taken for this machine.",
+    mistakes=(
+        "the backend is not running, or listens on another port",
+        "it listens inside a container, or on an address that is not reached from here",
+        "this machine does not know the name (--connect-to says where it is)",
+    ),
+)
+def resolves(run: Run) -> Finding:
+    """Without a connection there is nothing to judge."""
+    target = run.calls.target
+    try:
+        address = run.calls.wire.reach(target.url)
+    except Unreachable as error:
+        host = f"[{target.host}]" if ":" in target.host else target.host
+        return failed(f"Nothing is listening on {host}:{target.port} ({error}).")
+    return passed(f"{target.host} is {address}")

@@ -1,0 +1,112 @@
+"""req.bad-json: a body that is no JSON is refused quietly."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import partial
+
+from chatkey_check.calls.caller import Variation
+from chatkey_check.exchange import Exchange
+from chatkey_check.judging.check import check
+from chatkey_check.judging.findings import failed, passed, warned
+from chatkey_check.model import BAD_REQUESTS, Finding, Severity, Verdict
+from chatkey_check.run import Run
+from chatkey_check.shape import Shape
+
+TRACEBACK = re.compile(
+    r"Traceback \(most recent call last\)|^\s*at [\w.$<> ]+ ?\(.+:\d+(?::\d+)?\)|&nbsp;at .+:\d+:\d+|Stack trace:|"
+    r"\.(?:py|php|rb|java|js|ts)[\"']?, line \d+|on line <b>\d+|Werkzeug Debugger|DEBUG = True|Exception in thread",
+    re.MULTILINE,
+)
+FRAMES = re.compile(
+    r"(?:^|\\n|\s)at [\w.$<>]+ ?\([^()\s]+:\d+|^goroutine \d+ \[|\.(?:rb|go):\d+(?::in|\s\+0x)|\.cs:line \d+|"
+    r"at /\S+:\d+:\d+|"
+    r"\"trace\": ?\[\{\"file\"",
+    re.MULTILINE,
+)
+"""Lines of a stack, as they look in other languages and inside of JSON."""
+DEPTH = 3000
+MARK = "MARK"
+LETTERS = "ключ" * 10
+BODIES = {
+    "JSON that breaks off": b'{"jkt":',
+    "an array instead of an object": b"[]",
+    "null instead of an object": b"null",
+    "an empty body": b"",
+}
+
+
+@check(
+    "req.bad-json",
+    group=BAD_REQUESTS,
+    severity=Severity.MUST,
+    section="4.7",
+    sent='{"jkt": and what is no object: [], null, nothing; letters that are not ASCII, half of a surrogate '
+    "pair, what is not UTF-8, and JSON that is nested 3000 deep",
+    passes="a 4xx status, a redirect to where it says so, or `token` null; no traceback, "
+    "and no 5xx, which is a warning for the last four",
+    hint="Catch the error of the JSON parser, and answer 400.",
+    mistakes=(
+        "the error of the parser is not caught, or that of what is nested too deep (RecursionError)",
+        "bytes, or halves of a character, are written into a text, a database or a log that cannot hold them",
+        "the site runs in its debug mode",
+    ),
+    mend={
+        "Python": "try:\n    body = json.loads(request.body)\nexcept ValueError:\n    abort(400)",
+        "Node.js": "app.use((error, request, response, next) => response.status(error.status ?? 500).json({}));",
+        "PHP": "if (!is_array($body)) { http_response_code(400); exit; }",
+    },
+    needs=("req.post-json", "req.no-redirect", "req.jkt-missing"),
+)
+def bad_json(run: Run) -> Finding:
+    """A traceback tells strangers how the site is built."""
+    calls = run.calls
+    ways = _ways(calls.target.shape)
+    asks = (partial(calls.ask, what, calls.anybody, **how) for what, how in ways.items())
+    for what, answer in zip(ways, calls.ask_each(asks), strict=False):
+        found = _crash(what, answer) or (_judged(what, answer) if what in BODIES else passed())
+        if found.verdict is not Verdict.PASS:
+            return found
+    return passed()
+
+
+def _ways(shape: Shape) -> Mapping[str, Variation]:
+    """Return what is sent: what is no JSON to an endpoint that takes JSON, and odd texts to all."""
+    if not shape.body:
+        return {"a jkt of letters that are not ASCII": {"jkt": LETTERS}}
+    bodies = {**BODIES, **_odd(shape)} if shape.json else _odd(shape)
+    return {what: {"raw": raw} for what, raw in bodies.items()}
+
+
+def _odd(shape: Shape) -> Mapping[str, bytes]:
+    """Return what frameworks do not expect. That there is a token for some of it is another check's matter."""
+    return {
+        "a jkt of letters that are not ASCII": shape.content(LETTERS, {}),
+        "a jkt with half of a surrogate pair": shape.content("\ud800", {}),
+        "a body that is not UTF-8": shape.content(MARK, {}).replace(MARK.encode(), b"\xff\xfe"),
+        "JSON that is nested thousands deep": shape.content(MARK, {}).replace(
+            f'"{MARK}"'.encode(), b"[" * DEPTH + b"]" * DEPTH
+        ),
+    }
+
+
+def _crash(what: str, answer: Exchange) -> Finding | None:
+    body = f"{what[:1].upper()}{what[1:]}"
+    if answer.response is None:
+        return failed(f"{body} gets no answer: {answer.broken}.", answer)
+    if TRACEBACK.search(answer.text) or FRAMES.search(answer.text):
+        hint = "Switch the debug mode off where others can reach the site, and answer 400 without details."
+        return failed(f"The answer ({answer.status}) shows a traceback.", answer, hint=hint)
+    if answer.status >= 500:
+        return (failed if what in BODIES else warned)(f"{body} is answered {answer.status}.", answer)
+    return None
+
+
+def _judged(what: str, answer: Exchange) -> Finding:
+    body = f"{what[:1].upper()}{what[1:]}"
+    if answer.minted:
+        return failed(f"{body} gets a token.", answer)
+    if answer.status >= 400 or answer.redirected or answer.member is None:
+        return passed()
+    return warned(f"{body} is answered {answer.status}, as if it were right.", answer)

@@ -1,0 +1,41 @@
+"""req.body-wins: the jkt is the one of the body."""
+
+from __future__ import annotations
+
+from chatkey_check import reading
+from chatkey_check.judging.check import check
+from chatkey_check.judging.findings import failed, passed
+from chatkey_check.judging.shapes import of_own_shape
+from chatkey_check.model import BOUND, Finding, Severity
+from chatkey_check.run import Run
+
+
+@check(
+    "req.body-wins",
+    group=BOUND,
+    severity=Severity.MUST,
+    section="4.7",
+    sent="the call with a jkt in the body and another one in the address, ?jkt=…",
+    passes="cnf.jkt is the one of the body",
+    hint="Read jkt from the JSON body only; what a framework calls params may hold the query too.",
+    mistakes=("a framework's params holds address and body, and the address wins",),
+    mend={
+        "Python": 'jkt = request.get_json()["jkt"]',
+        "Node.js": "const { jkt } = request.body;",
+        "PHP": "$jkt = json_decode(file_get_contents('php://input'), true)['jkt'];",
+    },
+    needs=("claim.jkt-follows",),
+)
+def body_wins(run: Run) -> Finding:
+    """Addresses are kept in logs and sent in links: whoever can write one could choose the key."""
+    calls = run.calls
+    if not calls.target.shape.in_body:
+        return of_own_shape("with the jkt in the address")
+    elsewhere = calls.new_jkt()
+    answer = calls.ask("another jkt in the address", calls.member, query=(("jkt", elsewhere),))
+    sent = calls.jkt_of(answer)
+    if not answer.minted or answer.jkt == sent:
+        return passed()
+    if answer.jkt == elsewhere:
+        return failed("cnf.jkt is the one of the address, not the one of the body.", answer)
+    return failed(f"cnf.jkt is {reading.shown(answer.jkt)}, the body had {sent}.", answer)

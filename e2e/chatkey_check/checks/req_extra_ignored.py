@@ -1,0 +1,36 @@
+"""req.extra-ignored: a member the endpoint does not know does no harm."""
+
+from __future__ import annotations
+
+from chatkey_check.calls.shared import Calls
+from chatkey_check.judging.check import check
+from chatkey_check.judging.findings import passed, warned
+from chatkey_check.judging.shapes import without_body
+from chatkey_check.model import BAD_REQUESTS, Blocked, Finding, Severity
+from chatkey_check.run import Run
+
+
+@check(
+    "req.extra-ignored",
+    group=BAD_REQUESTS,
+    severity=Severity.SHOULD,
+    section="4.7",
+    sent='{"jkt": …, "x_unknown": 1} as the login',
+    passes="a token",
+    hint="Ignore members you do not know: the widget may add some.",
+    mistakes=("a strict schema forbids what it does not know",),
+    needs=("jwt.compact",),
+)
+def extra_ignored(run: Run) -> Finding:
+    """A widget that is newer than your backend should not break it."""
+    calls = run.calls
+    return without_body(calls) or _judged(calls)
+
+
+def _judged(calls: Calls) -> Finding:
+    answer = calls.ask("one member more", calls.member, more={"x_unknown": 1})
+    if answer.minted:
+        return passed()
+    if calls.unknown_again is not None:
+        raise Blocked("resp.session-kept")
+    return warned(f"With one member more there is no token ({answer.status or answer.broken}).", answer)

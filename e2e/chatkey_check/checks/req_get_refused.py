@@ -1,0 +1,65 @@
+"""req.get-refused: a token is given by POST only, and to no script of another site."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from chatkey_check.evidence.leaks import whole
+from chatkey_check.exchange import Broken
+from chatkey_check.judging.check import check
+from chatkey_check.judging.findings import failed, passed, warned
+from chatkey_check.judging.shapes import of_own_shape
+from chatkey_check.model import BAD_REQUESTS, Finding, Severity
+from chatkey_check.reading import holds_bound_token, holds_token
+from chatkey_check.run import Run
+
+CALLBACK = "chatkeyCheck"
+WITH_BODY = ("PUT", "PATCH", "DELETE")
+WITHOUT_BODY = ("OPTIONS", "HEAD")
+
+
+@check(
+    "req.get-refused",
+    group=BAD_REQUESTS,
+    severity=Severity.SHOULD,
+    section="4.7",
+    sent="GET with ?jkt=…, the same with ?callback=… and by OPTIONS and HEAD, and the honest call by PUT, PATCH and "
+    "DELETE, as the login",
+    passes="no token, in whatever form; 405 or 404",
+    hint="Route POST only.",
+    mistakes=(
+        "the route is for every method",
+        "JSONP is left over from the time before CORS",
+    ),
+    mend={
+        "Python": '@app.post("/chat/token")\ndef chat_token(): ...',
+        "Node.js": 'app.post("/chat/token", express.json(), chatToken);',
+        "PHP": "if ($_SERVER['REQUEST_METHOD'] !== 'POST') { http_response_code(405); exit; }",
+    },
+    needs=("jwt.compact",),
+)
+def get_refused(run: Run) -> Finding:
+    """What GET answers is cached, prefetched, and kept in logs."""
+    calls = run.calls
+    if not calls.target.shape.is_example:
+        return of_own_shape("and which methods are right is yours to say")
+    jkt = ("jkt", calls.new_jkt())
+    script = calls.ask("by GET, as a script", calls.member, method="GET", query=(jkt, ("callback", CALLBACK)))
+    if holds_token(script.text) and CALLBACK in script.text:
+        hint = "Take JSONP away: a page of any site can load this script, and gets your customer's token."
+        return failed("GET with ?callback= gets a script with a token (JSONP).", script, hint=hint)
+    if script.broken is Broken.TIMEOUT:
+        return warned("GET gets no answer.", script)
+    answer = calls.ask("by GET", calls.member, method="GET", query=(jkt,))
+    if holds_token(answer.text):
+        return warned("GET gets a token.", answer)
+    if answer.status >= 500:
+        return warned(f"GET is answered {answer.status}.", answer)
+    asks = [
+        *(partial(calls.ask, f"by {method}", calls.member, method=method) for method in WITH_BODY),
+        *(partial(calls.ask, f"by {method}", calls.member, method=method, query=(jkt,)) for method in WITHOUT_BODY),
+    ]
+    for other in calls.ask_each(asks):
+        if holds_token(other.text) or holds_bound_token(whole(other)):
+            return warned(f"{other.request.method} gets a token.", other)
+    return passed(f"{answer.status}")

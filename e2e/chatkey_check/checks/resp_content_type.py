@@ -1,0 +1,36 @@
+"""resp.content-type: the answer says that it is JSON."""
+
+from __future__ import annotations
+
+from chatkey_check.judging.check import check
+from chatkey_check.judging.findings import passed, warned
+from chatkey_check.model import ANSWERS, Finding, Severity
+from chatkey_check.run import Run
+
+
+@check(
+    "resp.content-type",
+    group=ANSWERS,
+    severity=Severity.SHOULD,
+    section="4.7",
+    sent='the honest call: POST {"jkt": …} as the login',
+    passes="Content-Type is application/json; parameters and +json types are fine",
+    hint="Send Content-Type: application/json.",
+    mistakes=("the JSON is written by hand, and the framework says text/html",),
+    mend={
+        "Python": 'response.headers["Content-Type"] = "application/json"',
+        "Node.js": 'response.type("application/json");',
+        "PHP": "header('Content-Type: application/json');",
+    },
+    needs=("resp.json-object",),
+)
+def content_type(run: Run) -> Finding:
+    """A body that is JSON and says text/html can be made a page of yours by whoever can put text into it."""
+    answer = run.calls.first
+    if not answer.request.token_at:
+        return passed("the answer is the token itself")
+    said = answer.response.get("content-type") if answer.response else None
+    media = (said or "").partition(";")[0].strip().lower()
+    if media == "application/json" or (media.startswith("application/") and media.endswith("+json")):
+        return passed()
+    return warned(f"Content-Type is {said!r}." if said else "There is no Content-Type.", answer)

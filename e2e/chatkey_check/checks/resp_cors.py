@@ -1,0 +1,78 @@
+"""resp.cors: pages of other sites cannot read the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from chatkey_check.calls.shared import FOREIGN, Calls
+from chatkey_check.exchange import Exchange
+from chatkey_check.judging.check import check
+from chatkey_check.judging.findings import failed, passed, warned
+from chatkey_check.model import LEAKS, Finding, Severity
+from chatkey_check.run import Run
+
+LOOPBACK = ("http://localhost:6123", "http://127.0.0.1:6123")
+"""Origins of no development server that anybody names."""
+
+
+@check(
+    "resp.cors",
+    group=LEAKS,
+    severity=Severity.MUST,
+    section="4.7",
+    sent=f"the call with Origin: {FOREIGN}, names like the page's, null, and {LOOPBACK[0]}; and a preflight",
+    passes="no Access-Control-Allow-Origin that lets them in",
+    hint="Remove the CORS middleware from this route: page and endpoint have the same origin.",
+    mistakes=(
+        "CORS is open for the whole site: *",
+        "the Origin that came is sent back as it is",
+        "origins are compared by how they begin or end",
+        "a pattern for development servers lets every port of localhost in, in production",
+    ),
+    needs=("net.latency",),
+)
+def cors(run: Run) -> Finding:
+    """A page that may read the answer has your visitor's token."""
+    for asked, answer in _questions(run.calls):
+        allowed = answer.response.get("access-control-allow-origin") if answer.response else None
+        if allowed is None or allowed.strip() not in {asked, "*"}:
+            continue
+        with_cookies = answer.response is not None and answer.response.get("access-control-allow-credentials") == "true"
+        cookies = ", with cookies" if with_cookies else ""
+        if asked in LOOPBACK:
+            hint = "Name the one origin of your development server, and only where you develop."
+            what = f"Any server on a visitor's own computer may read the answer{cookies}: {asked}."
+            return warned(what, answer, hint=hint)
+        return failed(f"A page of the origin {asked} may read the answer{cookies}: it says {allowed.strip()}.", answer)
+    return passed()
+
+
+def _lookalikes(page: str) -> Iterator[str]:
+    """Yield origins that a pattern without its ends tied down takes for the page's."""
+    scheme, _, host = page.partition("://")
+    if host.startswith("["):
+        return
+    name, colon, port = host.partition(":")
+    yield f"{scheme}://{name}.evil.example{colon}{port}"
+    yield f"{scheme}://evil-{name}{colon}{port}"
+
+
+def _questions(calls: Calls) -> Iterator[tuple[str, Exchange]]:
+    session = calls.anybody
+    preflight = (
+        ("Origin", FOREIGN),
+        ("Access-Control-Request-Method", "POST"),
+        ("Access-Control-Request-Headers", "content-type"),
+        ("Sec-Fetch-Site", "cross-site"),
+    )
+    asks: list[tuple[str, Callable[[], Exchange]]] = [(FOREIGN, lambda: calls.cross_site)]
+    for name, label in [
+        *((lookalike, "the call of a page with a similar name") for lookalike in _lookalikes(calls.target.page)),
+        ("null", "the call of a page without an origin"),
+        *((local, "the call of a page of some server on this machine") for local in LOOPBACK),
+    ]:
+        asks.append((name, partial(calls.ask, label, session, headers=[("Origin", name)])))
+    ask = partial(calls.ask, "a preflight of another site", calls.nobody, method="OPTIONS", headers=preflight)
+    asks.append((FOREIGN, ask))
+    yield from zip((name for name, _ in asks), calls.ask_each(ask for _, ask in asks), strict=False)

@@ -1,0 +1,37 @@
+"""resp.json-object: the answer is a JSON object with a member `token`."""
+
+from __future__ import annotations
+
+from chatkey_check.judging.check import check
+from chatkey_check.judging.findings import failed, passed
+from chatkey_check.mistakes.answers import wrong_with
+from chatkey_check.model import ANSWERS, Finding, Severity
+from chatkey_check.run import Run
+
+
+@check(
+    "resp.json-object",
+    group=ANSWERS,
+    severity=Severity.MUST,
+    section="4.7",
+    sent='the honest call: POST {"jkt": …} as the login',
+    passes="the body is a JSON object with the member `token` at its top level",
+    hint='Return {"token": "…"}: not wrapped in data, not the bare string, not HTML.',
+    mistakes=(
+        'the answer is wrapped: {"data": {"token": …}}',
+        "the token is returned as text, or as a JSON string",
+        "the member has another name: jwt, Token, access_token",
+        "a warning is printed before the JSON",
+        "the JSON is encoded twice",
+    ),
+    mend={
+        "Python": 'return {"token": token}',
+        "Node.js": "response.json({ token });",
+        "PHP": "echo json_encode(['token' => $token]);",
+    },
+    needs=("req.post-json", "req.no-redirect"),
+)
+def json_object(run: Run) -> Finding:
+    """getToken returns `(await answer.json()).token`."""
+    wrong = wrong_with(run.calls.first)
+    return failed(wrong.message, run.calls.first, hint=wrong.hint) if wrong else passed()

@@ -1,0 +1,76 @@
+"""resp.no-store: nobody keeps the answer."""
+
+from __future__ import annotations
+
+import re
+
+from chatkey_check.calls.shared import Calls
+from chatkey_check.calls.token import Token
+from chatkey_check.exchange import Exchange
+from chatkey_check.judging.check import also_second, check
+from chatkey_check.judging.findings import passed, warned
+from chatkey_check.model import LEAKS, Finding, Severity, Skipped, Verdict
+from chatkey_check.run import Run
+
+FOR_CDN = ("cdn-cache-control", "surrogate-control", "cloudflare-cdn-cache-control")
+KEPT = re.compile(r"(?:max-age|s-maxage)\s*=\s*\"?0*[1-9]", re.IGNORECASE)
+
+
+@check(
+    "resp.no-store",
+    group=LEAKS,
+    severity=Severity.SHOULD,
+    sent='the honest call: POST {"jkt": …} as the login; that of a visitor',
+    passes="Cache-Control has no-store, and no CDN is told to keep the answer; a visitor's is not said to be kept",
+    hint="Send Cache-Control: no-store: a proxy may keep a person's token, and give it to the next one.",
+    mistakes=(
+        "the header is missing, or says private or no-cache only",
+        "CDN-Cache-Control, or Surrogate-Control, says otherwise",
+        "what is said to visitors is kept, and they stay visitors once they have logged in",
+    ),
+    mend={
+        "Python": 'response.headers["Cache-Control"] = "no-store"',
+        "Node.js": 'response.set("Cache-Control", "no-store");',
+        "PHP": "header('Cache-Control: no-store');",
+    },
+    needs=("jwt.compact",),
+)
+def no_store(run: Run) -> Finding:
+    """A token is one person's."""
+    found = _of_members(run)
+    return found if found.verdict is not Verdict.PASS else _of_visitors(run.calls)
+
+
+@also_second
+def _of_members(_run: Run, token: Token) -> Finding:
+    said = _said(token.answer, "cache-control")
+    if "no-store" not in _directives(said):
+        return warned(f"Cache-Control is {said!r}." if said else "There is no Cache-Control.", token.answer)
+    for name in FOR_CDN:
+        said = _said(token.answer, name)
+        if KEPT.search(said):
+            hint = f"Take {name} away from this route: a CDN believes it, and not Cache-Control (RFC 9213)."
+            return warned(f"{name} is {said!r}.", token.answer, hint=hint)
+    return passed()
+
+
+def _of_visitors(calls: Calls) -> Finding:
+    """Look whether the answer to a visitor says that it may be kept; that it says nothing is no harm."""
+    try:
+        answer = calls.anonymous
+    except Skipped:
+        return passed()
+    for name in ("cache-control", *FOR_CDN):
+        said = _said(answer, name)
+        if answer.succeeded and KEPT.search(said) and not {"no-store", "no-cache"} & _directives(said):
+            hint = "Send no-store to visitors, too: kept, the answer says that nobody is logged in after they have."
+            return warned(f"A visitor's answer may be kept: {name} is {said!r}.", answer, hint=hint)
+    return passed()
+
+
+def _said(answer: Exchange, name: str) -> str:
+    return ", ".join(answer.response.all(name)) if answer.response else ""
+
+
+def _directives(said: str) -> set[str]:
+    return {directive.strip() for directive in said.lower().split(",")}

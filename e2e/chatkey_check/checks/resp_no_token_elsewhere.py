@@ -1,0 +1,33 @@
+"""resp.no-token-elsewhere: the token is in the body, and only there."""
+
+from __future__ import annotations
+
+from urllib.parse import unquote
+
+from chatkey_check.judging.check import check
+from chatkey_check.judging.findings import passed, warned
+from chatkey_check.model import LEAKS, Finding, Severity
+from chatkey_check.run import Run
+
+
+@check(
+    "resp.no-token-elsewhere",
+    group=LEAKS,
+    severity=Severity.SHOULD,
+    sent='the honest call: POST {"jkt": …} as the login',
+    passes="the token is in no header: not in Set-Cookie, Location or Link",
+    hint="Return the token in the body only: headers are kept in logs, and a cookie is sent with every request.",
+    mistakes=(
+        "the token is set as a cookie, too",
+        "it is sent in a header for another program",
+    ),
+    needs=("jwt.compact",),
+)
+def no_token_elsewhere(run: Run) -> Finding:
+    """The widget reads the body."""
+    token = run.calls.token
+    signed = token.text.rpartition(".")[0]
+    for name, value in token.answer.response.headers if token.answer.response else ():
+        if signed in unquote(value):
+            return warned(f"The token stands in the header {name}, too.", token.answer)
+    return passed()

@@ -1,0 +1,63 @@
+"""secret.strength: the secret cannot be guessed."""
+
+from __future__ import annotations
+
+import re
+
+from chatkey_check.judging.check import check
+from chatkey_check.judging.findings import passed, warned
+from chatkey_check.model import LEAKS, Finding, Severity, Skipped
+from chatkey_check.run import Run
+
+LEAST = 32
+KNOWN = frozenset(
+    {
+        "your-256-bit-secret-your-256-bit-secret",
+        "a-string-secret-at-least-256-bits-long",
+        "a-valid-string-secret-that-is-at-least-512-bits-long-which-is-very-long",
+        "your-secret-key-at-least-32-characters-long",
+        "your-secret-key-must-be-at-least-32-characters-long",
+        "this-is-a-very-secret-key-change-me",
+        "change-me-to-a-32-character-secret",
+        "changeme-changeme-changeme-changeme",
+        "abcdefghijklmnopqrstuvwxyz012345",
+        "abcdefghijklmnopqrstuvwxyz123456",
+        "01234567890123456789012345678901",
+        "12345678901234567890123456789012",
+        "0123456789abcdef0123456789abcdef",
+        "supersecretsupersecretsupersecret",
+    }
+)
+"""Of those in manuals and examples, the ones that are long enough."""
+REPEATED = re.compile(r"(.{1,8})\1{3,}.{0,7}", re.DOTALL)
+
+
+@check(
+    "secret.strength",
+    group=LEAKS,
+    severity=Severity.SHOULD,
+    section="RFC 7518 3.2",
+    sent="nothing: the secret is looked at here",
+    passes="it has at least 32 bytes, and is no well-known word, pattern or PEM key",
+    hint="Rotate secret_key, and use the one you are given: HS256 needs 256 bits that nobody can guess.",
+    mistakes=(
+        "a word, or a manual's example, stands where the secret belongs",
+        "the secret was made by hand",
+    ),
+)
+def strength(run: Run) -> Finding:
+    """Whoever has one token can try secrets at home, millions in a second."""
+    secret = run.calls.target.secret
+    if secret is None:
+        raise Skipped("it takes the secret", "--secret-env NAME")
+    if "-----BEGIN" in secret:
+        hint = "Use secret_key: a PEM key is for RS256, and its public half is public."
+        return warned("The secret is a PEM key.", hint=hint)
+    size = len(secret.encode())
+    if size < LEAST:
+        return warned(f"The secret has {size} bytes, where HS256 wants {LEAST}.")
+    if secret.strip().lower() in KNOWN or secret.lower().startswith("django-insecure-"):
+        return warned("The secret is one of those that everybody tries: it stands in manuals.")
+    if REPEATED.fullmatch(secret):
+        return warned("The secret is the same few characters again and again.")
+    return passed(f"{size} bytes")

@@ -1,0 +1,170 @@
+"""One run from the command line, or one after the other while files change."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+
+from rich.console import Console
+from rich.text import Text
+
+from chatkey_check import checks, reports
+from chatkey_check.command import watch
+from chatkey_check.command.plan import plan
+from chatkey_check.command.terminal import PLAIN, Terminal
+from chatkey_check.model import Report
+from chatkey_check.options.table import Given
+from chatkey_check.options.target import target
+from chatkey_check.reports.exits import Exit, status
+from chatkey_check.run import Run, opened
+from chatkey_check.running import known
+from chatkey_check.running.known import Known
+from chatkey_check.running.runner import Listener, Selection, report_of
+from chatkey_check.target import OptionError, Target
+from chatkey_check.wire.http import HttpWire
+from chatkey_check.words import plural
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """The options of a run, as they were written and as they were read."""
+
+    given: Given
+    target: Target
+    known: Known
+
+    def run(self) -> Exit:
+        """Do what the options say, and return the exit status. Raises `OptionError`."""
+        if self.given.plan:
+            return self.plan()
+        self.check_allowed()
+        ready = self.with_login_by_hand()
+        if self.given.ui:
+            return ready.ui()
+        return ready.watch() if self.given.watch else ready.once()
+
+    def check_allowed(self) -> None:
+        """Refuse to send anything to a host that is not this machine, unless that was allowed."""
+        if not self.target.local and not self.given.yes:
+            raise OptionError(
+                f"{self.target.host} is not this machine. Look at the requests with --plan, then allow them with --yes."
+            )
+
+    def with_login_by_hand(self) -> Invocation:
+        """Let a person log in first, where that was asked for."""
+        if not (self.target.live and self.target.live.by_hand):
+            return self
+        from chatkey_check.live.browser.login import logged_in  # noqa: PLC0415 - Playwright is seldom needed
+
+        return replace(self, target=logged_in(self.target))
+
+    def plan(self) -> Exit:
+        """Print every request a clean run sends, and send none."""
+        made, console = plan(self.target, self._selection), Console()
+        console.print(f"{plural(len(made.requests), 'request')}, if nothing fails; none is sent now.\n", **PLAIN)
+        for (label, line), times in made.lines.items():
+            often = f" ({times} times)" if times > 1 else ""
+            console.print(Text.assemble((label, "bold"), often), soft_wrap=True, **PLAIN)
+            console.print(Text(f"  {line}", "dim"), soft_wrap=True, **PLAIN)
+        return Exit.CLEAN
+
+    def once(self) -> Exit:
+        """Check, report, and return the exit status. Raises `OptionError` where the report cannot be written."""
+        form, output = self.given.format, self.given.output
+        if output is not None and not output.parent.is_dir():
+            raise OptionError(f"--output {output}: there is no folder {output.parent}.")
+        console = Console() if form == reports.TERMINAL and output is None else Console(stderr=True)
+        screen = Terminal(console, total=len(checks.ORDER), verbose=self.given.verbose)
+        quiet = form != reports.TERMINAL and output is None and not console.is_terminal
+        with opened(self.target) as run:
+            report = self._judged(run) if quiet else self._shown(run, screen)
+        self._write(report)
+        return status(report, strict=self.given.strict)
+
+    def watch(self) -> Exit:
+        """Check, and check again whenever files change, until Ctrl-C."""
+        paths = self.given.watch
+        missing = [str(path) for path in paths if not path.exists()]
+        if missing:
+            raise OptionError(f"--watch {', '.join(missing)}: there is no such file or folder.")
+        console, last = Console(stderr=True), Exit.CLEAN
+        try:
+            while True:
+                before = watch.stamps(paths)
+                last = self.once()
+                console.print(Text(f"\n  watching {', '.join(map(str, paths))}; Ctrl-C ends it", "dim"), **PLAIN)
+                names = watch.changed(paths, before)
+                console.clear()
+                console.print(Text(f"  changed: {', '.join(names[:3])}", "dim"), **PLAIN)
+                watch.wait_until_up(lambda: HttpWire(self.target).reach(self.target.url))
+        except KeyboardInterrupt:
+            return last
+
+    def ui(self) -> Exit:
+        """Serve the local page until Ctrl-C. Raises `OptionError` beside options that write a report."""
+        from chatkey_check.ui.desk import Desk  # noqa: PLC0415 - no other run needs it
+        from chatkey_check.ui.serve import UiServer  # noqa: PLC0415
+
+        if self.given.watch or self.given.output or self.given.format != reports.TERMINAL:
+            raise OptionError("--ui shows a page: leave --watch, --format and --output out.")
+        with UiServer(Desk(self.target, self._selection)) as server:
+            Console().print(Text(f"{server.url}\nfor you alone; Ctrl-C ends it"), soft_wrap=True, **PLAIN)
+            with suppress(KeyboardInterrupt):
+                server.serve_forever()
+        return Exit.CLEAN
+
+    @property
+    def _selection(self) -> Selection:
+        return Selection(self.given.only, self.given.skip)
+
+    def _judged(self, run: Run, listener: Listener | None = None) -> Report:
+        return report_of(
+            run,
+            listener=listener,
+            known=self.known,
+            selection=self._selection,
+            require_all=self.given.require_all,
+        )
+
+    def _shown(self, run: Run, screen: Terminal) -> Report:
+        """Judge a run, and show how it goes on."""
+        with closing(screen):
+            screen.begin(self.target.url)
+            report = self._judged(run, screen)
+            screen.end(report)
+        return report
+
+    def _write(self, report: Report) -> None:
+        form, output = self.given.format, self.given.output
+        if form == reports.TERMINAL:
+            if output is not None:
+                with output.open("w", encoding="utf-8") as file:
+                    Terminal(Console(file=file, width=100), total=0, verbose=True).end(report)
+            return
+        text = reports.writer(form)(report)
+        if output is None:
+            sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
+        else:
+            output.write_text(text, encoding="utf-8")
+
+
+def read(given: Given) -> Invocation:
+    """Read the options of a run. Raises `OptionError`."""
+    for option, patterns in (("--only", given.only), ("--skip", given.skip)):
+        _check_patterns(option, patterns)
+    wanted = target(given)
+    excused = known.read(given.known_failures) if given.known_failures else Known()
+    return Invocation(given, wanted, excused)
+
+
+def _check_patterns(option: str, patterns: Sequence[str]) -> None:
+    """Refuse a pattern that no check has: a slip of the finger would judge nothing, or everything."""
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern) for name in checks.ORDER):
+            near = get_close_matches(pattern, checks.ORDER, n=1)
+            hint = f"Did you mean {near[0]}?" if near else "--explain without an id lists them."
+            raise OptionError(f"{option} {pattern}: there is no such check. {hint}")

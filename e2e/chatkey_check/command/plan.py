@@ -1,0 +1,41 @@
+"""What `--plan` prints: every request that a clean run sends, found by a run that sends none."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import Final
+
+from chatkey_check.calls.shared import Calls
+from chatkey_check.evidence.shown import curl
+from chatkey_check.exchange import Request
+from chatkey_check.live.planned import PlannedLive
+from chatkey_check.model import Report
+from chatkey_check.run import Run
+from chatkey_check.running.runner import Selection, report_of
+from chatkey_check.target import Target
+from chatkey_check.wire.planned import PlanClock, PlanWire
+
+JKT: Final = re.compile(r"(?<![A-Za-z0-9_-])[A-Za-z0-9_-]{43}(?![A-Za-z0-9_-])")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The requests of a run in which nothing fails. `lines` are labels and curl lines with how often each is sent."""
+
+    requests: tuple[Request, ...]
+    lines: Counter[tuple[str, str]]
+    report: Report
+
+
+def plan(target: Target, selection: Selection | None = None) -> Plan:
+    """Return what a clean run would send."""
+    clock = PlanClock()
+    wire = PlanWire(target, now=clock.now)
+    calls = Calls(target, wire, now=clock.now, sleep=clock.sleep)
+    with Run(calls, PlannedLive(calls)) as run:
+        report = report_of(run, selection=selection, in_line=True)
+    told = ((request.label, curl(request, target, calls.masks)) for request in wire.sent)
+    lines = Counter((label, JKT.sub("…", line)) for label, line in told)  # the jkt is another one each time
+    return Plan(tuple(wire.sent), lines, report)

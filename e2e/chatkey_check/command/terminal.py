@@ -1,0 +1,208 @@
+"""What a run says in the terminal: a bar as it goes, and at its end all of it, with the verdict first and last."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import Any, Final
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
+from rich.rule import Rule
+from rich.text import Text
+
+from chatkey_check.model import GROUPS, Outcome, Question, Report, Verdict
+from chatkey_check.reports import summary
+from chatkey_check.reports.exits import Exit
+from chatkey_check.reports.summary import FINDINGS, WORDS
+
+PLAIN: Final[dict[str, Any]] = {"highlight": False, "markup": False}
+MARKS: Final = {
+    Verdict.PASS: ("✓", "+", "green"),
+    Verdict.WARN: ("!", "!", "bold yellow"),
+    Verdict.FAIL: ("✗", "x", "bold red"),
+    Verdict.SKIP: ("○", "o", "dim"),
+    Verdict.BLOCKED: ("·", ".", "dim"),
+    Verdict.ERROR: ("?", "?", "bold magenta"),
+}
+VERDICTS: Final = {
+    Exit.CLEAN: ("✓", "+", "bold green"),
+    Exit.WARNINGS: ("!", "!", "bold yellow"),
+    Exit.NOTHING_JUDGED: ("○", "o", "bold yellow"),
+    Exit.NOT_ALL_JUDGED: ("○", "o", "bold yellow"),
+}
+"""How a whole run is marked; what is not here is a failure."""
+GROUP_WIDTH: Final = max(map(len, GROUPS)) + 2
+ANSWER_LINES: Final = 14
+IDS_SHOWN: Final = 3
+WIDEST_REASON: Final = 40
+
+
+class Terminal:
+    """Hears a run and shows it: a bar while it runs, then verdict, groups and cause. To a pipe, findings only."""
+
+    def __init__(self, console: Console, *, total: int, verbose: bool = False) -> None:
+        self._console = console
+        self._live = console.is_terminal
+        self._groups = self._live or verbose
+        self._verbose = verbose
+        self._fancy = "utf" in console.encoding.lower()
+        self._cause: Outcome | None = None
+        self._progress = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=24, style="dim", complete_style="cyan", finished_style="cyan"),
+            MofNCompleteColumn(),
+            console=console,
+            transient=True,
+            disable=not self._live,
+        )
+        self._task = self._progress.add_task("", total=total)
+
+    def begin(self, target: str) -> None:
+        """Say in the bar what is checked."""
+        self._progress.update(self._task, description=target)
+        self._progress.start()
+
+    def started(self, check: Question) -> None:
+        """Name the check in the bar."""
+        self._progress.update(self._task, description=check.id)
+
+    def waiting(self, seconds: float, why: str) -> None:
+        """Say in the bar that this is a wait."""
+        self._progress.update(self._task, description=f"waiting {seconds:.1f} s: {why}")
+
+    def finished(self, outcome: Outcome) -> None:  # noqa: ARG002 - what it found is shown when all is known
+        """Move the bar."""
+        self._progress.advance(self._task)
+
+    def close(self) -> None:
+        """Take the bar away, however the run ended."""
+        self._progress.stop()
+
+    def end(self, report: Report) -> None:
+        """Show the verdict, what was found, the cause, and the verdict again; of one that is not there, only that."""
+        self._progress.stop()
+        self._cause = report.cause
+        self._show_verdict(report)
+        if summary.result(report) is Exit.UNREACHABLE:
+            self._show_unreachable(report.of("net.resolves"))
+            return
+        self._show_findings(report)
+        if self._cause is not None:
+            self._show_cause(self._cause)
+        for line in report.stale:
+            self._say("  ", ("known failures: ", "bold red"), line)
+        if summary.own_shape(report):
+            self._say()
+            self._say(("  Noted  ", "bold"), (summary.own_shape(report), "dim"))
+        self._show_lines("Not judged", summary.reasons(report))
+        self._show_lines("More can be judged with", summary.options(report))
+        self._show_summary(report)
+        self._show_verdict(report)
+
+    def _show_verdict(self, report: Report) -> None:
+        """Say in one line how the run ended."""
+        fancy, simple, style = VERDICTS.get(summary.result(report), MARKS[Verdict.FAIL])
+        mark = fancy if self._fancy else simple
+        self._say((f"{mark} {summary.headline(report)}", style), (f"  {report.target}", "dim"))
+
+    def _show_unreachable(self, outcome: Outcome) -> None:
+        """Say what was tried, and what to do: there is nothing else to be said."""
+        self._indented(outcome.message, 2)
+        self._indented(self._advice(outcome), 2, "cyan")
+
+    def _show_findings(self, report: Report) -> None:
+        """Show each group in a line, with its findings; to a pipe, the findings alone."""
+        self._say()
+        for _, members in groupby(report.outcomes, lambda outcome: outcome.check.group):
+            outcomes = list(members)
+            if self._groups:
+                self._show_group(outcomes)
+            for outcome in outcomes:
+                if outcome.verdict in FINDINGS:
+                    self._finding(outcome)
+                elif self._verbose:
+                    self._line(outcome)
+
+    def _show_group(self, outcomes: list[Outcome]) -> None:
+        marks = [self._mark(outcome) for outcome in outcomes]
+        said = summary.told(outcomes)
+        self._say("  ", (f"{outcomes[0].check.group:<{GROUP_WIDTH}}", "bold"), *marks, (f"   {said}", "dim"))
+
+    def _line(self, outcome: Outcome) -> None:
+        self._say("    ", self._mark(outcome), f" {outcome.check.id}", (f"  {summary.reason(outcome)}", "dim"))
+
+    def _finding(self, outcome: Outcome) -> None:
+        title = ("    ", self._mark(outcome), (f" {outcome.check.id}", MARKS[outcome.verdict][2]))
+        if outcome is self._cause:
+            self._say(*title, ("  start here: see below", "dim"))
+            return
+        self._say(*title, (f"  known: {outcome.known}" if outcome.known else "", "dim"))
+        self._indented(outcome.message, 6)
+        self._indented(self._advice(outcome), 6, "cyan")
+
+    def _show_cause(self, outcome: Outcome) -> None:
+        """Show the first failure with all there is to it; the curl line is one line, to be copied."""
+        section = f" · {summary.source(outcome.check)}" if outcome.check.section else ""
+        self._say()
+        if self._live:
+            title = Text(f"Start here: {outcome.check.id}{section}", "bold red")
+            self._console.print(Rule(title, style="red", align="left"))
+        else:
+            self._say((f"{MARKS[Verdict.FAIL][not self._fancy]} {outcome.check.id}{section}", "bold red"))
+        self._indented(outcome.message, 2, "bold")
+        self._indented(self._advice(outcome), 2, "cyan")
+        self._indented(outcome.check.why, 2, "dim")
+        for seen in outcome.evidence:
+            self._say()
+            self._say("  ", (f"{seen.label}, {seen.seconds * 1000:.0f} ms", "dim"))
+            self._say("  ", (seen.curl, "green"))
+            for line in _beginning(seen.response):
+                self._say("    ", (line, "dim"))
+        for file in outcome.files:
+            self._say("  kept: ", file)
+        self._say()
+        self._say("  More about it: ", (f"chatkey check --explain {outcome.check.id}", "bold"))
+
+    def _show_lines(self, title: str, lines: Mapping[str, Sequence[str]]) -> None:
+        """Show what stands before checks, each with some of them."""
+        if not lines:
+            return
+        self._say()
+        self._say((f"  {title}", "bold"))
+        width = min(max(map(len, lines)), WIDEST_REASON)
+        for text, ids in lines.items():
+            rest = f" and {len(ids) - IDS_SHOWN} more" if len(ids) > IDS_SHOWN else ""
+            self._say("    ", f"{text:<{width}}  ", (", ".join(ids[:IDS_SHOWN]) + rest, "dim"))
+
+    def _show_summary(self, report: Report) -> None:
+        words = [(f"{count} {WORDS[verdict]}   ", MARKS[verdict][2]) for verdict, count in summary.counted(report)]
+        self._say()
+        self._say("  ", *words, (summary.duration(report), "dim"))
+
+    def _advice(self, outcome: Outcome) -> str:
+        return f"{'→' if self._fancy else '->'} {outcome.hint}" if outcome.hint else ""
+
+    def _mark(self, outcome: Outcome) -> tuple[str, str]:
+        fancy, simple, style = MARKS[outcome.verdict]
+        return (fancy if self._fancy else simple), "dim" if outcome.known else style
+
+    def _say(self, *parts: str | tuple[str, str]) -> None:
+        """Print one line, however long."""
+        self._console.print(Text.assemble(*parts), soft_wrap=True, **PLAIN)
+
+    def _indented(self, text: str, indent: int, style: str = "") -> None:
+        """Print prose: wrapped for a person who watches, one line for a pipe."""
+        if not text:
+            return
+        if self._live:
+            self._console.print(Padding(Text(text, style), (0, 2, 0, indent)), **PLAIN)
+        else:
+            self._say(" " * indent, (text, style))
+
+
+def _beginning(text: str) -> list[str]:
+    lines = text.splitlines()
+    return [*lines[:ANSWER_LINES], *(["…"] if len(lines) > ANSWER_LINES else [])]

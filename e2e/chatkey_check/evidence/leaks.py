@@ -1,0 +1,65 @@
+"""Finds a secret in what was sent to a browser, in whatever form it stands there."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import re
+from collections.abc import Iterator
+from typing import Final
+from urllib.parse import quote
+
+from chatkey_check.exchange import Exchange, header_lines
+
+SHORTEST: Final = 8
+"""A shorter secret may stand in a text by chance."""
+SEGMENT: Final = re.compile(r"[A-Za-z0-9_-]{16,}")
+
+
+def forms(secret: str) -> Iterator[tuple[str, str]]:
+    """Yield the forms of a secret with their names; base64 at each of the three places it may begin at."""
+    raw = secret.encode()
+    yield "as it is", secret
+    yield "as hex", raw.hex()
+    yield "as hex in capitals", raw.hex().upper()
+    yield "URL-encoded", quote(secret, safe="")
+    yield "escaped as JSON", json.dumps(secret)[1:-1]
+    yield "escaped as HTML", html.escape(secret)
+    yield "backwards", secret[::-1]
+    for offset in range(3):
+        core = _core(raw, offset)
+        yield "as base64", core
+        yield "as base64url", core.translate(str.maketrans("+/", "-_"))
+
+
+def leaked(secret: str, text: str) -> str | None:
+    """Return in which form a secret stands in a text, or None. Tokens in it are opened."""
+    opened = f"{text}\n{_opened(text)}"
+    return next((name for name, form in forms(secret) if form in opened), None)
+
+
+def whole(exchange: Exchange) -> str:
+    """Return all that came back, headers and body."""
+    answer = exchange.response
+    return f"{header_lines(answer.headers)}\n\n{exchange.text}" if answer else ""
+
+
+def _core(raw: bytes, offset: int) -> str:
+    """Return the part of the base64 form that does not depend on what stands before and behind."""
+    text = base64.b64encode(b"\0" * offset + raw).decode().rstrip("=")
+    begin = (0, 2, 3)[offset]
+    rest = (offset + len(raw)) % 3
+    return text[begin : len(text) - (1 if rest else 0)]
+
+
+def _opened(text: str) -> str:
+    """Return what the segments of tokens in a text say."""
+    decoded = (base64.urlsafe_b64decode(found + "=" * (-len(found) % 4)) for found in _segments(text))
+    return "\n".join(raw.decode("utf-8", "replace") for raw in decoded)
+
+
+def _segments(text: str) -> Iterator[str]:
+    for found in SEGMENT.findall(text):
+        if found.startswith("ey") and len(found) % 4 != 1:
+            yield found

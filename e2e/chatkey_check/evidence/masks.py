@@ -1,0 +1,68 @@
+"""Takes secrets, sessions and tokens out of everything that is shown."""
+
+from __future__ import annotations
+
+import base64
+import re
+from typing import Final
+
+from chatkey_check.evidence.leaks import forms
+from chatkey_check.exchange import Header
+
+HIDDEN: Final = "•••"
+JWT: Final = re.compile(r"ey[A-Za-z0-9_+/=-]{8,}\.[A-Za-z0-9_+/=-]{8,}(?:\.[A-Za-z0-9_+/=-]*)*")
+COOKIE_VALUE: Final = re.compile(r"^([^=;]+)=([^;]*)")
+SHORTEST: Final = 4
+"""Shorter values are not looked for: every word would lose letters."""
+
+
+class Masks:
+    """Knows what must not be shown. Values may be added while a run learns them."""
+
+    def __init__(self) -> None:
+        self._values: set[str] = set()
+        self._headers = {"cookie", "authorization", "proxy-authorization", "set-cookie"}
+
+    def add(self, *values: str) -> None:
+        """Hide these values, also where they stand encoded."""
+        for value in values:
+            if len(value) >= SHORTEST:
+                self._values = self._values | _forms(value)  # another thread may be reading the old ones
+
+    def add_header(self, name: str) -> None:
+        """Hide the values of a header."""
+        self._headers.add(name.lower())
+
+    def masked(self, text: str) -> str:
+        """Return a text without anything secret, and without characters that a terminal obeys."""
+        text = self._without_values(JWT.sub(_beginning, text))
+        return "".join(char if char.isprintable() or char in "\n\t" else f"\\x{ord(char):02x}" for char in text)
+
+    def hidden(self, body: bytes) -> bytes:
+        """Return a body without anything secret in it, and otherwise as it is."""
+        text = body.decode("utf-8", "surrogateescape")
+        return self._without_values(JWT.sub(HIDDEN, text)).encode("utf-8", "surrogateescape")
+
+    def _without_values(self, text: str) -> str:
+        for value in sorted(self._values, key=len, reverse=True):
+            text = text.replace(value, HIDDEN)
+        return text
+
+    def header(self, header: Header) -> Header:
+        """Return a header fit to be shown; of a cookie that is set, the attributes stay."""
+        name, value = header
+        if name.lower() == "set-cookie":
+            return name, self.masked(COOKIE_VALUE.sub(rf"\1={HIDDEN}", value))
+        if name.lower() in self._headers:
+            return name, HIDDEN
+        return name, self.masked(value)
+
+
+def _beginning(token: re.Match[str]) -> str:
+    return f"{token[0][:8]}…(token of {len(token[0])} characters)"
+
+
+def _forms(value: str) -> set[str]:
+    raw = value.encode()
+    whole = (encode(raw).decode().rstrip("=") for encode in (base64.b64encode, base64.urlsafe_b64encode))
+    return {*(form for _, form in forms(value)), *whole}

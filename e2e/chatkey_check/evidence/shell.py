@@ -1,0 +1,66 @@
+"""Writes what was sent as words of a shell (bash, zsh), so that a line can be copied and run."""
+
+from __future__ import annotations
+
+import re
+import string
+from itertools import groupby
+from shlex import quote
+from typing import Final
+
+from chatkey_check.evidence.masks import HIDDEN
+
+RUN: Final = 200
+"""So many times the same byte are better counted than shown."""
+ESCAPES: Final = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+PLAIN: Final = frozenset(string.ascii_letters + string.digits + ' {}":,._/=&+')
+SPECIAL: Final = re.compile(r'(["$`\\])')
+
+
+def word(text: str, variable: str = "SECRET") -> str:
+    """Return a text as one word; what is hidden in it is the value of an environment variable."""
+    if HIDDEN not in text:
+        return quote(text) if text.isprintable() else _escaped(text.encode())
+    return '"' + SPECIAL.sub(r"\\\1", text).replace(HIDDEN, f"${variable}") + '"'
+
+
+def header(name: str, value: str) -> str:
+    """Return a header as one word; a hidden value is that of a variable with the header's name."""
+    return word(f"{name}: {value}", re.sub(r"\W", "_", name).upper())
+
+
+def data(body: bytes) -> str:
+    """Return a body as curl takes it, byte for byte; one that is no word, or too long for one, is made on the way."""
+    if b"\0" in body or _longest_run(body) >= RUN:
+        return f"@<({_made(body)})"
+    text = body.decode("utf-8", "replace")
+    return word(text) if text.encode() == body else _escaped(body)
+
+
+def _longest_run(body: bytes) -> int:
+    return max((sum(1 for _ in run) for _, run in groupby(body)), default=0)
+
+
+def _made(body: bytes) -> str:
+    """Return commands that write a body, in which what is repeated many times is counted."""
+    pieces = re.split(rb"((?s:(.))\2{%d,})" % (RUN - 1), body)
+    commands: list[str] = []
+    for text, run in zip(pieces[::3], [*pieces[1::3], b""], strict=True):
+        commands += [f"printf '{_octal(text)}'"] if text else []
+        commands += [f"head -c {len(run)} /dev/zero | tr '\\0' '{_octal(run[:1])}'"] if run else []
+    return "; ".join(commands)
+
+
+def _octal(raw: bytes) -> str:
+    """Return bytes as printf and tr write them, between single quotes."""
+    return "".join(chr(byte) if chr(byte) in PLAIN else f"\\{byte:03o}" for byte in raw)
+
+
+def _escaped(raw: bytes) -> str:
+    """Return bytes in the quotes in which a shell knows escapes."""
+    return "$'" + "".join(_shown(byte) for byte in raw) + "'"
+
+
+def _shown(byte: int) -> str:
+    char = chr(byte)
+    return ESCAPES.get(char) or (char if 32 <= byte < 127 else f"\\x{byte:02x}")

@@ -1,0 +1,91 @@
+"""How a check is written: a function that judges a run, with what is told of it around it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import wraps
+from types import MappingProxyType
+
+from chatkey_check.calls.token import Token
+from chatkey_check.exchange import Exchange
+from chatkey_check.judging.findings import WORKERS
+from chatkey_check.model import Blocked, Finding, Phase, Question, Severity, Verdict
+from chatkey_check.run import Run
+
+Judge = Callable[[Run], Finding]
+TokenJudge = Callable[[Run, Token], Finding]
+ONE_OF_TWO = "The first login's token is as it should be, the second login's is not."
+
+
+@dataclass(frozen=True, slots=True)
+class Check(Question):
+    """A question with what answers it."""
+
+    judge: Judge = field(repr=False)
+
+
+def check(
+    name: str,
+    *,
+    group: str,
+    severity: Severity,
+    sent: str,
+    passes: str,
+    hint: str,
+    mistakes: tuple[str, ...],
+    mend: Mapping[str, str] = MappingProxyType({}),
+    section: str = "",
+    needs: tuple[str, ...] = (),
+    phase: Phase = Phase.FIRST,
+) -> Callable[[Judge], Check]:
+    """Make a check of the function that judges it; the function's docstring says why it matters."""
+
+    def made(judge: Judge) -> Check:
+        why = " ".join((judge.__doc__ or "").split())
+        return Check(name, group, severity, section, sent, passes, hint, why, mistakes, mend, needs, phase, judge)
+
+    return made
+
+
+def also_second(judge: TokenJudge) -> Judge:
+    """Judge the token of the honest call, if it passes that of the second, and then that of the second login.
+
+    Several workers may answer, and people of several kinds may ask.
+    """
+
+    @wraps(judge)
+    def judged(run: Run) -> Finding:
+        found = judge(run, run.calls.token)
+        if found.verdict is not Verdict.PASS:
+            return found
+        again = _wrong(judge, run, run.calls.second)
+        if again is not None:
+            message = f"The first call is answered as it should be, the second is not. {again.message}"
+            return replace(again, message=message, hint=f"{WORKERS} {again.hint or ''}".rstrip())
+        again = _wrong_for_other(judge, run)
+        return found if again is None else replace(again, message=f"{ONE_OF_TWO} {again.message}")
+
+    return judged
+
+
+def _wrong(judge: TokenJudge, run: Run, answer: Exchange) -> Finding | None:
+    """Return what is wrong with the token of another answer, if it has one that can be judged."""
+    if not answer.minted:
+        return None
+    try:
+        found = judge(run, Token(answer))
+    except Blocked:
+        return None
+    return None if found.verdict is Verdict.PASS else found
+
+
+def _wrong_for_other(judge: TokenJudge, run: Run) -> Finding | None:
+    """Return what is wrong with every token of the second login: with one of them, it may be the worker's fault."""
+    calls = run.calls
+    if calls.target.login_b is None:
+        return None
+    found = _wrong(judge, run, calls.of_other)
+    if found is None or not all(_wrong(judge, run, answer) for answer in calls.of_other_again):
+        return None
+    return found

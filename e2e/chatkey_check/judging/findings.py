@@ -1,0 +1,25 @@
+"""Short ways to say what a check found."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from chatkey_check.exchange import Exchange
+from chatkey_check.model import Finding, Verdict
+
+WORKERS: Final = "Do all workers, or instances, have the same settings and clock?"
+
+
+def passed(message: str = "") -> Finding:
+    """Nothing is wrong; `message` may say what was seen."""
+    return Finding(Verdict.PASS, message)
+
+
+def failed(message: str, *about: Exchange, hint: str | None = None) -> Finding:
+    """The endpoint does not work, or lets somebody in."""
+    return Finding(Verdict.FAIL, message, hint, about)
+
+
+def warned(message: str, *about: Exchange, hint: str | None = None) -> Finding:
+    """The endpoint works, and should do this better."""
+    return Finding(Verdict.WARN, message, hint, about)

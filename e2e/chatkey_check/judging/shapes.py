@@ -1,0 +1,22 @@
+"""What need not be asked of an endpoint whose calls have another shape than the contract's example."""
+
+from __future__ import annotations
+
+from chatkey_check.calls.shared import Calls
+from chatkey_check.judging.findings import passed
+from chatkey_check.model import Finding
+
+
+def of_own_shape(why: str) -> Finding:
+    """Return that there is nothing to judge, and why."""
+    return passed(f"nothing to judge: the call has a shape of its own, {why}")
+
+
+def without_body(calls: Calls) -> Finding | None:
+    """Return that there is nothing to judge where the call has no body."""
+    return None if calls.target.shape.body else of_own_shape("without a body")
+
+
+def without_json(calls: Calls) -> Finding | None:
+    """Return that there is nothing to judge where the body of the call is no JSON."""
+    return None if calls.target.shape.json else of_own_shape("and its body is no JSON")

@@ -1,0 +1,144 @@
+"""What the times of a token say: how far they are off, whether they move, and the mistake behind a number."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from chatkey_check.calls.shared import Calls
+from chatkey_check.calls.token import Token
+from chatkey_check.exchange import Exchange
+from chatkey_check.words import duration
+
+HOUR: Final = 3600
+MINUTE: Final = 60
+SHORTEST: Final = 50 * MINUTE
+LONGEST: Final = 66 * MINUTE
+TEN_DIGITS: Final = range(1_000_000_000, 10_000_000_000)
+LEEWAY: Final = 60
+"""How far ahead of the clock a time may be."""
+STALE: Final = 5 * MINUTE
+"""A token older than this was not made for the call."""
+ROUNDED: Final = (30, 20, 15, 10, 5, 2)
+"""Seconds to which people round times."""
+ZONE: Final = 15 * MINUTE
+SMALLEST_ZONE: Final = 30 * MINUTE
+LARGEST_ZONE: Final = 14 * HOUR
+ZONE_SLACK: Final = 30
+USUAL: Final = (30 * MINUTE, 2 * HOUR, 4 * HOUR, 8 * HOUR, 12 * HOUR)
+"""Lifetimes that people choose for sessions of their own."""
+
+
+DIVIDE: Final = "Divide by 1000: Math.floor(Date.now() / 1000)."
+
+
+def whole(claims: Mapping[str, object], name: str) -> int | None:
+    """Return a claim that is a JSON integer, or None."""
+    value = claims.get(name)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def seconds(claims: Mapping[str, object], name: str) -> int | None:
+    """Return a claim that is a time in seconds since 1970, or None."""
+    value = whole(claims, name)
+    return value if value is not None and value in TEN_DIGITS else None
+
+
+def left(calls: Calls, exchange: Exchange) -> float:
+    """Return how long the token of a call lives on, by the clock that made it."""
+    return (seconds(exchange.claims, "exp") or 0) - calls.now_at(exchange, exchange.claims)
+
+
+def shift(calls: Calls, exchange: Exchange) -> float | None:
+    """Return by how much iat is ahead of the clock that made it, where exp is an hour after iat; None otherwise.
+
+    Then it is not the lifetime that is wrong, but the time it counts from.
+    """
+    issued, ends = seconds(exchange.claims, "iat"), seconds(exchange.claims, "exp")
+    if issued is None or ends is None or not SHORTEST <= ends - issued <= LONGEST:
+        return None
+    return issued - calls.now_at(exchange, exchange.claims)
+
+
+def zone_like(ahead: float) -> bool:
+    """Tell whether a shift is one between time zones: a multiple of a quarter of an hour."""
+    nearest = round(ahead / ZONE) * ZONE
+    return SMALLEST_ZONE <= abs(nearest) <= LARGEST_ZONE and abs(ahead - nearest) <= ZONE_SLACK
+
+
+def stands_still(calls: Calls, token: Token, name: str) -> bool:
+    """Tell whether a time of a token is the same in one that was asked for seconds later, for another browser.
+
+    Times rounded to the minute stand still for a while, and are not judged; those that may be rounded to less are
+    asked for again.
+    """
+    first, later = seconds(token.claims, name), seconds(calls.later.claims, name)
+    if first is None or first != later or first % MINUTE == 0:
+        return False
+    grid = next((size for size in ROUNDED if first % size == 0), 0)
+    return not grid or seconds(calls.after(grid + 1).claims, name) == first
+
+
+def not_seconds(value: int, what: str) -> str:
+    """Return what a number looks like that is no time in seconds since 1970."""
+    if value < 0:
+        return f"{what} is negative: {value}."
+    if value < TEN_DIGITS.start:
+        return f"{what} is {value}: that is a span of time, not a moment."
+    units = {13: "milliseconds", 16: "microseconds", 19: "nanoseconds"}
+    unit = units.get(len(str(value)))
+    return f"{what} is {value}: {f'that looks like {unit}' if unit else 'that is beyond any calendar'}."
+
+
+def issued_now(calls: Calls, exchange: Exchange) -> bool:
+    """Tell whether iat is the time at which the token was made: then the clock that made it is right."""
+    issued = seconds(exchange.claims, "iat")
+    return issued is not None and abs(issued - calls.now_at(exchange, exchange.claims)) <= LEEWAY
+
+
+def lifetime_from_iat(claims: Mapping[str, object]) -> tuple[str, str]:
+    """Return what a lifetime looks like, and what to change, where iat is right: no clock is wrong, but the sum is."""
+    span = (seconds(claims, "exp") or 0) - (seconds(claims, "iat") or 0)
+    if span == 0:
+        return "the token ends as it is made: exp is iat", "Add the hour: exp must be iat + 3600."
+    if span in USUAL or _known(span) or not zone_like(span - HOUR):
+        return lifetime_cause(span, zone=False)
+    what = f"the token lives {duration(span)}" if span > 0 else f"the token ended {duration(-span)} ago"
+    return what, "exp must be iat + 3600. If that is what your code says, exp alone is in another time zone: use UTC."
+
+
+def lifetime_cause(span: float, *, zone: bool = True) -> tuple[str, str]:
+    """Return what a lifetime looks like, and what to change, for one that is no hour; `zone`: perhaps a time zone."""
+    known = _known(span)
+    if known:
+        return known
+    off = span - HOUR
+    if zone and zone_like(off):
+        what = f"the token's end is off by {duration(off)}"
+        return what, "That is a time zone: use UTC, time.time(), Date.now(), time(), and no local date."
+    if span < 0:
+        where = "the time zone and the clock" if zone else "what is added to iat"
+        return f"the token ended {duration(-span)} ago", f"exp must be now + 3600: look at {where}."
+    return f"the token lives {duration(span)}", "exp must be now + 3600, in seconds."
+
+
+def _known(span: float) -> tuple[str, str] | None:
+    likely = (known for known in LIFETIMES if abs(span - known[0]) <= max(5.0, known[0] * 0.01))
+    return next(((what, hint) for _, what, hint in likely), None)
+
+
+LIFETIMES: Final = (
+    (
+        3.6,
+        "the token lives 4 seconds",
+        "jsonwebtoken takes the text '3600' for milliseconds: use the number 3600, or '1h'.",
+    ),
+    (60, "the token lives 60 seconds", "60 is taken for seconds, not minutes: exp must be now + 3600."),
+    (1, "the token lives 1 second", "exp must be now + 3600: is the 1 meant to be an hour?"),
+    (86_400, "the token lives a day", "A stolen token is good until exp: make it now + 3600."),
+    (7 * 86_400, "the token lives a week", "A stolen token is good until exp: make it now + 3600."),
+    (30 * 86_400, "the token lives 30 days", "A stolen token is good until exp: make it now + 3600."),
+    (365 * 86_400, "the token lives a year", "A stolen token is good until exp: make it now + 3600."),
+    (HOUR * 1000, "the token lives 3,600,000 seconds", "That is an hour in milliseconds: add 3600, not 3600000."),
+    (HOUR * 60, "the token lives 60 hours", "That is 3600 minutes: exp must be now + 3600 seconds."),
+)

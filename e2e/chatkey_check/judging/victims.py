@@ -1,0 +1,112 @@
+"""Names somebody else in a request, and sees whether the endpoint believes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Final, NamedTuple
+
+from chatkey_check import reading
+from chatkey_check.calls.sessions import Session
+from chatkey_check.calls.shared import Calls
+from chatkey_check.exchange import Exchange
+from chatkey_check.judging.findings import failed, passed
+from chatkey_check.model import Finding
+
+ID_NAMES: Final = (
+    "uid",
+    "user_id",
+    "userId",
+    "user",
+    "sub",
+    "id",
+    "username",
+    "login",
+    "account",
+    "customer_id",
+    "customerId",
+    "member_id",
+    "external_id",
+    "userid",
+    "account_id",
+    "accountId",
+    "memberId",
+    "customer",
+    "member",
+    "as",
+    "impersonate",
+    "_switch_user",
+)
+
+
+class Victim(NamedTuple):
+    """Somebody whom a request names."""
+
+    uid: str
+    email: str
+    name: str
+
+
+MADE_UP: Final = Victim("chatkey-check-victim", "victim@chatkey-check.example", "chatkey check")
+
+MADE_UP_CLAIMS: Final[Mapping[str, object]] = {
+    "name": "chatkey check",
+    "type": "admin",
+    "pid": "chatkey-check",
+    "avatar": "https://chatkey-check.example/victim.png",
+    "exp": 4_102_444_800,
+}
+"""Claims that are no identity, and nobody's to choose either."""
+
+Ask = Callable[[Session, Victim], Exchange]
+"""Makes the call as a session, with a victim named in it."""
+
+
+def believed(calls: Calls, where: str, ask: Ask) -> Finding:
+    """Call as the login and as nobody, with somebody else named; fail if either becomes that person.
+
+    The victim is the second login's person where there is one, since an endpoint may know only those it has.
+    """
+    attempts = list(_attempts(calls))
+    logged_in = _logged_in(calls)
+    answers = calls.ask_each(partial(ask, *attempt) for attempt in attempts)
+    for (session, victim), answer in zip(attempts, answers, strict=False):
+        if not answer.minted:
+            continue
+        anyway = session is calls.nobody and calls.anonymous.uid in {answer.uid, *logged_in}
+        if answer.uid == victim.uid and not anyway:
+            who = "Nobody, without any login," if session is calls.nobody else "A login"
+            return failed(f"{who} became {reading.shown(victim.uid)} by naming them in the {where}.", answer)
+        if session is calls.member and answer.uid != calls.token.uid:
+            changed = f"uid became {reading.shown(answer.uid)} instead of {reading.shown(calls.token.uid)}"
+            return failed(f"{changed} when the {where} named somebody.", answer)
+        if session is calls.member:
+            for claim, named in {"email": victim.email, **MADE_UP_CLAIMS}.items():
+                if answer.claims.get(claim) == named != calls.token.claims.get(claim):
+                    return failed(f"The claim {claim} is the one that the {where} named.", answer)
+    return passed()
+
+
+def _logged_in(calls: Calls) -> set[object]:
+    """Return the uids of those who are logged in: visitors who get one of them get it without naming anybody."""
+    answers = [calls.first, *([calls.of_other] if calls.target.login_b else [])]
+    return {answer.uid for answer in answers if answer.minted}
+
+
+def _attempts(calls: Calls) -> Iterable[tuple[Session, Victim]]:
+    other = calls.of_other if calls.target.login_b else None
+    known = other is not None and other.minted and other.uid != calls.token.uid
+    yield calls.member, victim_of(other.claims) if other is not None and known else MADE_UP
+    yield calls.nobody, victim_of(calls.token.claims)
+    if not known:
+        yield calls.nobody, MADE_UP
+
+
+def victim_of(claims: Mapping[str, object]) -> Victim:
+    """Return the person of a token, with what is made up where the token does not say it."""
+    email, name = (claims.get(claim) for claim in ("email", "name"))
+    return Victim(
+        str(claims.get("uid")),
+        email if isinstance(email, str) else MADE_UP.email,
+        name if isinstance(name, str) else MADE_UP.name,
+    )

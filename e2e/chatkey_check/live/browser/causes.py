@@ -1,0 +1,122 @@
+"""Says why a visit did not go as it should: a policy, a cookie, a service worker, or what the widget says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+from chatkey_check.exchange import origin
+from chatkey_check.model import Finding, Service
+from chatkey_check.target import Target, is_loopback
+
+if TYPE_CHECKING:
+    from chatkey_check.live.browser.visit import Visit
+
+WORKER: Final = "Let the service worker leave the endpoint and the widget's files alone."
+POLICY_DOC: Final = "docs/integrators.md has the strictest policy that works."
+
+
+def trouble(visit: Visit, wanted: str) -> Finding:
+    """Return the failure of a step that should have ended otherwise, with its cause."""
+    message, hint = _cause(visit)
+    return visit.failed(f"{wanted} {message}", hint)
+
+
+def _cause(visit: Visit) -> tuple[str, str]:
+    """Return what happened instead, and what to do."""
+    state = visit.state
+    message, hint = _blocked(visit, state) or _by_worker(visit) or _told(visit) or _silence(visit)
+    return message, f"{hint} {WORKER}" if state["worker"] and hint != WORKER else hint
+
+
+def _blocked(visit: Visit, state: Mapping[str, Any]) -> tuple[str, str] | None:
+    if not state["blocked"]:
+        return None
+    what, directive = state["blocked"][0]["what"], state["blocked"][0]["directive"].removesuffix("-elem")
+    message = f"The Content-Security-Policy of the page blocks {_named(what)} ({directive})."
+    return (
+        message,
+        f"Add {_source(visit.calls.target, what)} to its {directive}.{_stand_in(visit.service, what)} {POLICY_DOC}",
+    )
+
+
+def _named(what: str) -> str:
+    return "WebAssembly" if what == "wasm-eval" else what
+
+
+def _source(target: Target, what: str) -> str:
+    if what == "wasm-eval":
+        return "'wasm-unsafe-eval'"
+    if what.startswith(target.origin):
+        return "'self'"
+    parts = urlsplit(what)
+    return f"{parts.scheme}://{parts.netloc}" + ("/assets/" if parts.path.startswith("/assets/") else "")
+
+
+def _stand_in(service: Service, what: str) -> str:
+    if not service.own or urlsplit(service.url).netloc not in what:
+        return ""
+    return " Write your own service's address there: this one is of the server that stands in for it."
+
+
+def _by_worker(visit: Visit) -> tuple[str, str] | None:
+    if not visit.by_worker:
+        return None
+    return "A service worker of the page answered in place of the endpoint.", WORKER
+
+
+def _told(visit: Visit) -> tuple[str, str] | None:
+    for event in visit.events:
+        if event["name"] == "error":
+            detail = event["detail"]
+            said = f"The widget reports {detail['code']}: {detail['message']}"
+            return said, _led_away(visit) or detail["remediation"]
+        if event["name"] == "token:none":
+            return _nobody(visit)
+    return None
+
+
+def _led_away(visit: Visit) -> str:
+    """Recognise a call that was sent on to another origin, of which the widget is told nothing."""
+    ours = visit.calls.target.origin
+    led_to = origin(visit.led_to) if visit.token_calls else ours
+    if led_to == ours:
+        return ""
+    return f"The call was sent on to {led_to}, where the browser may read nothing: answer it where it came to."
+
+
+def _nobody(visit: Visit) -> tuple[str, str]:
+    kept, session = visit.cookies, visit.calls.member
+    for name in session.cookies:
+        if name not in kept:
+            why, hint = _left_behind(visit.calls.target, session.lines.get(name, ""))
+            return f"The endpoint answers null: the browser does not send the cookie {name}, {why}.", hint
+    hint = "It looks at something that differs between browsers and other programs, such as User-Agent or the address."
+    return "The endpoint answers null to the browser, with the very cookies that the checker has.", hint
+
+
+def _left_behind(target: Target, line: str) -> tuple[str, str]:
+    """Say why a browser does not send a cookie, by the line that sets it (RFC 6265bis 5.6)."""
+    _, *parts = (part.strip() for part in line.split(";"))
+    attributes = {name.strip().lower(): value.strip() for name, _, value in (part.partition("=") for part in parts)}
+    if "secure" not in attributes and attributes.get("samesite", "").lower() == "none":
+        return "since it is SameSite=None without Secure", "Set it with SameSite=Lax; None needs Secure."
+    if "secure" not in attributes and line.startswith(("__Host-", "__Secure-")):
+        return "since a name that begins with __Host- or __Secure- needs Secure", "Set it with Secure."
+    if "secure" in attributes and target.url.startswith("http:") and not is_loopback(target.host):
+        return "since it is Secure and the page is plain http", "Serve the page by https."
+    path = attributes.get("path", "/")
+    if not f"{urlsplit(target.url).path}/".startswith(path.rstrip("/") + "/"):
+        return f"since its Path is {path}", "Set it with Path=/, or put the endpoint below that path."
+    domain = attributes.get("domain", "").lstrip(".").lower()
+    if domain and not f".{target.host}".endswith(f".{domain}"):
+        return f"since its Domain is {domain}", "Leave Domain out, or name the host of the page."
+    return "which it was given", "Look at the attributes of the cookie in the browser's own tools."
+
+
+def _silence(visit: Visit) -> tuple[str, str]:
+    identity = visit.state["identity"]
+    who = f"The widget is a {identity['identity']}." if identity else "The widget does not run."
+    said = f" The browser says: {visit.complaints[0]}." if visit.complaints else ""
+    return f"{who}{said}", "The trace shows what the page did, step by step: `python -m playwright show-trace`."

@@ -1,0 +1,89 @@
+"""Plans the end of a run: makes its calls of the endpoint, and starts neither service nor browser."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from chatkey_check.calls.shared import Calls
+from chatkey_check.live.legs import Live
+from chatkey_check.live.service import REFERENCE
+from chatkey_check.model import Service
+
+if TYPE_CHECKING:
+    from chatkey_check.live.browser.visit import Visit
+    from chatkey_peer.wire import Key, Outcome
+
+
+class PlannedLive(Live):
+    """A service that says what a good one says, and a visit that goes as it should."""
+
+    def token_given(self) -> None:
+        """Start nothing: whatever is connected to is made up here."""
+
+    def pause_ahead(self) -> None:
+        """Start nothing."""
+
+    def connect(self, key: Key) -> Outcome:
+        """Say what a service says to this key."""
+        from chatkey_peer.wire import Outcome  # noqa: PLC0415 - cryptography is not needed before
+
+        if key is not self.key:
+            return Outcome({"type": "error", "code": "proof_key_mismatch"}, 4403)
+        return Outcome({"type": "ready", "identity": "member", "uid": self.answer.uid}, None)
+
+    def _named(self, url: str, sdk_url: str | None) -> Service:
+        return Service(url, url, url, own=False, sdk_url=sdk_url or url)
+
+    def _own(self, secret: str) -> Service:  # noqa: ARG002 - nothing is signed
+        return self._named(REFERENCE, None)
+
+    def _visited(self, service: Service) -> Visit:  # noqa: ARG002 - no browser is started
+        return cast("Visit", PlannedVisit(self._calls))
+
+
+class PlannedVisit:
+    """A visit in which all goes well, as far as the endpoint can tell."""
+
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
+        self._identity = "member"
+        self.elsewhere = False
+        self._event = "token:requested"
+        self._load()
+        self._call()
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """What the widget says of itself: who is connected."""
+        return {"identity": {"identity": self._identity, "uid": self._calls.token.uid}}
+
+    @property
+    def stored(self) -> str | None:
+        """The token, while there is a member."""
+        return self._last.token if self._identity == "member" else None
+
+    def told(self, name: str) -> list[dict[str, Any]]:
+        """Say what the widget tells of the last step."""
+        return [{}] if name == self._event else []
+
+    def reload(self) -> None:
+        """Make the calls of a page that is shown again: one for the page, and none for a token."""
+        self._event = ""
+        self._load()
+
+    def renew(self, seconds: float) -> None:  # noqa: ARG002 - no clock runs here
+        """Make the call of a widget whose token is near its end."""
+        self._event = "token:received"
+        self._call()
+
+    def log_out(self) -> None:
+        """Make the widget the visitor's again."""
+        self._identity = "visitor"
+
+    def _load(self) -> None:
+        page = self._calls.target.page_url
+        if page is not None:
+            self._calls.fetch("the page, for the browser", page, self._calls.member)
+
+    def _call(self) -> None:
+        self._last = self._calls.ask("the widget's call, in the browser", self._calls.member)

@@ -1,0 +1,74 @@
+"""Why an answer is no JSON object with the member `token`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from chatkey_check import reading
+from chatkey_check.evidence.masks import JWT
+from chatkey_check.exchange import MISSING, Exchange
+from chatkey_check.shape import EXAMPLE_TOKEN
+
+
+class Wrong(NamedTuple):
+    """What is wrong, and what to change; without a hint the check's own will do."""
+
+    message: str
+    hint: str | None = None
+
+
+def wrong_with(answer: Exchange) -> Wrong | None:
+    """Return what is wrong with the form of an answer, or None."""
+    path = answer.request.token_at
+    if path != EXAMPLE_TOKEN:
+        return _at_own_place(answer, path)
+    try:
+        body = answer.json
+    except reading.Unreadable as unreadable:
+        return _not_json(answer, unreadable.reason)
+    if not isinstance(body, dict):
+        what = "a JSON string" if isinstance(body, str) else reading.kind(body)
+        return Wrong(f"The answer is {what}, not an object.")
+    return None if "token" in body else _elsewhere(body)
+
+
+def _at_own_place(answer: Exchange, path: tuple[str, ...]) -> Wrong | None:
+    """Return what is wrong with an answer that has the token elsewhere than in the contract's example."""
+    member = answer.member
+    if member is None or isinstance(member, str):
+        return None
+    where = f"at {'.'.join(path)}" if path else "in the answer, which was to be the token itself"
+    seen = "is nothing" if member is MISSING else f"is {reading.kind(member)}"
+    return Wrong(f"There {seen} {where}.", "Look at --token-at: it has to lead to the token in your answer.")
+
+
+def _not_json(answer: Exchange, reason: str) -> Wrong:
+    text = answer.text.strip()
+    if not text:
+        return Wrong(f"The answer has status {answer.status} and no body.")
+    if text.startswith("<"):
+        return Wrong("The answer is HTML, not JSON.", "Is this the login page, or the page of an error? " + HTML)
+    if JWT.match(text):
+        return Wrong("The answer is the bare token, not JSON.")
+    if "\ufffd" in answer.text or "\0" in answer.text:
+        return Wrong("The answer is not UTF-8.", "Send JSON in UTF-8; browsers read no other encoding.")
+    if text.startswith(("{'", "{token")):
+        return Wrong("The answer looks like JSON and is not.", "Write it with your JSON library, not with str().")
+    return Wrong(f"The answer is not JSON: {reason}.")
+
+
+HTML = "An endpoint that scripts call answers JSON, whatever happens."
+
+
+def _elsewhere(body: Mapping[str, object]) -> Wrong:
+    """Name the place where the token is instead."""
+    for name, value in body.items():
+        if isinstance(value, Mapping) and "token" in value:
+            return Wrong(
+                f"`token` is inside of `{name}`, not at the top level.", 'Take the wrapper off: {"token": "…"}.'
+            )
+        if name.lower() == "token" or (isinstance(value, str) and JWT.match(value)):
+            return Wrong(f"The token is in the member `{name}`, not `token`.", f"Rename `{name}` to `token`.")
+    names = ", ".join(f"`{name}`" for name in list(body)[:5]) or "nothing"
+    return Wrong(f"The answer has no member `token`; it has {names}.")

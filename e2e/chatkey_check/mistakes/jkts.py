@@ -1,0 +1,65 @@
+"""Names what was done to a jkt on its way into the token."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterator
+from urllib.parse import quote, unquote
+
+from chatkey_check import reading
+from chatkey_check.mistakes.answers import Wrong
+
+UNCHANGED = "Put it in unchanged."
+
+
+def changed(sent: str, got: str) -> Wrong | None:
+    """Return what makes `got` of `sent`, in the words that complete "it is …", or None."""
+    for what, text in _changes(sent):
+        if got == text:
+            return Wrong(what, UNCHANGED)
+    if got.lower() in {"undefined", "null", "none", "nil", "[object object]"}:
+        return Wrong("what an unset variable is called", "Read the member jkt of the request's JSON body.")
+    if len(got) >= 8 and sent.startswith(got):
+        return Wrong(f"cut to {len(got)} characters", "Make the column, or the variable, longer: 43 characters.")
+    if len(got) >= 8 and sent in got:
+        return Wrong("inside of other text", UNCHANGED)
+    return None
+
+
+def _changes(sent: str) -> Iterator[tuple[str, str]]:
+    raw, bytes_ = sent.encode(), reading.decoded(sent)
+    for name in ("sha256", "sha1", "md5", "sha512"):
+        for what, source in (("the jkt", raw), ("the decoded jkt", bytes_)):
+            digest = hashlib.new(name, source, usedforsecurity=False).digest()
+            yield f"the {name.upper()} of {what}, as base64url", reading.encoded(digest)
+            yield f"the {name.upper()} of {what}, as hex", digest.hex()
+            yield f"the {name.upper()} of {what}, as base64", base64.b64encode(digest).decode()
+    yield "in lower case", sent.lower()
+    yield "in upper case", sent.upper()
+    yield "padded with `=`", f"{sent}="
+    yield "in the standard base64 alphabet", sent.translate(str.maketrans("-_", "+/"))
+    yield "in the standard base64 alphabet, padded", sent.translate(str.maketrans("-_", "+/")) + "="
+    yield "with a newline behind it", f"{sent}\n"
+    yield "with white space around it", f" {sent}"
+    yield "with white space around it", f"{sent} "
+    yield "in quotes", f'"{sent}"'
+    yield "in quotes", f"'{sent}'"
+    yield "written as Python's bytes", f"b'{sent}'"
+    yield "URL-encoded", quote(sent, safe="").replace("-", "%2D").replace("_", "%5F")
+    yield "URL-decoded", unquote(sent)
+    yield "stripped of - and _", sent.replace("-", "").replace("_", "")
+    yield "stripped of its first characters", sent.lstrip("-_")
+    yield "stripped of its last characters", sent.rstrip("-_")
+    yield "stripped of - and _ around it", sent.strip("-_")
+    yield "in small letters but for the first", sent.capitalize()
+    yield "with dashes for underscores", sent.replace("_", "-")
+    yield "with underscores for dashes", sent.replace("-", "_")
+    yield "encoded as base64", base64.b64encode(raw).decode()
+    yield "encoded as base64url", reading.encoded(raw)
+    yield "encoded as hex", raw.hex()
+    yield "decoded and written as hex", bytes_.hex()
+    yield "decoded and written as hex in capitals", bytes_.hex().upper()
+    yield "reversed", sent[::-1]
+    yield "the whole JSON body", f'{{"jkt": "{sent}"}}'
+    yield "the whole JSON body", f'{{"jkt":"{sent}"}}'

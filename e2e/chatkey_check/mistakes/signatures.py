@@ -1,0 +1,328 @@
+"""Names the mistake behind a signature that does not verify, by trying those that are made."""
+
+from __future__ import annotations
+
+import base64
+import codecs
+import hashlib
+import hmac
+import html
+import json
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final, NamedTuple
+from urllib.parse import quote, quote_plus, unquote
+
+from chatkey_check import reading
+from chatkey_check.mistakes.answers import Wrong
+
+READ_AGAIN: Final = "Read the setting again: the variable is missing, or has another name where the backend runs."
+AS_TEXT: Final = "Use secret_key as the text you were given, its UTF-8 bytes, without decoding or encoding it."
+ELSEWHERE: Final = "That one is another environment's, or an old one: use this environment's secret_key."
+CLEAN: Final = "Strip what the file or the shell put around the secret."
+SIGN_SEGMENTS: Final = "Sign the two segments as they are sent, or better: let your JWT library do it."
+UNMASK: Final = "Ask for the value itself, such as get_secret_value()."
+MASKS: Final = range(3, 65)
+WORDS: Final = ("undefined", "null", "None", "nil", "NaN", "false", "true", "[object Object]", "[object Promise]")
+DEFAULTS: Final = (
+    "secret",
+    "your-256-bit-secret",
+    "your-secret-key",
+    "changeme",
+    "change-me",
+    "change_me",
+    "secret_key",
+    "CHAT_SECRET",
+    "CHAT_SECRET_KEY",
+    "SECRET_KEY",
+    "${CHAT_SECRET}",
+    "$CHAT_SECRET",
+    "%CHAT_SECRET%",
+    "process.env.CHAT_SECRET",
+    "your-secret",
+    "a-string-secret-at-least-256-bits-long",
+    "password",
+    "test",
+    "secretkey",
+    "mysecret",
+    "jwt-secret",
+    "jwt_secret",
+    "JWT_SECRET",
+    "keyboard cat",
+    "shhhhh",
+    "[REDACTED]",
+    "SecretStr('**********')",
+)
+DIGESTS: Final = {32: "SHA-256", 48: "SHA-384", 64: "SHA-512", 20: "SHA-1"}
+
+
+class Key(NamedTuple):
+    """A key somebody may have signed with instead, in the words that complete "signed with …"."""
+
+    cause: str
+    key: bytes
+    hint: str
+
+
+def explained(
+    token: str, compact: reading.Compact, secret: str, provider_id: str | None, others: Mapping[str, str]
+) -> Wrong | None:
+    """Return the mistake that gives exactly this signature, or what its length says, or None."""
+    known = _signed_with(keys(secret, provider_id, others), compact)
+    known = known or _signed_otherwise(token, compact, secret.encode())
+    return known or (of_wrong_length(compact) if len(compact.signature) != reading.SHA256_BYTES else None)
+
+
+def public(compact: reading.Compact, provider_id: str | None) -> Wrong | None:
+    """Return the key that everybody knows and that gives this signature, or None; it takes no secret to see."""
+    return _signed_with(public_keys(provider_id), compact)
+
+
+def of_wrong_length(compact: reading.Compact) -> Wrong:
+    """Return what the length of a signature says that cannot be one of HS256."""
+    length = len(compact.signature)
+    text = reading.encoded(compact.signature)
+    if len(text) == 64 and all(char in "0123456789abcdefABCDEF" for char in text):
+        return Wrong(
+            "The signature is the hex form of the HMAC.", "Encode the HMAC's bytes with base64url, not as hex."
+        )
+    if length == 64 and _is_hex(compact.signature):
+        return Wrong(
+            "The signature is the hex form of the HMAC.", "Encode the HMAC's bytes with base64url, not its hex."
+        )
+    if length in DIGESTS:
+        return Wrong(
+            f"The signature has {length} bytes, as {DIGESTS[length]} gives; HS256 gives 32.",
+            "Sign with HMAC-SHA256, as the header says.",
+        )
+    kind = "It looks like RSA or ECDSA." if length in {128, 256, 384, 512, 96, 132} or 68 <= length <= 72 else ""
+    return Wrong(f"The signature has {length} bytes; HS256 gives 32. {kind}".rstrip(), SIGN_SEGMENTS)
+
+
+def keys(secret: str, provider_id: str | None, others: Mapping[str, str]) -> Iterator[Key]:
+    """Yield what people sign with instead of the secret."""
+    for name, other in others.items():
+        yield Key(f"the secret of {name}", other.encode(), ELSEWHERE)
+    yield from public_keys(provider_id)
+    for cause, text in _around(secret):
+        yield Key(f"the secret {cause}", text.encode(), CLEAN)
+    for cause, changed in _changed(secret):
+        yield Key(f"the secret {cause}", changed.encode(), AS_TEXT)
+    for cause, raw in _as_bytes(secret):
+        yield Key(f"the secret {cause}", raw, AS_TEXT)
+
+
+def public_keys(provider_id: str | None) -> Iterator[Key]:
+    """Yield what people sign with that is no secret at all."""
+    yield Key("an empty secret", b"", READ_AGAIN)
+    for word in WORDS:
+        yield Key(f"the word {word!r}", word.encode(), READ_AGAIN)
+    for name in DEFAULTS:
+        yield Key(f"the placeholder {name!r}", name.encode(), READ_AGAIN)
+    for count in MASKS:
+        yield Key("asterisks, which a settings class shows instead of a secret", b"*" * count, UNMASK)
+    if provider_id:
+        yield Key("the provider id", provider_id.encode(), "The provider id is public: sign with secret_key.")
+
+
+def _signed_with(candidates: Iterator[Key], compact: reading.Compact) -> Wrong | None:
+    for made in candidates:
+        if hmac.compare_digest(compact.signature, reading.hs256(made.key, compact.signed)):
+            return Wrong(f"The token is signed with {made.cause}.", made.hint)
+    return None
+
+
+def _around(secret: str) -> Iterator[tuple[str, str]]:
+    bare = secret.strip()
+    yield "and a newline behind it", f"{secret}\n"
+    yield "and a Windows line end behind it", f"{secret}\r\n"
+    yield "and a carriage return behind it", f"{secret}\r"
+    yield "and two newlines behind it", f"{secret}\n\n"
+    yield r"and a literal \n, a backslash and an n, behind it", rf"{secret}\n"
+    yield "in double quotes, with a newline behind them", f'"{secret}"\n'
+    yield "in typographic quotes", f"\u201c{secret}\u201d"
+    yield "and a space behind it", f"{secret} "
+    yield "and a space before it", f" {secret}"
+    yield "and a zero byte behind it", f"{secret}\0"
+    yield "and a semicolon behind it", f"{secret};"
+    yield "and a comma behind it", f"{secret},"
+    yield "in double quotes", f'"{secret}"'
+    yield "in single quotes", f"'{secret}'"
+    yield "in backticks", f"`{secret}`"
+    yield "in angle brackets", f"<{secret}>"
+    yield "and a byte order mark before it", f"\ufeff{secret}"
+    yield "written as Python's bytes", f"b'{secret}'"
+    yield "and an equals sign before it", f"={secret}"
+    yield "and a newline before it", f"\n{secret}"
+    yield "and a tab before it", f"\t{secret}"
+    yield "and a tab behind it", f"{secret}\t"
+    yield "and a non-breaking space behind it", f"{secret}\u00a0"
+    yield "and a zero-width space before it", f"\u200b{secret}"
+    yield "and a zero-width space behind it", f"{secret}\u200b"
+    yield "in brackets and quotes, as a list", f"['{secret}']"
+    yield "in brackets and quotes, as a list", f'["{secret}"]'
+    yield "wrapped in Optional[…]", f"Optional[{secret}]"
+    for name in ("CHAT_SECRET", "CHAT_SECRET_KEY", "SECRET_KEY", "secret_key", "secret"):
+        yield f"and its name before it, {name}=", f"{name}={secret}"
+        yield f"inside of a JSON object, {{{name!r}: …}}", json.dumps({name: secret})
+        yield f"inside of a JSON object, {{{name!r}: …}}", json.dumps({name: secret}, separators=(",", ":"))
+    if bare != secret:
+        yield "without the white space around it", bare
+    if bare.strip("\"'") != bare:
+        yield "without the quotes around it", bare.strip("\"'")
+
+
+def _changed(secret: str) -> Iterator[tuple[str, str]]:
+    raw = secret.encode()
+    once = quote(secret, safe="")
+    padded = base64.b64encode(raw).decode()
+    yield "in lower case", secret.lower()
+    yield "in upper case", secret.upper()
+    yield "without its `=`", secret.rstrip("=")
+    yield "padded with `=`", secret + "=" * (-len(secret) % 4)
+    yield "encoded as base64", padded
+    yield "encoded as base64 without padding", padded.rstrip("=")
+    yield "encoded as base64url", base64.urlsafe_b64encode(raw).decode()
+    yield "encoded as base64url without padding", reading.encoded(raw)
+    yield "encoded as base64 twice", base64.b64encode(padded.encode()).decode()
+    yield "and a newline behind it, encoded as base64", base64.b64encode(raw + b"\n").decode()
+    yield "with dashes of another kind", secret.replace("-", "\u2013")
+    yield "encoded as hex", raw.hex()
+    yield "encoded as hex in capitals", raw.hex().upper()
+    yield "URL-encoded", once
+    yield "URL-encoded twice", quote(once, safe="")
+    yield "URL-encoded as in a form", quote_plus(secret)
+    yield "URL-decoded", unquote(secret)
+    yield "HTML-escaped", html.escape(secret)
+    yield "HTML-unescaped", html.unescape(secret)
+    yield "escaped as JSON", json.dumps(secret)[1:-1]
+    yield "with - and _ made + and /", secret.translate(str.maketrans("-_", "+/"))
+    yield "with + and / made - and _", secret.translate(str.maketrans("+/", "-_"))
+    yield "hashed with SHA-256, as hex", hashlib.sha256(raw).hexdigest()
+    yield "hashed with SHA-512, as hex", hashlib.sha512(raw).hexdigest()
+    yield "hashed with SHA-1, as hex", hashlib.sha1(raw, usedforsecurity=False).hexdigest()
+    yield "hashed with SHA-256, as base64", base64.b64encode(hashlib.sha256(raw).digest()).decode()
+    yield "twice in a row", secret * 2
+    yield "written as a list of bytes", f"[{' '.join(map(str, raw))}]"
+    yield "hashed with MD5, as hex", hashlib.md5(raw, usedforsecurity=False).hexdigest()
+    yield "without what follows its first $", secret.partition("$")[0]
+    yield "without what follows its first #", secret.partition("#")[0]
+    yield "without its last character", secret[:-1]
+    yield "without its first character", secret[1:]
+    for size in (16, 24, 32, 64, 72, 128, 255):
+        yield f"cut to {size} characters", secret[:size]
+    for end in (place for place, char in enumerate(secret) if char == "_"):
+        yield "without its prefix", secret[end + 1 :]
+    yield "hashed with SHA-256, as base64url", reading.encoded(hashlib.sha256(raw).digest())
+    yield "written as numbers with commas", ",".join(map(str, raw))
+    yield "written as numbers with commas, in brackets", str(list(raw))
+    yield "written as a Node.js Buffer turned into JSON", _buffer(raw)
+    for old, new, how in (("O", "0", "zeros for the letter O"), ("l", "I", "capital I for l")):
+        yield f"with {how}", secret.replace(old, new)
+
+
+def _as_bytes(secret: str) -> Iterator[tuple[str, bytes]]:
+    raw = secret.encode()
+    yield "as UTF-16", secret.encode("utf-16-le")
+    yield "as UTF-16, big end first", secret.encode("utf-16-be")
+    yield "as UTF-16 with a byte order mark", codecs.BOM_UTF16_LE + secret.encode("utf-16-le")
+    yield "as UTF-16 with a byte order mark, big end first", codecs.BOM_UTF16_BE + secret.encode("utf-16-be")
+    yield "as UTF-32", secret.encode("utf-32-le")
+    yield "as Latin-1", secret.encode("latin-1", "replace")
+    yield "hashed with SHA-256", hashlib.sha256(raw).digest()
+    yield "hashed with SHA-512", hashlib.sha512(raw).digest()
+    yield "hashed with MD5", hashlib.md5(raw, usedforsecurity=False).digest()
+    yield "reversed", raw[::-1]
+    for name, decode in DECODERS.items():
+        try:
+            plain = decode(secret.strip())
+        except ValueError:  # the secret does not look like that form
+            continue
+        yield f"decoded from {name}", plain
+
+
+def _unpadded(text: str) -> str:
+    return text.rstrip("=") + "=" * (-len(text.rstrip("=")) % 4)
+
+
+DECODERS: Final[Mapping[str, Callable[[str], bytes]]] = {
+    "base64": lambda text: base64.b64decode(_unpadded(text), validate=True),
+    "base64url": lambda text: base64.b64decode(_unpadded(text), altchars=b"-_", validate=True),
+    "base64, what is no base64 left out": lambda text: base64.b64decode(_unpadded(text)),
+    "base64 by a lenient reader": lambda text: base64.b64decode(_loosely(text)),
+    "hex": bytes.fromhex,
+    "base32": lambda text: base64.b32decode(text.upper() + "=" * (-len(text) % 8)),
+    "hex after its prefix": lambda text: bytes.fromhex(text.rpartition("_")[2]),
+    "base64 after its prefix": lambda text: base64.b64decode(_loosely(text.rpartition("_")[2])),
+}
+
+
+def _loosely(text: str) -> str:
+    """Return base64 as Node reads it: either alphabet, with or without padding."""
+    bare = text.translate(str.maketrans("-_", "+/")).rstrip("=")
+    bare = bare[:-1] if len(bare) % 4 == 1 else bare
+    return bare + "=" * (-len(bare) % 4)
+
+
+def _signed_otherwise(token: str, compact: reading.Compact, secret: bytes) -> Wrong | None:
+    """Try the right secret over other bytes, with other digests, and other forms of the result."""
+    header, payload = token.split(".")[:2]
+    inputs = (
+        ("the decoded header and payload", compact.header + b"." + compact.payload),
+        ("the payload alone", payload.encode()),
+        ("the header alone", header.encode()),
+        ("the decoded payload", compact.payload),
+        ("both segments without the dot between them", (header + payload).encode()),
+        ("both segments with a dot behind them", f"{header}.{payload}.".encode()),
+        ("padded segments", f"{_padded(header)}.{_padded(payload)}".encode()),
+        ("segments in the standard base64 alphabet", _standard(f"{header}.{payload}").encode()),
+        (
+            "padded segments in the standard base64 alphabet",
+            _standard(f"{_padded(header)}.{_padded(payload)}").encode(),
+        ),
+        ("payload and header in the wrong order", f"{payload}.{header}".encode()),
+        ("the two segments with a newline behind them", compact.signed + b"\n"),
+    )
+    for what, signed in inputs:
+        if hmac.compare_digest(compact.signature, reading.hs256(secret, signed)):
+            return Wrong(f"The secret is right, but what was signed is {what}.", SIGN_SEGMENTS)
+    for what, signature in _other_signatures(compact, secret):
+        if hmac.compare_digest(compact.signature, signature):
+            return Wrong(f"The secret is right, but the signature is {what}.", SIGN_SEGMENTS)
+    return None
+
+
+def _other_signatures(compact: reading.Compact, secret: bytes) -> Iterator[tuple[str, bytes]]:
+    right = reading.hs256(secret, compact.signed)
+    yield "the HMAC's hex form, encoded again", right.hex().encode()
+    yield "the HMAC's hex form, as it is", _decoded_hex(right.hex())
+    yield "the HMAC's hex form in capitals", right.hex().upper().encode()
+    yield "the HMAC's base64 form, encoded again", base64.b64encode(right)
+    yield "the HMAC's base64url form, encoded again", reading.encoded(right).encode()
+    for name in ("sha1", "sha384", "sha512", "md5", "sha3_256"):
+        yield f"an HMAC with {name.upper()}", hmac.digest(secret, compact.signed, name)
+    yield "a plain SHA-256 of secret and segments", hashlib.sha256(secret + compact.signed).digest()
+    yield "a plain SHA-256 of segments and secret", hashlib.sha256(compact.signed + secret).digest()
+    yield "a plain SHA-256 of the segments, without the secret", hashlib.sha256(compact.signed).digest()
+    yield "an HMAC with secret and segments in the wrong order", reading.hs256(compact.signed, secret)
+    yield "cut in half", right[:16]
+
+
+def _buffer(raw: bytes) -> str:
+    return json.dumps({"type": "Buffer", "data": list(raw)}, separators=(",", ":"))
+
+
+def _decoded_hex(text: str) -> bytes:
+    """Return the bytes that hex digits are when they stand where base64url should."""
+    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+
+
+def _is_hex(raw: bytes) -> bool:
+    return all(octet in b"0123456789abcdefABCDEF" for octet in raw)
+
+
+def _padded(segment: str) -> str:
+    return segment + "=" * (-len(segment) % 4)
+
+
+def _standard(text: str) -> str:
+    return text.translate(str.maketrans("-_", "+/"))

@@ -1,0 +1,107 @@
+"""Reads options from a file, `chatkey-check.toml`; what is written in the command counts before it."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Final
+
+from chatkey_check.options.table import OPTIONS, Given, Kind, Option
+from chatkey_check.target import OptionError
+
+NAME: Final = "chatkey-check.toml"
+URL: Final = "url"
+TARGET: Final = "target"
+NOT_IN_A_FILE: Final = "run"
+SECRET: Final = re.compile(r"pass|secret|token|pin\b|otp", re.IGNORECASE)
+OFFERED: Final = {option.name: option for option in OPTIONS if option.table != NOT_IN_A_FILE}
+
+
+def merged(written: Mapping[str, Any], *, here: Path | None = None) -> Given:
+    """Return the options: what was written in the command, and for the rest what the file says.
+
+    The file is that of --config, or the one in the folder `here`, if there is one. Raises `OptionError`.
+    """
+    found = here / NAME if here is not None else None
+    path = written.get("config") or (found if found is not None and found.is_file() else None)
+    given = {**(_read(path) if path is not None else {}), **written}
+    if not given.get(URL):
+        raise OptionError(f"Missing argument URL, the address of the endpoint; --init puts it into {NAME}.")
+    return Given(**given)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise OptionError(f"--config {path} cannot be read: {error}") from error
+    except tomllib.TOMLDecodeError as error:
+        raise OptionError(f"{path} is not TOML: {error}") from error
+    return dict(pair for name, table in tables.items() for pair in _table(path, name, table))
+
+
+def _table(path: Path, name: str, table: Any) -> Iterator[tuple[str, Any]]:
+    names = sorted({option.table for option in OFFERED.values()})
+    if name not in names or not isinstance(table, dict):
+        raise OptionError(f"{path}: there is no table [{name}]. There are {', '.join(f'[{one}]' for one in names)}.")
+    for key, value in table.items():
+        if (name, key) == (TARGET, URL):
+            yield URL, _text(path, key, value)
+            continue
+        option = OFFERED.get(key)
+        if option is None or option.table != name:
+            raise OptionError(f"{path}: {_misplaced(key, name, option)}")
+        yield option.field, _value(path, option, value)
+
+
+def _misplaced(key: str, name: str, option: Option | None) -> str:
+    if option is not None:
+        return f"{key} belongs to [{option.table}], not to [{name}]."
+    near = get_close_matches(key, OFFERED, n=1)
+    return f"there is no option {key}.{f' Did you mean {near[0]}?' if near else ''}"
+
+
+def _value(path: Path, option: Option, value: Any) -> Any:
+    """Return a value as the command would have it. Raises `OptionError`, without what may be secret."""
+    if option.many:
+        items = value if isinstance(value, list) else [value]
+        return tuple(_one(path, option, item) for item in items)
+    return _one(path, option, value)
+
+
+def _one(path: Path, option: Option, value: Any) -> Any:
+    match option.kind:
+        case Kind.FLAG if isinstance(value, bool):
+            return value
+        case Kind.SECONDS if isinstance(value, int | float) and not isinstance(value, bool):
+            return float(value)
+        case Kind.FLAG | Kind.SECONDS:
+            what = "true or false" if option.kind is Kind.FLAG else "a number of seconds"
+            raise OptionError(f"{path}: {option.name} must be {what}.")
+        case Kind.PATH:
+            return path.parent / _text(path, option.name, value)
+        case Kind.CHOICE if value not in option.choices:
+            raise OptionError(f"{path}: {option.name} must be one of {', '.join(option.choices)}.")
+        case _:
+            return _without_secrets(path, option, _text(path, option.name, value))
+
+
+def _without_secrets(path: Path, option: Option, text: str) -> str:
+    """Return a text that may stand in a file which is kept with the code. Raises `OptionError`."""
+    if option.kind is Kind.HEADER and option.table == "login":
+        if not text.startswith("@"):
+            raise OptionError(f"{path}: a session is secret, and does not belong here: write {option.name} = '@FILE'.")
+        return f"@{path.parent / text[1:]}"
+    if option.kind is Kind.FIELD and SECRET.search(text.partition("=")[0]):
+        env = option.name.replace("field", "field-env")
+        raise OptionError(f"{path}: a password does not belong here: write {env} = 'NAME=VARIABLE'.")
+    return text
+
+
+def _text(path: Path, name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise OptionError(f"{path}: {name} must be a text.")
+    return value

@@ -1,0 +1,259 @@
+"""The options of `chatkey check`, each written down once.
+
+The command, the pytest plugin, the pages of the documentation and the lists in reports follow from this table. It is
+read in every run of pytest where chatkey is installed, so it imports next to nothing.
+"""
+# ruff: noqa: RUF009 - what is called in the defaults is `dataclasses.field`, with a description
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Final
+
+from chatkey_check import reports
+from chatkey_check.defaults import RESULTS, TIMEOUT
+
+OPTION: Final = "option"
+
+
+class Kind(StrEnum):
+    """What is written behind an option, as the help names it."""
+
+    ID = "ID"
+    NAME = "NAME"
+    URL = "URL"
+    ORIGIN = "ORIGIN"
+    HEADER = "HEADER"
+    """`Name: value`, whose value is secret, or `@FILE`."""
+    FIELD = "NAME=VALUE"
+    """The value is secret."""
+    PAIR = "NAME=TEXT"
+    """The value is no secret."""
+    VARIABLE = "NAME=VARIABLE"
+    ADDRESS = "HOST=ADDRESS"
+    PATTERN = "PATTERN"
+    PATH = "PATH"
+    SECONDS = "SECONDS"
+    CHOICE = "CHOICE"
+    METHOD = "METHOD"
+    BODY = "BODY"
+    PLACE = "PLACE"
+    SELECTOR = "SELECTOR"
+    FLAG = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option. Its name and its default are those of the field of `Given` that it fills."""
+
+    kind: Kind
+    help: str
+    many: bool = False
+    """Whether it may be given more than once."""
+    choices: tuple[str, ...] = ()
+    least: float | None = None
+    short: str = ""
+    in_pytest: bool = True
+    """Whether the pytest plugin has it, too."""
+    in_report: bool = True
+    """Whether a report says that it was used, and with what."""
+    field: str = ""
+    default: Any = None
+    group: str = ""
+    """What it is about: a word, and more in parentheses."""
+
+    @property
+    def table(self) -> str:
+        """The table that it belongs to in a file of options."""
+        return self.group.partition(" ")[0].lower()
+
+    @property
+    def name(self) -> str:
+        """What stands behind the two dashes."""
+        return self.field.replace("_", "-")
+
+
+def one(kind: Kind, text: str, default: object = None, **about: Any) -> Any:
+    """Declare an option that is given once."""
+    return field(default=default, metadata={OPTION: Option(kind, text, **about)})
+
+
+def many(kind: Kind, text: str, **about: Any) -> Any:
+    """Declare an option that may be given more than once."""
+    return field(default=(), metadata={OPTION: Option(kind, text, many=True, **about)})
+
+
+def flag(text: str, *, default: bool = False, **about: Any) -> Any:
+    """Declare a switch; one that is on by default can be switched off."""
+    return field(default=default, metadata={OPTION: Option(Kind.FLAG, text, **about)})
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfTarget:
+    """Target (the endpoint, and what is known of it)."""
+
+    provider_id: str | None = one(Kind.ID, "Your provider id.")
+    secret_env: str | None = one(Kind.NAME, "Environment variable that holds secret_key.")
+    secret_file: Path | None = one(Kind.PATH, "File that holds secret_key.")
+    other_secret_env: tuple[str, ...] = many(
+        Kind.NAME, "Variable with the secret of another environment, to recognise it. Repeatable."
+    )
+    page_origin: str | None = one(Kind.ORIGIN, "Origin of the page.  [default: the endpoint's]")
+    page_url: str | None = one(Kind.URL, "A page of yours, searched for the secret; --browser uses it.")
+    whoami: str | None = one(Kind.URL, "Address that answers 200 to a session that is logged in.")
+    ca: Path | None = one(Kind.PATH, "Certificate authority to trust besides the system's, PEM.")
+    insecure_tls: bool = flag("Accept any certificate.")
+    connect_to: tuple[str, ...] = many(Kind.ADDRESS, "Connect to this address for that host name. Repeatable.")
+    timeout: float = one(Kind.SECONDS, "Seconds to wait.", TIMEOUT, least=0.1, in_report=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfLogin:
+    """Login (who is logged in)."""
+
+    login: tuple[str, ...] = many(
+        Kind.HEADER,
+        "Header that carries a session, such as 'Cookie: sid=…'; @FILE reads it from a file. Repeatable.",
+    )
+    login_b: tuple[str, ...] = many(Kind.HEADER, "The same for a second person. Repeatable.")
+    login_url: str | None = one(
+        Kind.URL, "Login form to fill in instead, its hidden inputs sent along; or an address that takes JSON."
+    )
+    login_field: tuple[str, ...] = many(Kind.FIELD, "Field of it. Repeatable.")
+    login_field_env: tuple[str, ...] = many(
+        Kind.VARIABLE, "Field whose value is in an environment variable, such as a password. Repeatable."
+    )
+    login_field_b: tuple[str, ...] = many(Kind.FIELD, "The second person's. Repeatable.")
+    login_field_env_b: tuple[str, ...] = many(Kind.VARIABLE, "The second person's. Repeatable.")
+    logout_url: str | None = one(Kind.URL, "Address that logs out. The session given by --login ends.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfShape:
+    """Shape (how the endpoint is called, where that is not as in the contract's example)."""
+
+    method: str | None = one(Kind.METHOD, "Method of the call.  [default: POST]")
+    body: str | None = one(
+        Kind.BODY, """Body of the call with {jkt} in it, JSON or a form.  [default: '{"jkt": "{jkt}"}']"""
+    )
+    query: tuple[str, ...] = many(Kind.PAIR, "Added to the address, such as jkt={jkt}. Repeatable.")
+    header: tuple[str, ...] = many(
+        Kind.HEADER,
+        "Sent with every call, such as 'X-CSRFToken: {cookie:csrftoken}', or {meta:csrf-token}; @FILE reads it. "
+        "Repeatable.",
+    )
+    token_at: str | None = one(
+        Kind.PLACE, "Where the token stands in the answer, such as data.token; raw: it is all of it.  [default: token]"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfEnd:
+    """End (a real socket, and a widget in a browser)."""
+
+    socket: bool = flag(
+        "Open a real socket at the end, of a server started for it.  [default: yes]", default=True, in_report=False
+    )
+    service_url: str | None = one(Kind.URL, "Base address of a chat service that runs, to be used instead.")
+    sdk_url: str | None = one(
+        Kind.URL, "Address of the widget's script, where that service has none at /assets/sdk.js; for --browser."
+    )
+    browser: bool = flag("Put a real widget on your page (--page-url, or an empty one), at the end.")
+    browser_login: bool = flag(
+        "The same, and log in by hand first, in a browser that you see.",
+        in_pytest=False,  # it needs a person
+    )
+    passkeys: Path | None = one(
+        Kind.PATH,
+        "With --browser-login: a virtual authenticator, whose passkeys are kept in this file.",
+        in_pytest=False,
+    )
+    logout_selector: str | None = one(
+        Kind.SELECTOR, "CSS selector of the page's own way to log out, clicked at the end of --browser."
+    )
+    results: Path = one(Kind.PATH, "Folder for what is kept when the browser fails.", RESULTS, in_report=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfExceptions:
+    """Exceptions (which checks are judged, and which findings count)."""
+
+    only: tuple[str, ...] = many(
+        Kind.PATTERN,
+        "Judge only these checks, such as 'claim.*'. Repeatable.",
+        in_report=False,
+        in_pytest=False,  # pytest has -k
+    )
+    skip: tuple[str, ...] = many(Kind.PATTERN, "Leave these checks out. Repeatable.", in_report=False, in_pytest=False)
+    known_failures: Path | None = one(
+        Kind.PATH, "File of 'id: reason' lines; an entry that is not needed any more fails.", in_report=False
+    )
+    strict: bool = flag("Warnings count: end with status 6 where something should be better.", in_report=False)
+    require_all: bool = flag(
+        "Gaps count: end with status 9 where any check was not judged, for want of an option too.", in_report=False
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfReports:
+    """Reports (what is written)."""
+
+    format: str = one(
+        Kind.CHOICE,
+        "Of the report.",
+        reports.TERMINAL,
+        choices=(reports.TERMINAL, *reports.NAMES),
+        in_report=False,
+        in_pytest=False,  # pytest writes reports of its own
+    )
+    output: Path | None = one(
+        Kind.PATH, "File for the report.  [default: standard output]", in_report=False, in_pytest=False
+    )
+    verbose: bool = flag("Show every check.", short="-v", in_report=False, in_pytest=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfRun:
+    """Run (what is done)."""
+
+    config: Path | None = one(
+        Kind.PATH,
+        "File with options.  [default: chatkey-check.toml, if it is here]",
+        in_report=False,
+    )
+    init: bool = flag("Ask five questions, and write that file.", in_report=False, in_pytest=False)
+    yes: bool = flag("Send requests to a host that is not this machine.", in_report=False)
+    plan: bool = flag("Print every request, and send none.", in_report=False, in_pytest=False)
+    explain: str | None = one(
+        Kind.ID,
+        "Print what a check is about, and how to mend what it finds; without an id, list them.",
+        in_report=False,
+        in_pytest=False,
+    )
+    ui: bool = flag("Show every call on a local page, to be changed and sent again.", in_report=False, in_pytest=False)
+    watch: tuple[Path, ...] = many(Kind.PATH, "Run again when files change.", in_report=False, in_pytest=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Given(OfTarget, OfLogin, OfShape, OfEnd, OfExceptions, OfReports, OfRun):
+    """The options of one run, as they were written."""
+
+    url: str
+
+
+GROUPS: Final[tuple[type, ...]] = (OfTarget, OfLogin, OfShape, OfEnd, OfExceptions, OfReports, OfRun)
+"""The groups of the options, in the order of the help; a file of options has one table for each but the last."""
+
+
+def _options() -> tuple[Option, ...]:
+    declared = ((group, member, member.metadata[OPTION]) for group in GROUPS for member in fields(group))
+    return tuple(
+        replace(option, field=member.name, default=member.default, group=(group.__doc__ or "").rstrip("."))
+        for group, member, option in declared
+    )
+
+
+OPTIONS: Final = _options()
+"""Every option there is, in the order of the help."""

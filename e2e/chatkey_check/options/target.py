@@ -1,0 +1,121 @@
+"""Turns what was written on the command line into a target, or says what cannot be used."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from importlib.util import find_spec
+from typing import Final
+from urllib.parse import urlsplit
+
+from chatkey_check.options.shapes import shape
+from chatkey_check.options.shown import shown
+from chatkey_check.options.table import Given
+from chatkey_check.options.texts import address, checked_origin, checked_url, content, headers, pair, variable
+from chatkey_check.target import BrowserMissing, LiveOptions, Login, OptionError, Target
+
+INSTALL: Final = "pip install 'chatkey[browser]'"
+
+
+def target(given: Given, environ: Mapping[str, str] = os.environ) -> Target:
+    """Return what to check. Raises `OptionError`, and `BrowserMissing` where nothing is installed that drives one."""
+    if given.login_url and not (given.login_field or given.login_field_env):
+        raise OptionError("--login-url needs fields: --login-field user=ada --login-field-env password=VARIABLE.")
+    made = Target(
+        url=checked_url(given.url, "URL"),
+        provider_id=given.provider_id,
+        secret=_secret(given, environ),
+        other_secrets={name: variable(name, "--other-secret-env", environ) for name in given.other_secret_env},
+        login=_login(given, given.login, given.login_field, given.login_field_env, environ),
+        login_b=_login_b(given, environ),
+        headers=tuple(headers(given.header, "--header")),
+        page_origin=checked_origin(given.page_origin, "--page-origin") if given.page_origin else None,
+        page_url=_own(given, given.page_url, "--page-url"),
+        whoami=_own(given, given.whoami, "--whoami"),
+        logout_url=_own(given, given.logout_url, "--logout-url"),
+        insecure_tls=given.insecure_tls,
+        ca=given.ca,
+        connect_to=dict(address(entry) for entry in given.connect_to),
+        timeout=given.timeout,
+        shape=shape(given),
+        logout_selector=given.logout_selector,
+        live=_live(given),
+        shown=shown(given),
+    )
+    if given.passkeys and not given.browser_login:
+        raise OptionError("--passkeys is for a login by hand: give --browser-login, too.")
+    if given.logout_selector and not (given.browser or given.browser_login):
+        raise OptionError("--logout-selector is clicked in a browser: give --browser, too.")
+    if given.ca is not None and not given.ca.is_file():
+        raise OptionError(f"--ca {given.ca} is no file.")
+    return made
+
+
+def _secret(given: Given, environ: Mapping[str, str]) -> str | None:
+    if given.secret_env and given.secret_file:
+        raise OptionError("Give --secret-env or --secret-file, not both.")
+    if given.secret_env:
+        return variable(given.secret_env, "--secret-env", environ)
+    if given.secret_file is None:
+        return None
+    text = content(given.secret_file, "--secret-file").removesuffix("\n").removesuffix("\r")
+    if not text:
+        raise OptionError(f"--secret-file {given.secret_file} is empty.")
+    return text
+
+
+def _login(
+    given: Given, lines: tuple[str, ...], fields: tuple[str, ...], envs: tuple[str, ...], environ: Mapping[str, str]
+) -> Login | None:
+    sent = tuple(headers(lines, "--login"))
+    if (fields or envs) and not given.login_url:
+        raise OptionError("--login-field belongs to --login-url: say which form it is for.")
+    if not fields and not envs:
+        return Login(sent) if sent else None
+    plain = [pair(entry, "--login-field") for entry in fields]
+    named = [pair(entry, "--login-field-env") for entry in envs]
+    hidden = [(name, variable(source, "--login-field-env", environ)) for name, source in named]
+    form = _own(given, given.login_url, "--login-url") or ""
+    return Login(sent, form, (*plain, *hidden), tuple(value for _, value in hidden))
+
+
+def _login_b(given: Given, environ: Mapping[str, str]) -> Login | None:
+    made = _login(given, given.login_b, given.login_field_b, given.login_field_env_b, environ)
+    if made and made == _login(given, given.login, given.login_field, given.login_field_env, environ):
+        raise OptionError("--login-b is the same login as --login: pass that of a second person.")
+    if made and not (_has_login(given) or given.browser_login):
+        raise OptionError("The second login needs a first one: --login or --login-url.")
+    return made
+
+
+def _has_login(given: Given) -> bool:
+    return bool(given.login or given.login_field or given.login_field_env)
+
+
+def _own(given: Given, url: str | None, option: str) -> str | None:
+    """Return an address that the session may be sent to: one of the endpoint's host, or the page's."""
+    if url is None:
+        return None
+    hosts = {urlsplit(address).hostname for address in (given.url, given.page_origin or given.url)}
+    if urlsplit(checked_url(url, option)).hostname not in hosts:
+        raise OptionError(f"{option} must be on the host of the endpoint or of the page: the session is sent there.")
+    return url
+
+
+def _live(given: Given) -> LiveOptions | None:
+    wanted = given.browser or given.browser_login
+    if not given.socket:
+        if wanted or given.service_url or given.sdk_url:
+            raise OptionError(
+                "--no-socket leaves out all that --service-url and --browser are for: give one or the other."
+            )
+        return None
+    if given.browser_login and _has_login(given):
+        raise OptionError("--browser-login is the first login: leave --login and --login-field out.")
+    if wanted and find_spec("playwright") is None:
+        raise BrowserMissing(f"A browser is driven through Playwright, which is not installed here: {INSTALL}")
+    url = checked_origin(given.service_url, "--service-url") if given.service_url else None
+    sdk = checked_url(given.sdk_url, "--sdk-url") if given.sdk_url else None
+    if sdk and not (url and wanted):
+        raise OptionError("--sdk-url is the script of the widget of --browser, for the service of --service-url.")
+    return LiveOptions(url, sdk, wanted, given.browser_login, given.passkeys, given.results)

@@ -1,0 +1,92 @@
+"""Reads the texts behind options, or says what to write instead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from chatkey_check.exchange import Header, origin
+from chatkey_check.target import OptionError
+
+
+def checked_url(text: str, option: str) -> str:
+    """Return an absolute http(s) address as it was given. Raises `OptionError`."""
+    try:
+        parts = urlsplit(text)
+        port_fits = parts.port is None or 0 < parts.port < 65536
+    except ValueError:
+        port_fits, parts = False, urlsplit("")
+    if parts.scheme not in {"http", "https"} or not parts.hostname or not port_fits:
+        raise OptionError(f"{option} must be an address such as https://shop.localhost:8443/chat/token.")
+    if parts.username or parts.password:
+        raise OptionError(f"{option} must hold no user name or password: use --header 'Authorization: …'.")
+    if parts.fragment:
+        raise OptionError(f"{option} must hold no fragment, which begins with a #.")
+    return text
+
+
+def checked_origin(text: str, option: str) -> str:
+    """Return the serialised origin of an address without a path. Raises `OptionError`."""
+    checked_url(text, option)
+    parts = urlsplit(text)
+    if parts.path not in {"", "/"} or parts.query:
+        raise OptionError(f"{option} must be an origin such as https://shop.example, without a path.")
+    return origin(text)
+
+
+def headers(lines: Iterable[str], option: str) -> Iterator[Header]:
+    """Yield the headers of lines, each `Name: value` or `@FILE` with such lines. Raises `OptionError`."""
+    for line in lines:
+        if not line.startswith("@"):
+            yield _header(line, option)
+            continue
+        for inner in content(Path(line[1:]), option).splitlines():
+            if inner.strip():
+                yield _header(inner, f"{option} {line}")
+
+
+def _header(line: str, option: str) -> Header:
+    """Read `Name: value`. Raises `OptionError` without repeating the value."""
+    name, colon, value = line.partition(":")
+    if not colon or not name.strip() or any(char in line for char in "\r\n\0"):
+        raise OptionError(f"{option} must look like 'Cookie: sid=…': a header's name, a colon and its value.")
+    return name.strip(), value.strip()
+
+
+def pair(entry: str, option: str) -> tuple[str, str]:
+    """Read `NAME=VALUE`. Raises `OptionError` without repeating the value."""
+    name, equals, value = entry.partition("=")
+    if not equals or not name:
+        raise OptionError(f"{option} must look like NAME=VALUE.")
+    return name, value
+
+
+def address(entry: str) -> tuple[str, str]:
+    """Read the `HOST=ADDRESS` of --connect-to. Raises `OptionError`."""
+    host, equals, to = entry.partition("=")
+    if not equals or not host or not to:
+        raise OptionError(f"--connect-to must look like shop.example=127.0.0.1, not {entry!r}.")
+    return host.lower(), to.strip("[]")
+
+
+def content(path: Path, option: str) -> str:
+    """Return what a file holds. Raises `OptionError`."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise OptionError(f"{option} {path} cannot be read: {error}") from error
+
+
+def variable(name: str, option: str, environ: Mapping[str, str]) -> str:
+    """Return what an environment variable holds. Raises `OptionError`, without a name that may be a secret itself."""
+    value = environ.get(name)
+    if value:
+        return value
+    what = "is not set" if value is None else "is empty"
+    looks_like_value = len(name) > 24 or not name.replace("_", "").isalnum()
+    if looks_like_value:
+        raise OptionError(f"{option} takes the name of a variable, never the secret itself; what was given {what}.")
+    raise OptionError(
+        f"{option} {name}: this variable {what}. It takes the name of a variable, never the secret itself."
+    )

@@ -1,0 +1,42 @@
+"""The exit status of `chatkey check`."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from chatkey_check.model import PRECONDITIONS, Report, Verdict
+from chatkey_stack.browsers import NO_BROWSER
+
+JUDGED = frozenset({Verdict.PASS, Verdict.WARN, Verdict.FAIL})
+
+
+class Exit(IntEnum):
+    """What a run ends with; the first that fits, in the order of `status`. The last is of a run that did not start."""
+
+    CLEAN = 0
+    FAILED = 1
+    OURS = 3
+    USAGE = 4
+    NOTHING_JUDGED = 5
+    WARNINGS = 6
+    UNREACHABLE = 7
+    NO_BROWSER = NO_BROWSER
+    NOT_ALL_JUDGED = 9
+
+
+def status(report: Report, *, strict: bool = False) -> Exit:
+    """Return the exit status for a report; with `strict`, a warning that nobody knew of counts."""
+    verdicts = {outcome.check.id: outcome.verdict for outcome in report.outcomes}
+    if verdicts.get("net.resolves") is Verdict.FAIL:
+        return Exit.UNREACHABLE
+    if Verdict.ERROR in verdicts.values():
+        return Exit.OURS
+    if report.cause is not None or report.stale:
+        return Exit.FAILED
+    if not any(o.verdict in JUDGED for o in report.outcomes if o.check.group != PRECONDITIONS):
+        return Exit.NOTHING_JUDGED
+    if report.missed:
+        return Exit.NOT_ALL_JUDGED
+    if strict and any(o.verdict is Verdict.WARN and not o.known for o in report.outcomes):
+        return Exit.WARNINGS
+    return Exit.CLEAN

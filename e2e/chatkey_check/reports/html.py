@@ -1,0 +1,92 @@
+"""The report as one file for people: it loads nothing, and runs nothing but its own few lines."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Iterable
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from chatkey_check.model import Outcome, Verdict
+from chatkey_check.reports import summary
+from chatkey_check.reports.exits import Exit
+
+if TYPE_CHECKING:
+    from chatkey_check.model import Report
+
+FOLDER: Final = Path(__file__).parent
+TONES: Final = {
+    Exit.CLEAN: "pass",
+    Exit.WARNINGS: "warn",
+    Exit.NOT_ALL_JUDGED: "warn",
+    Exit.NOTHING_JUDGED: "skip",
+}
+"""The colour of the headline; whatever is not here is a failure."""
+MARKS: Final = {
+    Verdict.PASS: "✓",
+    Verdict.WARN: "!",
+    Verdict.FAIL: "✕",
+    Verdict.SKIP: "○",
+    Verdict.BLOCKED: "·",
+    Verdict.ERROR: "?",
+}
+NAMED: Final = re.compile(r"`([^`]+)`")
+
+
+def write(report: Report) -> str:
+    """Return the report as a page."""
+    style, script = ((FOLDER / f"report.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
+    pages = Environment(loader=FileSystemLoader(FOLDER), autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    pages.filters["code"] = _code
+    return pages.get_template("report.html").render(
+        report=report,
+        cause=report.cause,
+        others=_others(report),
+        tone=TONES.get(summary.result(report), "fail"),
+        groups=[(name, list(group)) for name, group in groupby(report.outcomes, lambda outcome: outcome.check.group)],
+        summary=summary,
+        marks=MARKS,
+        bar=_bar(report),
+        found=_found,
+        style=Markup(style),  # noqa: S704 - a file of this package
+        script=Markup(script),  # noqa: S704 - a file of this package
+        policy=(
+            f"default-src 'none'; style-src {_source(style)}; script-src {_source(script)}; "
+            "base-uri 'none'; form-action 'none'"
+        ),
+    )
+
+
+def _source(text: str) -> str:
+    """Return what a policy calls an inline block: its hash."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _bar(report: Report) -> list[tuple[Verdict, int, int]]:
+    """Return the parts of a bar over all checks: verdict, where it begins, how long it is."""
+    start, parts = 0, []
+    for verdict, count in summary.counted(report):
+        parts.append((verdict, start, count))
+        start += count
+    return parts
+
+
+def _others(report: Report) -> list[Outcome]:
+    """Return what was found besides the first failure."""
+    return [o for o in report.outcomes if o.verdict in summary.FINDINGS and o is not report.cause]
+
+
+def _found(outcomes: Iterable[Outcome]) -> bool:
+    """Tell whether there is something in a group to look at."""
+    return any(outcome.verdict in summary.FINDINGS for outcome in outcomes)
+
+
+def _code(text: str) -> Markup:
+    """Return prose with what stands between backticks as code."""
+    return Markup(NAMED.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704 - it was escaped

@@ -1,0 +1,129 @@
+"""What every form of a report says in the same words: how it ended, and what more could be judged."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final
+
+from chatkey_check.model import Outcome, Question, Report, Verdict
+from chatkey_check.reports.exits import Exit, status
+from chatkey_check.words import plural
+
+FINDINGS: Final = frozenset({Verdict.FAIL, Verdict.WARN, Verdict.ERROR})
+SHAPE: Final = ("--method", "--body", "--query", "--token-at")
+WORDS: Final = {
+    Verdict.PASS: "passed",
+    Verdict.WARN: "to be improved",
+    Verdict.FAIL: "failed",
+    Verdict.SKIP: "not judged",
+    Verdict.BLOCKED: "blocked",
+    Verdict.ERROR: "error of chatkey",
+}
+
+
+def result(report: Report) -> Exit:
+    """Return how a run ended; warnings are told, whether they count or not."""
+    return status(report, strict=True)
+
+
+def headline(report: Report) -> str:
+    """Return the whole report in a sentence, which says of how many checks it speaks where that is not all of them."""
+    failures = sum(outcome.counts for outcome in report.outcomes)
+    warnings = sum(outcome.verdict is Verdict.WARN and not outcome.known for outcome in report.outcomes)
+    match result(report):
+        case Exit.UNREACHABLE:
+            return "The endpoint cannot be reached"
+        case Exit.OURS:
+            return "chatkey itself went wrong"
+        case Exit.FAILED if failures:
+            return f"{plural(failures, 'check')} failed{_and_the_rest(report)}"
+        case Exit.FAILED:
+            return "The file of known failures is out of date"
+        case Exit.NOTHING_JUDGED:
+            return "Nothing could be judged"
+        case Exit.NOT_ALL_JUDGED:
+            return f"Not to be called clean: {plural(len(report.missed), 'check')} could not be judged"
+        case Exit.WARNINGS:
+            return f"It works; {plural(warnings, 'thing')} should be better{_and_the_rest(report)}"
+        case _ if all(outcome.judged for outcome in report.outcomes):
+            return f"{plural(report.count(Verdict.PASS), 'check')} passed"
+        case _:
+            passed, total = report.count(Verdict.PASS), len(report.outcomes)
+            return f"Clean as far as it was judged: {passed} of {plural(total, 'check')} passed{_and_the_rest(report)}"
+
+
+def _and_the_rest(report: Report) -> str:
+    rest = sum(not outcome.judged for outcome in report.outcomes)
+    return f", {rest} not judged" if rest else ""
+
+
+def facts(report: Report) -> list[tuple[str, str]]:
+    """Return what there is to know about a run besides its findings: target, times, clocks, versions, options."""
+    return [
+        ("target", report.target),
+        ("started", report.started_at),
+        ("time", duration(report)),
+        ("clock", _clock(report.skew)),
+        *report.versions.items(),
+        *report.options.items(),
+    ]
+
+
+def own_shape(report: Report) -> str:
+    """Return that the calls have another shape than the contract's example, if they have, and which."""
+    used = [f"{name} {report.options[name]}" for name in SHAPE if name in report.options]
+    return f"A shape of your own, which your getToken has to fit: {' '.join(used)}" if used else ""
+
+
+def duration(report: Report) -> str:
+    """Return how much was asked, and how long that took."""
+    waited = f", {report.waited:.1f} s of it waiting" if report.waited >= 0.05 else ""
+    return f"{plural(report.requests, 'request')} in {report.seconds:.1f} s{waited}"
+
+
+def counted(report: Report) -> list[tuple[Verdict, int]]:
+    """Return how many checks ended in each way, without the ways in which none did."""
+    return [(verdict, report.count(verdict)) for verdict in Verdict if report.count(verdict)]
+
+
+def told(outcomes: Sequence[Outcome]) -> str:
+    """Return how a group ended, in words."""
+    counts = Counter(outcome.verdict for outcome in outcomes)
+    return ", ".join(f"{counts[verdict]} {WORDS[verdict]}" for verdict in Verdict if counts[verdict])
+
+
+def options(report: Report) -> dict[str, list[str]]:
+    """Return the options that would allow more, with the checks that wait for them."""
+    more: dict[str, list[str]] = {}
+    for outcome in report.outcomes:
+        if outcome.verdict is Verdict.SKIP and outcome.option:
+            more.setdefault(outcome.option, []).append(outcome.check.id)
+    return more
+
+
+def reasons(report: Report) -> dict[str, list[str]]:
+    """Return why checks were not judged, where no option would change that, with those checks."""
+    why: dict[str, list[str]] = {}
+    for outcome in report.outcomes:
+        if not outcome.judged and not outcome.option:
+            why.setdefault(reason(outcome), []).append(outcome.check.id)
+    return why
+
+
+def source(check: Question) -> str:
+    """Return where a check comes from: the contract's section, an RFC, or nothing."""
+    return f"contract {check.section}" if check.section[:1].isdigit() else check.section
+
+
+def reason(outcome: Outcome) -> str:
+    """Return why a check was not judged, with what would change that."""
+    if outcome.blocked_by:
+        return f"look at {outcome.blocked_by} first"
+    return f"{outcome.message} ({outcome.option})" if outcome.option else outcome.message
+
+
+def _clock(skew: float | None) -> str:
+    if skew is None:
+        return "the endpoint did not say what time it is"
+    return f"the endpoint's is {abs(skew):.1f} s {'ahead' if skew >= 0 else 'behind'}"

@@ -1,0 +1,49 @@
+"""One run of an endpoint: its calls, and what its end connects to."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import Self
+
+from chatkey_check.calls.shared import Calls
+from chatkey_check.live.legs import Live
+from chatkey_check.target import Target
+from chatkey_check.wire.http import HttpWire, Wire
+
+
+class Run:
+    """What a check judges: the calls of an endpoint, and the live legs at the end. Both end with the run."""
+
+    def __init__(self, calls: Calls, live: Live) -> None:
+        self.calls = calls
+        self.live = live
+        calls.watcher = live
+
+    def close(self) -> None:
+        """End the live legs, which make calls, and then the calls."""
+        try:
+            self.live.close()
+        finally:
+            self.calls.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def opened(
+    target: Target,
+    *,
+    wire: Wire | None = None,
+    now: Callable[[], float] = time.time,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Run:
+    """Return a run of an endpoint, with nothing sent or started yet."""
+    calls = Calls(target, wire or HttpWire(target, now=now), now=now, sleep=sleep)
+    return Run(calls, Live(calls))

@@ -1,0 +1,64 @@
+"""Known failures: a file of check ids with reasons, which may not outlive what it excuses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Final
+
+from chatkey_check.model import Outcome, Verdict
+from chatkey_check.target import OptionError
+
+LINE: Final = re.compile(r"(?P<id>[a-z0-9]+\.[a-z0-9-]+)\s*[: ]\s*(?P<reason>\S.*)")
+EXCUSED: Final = frozenset({Verdict.FAIL, Verdict.WARN})
+
+
+class Known:
+    """The entries of a file of known failures; without a file there are none."""
+
+    def __init__(self, reasons: Mapping[str, str] | None = None) -> None:
+        self._reasons = dict(reasons or {})
+
+    def reason(self, outcome: Outcome) -> str:
+        """Return why a failure or a warning is known, or nothing."""
+        return self._reasons.get(outcome.check.id, "") if outcome.verdict in EXCUSED else ""
+
+    def stale(self, outcomes: Iterable[Outcome]) -> tuple[str, ...]:
+        """Return what is wrong with the entries: the check passed, was not judged, or does not exist."""
+        verdicts = {outcome.check.id: outcome.verdict for outcome in outcomes}
+        return tuple(
+            f"{check_id}: {_complaint(verdicts.get(check_id))}"
+            for check_id in self._reasons
+            if verdicts.get(check_id) not in EXCUSED
+        )
+
+
+def read(path: Path) -> Known:
+    """Read a file with one `id: reason` on each line; `#` begins a comment. Raises `OptionError`."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise OptionError(f"--known-failures {path} cannot be read: {error}") from error
+    reasons: dict[str, str] = {}
+    for number, line in enumerate(lines, 1):
+        text = line.strip()
+        if not text or text.startswith("#"):
+            continue
+        found = LINE.fullmatch(text)
+        if found is None:
+            raise OptionError(f"{path}, line {number}: write the check's id, a colon and the reason, not {text!r}.")
+        if found["id"] in reasons:
+            raise OptionError(f"{path}, line {number}: {found['id']} stands there twice.")
+        reasons[found["id"]] = found["reason"]
+    return Known(reasons)
+
+
+def _complaint(verdict: Verdict | None) -> str:
+    match verdict:
+        case None:
+            return "there is no check of this name; take the line out"
+        case Verdict.PASS:
+            return "it passes now; take the line out"
+        case _:
+            return f"it was not judged in this run ({verdict}); take the line out, or give what it needs"

@@ -1,0 +1,233 @@
+"""Runs the checks in an order in which the first failure is the cause."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import UTC, datetime
+from fnmatch import fnmatchcase
+from threading import RLock
+from typing import Final, Protocol
+
+from chatkey_check import checks as catalogue
+from chatkey_check.judging.check import Check
+from chatkey_check.model import (
+    END_TO_END,
+    PRECONDITIONS,
+    Blocked,
+    Outcome,
+    Phase,
+    Question,
+    Report,
+    Skipped,
+    Verdict,
+)
+from chatkey_check.run import Run
+from chatkey_check.running.known import Known
+from chatkey_check.running.versions import versions
+from chatkey_check.target import OptionError
+
+STOPS = frozenset({Verdict.FAIL, Verdict.BLOCKED, Verdict.ERROR})
+LEFT_ALONE: Final = frozenset({PRECONDITIONS, END_TO_END})
+"""Groups whose checks measure, or drive a browser, one after the other."""
+JUDGES: Final = 16
+"""Checks that are judged at the same time; some of them wait for others."""
+
+
+class Listener(Protocol):
+    """Hears how a run goes on; what is started and waited for from several threads."""
+
+    def started(self, check: Question) -> None:
+        """A check is being judged."""
+
+    def finished(self, outcome: Outcome) -> None:
+        """A check has ended; in the catalogue's order."""
+
+    def waiting(self, seconds: float, why: str) -> None:
+        """A declared wait begins."""
+
+
+class Silence:
+    """A listener that does nothing."""
+
+    def started(self, check: Question) -> None:
+        """A check is being judged, of which nobody needs to hear."""
+
+    def finished(self, outcome: Outcome) -> None:
+        """A check has ended; the report will say how."""
+
+    def waiting(self, seconds: float, why: str) -> None:
+        """A declared wait begins; the report will say how long all of them were."""
+
+
+class Selection:
+    """Which checks are asked for, by patterns of ids such as `claim.*`."""
+
+    def __init__(self, only: Sequence[str] = (), skip: Sequence[str] = ()) -> None:
+        self._only = tuple(only)
+        self._skip = tuple(skip)
+
+    def reason_against(self, check_id: str) -> str:
+        """Return why a check is left out, or nothing."""
+        if self._only and not any(fnmatchcase(check_id, pattern) for pattern in self._only):
+            return "not among those asked for with --only"
+        if any(fnmatchcase(check_id, pattern) for pattern in self._skip):
+            return "left out with --skip"
+        return ""
+
+
+def report_of(
+    run: Run,
+    *,
+    checks: Iterable[Check] | None = None,
+    listener: Listener | None = None,
+    known: Known | None = None,
+    selection: Selection | None = None,
+    require_all: bool = False,
+    in_line: bool = False,
+) -> Report:
+    """Judge an endpoint and report on it; the run stays open, its owner closes it.
+
+    With `in_line` no two calls are made at the same time but those that are meant to be.
+    """
+    chosen = tuple(checks or catalogue.load())
+    judging = _Judging(run, chosen, listener or Silence(), known or Known(), selection or Selection())
+    return replace(judging.report(in_line=in_line), require_all=require_all)
+
+
+class _Judging:
+    def __init__(
+        self,
+        run: Run,
+        checks: Sequence[Check],
+        listener: Listener,
+        known: Known,
+        selection: Selection,
+    ) -> None:
+        self._run = run
+        self._calls = run.calls
+        self._checks = {check.id: check for check in checks}
+        self._listener = listener
+        self._known = known
+        self._selection = selection
+        self._outcomes: dict[str, Outcome] = {}
+        self._locks = {name: RLock() for name in self._checks}
+        self._told = 0
+        run.calls.on_wait = listener.waiting
+
+    def report(self, *, in_line: bool) -> Report:
+        started_at, start = datetime.now(UTC), time.monotonic()
+        wanted = [check for check in self._checks.values() if not self._selection.reason_against(check.id)]
+        for phase in Phase:
+            checks = [check for check in wanted if check.phase is phase]
+            at_once = [check for check in checks if phase is not Phase.LAST and check.group not in LEFT_ALONE]
+            self._in_line([check for check in checks if check.group == PRECONDITIONS])
+            (self._in_line if in_line else self._at_once)(at_once)
+            self._in_line(checks)
+        outcomes = tuple(self._shown(check) for check in self._checks.values())
+        return Report(
+            target=self._calls.target.url,
+            versions=versions(),
+            options=dict(self._calls.target.shown),
+            started_at=started_at.isoformat(timespec="seconds"),
+            seconds=time.monotonic() - start,
+            waited=self._calls.waited,
+            requests=len(self._calls.log),
+            skew=self._calls.skew_if_known,
+            outcomes=outcomes,
+            stale=self._known.stale(outcomes),
+        )
+
+    def _in_line(self, checks: Iterable[Check]) -> None:
+        """Judge checks one after the other, in this thread, as far as they are not judged yet."""
+        for check in checks:
+            self._outcome(check)
+            self._tell()
+
+    def _at_once(self, checks: Iterable[Check]) -> None:
+        """Judge checks that share nothing but the endpoint; which of them is told first does not depend on chance."""
+        self._calls.spread()
+        pool = ThreadPoolExecutor(JUDGES)
+        try:
+            for _ in pool.map(self._outcome, checks):
+                self._tell()
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+    def _outcome(self, check: Check) -> Outcome:
+        """Judge a check once, after those it needs, whichever thread asks first."""
+        with self._locks[check.id]:
+            if check.id not in self._outcomes:
+                in_the_way = self._in_the_way(check)
+                made = Outcome(check, Verdict.BLOCKED, blocked_by=in_the_way) if in_the_way else self._judged(check)
+                self._outcomes[check.id] = replace(made, known=self._known.reason(made))
+            return self._outcomes[check.id]
+
+    def _in_the_way(self, check: Check) -> str:
+        """Return the id of the failed check that is at the root of what this one needs, or nothing."""
+        for name in check.needs:
+            needed = self._checks.get(name)
+            if needed is None:
+                continue
+            outcome = self._outcome(needed)
+            if outcome.verdict in STOPS:
+                return outcome.blocked_by or name
+        return ""
+
+    def _judged(self, check: Check) -> Outcome:
+        self._listener.started(check)
+        start = time.monotonic()
+        try:
+            found = check.judge(self._run)
+        except Skipped as skipped:
+            return Outcome(check, Verdict.SKIP, skipped.reason, option=skipped.option)
+        except Blocked as blocked:
+            return self._blocked(check, blocked.by)
+        except OptionError:
+            raise
+        except Exception as error:  # noqa: BLE001 - a fault of ours must not hide what the other checks find
+            return Outcome(
+                check,
+                Verdict.ERROR,
+                self._calls.masks.masked(_ours(error)),
+                "This is a fault of chatkey: please report it.",
+            )
+        bad = found.verdict is not Verdict.PASS
+        return Outcome(
+            check,
+            found.verdict,
+            self._calls.masks.masked(found.message),
+            self._calls.masks.masked(found.hint or check.hint) if bad else "",
+            evidence=tuple(self._calls.evidence(exchange) for exchange in found.about) if bad else (),
+            files=found.files,
+            seconds=time.monotonic() - start,
+        )
+
+    def _blocked(self, check: Check, by: str) -> Outcome:
+        """Judge the check that stands in the way, so that it is reported whatever the order."""
+        outcome = self._outcome(self._checks[by]) if by in self._checks else None
+        return Outcome(check, Verdict.BLOCKED, blocked_by=(outcome.blocked_by if outcome else "") or by)
+
+    def _shown(self, check: Check) -> Outcome:
+        reason = self._selection.reason_against(check.id)
+        return Outcome(check, Verdict.SKIP, reason, left_out=True) if reason else self._outcomes[check.id]
+
+    def _tell(self) -> None:
+        """Tell what has ended, as far as everything before it has."""
+        order = list(self._checks)
+        while self._told < len(order):
+            check = self._checks[order[self._told]]
+            if check.id not in self._outcomes and not self._selection.reason_against(check.id):
+                return
+            self._listener.finished(self._shown(check))
+            self._told += 1
+
+
+def _ours(error: Exception) -> str:
+    """Return what went wrong here, and where."""
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" ({frames[-1].filename.rpartition('/')[2]}:{frames[-1].lineno})" if frames else ""
+    return f"{type(error).__name__}: {error}{where}"

@@ -1,0 +1,173 @@
+"""What the page of --ui can do: show a run, send a call of it again as it was changed, and run once more."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from threading import Lock
+from typing import Annotated, Any, Final
+from urllib.parse import urlsplit
+
+import msgspec
+
+from chatkey_check.evidence.masks import HIDDEN, Masks
+from chatkey_check.evidence.shown import curl, response
+from chatkey_check.exchange import Exchange, Header, Request, origin
+from chatkey_check.model import Report
+from chatkey_check.reports import summary
+from chatkey_check.reports.exits import Exit
+from chatkey_check.reports.fixes import fix
+from chatkey_check.run import opened
+from chatkey_check.running.runner import Selection, report_of
+from chatkey_check.target import Target
+from chatkey_check.ui.pasted import explained
+from chatkey_check.wire.http import HttpWire, Unreachable, Unsendable
+
+TONES: Final = {Exit.CLEAN: "pass", Exit.WARNINGS: "warn", Exit.NOT_ALL_JUDGED: "warn", Exit.NOTHING_JUDGED: "skip"}
+METHOD: Final = re.compile(r"[A-Za-z]{1,40}", re.ASCII)
+HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", re.ASCII)
+"""A token of RFC 9110 5.6.2."""
+OUR_OWN: Final = frozenset({"host", "content-length", "transfer-encoding"})
+LONGEST: Final = 20_000
+"""A body that is longer is shown in part, and sent again whole if it was not changed."""
+
+
+class Refused(Exception):
+    """What was asked for is not done; the message says why."""
+
+
+class Again(msgspec.Struct):
+    """A call that is to be sent again: its number, and what it is now."""
+
+    id: Annotated[int, msgspec.Meta(ge=0)]
+    method: str
+    url: str
+    headers: str
+    body: str
+
+
+class Desk:
+    """One run after the other of an endpoint, with the calls of the last one. Used by several threads."""
+
+    def __init__(self, target: Target, selection: Selection) -> None:
+        self._target = target
+        self._selection = selection
+        self._lock = Lock()
+        self._calls: list[Exchange] = []
+        self._masks = Masks()
+        self._report: Report | None = None
+
+    def run(self) -> dict[str, Any]:
+        """Judge the endpoint, and return the state."""
+        with self._lock:
+            with opened(self._target) as run:
+                self._report = report_of(run, selection=self._selection)
+                self._calls = sorted(run.calls.log, key=lambda done: done.sent_at)
+                self._masks = run.calls.masks
+            return self._state(self._report)
+
+    def state(self) -> dict[str, Any]:
+        """Return what the page shows; the first call judges the endpoint."""
+        if self._report is None:
+            return self.run()
+        with self._lock:
+            return self._state(self._report)
+
+    def send(self, asked: Again) -> dict[str, Any]:
+        """Send a call again as it was changed. Raises `Refused`.
+
+        What is hidden on the page is sent as it was. Nothing is sent to another origin: the session would go with it.
+        """
+        with self._lock:
+            request = self._changed(asked)
+            wire = HttpWire(self._target)
+            try:
+                self._calls.append(wire.send(request))
+            except Unreachable as error:
+                raise Refused(f"The endpoint cannot be reached: {error}.") from error
+            except Unsendable as error:
+                raise Refused(f"HTTP cannot carry this call: {error}.") from error
+            finally:
+                wire.close()
+            return self._shown(len(self._calls) - 1)
+
+    def explain(self, token: str) -> dict[str, Any]:
+        """Return what a token says, and what is wrong with it; nothing is sent."""
+        return explained(token, self._target)
+
+    def _changed(self, asked: Again) -> Request:
+        if asked.id >= len(self._calls):
+            raise Refused("This call is not known any more: load the page again.")
+        before, url, body = self._calls[asked.id].request, asked.url, asked.body
+        if origin(url) not in {self._target.origin, self._target.page} or "@" in urlsplit(url).netloc:
+            raise Refused(f"Calls are sent to {self._target.origin} only: the session goes with them.")
+        if not METHOD.fullmatch(asked.method):
+            raise Refused("The method must be a word, such as POST.")
+        shown_url, shown_body = self._masks.masked(before.url), self._text(before.body)
+        return replace(
+            before,
+            label="sent again from the page",
+            method=asked.method.upper(),
+            url=before.url if url == shown_url else url,
+            headers=tuple(self._header(line, before) for line in asked.headers.splitlines() if line.strip()),
+            body=before.body if body == shown_body else body.encode(),
+        )
+
+    def _header(self, line: str, before: Request) -> Header:
+        """Read a header; one that stands there as it was shown is the one that was hidden."""
+        for header in before.headers:
+            if line == _line(self._masks.header(header)):
+                return header
+        name, colon, value = line.partition(":")
+        if not colon or not HEADER_NAME.fullmatch(name.strip()) or not line.isprintable():
+            raise Refused(f"{line[:40]!r} is no header: write a name, a colon and a value.")
+        if name.strip().lower() in OUR_OWN:
+            raise Refused(f"{name}: the wire writes this header itself; leave it out.")
+        if HIDDEN in value:
+            raise Refused(f"{name}: write the whole value anew, or leave the line as it was.")
+        return name.strip(), value.strip()
+
+    def _state(self, report: Report) -> dict[str, Any]:
+        findings = [o for o in report.outcomes if o.verdict in summary.FINDINGS]
+        return {
+            "target": report.target,
+            "headline": summary.headline(report),
+            "tone": TONES.get(summary.result(report), "fail"),
+            "about": summary.duration(report),
+            "findings": [
+                {"id": o.check.id, "verdict": o.verdict, "message": o.message, "why": o.check.why, "fix": fix(o)}
+                for o in findings
+            ],
+            "calls": [self._shown(number) for number in range(len(self._calls))],
+            "first": self._first(),
+        }
+
+    def _first(self) -> int:
+        """Return the number of the first call of the endpoint itself: a login may stand before it."""
+        endpoint = self._target.url.partition("?")[0]
+        asked = (number for number, done in enumerate(self._calls) if done.request.url.startswith(endpoint))
+        return next(asked, 0)
+
+    def _shown(self, number: int) -> dict[str, Any]:
+        done = self._calls[number]
+        request = done.request
+        return {
+            "id": number,
+            "label": request.label,
+            "method": request.method,
+            "url": self._masks.masked(request.url),
+            "headers": "\n".join(_line(self._masks.header(header)) for header in request.headers),
+            "body": self._text(request.body),
+            "status": done.status,
+            "milliseconds": round(done.seconds * 1000),
+            "answer": response(done, self._masks),
+            "curl": curl(request, self._target, self._masks),
+        }
+
+    def _text(self, body: bytes) -> str:
+        text = self._masks.hidden(body).decode("utf-8", "replace")
+        return text if len(text) <= LONGEST else f"{text[:LONGEST]}… ({len(body):,} bytes)"
+
+
+def _line(header: Header) -> str:
+    return f"{header[0]}: {header[1]}"

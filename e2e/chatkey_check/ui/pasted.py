@@ -1,0 +1,79 @@
+"""Explains a token that somebody pasted: by the checks that look at nothing else, and without sending anything."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from chatkey_check import checks, reading
+from chatkey_check.calls.shared import Calls
+from chatkey_check.evidence.masks import Masks
+from chatkey_check.exchange import Exchange, Request, Response
+from chatkey_check.live.planned import PlannedLive
+from chatkey_check.model import Verdict
+from chatkey_check.reports.summary import FINDINGS
+from chatkey_check.run import Run
+from chatkey_check.running.runner import report_of
+from chatkey_check.shape import EXAMPLE
+from chatkey_check.target import Login, Target
+
+OF_A_TOKEN: Final = (
+    *("jwt.compact", "jwt.alg", "jwt.signature", "jwt.header-clean", "jwt.payload", "jwt.size"),
+    *("claim.cnf", "claim.pid", "claim.type", "claim.uid", "claim.uid-reserved", "claim.uid-pii", "claim.exp-type"),
+    *("claim.lifetime", "claim.iat", "claim.nbf", "claim.no-sensitive", "claim.display", "claim.avatar"),
+)
+"""The checks that a token alone can be judged by."""
+
+
+class PastedWire:
+    """Answers every call with one token, and sends nothing."""
+
+    def __init__(self, token: str) -> None:
+        self._body = json.dumps({"token": token}).encode()
+
+    def reach(self, url: str) -> str:
+        """Say that something listens."""
+        return url
+
+    def shake_hands(self, url: str) -> None:
+        """Say that the certificate is good."""
+
+    def send(self, request: Request) -> Exchange:
+        """Answer with the token."""
+        return Exchange(request, Response(200, (), self._body), None, time.time(), 0.0)
+
+    def send_together(self, requests: Sequence[Request]) -> list[Exchange]:
+        """Answer with the token."""
+        return [self.send(request) for request in requests]
+
+    def spread(self) -> None:
+        """Do nothing: nothing is open."""
+
+    def close(self) -> None:
+        """Do nothing: nothing is open."""
+
+
+def explained(token: str, target: Target) -> dict[str, Any]:
+    """Return what a token says, and what each check says of it."""
+    token = token.strip().removeprefix("Bearer ").strip("\"'")
+    known = replace(target, login=Login(), login_b=None, live=None, shape=EXAMPLE)
+    calls = Calls(known, PastedWire(token), now=time.time, sleep=lambda _: None)
+    with Run(calls, PlannedLive(calls)) as run:
+        report = report_of(run, checks=[checks.load_one(name) for name in OF_A_TOKEN], in_line=True)
+    findings = [
+        {"id": found.check.id, "verdict": found.verdict, "message": found.message, "hint": found.hint}
+        for found in report.outcomes
+        if found.verdict in FINDINGS
+    ]
+    passed = report.count(Verdict.PASS)
+    return {"findings": findings, "passed": passed, "header": _part(token, 0), "claims": _part(token, 1)}
+
+
+def _part(token: str, number: int) -> str:
+    """Return a part of a token as JSON to be read, or nothing; the signature is in neither."""
+    parts = token.split(".")
+    value = reading.lenient_claims(f".{parts[number]}") if len(parts) > number else {}
+    return Masks().masked(json.dumps(value, indent=2, ensure_ascii=False)) if value else ""

@@ -1,0 +1,82 @@
+"""A case: something that is done to a target, what the pages promise of it, and to which sentences that belongs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from chatkey_conform.subject.subject import Subject
+
+Judge = Callable[..., None]
+FIRST_SCORED: Final = 2
+
+
+@dataclass(frozen=True)
+class Case:
+    """One case. `alone`: it moves the clock or floods the service, so nothing else may run beside it."""
+
+    id: str
+    title: str
+    sentences: tuple[str, ...]
+    page: str
+    group: str
+    run: Callable[[Subject], None] = field(compare=False)
+    needs: frozenset[str] = frozenset()
+    alone: bool = False
+    since: int = FIRST_SCORED
+
+
+class Family:
+    """Cases of one subject, which one page promises."""
+
+    def __init__(self, key: str, title: str, page: str) -> None:
+        self.key = key
+        self.title = title
+        self.page = page
+        self.cases: list[Case] = []
+
+    def judges(
+        self,
+        *sentences: str,
+        each: Mapping[str, Any] | Iterable[str] | None = None,
+        needs: Iterable[str] = (),
+        alone: bool = False,
+        page: str = "",
+        rows: Iterable[str] = (),
+        since: int = FIRST_SCORED,
+    ) -> Callable[[Judge], Judge]:
+        """Make cases of a function: one, or one for each value of `each`. `rows` are those of tests/refusals."""
+
+        def add(judge: Judge) -> Judge:
+            title = " ".join((judge.__doc__ or "").split())
+            name = ",".join([judge.__name__.replace("_", "-"), *rows])
+            values = each if isinstance(each, Mapping) else {value: value for value in each or ()}
+            for at, value in values.items() if each is not None else [("", None)]:
+                given = value if isinstance(value, tuple) else (value,)
+                self.cases.append(
+                    Case(
+                        id=f"{self.key}/{name}" + (f"[{at}]" if at else ""),
+                        title=title,
+                        sentences=sentences,
+                        page=page or self.page,
+                        group=self.title,
+                        run=partial(_run, judge, given if each is not None else ()),
+                        needs=frozenset(needs),
+                        alone=alone,
+                        since=since,
+                    )
+                )
+            return judge
+
+        return add
+
+    def add(self, case: Case) -> None:
+        """Add a case that was made of a table."""
+        self.cases.append(case)
+
+
+def _run(judge: Judge, given: tuple[Any, ...], subject: Subject) -> None:
+    judge(subject, *given)

@@ -1,0 +1,60 @@
+"""The command `chatkey conform`: judges a service that is not ours."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+SAMPLE = Path(__file__).parent / "sample.toml"
+
+
+@click.command()
+@click.argument("target", required=False, type=click.Path(dir_okay=False, path_type=Path))
+@click.option("--init", is_flag=True, help="Print a TARGET.toml to begin with.")
+@click.option("--list", "only_list", is_flag=True, help="Name the cases, with their sentences, and run none.")
+@click.option("--smoke", is_flag=True, help="Only look whether the adapter works at all.")
+@click.option("-k", "words", metavar="WORDS", default="", help="Run the cases whose id holds this; smoke comes first.")
+@click.option("--jobs", type=click.IntRange(1, 32), default=8, show_default=True, help="Cases that run side by side.")
+@click.option(
+    "--output",
+    metavar="FOLDER",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Write report.json, junit.xml, report.md, matrix.html and badge.json there.",
+)
+@click.option(
+    "--compare",
+    metavar="REPORT.json",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Put this report beside the new one in matrix.html.",
+)
+def conform(
+    *,
+    target: Path | None,
+    init: bool,
+    only_list: bool,
+    smoke: bool,
+    words: str,
+    jobs: int,
+    output: Path | None,
+    compare: Path | None,
+) -> None:
+    """Judge the chat service that TARGET.toml describes, sentence by sentence of the contract, over the wire.
+
+    What it does not declare is not applicable, never failed. The exit status is 0 when nothing failed, 1 when something
+    did, 3 when a must sentence could not be judged for another reason than that, and 4 when nothing could be started.
+    """
+    if init:
+        click.echo(SAMPLE.read_text("utf-8"), nl=False)
+        return
+    if only_list:
+        from chatkey_conform.command import listed  # noqa: PLC0415 - imports the whole suite
+
+        click.echo("\n".join(listed(words)))
+        return
+    if target is None:
+        raise click.UsageError("Name a TARGET.toml; `chatkey conform --init` prints one to begin with.")
+    from chatkey_conform.command import Wanted, run  # noqa: PLC0415 - imports the whole suite
+
+    sys.exit(run(Wanted(target, smoke=smoke, words=words, jobs=jobs, output=output, compare=compare)))

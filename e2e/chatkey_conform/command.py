@@ -1,0 +1,119 @@
+"""What the command does: reads, opens, runs, tells, writes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import click
+
+from chatkey_conform.case import Case
+from chatkey_conform.grades.business import HarnessError
+from chatkey_conform.judging.verdict import Verdict
+from chatkey_conform.reports import badge, html, junit, markdown
+from chatkey_conform.reports.document import document
+from chatkey_conform.reports.exits import Exit, status
+from chatkey_conform.reports.words import headline, unjudged
+from chatkey_conform.running.known import read_known
+from chatkey_conform.running.outcome import Outcome, Result
+from chatkey_conform.running.runner import SMOKE, Run
+from chatkey_conform.subject.world import World
+from chatkey_conform.suite import cases
+from chatkey_conform.target import TargetError, read_target
+
+MOST_SHOWN = 20
+MARKS = {Verdict.FAILED: "failed", Verdict.ERROR: "harness", Verdict.KNOWN: "known"}
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What was asked for on the command line."""
+
+    target: Path
+    smoke: bool = False
+    words: str = ""
+    jobs: int = 8
+    output: Path | None = None
+    compare: Path | None = None
+
+
+def listed(words: str = "") -> Iterator[str]:
+    """Return a line for each case."""
+    return (f"{case.id}  {' '.join(case.sentences)}" for case in cases() if words in case.id)
+
+
+def chosen(wanted: Wanted) -> list[Case]:
+    """Return the cases that are asked for; smoke is always among them."""
+    rest = [] if wanted.smoke else [case for case in cases() if wanted.words in case.id]
+    return list(dict.fromkeys([*(case for case in cases() if case.id.startswith(SMOKE)), *rest]))
+
+
+def run(wanted: Wanted) -> Exit:
+    """Judge the target, tell what came of it, and write what is to be written."""
+    started = datetime.now(UTC).isoformat(timespec="seconds")
+    try:
+        target = read_target(wanted.target)
+        known = read_known(target.known_failures)
+        world = World(target)
+        world.reach()
+    except (TargetError, HarnessError, ValueError, OSError) as error:
+        click.echo(f"Not started: {error}", err=True)
+        return Exit.NOT_STARTED
+    click.echo(f"{target.name} at {target.base_url}, {len(chosen(wanted))} cases …")
+    try:
+        result = Run(world, known, wanted.jobs, _tell).judge(chosen(wanted))
+        report = document(result, target, world.capabilities, suite=version("chatkey"), started=started)
+    except KeyboardInterrupt:
+        click.echo("Stopped: nothing is written.", err=True)
+        return Exit.NOT_STARTED
+    finally:
+        world.close()
+    if wanted.output is not None:
+        write(report, wanted.output, wanted.compare)
+    _summary(result, report, wanted)
+    smoked = [outcome for outcome in result.outcomes if outcome.case.id.startswith(SMOKE)]
+    if all(outcome.verdict is not Verdict.PASSED for outcome in smoked) and not result.failed:
+        return Exit.NOT_STARTED
+    if wanted.smoke or wanted.words:
+        return Exit.FAILED if result.failed else Exit.NOT_JUDGED if result.of(Verdict.ERROR) else Exit.FINE
+    return status(result)
+
+
+def write(report: dict[str, Any], folder: Path, compare: Path | None = None) -> None:
+    """Write every form of a report."""
+    folder.mkdir(parents=True, exist_ok=True)
+    others = [json.loads(compare.read_text("utf-8"))] if compare else []
+    for name, text in (
+        ("report.json", json.dumps(report, indent=2, ensure_ascii=False) + "\n"),
+        ("junit.xml", junit.write(report)),
+        ("report.md", markdown.write(report)),
+        ("matrix.html", html.write(*others, report)),
+        ("badge.json", badge.write(report)),
+    ):
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+def _tell(outcome: Outcome) -> None:
+    if outcome.verdict in MARKS:
+        click.echo(f"  {MARKS[outcome.verdict]}: {outcome.case.id}: {outcome.reason}")
+
+
+def _summary(result: Result, report: dict[str, Any], wanted: Wanted) -> None:
+    for sentence in result.failed[:MOST_SHOWN]:
+        click.echo(f"\n{sentence.id} ({sentence.level}) fails: {sentence.text}\n  {sentence.reason}")
+    if len(result.failed) > MOST_SHOWN:
+        click.echo(f"\n… and {len(result.failed) - MOST_SHOWN} more sentences.")
+    for name, meaning in report["missing"].items():
+        click.echo(f"not applicable without {name}: {meaning}")
+    for name in report["mended"] if not (wanted.smoke or wanted.words) else ():
+        click.echo(f"known failure {name} passes now, or is not there: take it out of the file")
+    if not (wanted.smoke or wanted.words) and (line := unjudged(report)):
+        click.echo(line)
+    if wanted.output is not None:
+        click.echo(f"Written: {wanted.output}/matrix.html and the other forms.")
+    click.echo(headline(report))

@@ -1,0 +1,57 @@
+"""What the suite is shipped with: the contract's sentences, the schemas, and which sentences are scored."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+
+HERE: Final = Path(__file__).parent
+DOCS: Final = Path(__file__).parents[3] / "docs"
+"""In a checkout; the wheel has what is needed of it beside this file."""
+
+
+def shipped(name: str) -> Path:
+    """Return where a file of docs/ lies."""
+    inside = HERE / "docs" / name
+    return inside if inside.exists() else DOCS / name
+
+
+@cache
+def contract() -> dict[str, dict[str, str]]:
+    """Return the sentences of the contract by their ids, each with `level` and `text`."""
+    entries = tomllib.loads(shipped("contract.toml").read_text("utf-8"))["entry"]
+    return {entry["id"]: entry for entry in entries}
+
+
+@cache
+def contract_version() -> str:
+    """Return what tells this contract from another: the number of its sentences, and a hash of them."""
+    import hashlib  # noqa: PLC0415 - for one line of a report
+
+    text = shipped("contract.toml").read_bytes()
+    return f"{len(contract())} sentences, {hashlib.sha256(text).hexdigest()[:12]}"
+
+
+@cache
+def scored(revision: int) -> dict[str, frozenset[str]]:
+    """Return the sentences that are scored in a revision of the profile, by whom they bind."""
+    revisions = tomllib.loads((HERE / "scored.toml").read_text("utf-8"))["revision"]
+    return {side: frozenset(ids) for side, ids in revisions[str(revision)].items()}
+
+
+@cache
+def schema(name: str) -> Draft202012Validator:
+    """Return the validator of a published schema; members that are not declared pass."""
+    made: Any = json.loads((shipped("schemas") / f"{name}.json").read_text("utf-8"))
+    return Draft202012Validator(made)
+
+
+def misfit(name: str, value: Any) -> str:
+    """Return why a value does not fit a published schema; nothing where it does."""
+    error = next(schema(name).iter_errors(value), None)
+    return "" if error is None else f"does not fit docs/schemas/{name}.json: {error.message[:200]}"

@@ -1,0 +1,37 @@
+"""The businesses of a target, by its grade, and what it can do."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from chatkey_conform.capabilities import declared
+from chatkey_conform.grades.business import Businesses
+from chatkey_conform.grades.command import CommandBusinesses
+from chatkey_conform.grades.lab import LabBusinesses
+from chatkey_conform.grades.prepared import PreparedBusinesses
+from chatkey_conform.target import Grade, Target, TargetError
+
+RESTART: Final = "restart"
+GRADES: Final[dict[Grade, type[PreparedBusinesses | CommandBusinesses | LabBusinesses]]] = {
+    "prepared": PreparedBusinesses,
+    "command": CommandBusinesses,
+    "lab": LabBusinesses,
+}
+
+
+def businesses_of(target: Target) -> Businesses:
+    """Return what makes the target's businesses. Raises `TargetError`."""
+    return GRADES[target.document.businesses.grade](target)
+
+
+def capabilities_of(target: Target, businesses: Businesses) -> frozenset[str]:
+    """Return what the target declares: TARGET.toml says so, or else its adapter is asked. Raises `TargetError`."""
+    have = target.service.have
+    told = businesses.capabilities() if have is None else declared(have)
+    if target.service.restart:
+        return told | {RESTART}
+    if RESTART in told:
+        raise TargetError(
+            f"{RESTART!r} is declared; target.restart has to be the command that starts the service anew."
+        )
+    return told

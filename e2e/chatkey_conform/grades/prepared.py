@@ -1,0 +1,73 @@
+"""Grade `prepared`: one to three businesses made by hand, and nothing else."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+from chatkey_conform.capabilities import NotApplicable, declared, socials
+from chatkey_conform.grades.business import Business
+from chatkey_conform.target import Prepared, Target, TargetError
+
+NOT_BY_HAND = {"businesses", "change", "clock", "faults", "member-records", "agent"}
+"""What nobody can do with businesses made by hand."""
+
+
+class PreparedBusinesses:
+    """The businesses that TARGET.toml names. Raises `TargetError` where a secret is not in the environment."""
+
+    def __init__(self, target: Target, environ: Mapping[str, str] = os.environ) -> None:
+        have = declared(target.service.have or ())
+        if wrong := sorted(have & NOT_BY_HAND):
+            raise TargetError(f"target.have names {wrong[0]!r}, which takes an adapter (grade command) or a lab.")
+        self._have = have
+        self._prepared = tuple(self._made(given, environ) for given in target.document.businesses.prepared)
+
+    def _made(self, given: Prepared, environ: Mapping[str, str]) -> Business:
+        secret = environ.get(given.secret_key_env, "")
+        if not secret:
+            raise TargetError(f"{given.secret_key_env}, the secret_key of {given.id!r}, is not in the environment.")
+        enabled = socials(self._have) if given.socials is None else tuple(given.socials)
+        return Business(given.id, secret, tuple(given.origins), enabled)
+
+    def capabilities(self) -> frozenset[str]:
+        """Return what TARGET.toml declares."""
+        return self._have
+
+    def prepared(self) -> tuple[Business, ...]:
+        """Return them."""
+        return self._prepared
+
+    def provision(self, wanted: Mapping[str, Any]) -> Business:  # noqa: ARG002 - the protocol's
+        """Nobody is there to make one."""
+        _missing("businesses")
+
+    def change(self, business: Business, changes: Mapping[str, Any]) -> None:  # noqa: ARG002 - the protocol's
+        """Nobody is there to change one."""
+        _missing("change")
+
+    def remove(self, business: Business) -> None:
+        """Leave it: it was there before."""
+
+    def advance(self, seconds: float) -> None:  # noqa: ARG002 - the protocol's
+        """Nobody is there to move the clock."""
+        _missing("clock")
+
+    def reset(self) -> None:
+        """Nothing was moved."""
+
+    def members(self, business: Business) -> list[dict[str, Any]]:  # noqa: ARG002 - the protocol's
+        """Nobody is there to look."""
+        _missing("member-records")
+
+    def agent(self, request: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002 - the protocol's
+        """Nobody is there to answer."""
+        _missing("agent")
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def _missing(capability: str) -> NoReturn:
+    raise NotApplicable(capability)

@@ -1,0 +1,168 @@
+"""How a proof is made of an honest handshake, with one thing changed: what the rows of `proof_verdicts.py` call."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
+
+from chatkey_conform.making.damage import PAYLOAD, Damage, Jws
+from chatkey_conform.making.honest import BrowserKey, Json, Maker, b64, dumps, merged, unb64
+from chatkey_conform.making.wrong_keys import Spelled
+
+
+@dataclass(frozen=True)
+class Handshake:
+    """What an honest proof is made of. `htu` is the socket's address, at a port of this machine."""
+
+    key: BrowserKey
+    token: str
+    nonce: str
+    htu: str
+    now: float
+
+    def prove(self, header: Mapping[str, Any] | None = None, **claims: Any) -> str:
+        """Return the honest proof, with members of its header and claims changed."""
+        given: Json = {"nonce": self.nonce, "htu": self.htu, **claims}
+        return Maker().proof(self.key, token=self.token, now=self.now, header=header, **given)
+
+
+Make = Callable[[Handshake], str]
+
+
+def damaged(damage: Damage) -> Make:
+    """Damage an honest proof, with what signs for it at hand."""
+    return lambda handshake: damage.make(Jws(handshake.prove(), handshake.key.sign))
+
+
+def sent(text: str) -> Make:
+    """Send a text that is no proof at all."""
+    return lambda _: text
+
+
+def claims(**changes: object) -> Make:
+    """Change claims; what can be called is given the handshake, and the marks stand for parts of its `htu`."""
+    return lambda handshake: handshake.prove(**filled(changes, handshake))
+
+
+def filled(changes: Mapping[str, Any], handshake: Handshake) -> Json:
+    """Give the handshake to the values that ask for it."""
+    known = {name: value(handshake) if callable(value) else value for name, value in changes.items()}
+    parts = marks(handshake.htu)
+
+    def written(value: Any) -> Any:
+        for mark, part in parts.items() if isinstance(value, str) else ():
+            value = value.replace(mark, part)
+        return value
+
+    return {name: written(value) for name, value in known.items()}
+
+
+def marks(htu: str) -> dict[str, str]:
+    """Return what stands for the parts of a socket's address: ws://localhost:8800/v1/socket, or any other."""
+    split = urlsplit(htu)
+    folder, slash, file = split.path.rpartition("/")
+    name = f"[{split.hostname}]" if ":" in (split.hostname or "") else split.hostname or ""
+    port = f":{split.port}" if split.port else ""
+    return {
+        "{ws}": split.scheme,
+        "{WS}": split.scheme.upper(),
+        "{other}": {"ws": "wss", "wss": "ws"}[split.scheme],
+        "{host}": split.netloc,
+        "{name}": name,
+        "{NAME}": name.upper(),
+        "{port}": port,
+        "{no-port}": "" if port else ":2",
+        "{path}": split.path,
+        "{folder}": folder,
+        "{file}": slash + file,
+        "{cut}": split.path[:-2],
+        "{encoded}": f"{slash}%{ord(file[0]):02X}{file[1:]}" if file else f"{slash}%20",
+    }
+
+
+def header(**changes: object) -> Make:
+    """Change members of the header."""
+    return lambda handshake: handshake.prove(changes)
+
+
+def jwk(**changes: object) -> Make:
+    """Change members of the key in the header."""
+
+    def make(handshake: Handshake) -> str:
+        honest = handshake.key.jwk
+        spelled = {
+            name: change.spell(honest[name]) if isinstance(change, Spelled) else change
+            for name, change in changes.items()
+        }
+        return handshake.prove({"jwk": merged(honest, spelled)})
+
+    return make
+
+
+def signature(change: Callable[[bytes], bytes]) -> Make:
+    """Change the bytes of the signature."""
+
+    def make(handshake: Handshake) -> str:
+        signed, _, honest = handshake.prove().rpartition(".")
+        return f"{signed}.{b64(change(unb64(honest)))}"
+
+    return make
+
+
+def over(signed: Callable[[str, str], bytes]) -> Make:
+    """Sign something else of the proof."""
+
+    def make(handshake: Handshake) -> str:
+        head, body, _ = handshake.prove().split(".")
+        return f"{head}.{body}.{b64(handshake.key.sign(signed(head, body)))}"
+
+    return make
+
+
+def unsigned(alg: object) -> Make:
+    """Say another algorithm, and leave the signature out."""
+    return lambda handshake: handshake.prove({"alg": alg}).rpartition(".")[0] + "."
+
+
+def exchanged(part: int) -> Make:
+    """Put the header or the payload of another proof under the signature."""
+
+    def make(handshake: Handshake) -> str:
+        mine, other = handshake.prove().split("."), handshake.prove({"more": 1}, more=1).split(".")
+        return ".".join([*mine[:part], other[part], *mine[part + 1 :]])
+
+    return make
+
+
+def spaced(handshake: Handshake) -> str:
+    """Write the claims with white space around and between them."""
+    jws = Jws(handshake.prove(), handshake.key.sign)
+    return jws.with_json(PAYLOAD, b" \n" + json.dumps(json.loads(jws.json(PAYLOAD)), indent=2).encode() + b"\r\n\t")
+
+
+def x_twice(handshake: Handshake) -> str:
+    """Name a member of the key twice."""
+    key = dumps(handshake.key.jwk)[:-1] + b',"x":"' + handshake.key.jwk["x"].encode() + b'"}'
+    head = b'{"typ":"wf-proof+jwt","alg":"ES256","jwk":' + key + b"}"
+    signed = f"{b64(head)}.{handshake.prove().split('.')[1]}"
+    return f"{signed}.{b64(handshake.key.sign(signed.encode()))}"
+
+
+def ath(spell: Callable[[bytes], str]) -> Make:
+    """Spell the token's hash otherwise, given the token."""
+    return lambda handshake: handshake.prove(ath=spell(handshake.token.encode()))
+
+
+def nonce(spell: Callable[[str], str]) -> Make:
+    """Spell the nonce otherwise."""
+    return lambda handshake: handshake.prove(nonce=spell(handshake.nonce))
+
+
+def der(raw: bytes) -> bytes:
+    """Write a signature as most libraries do."""
+    return encode_dss_signature(int.from_bytes(raw[:32]), int.from_bytes(raw[32:]))

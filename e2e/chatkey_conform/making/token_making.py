@@ -1,0 +1,184 @@
+"""How a token is made of honest parts, with one thing changed: what the rows of `token_verdicts.py` call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, Final
+
+from chatkey_conform.making.damage import Damage, Jws
+from chatkey_conform.making.honest import Json, Maker, b64, dumps, unb64
+from chatkey_conform.making.place import Place
+
+Make = Callable[[Place], str]
+Spoil = Callable[[bytes], bytes]
+
+HOUR: Final = 3600
+HEADER: Final = {"alg": "HS256", "typ": "JWT"}
+
+
+def claims(**changes: object) -> Make:
+    """Change claims of the honest token; what can be called is given the place."""
+    return lambda place: place.shop.sign(place.claims(**filled(changes, place)))
+
+
+def filled(changes: Mapping[str, Any], place: Place) -> Json:
+    """Give the place to the values that ask for it."""
+    return {name: value(place) if callable(value) else value for name, value in changes.items()}
+
+
+def header(**changes: object) -> Make:
+    """Change members of the honest header."""
+    return lambda place: place.shop.sign(place.claims(), header={**HEADER, **changes})
+
+
+def raw_header(raw: bytes) -> Make:
+    """Write the header as it stands here."""
+    return lambda place: place.shop.sign(place.claims(), header=raw)
+
+
+def payload(spoil: Spoil) -> Make:
+    """Spoil the JSON of the claims before it is signed."""
+    return lambda place: place.shop.sign(spoil(dumps(place.claims())))
+
+
+def added(text: str) -> Make:
+    """Add a member to the claims, written as it is."""
+    return payload(lambda honest: honest[:-1] + b"," + text.encode() + b"}")
+
+
+def signed_with(key: Callable[[bytes], bytes], **changes: object) -> Make:
+    """Sign an honest token with what is made of the secret, under a header with these changes."""
+    return lambda place: place.shop.sign(place.claims(), header={**HEADER, **changes}, key=key(place.shop.secret))
+
+
+def sized(size: int) -> Make:
+    """Fill an honest token up to so many characters."""
+
+    def make(place: Place) -> str:
+        start = len(place.shop.sign(place.claims(filler="")))
+        pads = ((size - start) * 3 // 4 + more for more in range(-3, 4))
+        filled = (place.shop.sign(place.claims(filler="x" * pad)) for pad in pads)
+        return next(token for token in filled if len(token) == size)
+
+    return make
+
+
+def mac(change: Callable[[bytes], bytes]) -> Make:
+    """Change the bytes of the MAC."""
+
+    def make(place: Place) -> str:
+        signed, _, signature = place.shop.sign(place.claims()).rpartition(".")
+        return f"{signed}.{b64(change(unb64(signature)))}"
+
+    return make
+
+
+def mac_of(signed: Callable[[str, str], bytes]) -> Make:
+    """Make the MAC over something else of the token."""
+
+    def make(place: Place) -> str:
+        head, body, _ = place.shop.sign(place.claims()).split(".")
+        return f"{head}.{body}.{b64(Maker().mac(signed(head, body), place.shop.secret))}"
+
+    return make
+
+
+def flipped(at: int) -> Callable[[bytes], bytes]:
+    """Flip a bit of the byte at this index."""
+    return lambda raw: raw[:at] + bytes([raw[at] ^ 1]) + raw[at + 1 :]
+
+
+def cut(length: int) -> Callable[[bytes], bytes]:
+    """Leave the first bytes."""
+    return lambda raw: raw[:length]
+
+
+def another_mac(alg: str) -> Make:
+    """Sign with another hash, as the header says, by the provider's own secret."""
+
+    def make(place: Place) -> str:
+        signed = f"{b64(dumps({**HEADER, 'alg': alg}))}.{b64(dumps(place.claims()))}"
+        return f"{signed}.{b64(Maker().mac(signed, place.shop.secret, digest=f'sha{alg[2:]}'))}"
+
+    return make
+
+
+def not_encoded(place: Place) -> str:
+    """Sign a payload that is left as it is, as RFC 7797 would have it."""
+    signed = f"{b64(dumps({**HEADER, 'b64': False, 'crit': ['b64']}))}.{dumps(place.claims(exp=9)).decode()}"
+    return f"{signed}.{b64(Maker().mac(signed, place.shop.secret))}"
+
+
+def unsigned(place: Place) -> str:
+    """Leave the signature out, as alg none would have it."""
+    return place.shop.sign(place.claims(), header={**HEADER, "alg": "none"}).rpartition(".")[0] + "."
+
+
+def by_the_providers_id(place: Place) -> str:
+    """Sign with the id in place of the secret."""
+    return place.shop.sign(place.claims(), key=place.shop.id.encode())
+
+
+def another_payload(place: Place) -> str:
+    """Put other claims under a signature."""
+    protected, _, signature = place.shop.sign(place.claims()).split(".")
+    return f"{protected}.{b64(dumps(place.claims(name='Mallory')))}.{signature}"
+
+
+def another_header(place: Place) -> str:
+    """Put another header under a signature."""
+    _, body, signature = place.shop.sign(place.claims()).split(".")
+    return f"{b64(dumps({'alg': 'HS256'}))}.{body}.{signature}"
+
+
+def nested(place: Place) -> str:
+    """Sign a token."""
+    return place.shop.sign(place.shop.sign(place.claims()).encode(), header={**HEADER, "cty": "JWT"})
+
+
+def written(claim: str, literal: str) -> Make:
+    """Write a time as it stands here; {exp} is an honest `exp`."""
+
+    def make(place: Place) -> str:
+        whole = dumps(place.claims(**{claim: 0})).decode()
+        value = literal.replace("{exp}", str(place.shop.now + HOUR))
+        return place.shop.sign(whole.replace(f'"{claim}":0', f'"{claim}":{value}').encode())
+
+    return make
+
+
+def visitor(**changes: object) -> Make:
+    """Make a visitor's token as the service does, with claims changed; what can be called is given the place."""
+
+    def make(place: Place) -> str:
+        shop = place.shop
+        made = shop.visitor_claims(**filled(changes, place))
+        return shop.sign(made, key=Maker().minute_key(shop.secret, made["iat"]))
+
+    return make
+
+
+def in_a_minute(place: Place) -> str:
+    """Make a visitor's token of the next minute."""
+    return visitor(iat=now(60), exp=now(120))(place)
+
+
+def now(seconds: int) -> Callable[[Place], int]:
+    """Return the time so many seconds from now."""
+    return lambda place: place.shop.now + seconds
+
+
+def jkt(place: Place) -> str:
+    """Return the thumbprint of the browser's key."""
+    return place.shop.key.jkt
+
+
+def damaged(damage: Damage) -> Make:
+    """Damage an honest token, with what signs for it at hand."""
+
+    def make(place: Place) -> str:
+        sign = partial(Maker().mac, key=place.shop.secret)
+        return damage.make(Jws(place.shop.sign(place.claims()), sign))
+
+    return make

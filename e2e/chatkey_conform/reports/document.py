@@ -1,0 +1,98 @@
+"""`report.json`: everything that is known of a run, from which all other forms are made (docs/schemas)."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from chatkey_conform.data import contract_version
+from chatkey_conform.judging.verdict import Verdict
+from chatkey_conform.reports.exits import status
+from chatkey_conform.running.outcome import JUDGED, Outcome, Result, Sentence
+from chatkey_conform.running.runner import missing
+from chatkey_conform.target import Target
+from chatkey_protocol.names import SUBPROTOCOL
+
+Json = dict[str, Any]
+
+FORMAT: Final = 1
+GROUPS: Final = {
+    "1": "Modes",
+    "2": "Identities and tokens",
+    "3": "Sessions",
+    "4": "Endpoints",
+    "5": "Keys and state",
+    "6": "Popup",
+    "7": "Refusals",
+    "8": "Times",
+    "9": "Versions",
+    "D": "Decisions of the profile",
+}
+"""The contract's parts, by how a sentence's id begins."""
+
+
+def document(result: Result, target: Target, capabilities: frozenset[str], *, suite: str, started: str) -> Json:
+    """Return the report. Nothing in it is a secret or a token."""
+    judged = sum(result.counts[verdict] for verdict in JUDGED)
+    return {
+        "format": FORMAT,
+        "profile": SUBPROTOCOL,
+        "revision": target.service.revision,
+        "contract": contract_version(),
+        "suite": suite,
+        "target": {
+            "name": target.service.name,
+            "version": target.service.version,
+            "base_url": target.base_url,
+            "grade": target.document.businesses.grade,
+            "capabilities": sorted(capabilities),
+        },
+        "started": started,
+        "seconds": round(result.seconds, 1),
+        "exit": int(status(result)),
+        "scored": len(result.scored),
+        "judged": judged,
+        "counts": {verdict.value: result.counts[verdict] for verdict in Verdict},
+        "cases": {verdict.value: len(result.of(verdict)) for verdict in Verdict},
+        "sentences": [_sentence(sentence) for sentence in result.sentences],
+        "evidence": [_outcome(outcome) for outcome in result.of(*(set(Verdict) - {Verdict.PASSED}))],
+        "unjudged_must": [{"id": sentence.id, "reason": _why(sentence)} for sentence in result.unjudged],
+        "missing": missing(result.outcomes),
+        "mended": result.mended,
+    }
+
+
+def _sentence(sentence: Sentence) -> Json:
+    return {
+        "id": sentence.id,
+        "group": GROUPS[sentence.id[0]],
+        "level": sentence.level,
+        "text": sentence.text,
+        "verdict": sentence.verdict.value,
+        "reason": sentence.reason,
+        "passed": sum(outcome.verdict is Verdict.PASSED for outcome in sentence.outcomes),
+        "cases": len(sentence.outcomes),
+        "pages": sorted({outcome.case.page for outcome in sentence.outcomes}),
+        "wrong": [
+            outcome.case.id
+            for outcome in sentence.outcomes
+            if outcome.verdict in {Verdict.FAILED, Verdict.KNOWN, Verdict.ERROR}
+        ],
+    }
+
+
+def _outcome(outcome: Outcome) -> Json:
+    return {
+        "id": outcome.case.id,
+        "title": outcome.case.title,
+        "group": outcome.case.group,
+        "page": outcome.case.page,
+        "sentences": list(outcome.case.sentences),
+        "verdict": outcome.verdict.value,
+        "reason": outcome.reason,
+        "tries": outcome.tries,
+        "steps": [{"sent": step.sent, "came": step.came} for step in outcome.steps],
+    }
+
+
+def _why(sentence: Sentence) -> str:
+    return sentence.reason or "no case of it ran"

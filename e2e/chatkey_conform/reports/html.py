@@ -1,0 +1,84 @@
+"""The matrix as one page: every sentence, by group, with its evidence; two reports side by side."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from chatkey_conform.reports.words import errors, name_of, outcome, share, unjudged
+
+Json = dict[str, Any]
+
+HERE: Final = Path(__file__).parent
+ABSENT: Final = {"verdict": "not run", "reason": "", "passed": 0, "cases": 0, "wrong": []}
+SHOWN: Final = 10
+"""How many failed cases of a sentence are shown with their evidence."""
+
+
+def write(*reports: Json) -> str:
+    """Return the page of one report, or of two side by side."""
+    environment = Environment(
+        loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters |= {"code": _code, "dashed": lambda verdict: verdict.replace(" ", "-")}
+    return environment.get_template("matrix.html").render(
+        names=[name_of(report) for report in reports],
+        cards=[_card(report) for report in reports],
+        reports=reports,
+        groups=_groups(reports),
+        verdicts=sorted({s["verdict"] for report in reports for s in report["sentences"]}),
+    )
+
+
+def _code(text: str) -> Markup:
+    """Return a sentence in which what stands in backticks is code."""
+    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704 - it was escaped before
+
+
+def _card(report: Json) -> Json:
+    """Return what is said of one target before its sentences."""
+    target = report["target"]
+    failed, doubtful = report["counts"]["failed"], report["unjudged_must"] or report["cases"]["harness error"]
+    return {
+        "name": name_of(report),
+        "kind": "failed" if failed else "unsure" if doubtful else "passed",
+        "verdict": outcome(report).capitalize(),
+        "share": share(report),
+        "errors": errors(report),
+        "counts": {verdict: number for verdict, number in report["counts"].items() if number},
+        "unjudged": unjudged(report),
+        "at": target["base_url"],
+        "grade": target["grade"],
+        "began": datetime.fromisoformat(report["started"]).astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "seconds": report["seconds"],
+        "suite": report["suite"],
+        "contract": report["contract"],
+        "capabilities": target["capabilities"],
+    }
+
+
+def _groups(reports: tuple[Json, ...]) -> dict[str, list[Json]]:
+    """Return the rows by group: a sentence, and what each report has of it."""
+    by_id = [{sentence["id"]: sentence for sentence in report["sentences"]} for report in reports]
+    evidence = [{entry["id"]: entry for entry in report["evidence"]} for report in reports]
+    groups: dict[str, list[Json]] = {}
+    for name, sentence in {key: found for known in reversed(by_id) for key, found in known.items()}.items():
+        cells = [known.get(name, ABSENT) for known in by_id]
+        shown = [_cell(cell, known) for cell, known in zip(cells, evidence, strict=True)]
+        differ = len({cell["verdict"] for cell in cells}) > 1
+        groups.setdefault(sentence["group"], []).append({**sentence, "cells": shown, "differ": differ})
+    return groups
+
+
+def _cell(cell: Json, evidence: dict[str, Json]) -> Json:
+    """Return what became of a sentence at one target: how many cases, and what shows that it fails."""
+    other = cell["cases"] - cell["passed"] - len(cell["wrong"])
+    told = [f"{cell['passed']} of {cell['cases'] - other} cases passed"] if cell["cases"] > other else []
+    told += [f"{other} not judged"] if other else []
+    shown = [evidence[wrong] for wrong in cell["wrong"][:SHOWN] if wrong in evidence]
+    return {**cell, "told": ", ".join(told), "evidence": shown}

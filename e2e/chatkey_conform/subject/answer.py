@@ -1,0 +1,117 @@
+"""An answer over HTTP, read without trust."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+import httpx
+
+from chatkey_conform.data import misfit
+from chatkey_conform.judging.verdict import Broken, expect, expect_that
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Status, headers and body."""
+
+    asked: str
+    status: int
+    headers: httpx.Headers
+    body: bytes
+
+    @property
+    def text(self) -> str:
+        """The body as text."""
+        return self.body.decode("utf-8", "replace")
+
+    @property
+    def kind(self) -> str:
+        """The media type, without its parameters."""
+        return self.header("content-type").partition(";")[0].strip().lower()
+
+    def json(self) -> Json:
+        """Return the body's object. Raises `Broken`."""
+        expect(self.kind, "application/json", f"The Content-Type of the answer to {self.asked}")
+        try:
+            value = json.loads(self.body)
+        except ValueError:
+            raise Broken(f"The answer to {self.asked} is no JSON") from None
+        expect_that(isinstance(value, dict), f"The answer to {self.asked} is no JSON object")
+        return Json(value)
+
+    def data(self) -> Json:
+        """Return what a success has under `data`. Raises `Broken`."""
+        expect(self.status, 200, f"The status of {self.asked}")
+        value = self.json().get("data")
+        expect_that(isinstance(value, dict), f"The answer to {self.asked} has no object under data")
+        return Json(value or {})
+
+    def refused(self, status: int, *codes: str) -> None:
+        """Be a refusal of an endpoint that answers with JSON: status, envelope, code and the headers of a failure."""
+        expect(self.status, status, f"The status of {self.asked}")
+        body = self.json()
+        if why := misfit("failure", body):
+            raise Broken(f"The answer to {self.asked} {why}")
+        code = body["error"]["code"]
+        expect_that(code in codes, f"error.code of {self.asked} is {code}, and has to be {' or '.join(codes)}")
+        expect_that("no-store" in self.header("cache-control").lower(), f"The failure of {self.asked} is not no-store")
+        if status == 401:
+            expect_that(
+                self.header("www-authenticate").lower().startswith("bearer"),
+                f"The 401 of {self.asked} has no WWW-Authenticate: Bearer",
+            )
+
+    def page(self, status: int) -> None:
+        """Be a page of the popup, with the headers that it has to have; its words and markup are free."""
+        expect(self.status, status, f"The status of {self.asked}")
+        expect(self.kind, "text/html", f"The Content-Type of the page of {self.asked}")
+        for name, wanted in (
+            ("cache-control", "no-store"),
+            ("referrer-policy", "no-referrer"),
+            ("x-content-type-options", "nosniff"),
+            ("x-frame-options", "deny"),
+            ("content-security-policy", "default-src 'none'"),
+            ("content-security-policy", "'nonce-"),
+        ):
+            expect_that(
+                wanted in self.header(name).lower(),
+                f"{name} of the page of {self.asked} is {self.header(name)!r}, without {wanted}",
+            )
+        expect_that(
+            "cross-origin-opener-policy" not in self.headers,
+            f"The page of {self.asked} has a Cross-Origin-Opener-Policy, which cuts the opener off",
+        )
+
+    @property
+    def retry_after(self) -> float | None:
+        """The seconds after which it may be asked again, told as a number or as a date (RFC 9110 10.2.3)."""
+        told = self.header("retry-after").strip()
+        if told.isascii() and told.isdigit():
+            return float(told)
+        try:
+            left = (parsedate_to_datetime(told) - self._sent).total_seconds()
+        except (ValueError, TypeError):
+            return None
+        return max(0.0, float(math.ceil(left)))
+
+    @property
+    def _sent(self) -> datetime:
+        try:
+            return parsedate_to_datetime(self.header("date"))
+        except ValueError:
+            return datetime.now(UTC)
+
+    def listed(self, name: str) -> list[str]:
+        """Return the parts of a header's value, in small letters; a proxy may have added one of its own."""
+        return [part.strip().lower() for part in self.header(name).split(",")]
+
+    def header(self, name: str) -> str:
+        """Return a header's value, empty where there is none."""
+        return str(self.headers.get(name, ""))

@@ -1,0 +1,305 @@
+"""One socket of the target, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Final
+
+from websockets.exceptions import ConnectionClosed
+from websockets.frames import Frame, Opcode
+from websockets.protocol import Event
+from websockets.sync.client import ClientConnection
+
+from chatkey_conform.data import misfit
+from chatkey_conform.grades.business import HarnessError
+from chatkey_conform.judging.transcript import Transcript, frame_text
+from chatkey_conform.judging.verdict import Broken, expect, expect_that
+from chatkey_conform.making.honest import BrowserKey, Json, Maker
+from chatkey_conform.subject.pace import LONGEST_WAIT, TRIES
+from chatkey_protocol.frames import Kind
+from chatkey_stack.patience import PATIENCE
+
+KINDS: Final = frozenset(Kind)
+WAIT: Final = min(PATIENCE, 12.0)
+MANY: Final = 16
+SHORT: Final = 3.0
+SECOND: Final = 1.1
+"""A second of the service's, by a clock that is not its own."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a socket ended: every frame after `hello`, the close code, its reason. `close` is None while it is open."""
+
+    frames: tuple[Json, ...]
+    close: int | None
+    reason: str
+
+    @property
+    def granted(self) -> bool:
+        """Whether `ready` ever came."""
+        return any(frame["type"] == "ready" for frame in self.frames)
+
+    def refused(self, code: str, close: int) -> None:
+        """Be a refusal: one `error` frame and its close, with the code as the reason, and nothing granted."""
+        kinds = [frame["type"] for frame in self.frames]
+        expect(kinds, ["error"], f"What the service said before it closed with {self.close}")
+        expect(self.frames[-1]["code"], code, "code of the error frame")
+        expect(self.close, close, f"The close code of {code}")
+        expect(self.reason, code, "The reason of the close frame")
+        expect_that("id" not in self.frames[-1], "An error that ends the connection answers no id")
+
+    def closed(self, *codes: int) -> None:
+        """Have ended with one of these codes, told by the close alone."""
+        kinds = [frame["type"] for frame in self.frames]
+        expect(kinds, [], f"What the service said before it closed with {self.close}")
+        expect_that(
+            self.close in codes, f"The close code is {self.close}, and has to be {' or '.join(map(str, codes))}"
+        )
+
+
+class Patience:
+    """How long a peer waits: less, once it has waited in vain so often that a machine that is busy is no reason."""
+
+    def __init__(self, usual: float = WAIT, frames_per_second: int = 0) -> None:
+        self.frames_per_second = frames_per_second
+        self._usual = usual
+        self._lost = 0
+
+    def seconds(self) -> float:
+        """Return the seconds to wait."""
+        return self._usual if self._lost < MANY else min(self._usual, SHORT)
+
+    def lost(self) -> None:
+        """Note that nothing came."""
+        self._lost += 1
+
+
+class Rhythm:
+    """No more frames within a second than the service takes; 0 is no limit."""
+
+    def __init__(self, most: int) -> None:
+        self._sent: deque[float] = deque(maxlen=most or None)
+
+    def keep(self) -> None:
+        """Wait until one more may be sent."""
+        if len(self._sent) == self._sent.maxlen:
+            threading.Event().wait(max(0.0, self._sent[0] + SECOND - time.monotonic()))
+        self._sent.append(time.monotonic())
+
+
+class Pinged(ClientConnection):
+    """A connection that notes when it is pinged beneath the frames."""
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.pinged = threading.Event()
+
+    def process_event(self, event: Event) -> None:
+        """Take an event of the protocol; a ping has been answered by then."""
+        if isinstance(event, Frame) and event.opcode is Opcode.PING:
+            self.pinged.set()
+        super().process_event(event)
+
+
+class Written(float):
+    """A number that is written with a fraction or an exponent: no integer, whatever it comes to."""
+
+    def is_integer(self) -> bool:
+        """Tell a schema that it is none."""
+        return False
+
+
+class Peer:
+    """An open socket; `hello` has been read unless the service refused at once."""
+
+    def __init__(
+        self,
+        connection: Pinged,
+        socket_uri: str,
+        transcript: Transcript,
+        clock: Callable[[], float],
+        patience: Patience,
+    ) -> None:
+        self.connection = connection
+        self._uri = socket_uri
+        self._transcript = transcript
+        self._clock = clock
+        self._wait = patience.seconds
+        self._late = patience.lost
+        self._rhythm = Rhythm(patience.frames_per_second)
+        self.hello = self.next()
+        self.nonce = str(self.hello.get("nonce", ""))
+
+    def send_raw(self, *frames: bytes) -> None:
+        """Write bytes beneath the frames; a connection that is closed takes none."""
+        self._transcript.note(f"→ {sum(map(len, frames))} bytes")
+        with suppress(OSError):
+            self.connection.socket.sendall(b"".join(frames))
+
+    def say(self, frame: Mapping[str, Any] | str | bytes, *, hurried: bool = False) -> None:
+        """Send a frame: an object as JSON, a text or bytes as they are. A socket that is closed hears nothing.
+
+        Unless it is `hurried`, it waits until it is not too many for the service.
+        """
+        if not hurried:
+            self._rhythm.keep()
+        self._transcript.note(f"→ {frame_text(frame)}")
+        try:
+            self.connection.send(json.dumps(frame) if isinstance(frame, Mapping) else frame)
+        except ConnectionClosed:
+            return
+
+    def next(self) -> Json:
+        """Return the next frame. Raises `Broken` where none comes."""
+        try:
+            return self._read(self._wait())
+        except ConnectionClosed as closed:
+            self._note_close(closed)
+            raise Broken(f"A frame was awaited, and the socket was closed with {_close_of(closed)}") from None
+        except TimeoutError:
+            self._late()
+            raise Broken("A frame was awaited, and none came") from None
+
+    def ask(self, frame: Mapping[str, Any] | str | bytes) -> Json:
+        """Send a frame and return its answer; what a service may tell unasked is passed over.
+
+        What is too much for the service is sent again when it may be. Raises `HarnessError` if that is too late.
+        """
+        has_id = isinstance(frame, Mapping) and "id" in frame
+        answer = self._answer_to(frame, has_id)
+        for _ in range(TRIES - 1):
+            if answer.get("code") != "rate_limited" or "id" not in answer:
+                break
+            threading.Event().wait(_seconds_asked_for(answer))
+            answer = self._answer_to(frame, has_id)
+        return answer
+
+    def _answer_to(self, frame: Mapping[str, Any] | str | bytes, has_id: bool) -> Json:
+        self.say(frame)
+        while _is_unasked(answer := self.next(), has_id):
+            continue
+        return answer
+
+    def granted(self, frame: Mapping[str, Any], kind: str) -> Json:
+        """Send a frame that has to be answered with this kind, and with its `id` if it has one."""
+        answer = self.ask(frame)
+        expect(answer["type"], kind, f"type of the answer to {frame['type']}{_why(answer)}")
+        if "id" in frame:
+            expect(answer.get("id"), frame["id"], f"id of the answer to {frame['type']}")
+        return answer
+
+    def end(self, more: float = 0) -> Ended:
+        """Read until the service closes, `more` seconds longer than usual. Raises `Broken` when it does not."""
+        frames = [] if self.hello["type"] == "hello" else [self.hello]
+        until = time.monotonic() + self._wait() + more
+        try:
+            while (left := until - time.monotonic()) > 0:
+                frames.append(self._read(left))
+        except ConnectionClosed as closed:
+            self._note_close(closed)
+            received = closed.rcvd
+            return Ended(tuple(frames), received.code if received else None, received.reason if received else "")
+        except TimeoutError:
+            pass
+        self._late()
+        raise Broken("The socket had to be closed, and stayed open")
+
+    def is_pinged(self, seconds: float) -> bool:
+        """Wait so long for a ping beneath the frames, and as long as usual besides; tell whether one came."""
+        return self.connection.pinged.wait(seconds + self._wait())
+
+    def prove(self, key: BrowserKey, token: str, **changes: Any) -> str:
+        """Return an honest proof for this connection, with these members changed."""
+        honest = {"nonce": self.nonce, "htu": self._uri, "now": self._clock()}
+        return Maker().proof(key, token=token, **{**honest, **changes})
+
+    def connect(self, token: str, proof: str) -> Ended:
+        """Send `connect`, and return `ready`, or the refusal with its close."""
+        expect(self.hello["type"], "hello", "type of the first frame")
+        self.say({"type": "connect", "token": token, "proof": proof})
+        try:
+            answer = self._read(self._wait())
+        except TimeoutError:
+            self._late()
+            raise Broken("`connect` was not answered") from None
+        except ConnectionClosed as closed:
+            self._note_close(closed)
+            received = closed.rcvd
+            return Ended((), received.code if received else None, received.reason if received else "")
+        if answer["type"] == "ready":
+            return Ended((answer,), None, "")
+        ended = self.end()
+        return Ended((answer, *ended.frames), ended.close, ended.reason)
+
+    def join(self, token: str, key: BrowserKey) -> Json:
+        """Connect with an honest token, which has to be granted, and return `ready`."""
+        ended = self.connect(token, self.prove(key, token))
+        expect_that(
+            ended.granted, f"An honest token and proof are refused{_why(ended.frames[-1] if ended.frames else {})}"
+        )
+        return ended.frames[0]
+
+    def _read(self, seconds: float) -> Json:
+        until = time.monotonic() + seconds
+        while not _is_known(frame := self._object(until - time.monotonic())):
+            continue
+        if why := misfit("frames-of-the-server", frame):
+            raise Broken(f"A frame of the service ({frame.get('type')!r}) {why}")
+        return frame
+
+    def _object(self, seconds: float) -> Json:
+        text = self.connection.recv(timeout=max(0.0, seconds))
+        self._transcript.note("", f"← {_shown(text)}")
+        try:
+            frame = json.loads(text, parse_float=Written)
+        except ValueError:
+            raise Broken("The service sent a frame that is no JSON") from None
+        if not isinstance(frame, dict) or not isinstance(text, str):
+            raise Broken("The service sent a frame that is no JSON object in a text message")
+        return frame
+
+    def _note_close(self, closed: ConnectionClosed) -> None:
+        self._transcript.note("", f"← close {_close_of(closed)}")
+
+
+def _is_known(frame: Json) -> bool:
+    """Tell whether a widget knows this kind; those that it does not know it passes over."""
+    kind = frame.get("type")
+    expect_that(isinstance(kind, str), "The service sent a frame without a type")
+    return kind in KINDS
+
+
+def _is_unasked(frame: Json, has_id: bool) -> bool:
+    """Tell whether this comes by itself: a `reauth`, a message from elsewhere, the state of a call."""
+    if frame["type"] in {"reauth", "message"}:
+        return True
+    return has_id and frame["type"] == "call" and "id" not in frame
+
+
+def _seconds_asked_for(refused: Json) -> float:
+    seconds = float(refused.get("retry_after", 1))
+    if seconds > LONGEST_WAIT:
+        raise HarnessError(f"The service is rate_limited for {seconds:.0f} s; let one person do more")
+    return max(1.0, seconds)
+
+
+def _close_of(closed: ConnectionClosed) -> str:
+    return f"{closed.rcvd.code} {closed.rcvd.reason}".strip() if closed.rcvd else "no close frame"
+
+
+def _why(frame: Mapping[str, Any]) -> str:
+    return f" ({frame['code']})" if frame.get("type") == "error" else ""
+
+
+def _shown(text: str | bytes) -> str:
+    try:
+        return frame_text(json.loads(text))
+    except ValueError:
+        return repr(text)

@@ -1,0 +1,179 @@
+"""What all cases of a run share: the target's address, its businesses, its clock, and how it is reached."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from http.cookiejar import DefaultCookiePolicy
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import httpx
+
+from chatkey_conform.capabilities import NotApplicable, socials
+from chatkey_conform.grades.business import Business, Businesses, HarnessError
+from chatkey_conform.grades.opening import businesses_of, capabilities_of
+from chatkey_conform.judging.verdict import Broken
+from chatkey_conform.limits import Limits
+from chatkey_conform.subject.answer import Answer
+from chatkey_conform.subject.pace import Pace
+from chatkey_conform.subject.peer import Patience
+from chatkey_conform.target import Target
+from chatkey_stack.patience import PATIENCE
+
+DOMAIN: Final = "shop.example"
+CLIENT: Final = {"client_id": "shop-client", "client_secret": "shop-client-secret"}
+OWN_KEYED: Final = frozenset({"apple"})
+"""Social providers whose keys are more than an id and a secret; at these the service's own application is used."""
+
+
+class World:
+    """The target, opened. Raises `TargetError` or `HarnessError` where its adapter cannot be asked."""
+
+    def __init__(self, target: Target) -> None:
+        self.target = target
+        self.businesses: Businesses = businesses_of(target)
+        self.capabilities = capabilities_of(target, self.businesses)
+        self.limits: Limits = target.document.limits
+        self.trust = target.trust()
+        self.http = self.client()
+        self.secrets: set[str] = set()
+        self.patience = Patience(frames_per_second=self.limits.frames_per_second)
+        self.skew: float | None = None
+        self.offset = 0.0
+        self._of_logins, self._of_others = Pace(), Pace()
+        self._lock = threading.RLock()
+        self._shared: list[Business] = []
+        self._socket_uri = ""
+
+    def client(self) -> httpx.Client:
+        """Return what asks the target: it follows nothing, and keeps no cookie."""
+        client = httpx.Client(verify=self.trust, timeout=PATIENCE, trust_env=False, follow_redirects=False)
+        client.cookies.jar.set_policy(DefaultCookiePolicy(allowed_domains=()))
+        return client
+
+    def reach(self) -> None:
+        """Ask for something at the base address, whatever comes. Raises `HarnessError` where nobody answers."""
+        try:
+            self.http.get(f"{self.target.local_url}/v1/public")
+        except httpx.HTTPError as error:
+            raise HarnessError(f"Nobody answers at {self.target.local_url}: {error}.") from None
+
+    def close(self) -> None:
+        """Take away what was made, and close what was opened."""
+        prepared = self.businesses.prepared()
+        for business in self._shared:
+            if business not in prepared:
+                with suppress(HarnessError):
+                    self.businesses.remove(business)
+        self.businesses.close()
+        self.http.close()
+
+    def pace(self, path: str) -> Pace:
+        """Return the allowance that requests of a path are taken from: social logins have one of their own."""
+        return self._of_logins if "/oauth/" in path else self._of_others
+
+    def has(self, capability: str) -> bool:
+        """Tell whether the target declares this."""
+        return capability in self.capabilities
+
+    def needs(self, capability: str) -> None:
+        """Raise `NotApplicable` unless the target declares this."""
+        if capability not in self.capabilities:
+            raise NotApplicable(capability)
+
+    def now(self) -> float:
+        """The service's time, never later than it is there."""
+        return time.time() + (self.skew or 0.0) + self.offset
+
+    def learn_time(self, server_time: float) -> None:
+        """Take the service's time from a frame that has just come: by now it is as late there, or later."""
+        off = server_time - time.time()
+        self.skew = off if self.skew is None else max(self.skew, off)
+
+    # businesses
+
+    def shared(self, number: int) -> Business:
+        """Return the first, second or third business that cases share; makes it where that can be done."""
+        if number < len(self._shared):
+            return self._shared[number]
+        with self._lock:
+            prepared = self.businesses.prepared()
+            while len(self._shared) <= number:
+                at = len(self._shared)
+                if at < len(prepared):
+                    self._shared.append(prepared[at])
+                    self.secrets = {*self.secrets, prepared[at].secret_key}
+                    continue
+                if prepared or at:
+                    self.needs("businesses")
+                self._shared.append(self.make({}))
+            return self._shared[number]
+
+    def make(self, members: Mapping[str, Any]) -> Business:
+        """Make a business with all declared social logins; `members` are as `lab.v1` has them."""
+        made = self.businesses.provision({"domains": [DOMAIN], "socials": self.logins(), **members})
+        with self._lock:
+            self.secrets = {*self.secrets, made.secret_key}
+        return made
+
+    def logins(self) -> dict[str, dict[str, object]]:
+        """Return the social logins of a business: by its own keys where that is declared, else the service's."""
+        own: dict[str, object] = {"key_source": "own", "enabled": True, **CLIENT}
+        service: dict[str, object] = {"key_source": "service", "enabled": True}
+        by_own = self.has("own-keys")
+        names = socials(self.capabilities)
+        return {name: dict(own if by_own and name not in OWN_KEYED else service) for name in names}
+
+    # the clock
+
+    def advance(self, seconds: float) -> None:
+        """Move the service's clock."""
+        self.needs("clock")
+        self.businesses.advance(seconds)
+        self.offset += seconds
+
+    def restore(self) -> None:
+        """Put the clock back, if it was moved."""
+        if self.offset:
+            self.businesses.reset()
+            self.offset = 0.0
+
+    # the socket's address
+
+    @property
+    def socket_uri(self) -> str:
+        """The socket's address as the configuration has it. Raises `Broken` where it has none."""
+        with self._lock:
+            if not self._socket_uri:
+                self._socket_uri = self._ask_socket_uri()
+            return self._socket_uri
+
+    def _ask_socket_uri(self) -> str:
+        path = f"/v1/public/provider/{self.shared(0).id}"
+
+        def send() -> Answer:
+            got = self.http.get(self.target.local_url + path)
+            return Answer(f"GET {path}", got.status_code, got.headers, got.content)
+
+        try:
+            uri = self.pace(path).keep(send).json()["data"]["socket_uri"]
+        except (httpx.HTTPError, KeyError, TypeError):
+            raise Broken("The configuration tells no socket_uri") from None
+        if not isinstance(uri, str) or urlsplit(uri).scheme not in {"ws", "wss"}:
+            raise Broken(f"socket_uri is {uri!r}, and has to be the address of a socket")
+        return uri
+
+    @property
+    def socket_address(self) -> str:
+        """The address under which the suite reaches the socket."""
+        base, local = (_of_socket(url) for url in (self.target.base_url, self.target.local_url))
+        uri = self.socket_uri
+        return local + uri.removeprefix(base) if uri.startswith(base) else uri
+
+
+def _of_socket(url: str) -> str:
+    scheme, _, rest = url.partition("://")
+    return f"{'wss' if scheme == 'https' else 'ws'}://{rest}"

@@ -1,0 +1,50 @@
+"""The cases: a module for each subject, in the order in which a report has them."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from chatkey_conform.case import Case
+from chatkey_conform.suite import (
+    callback,
+    chat,
+    chat_asked,
+    chat_refused,
+    exchange,
+    frames,
+    http_endpoints,
+    http_paths,
+    opening,
+    proofs,
+    rates,
+    smoke,
+    start,
+    staying,
+    tokens,
+    visitors,
+)
+
+FAMILIES = (
+    smoke.FAMILY,
+    http_endpoints.FAMILY,
+    http_paths.FAMILY,
+    visitors.FAMILY,
+    exchange.FAMILY,
+    start.FAMILY,
+    callback.FAMILY,
+    tokens.FAMILY,
+    proofs.FAMILY,
+    opening.FAMILY,
+    staying.FAMILY,
+    chat.FAMILY,
+    chat_asked.FAMILY,
+    chat_refused.FAMILY,
+    frames.FAMILY,
+    rates.FAMILY,
+)
+
+
+@cache
+def cases() -> tuple[Case, ...]:
+    """Return all cases; the family that several modules share is one."""
+    return tuple(case for family in dict.fromkeys(FAMILIES) for case in family.cases)

@@ -1,0 +1,331 @@
+"""Messages, the same in every mode: how they are stored, told and shown, and whose record they make."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+from chatkey_conform.case import Family
+from chatkey_conform.judging.verdict import expect, expect_that
+from chatkey_conform.making.honest import BrowserKey, Json
+from chatkey_conform.subject.peer import Peer
+from chatkey_conform.subject.shop import Shop
+from chatkey_conform.subject.subject import Subject
+
+FAMILY = Family("chat", "Chat", "socket.md#chat")
+LOGINS = ("visitor", "custom", "social")
+SECOND = 1.1
+ENTRY = ("id", "seq", "sender", "name", "body", "sent_at")
+
+
+def token_of(shop: Shop, login: str) -> str:
+    """Return an honest token of one of the logins."""
+    if login == "visitor":
+        return shop.visitor_token()
+    return shop.token() if login == "custom" else shop.social_token(data={"auth_provider": shop.social})
+
+
+def write(peer: Peer, body: str, number: int = 1, **more: object) -> Json:
+    """Write a message, which has to be acknowledged."""
+    return peer.granted({"type": "message", "id": f"m-{number}", "body": body, **more}, "ack")
+
+
+def history(peer: Peer, **more: object) -> Json:
+    """Ask for the history."""
+    return peer.granted({"type": "history", "id": "h-1", **more}, "history")
+
+
+def only(told: Json) -> Json:
+    """Return the message of a history that has one. Raises `Broken` where it has none, or more."""
+    found = told["messages"]
+    expect(len(found), 1, "The number of messages where one was written")
+    return Json(found[0])
+
+
+def until_pong(peer: Peer, *awaited: str) -> list[Json]:
+    """Return what the service says until it has answered a `ping`, and said what is awaited, in whatever order."""
+    peer.say({"type": "ping"})
+    heard: list[Json] = []
+    while not {"pong", *awaited} <= {frame["type"] for frame in heard}:
+        heard.append(peer.next())
+    return [frame for frame in heard if frame["type"] != "pong"]
+
+
+def stays(peer: Peer, frame: Json, code: str) -> None:
+    """Send a frame that cannot be done: it is answered with its `id`, and the socket stays."""
+    answer = peer.ask({**frame, "id": "f-1"})
+    came = (answer["type"], answer.get("code"), answer.get("id"))
+    expect(came, ("error", code, "f-1"), "type, code and id of the answer")
+    peer.granted({"type": "ping"}, "pong")
+
+
+@FAMILY.judges("D-10/messages", "1/same-chat", "D-10/history-search-call", each=LOGINS)
+def a_message_is_stored_and_acknowledged(subject: Subject, login: str) -> None:
+    """A message is stored, acknowledged, and in the history."""
+    shop = subject.shop()
+    with subject.joined(shop, token_of(shop, login)) as peer:
+        ack = write(peer, "Is the oak table in stock?")
+        told = history(peer)
+
+    message = only(told)
+    expect((message.get("id"), message.get("seq")), ("m-1", ack["seq"]), "id and seq of the stored message")
+    expect((message.get("sender"), message.get("body")), ("customer", "Is the oak table in stock?"), "sender and body")
+    expect(message.get("sent_at"), ack["sent_at"], "sent_at of the stored message")
+    expect_that(abs(ack["sent_at"] - subject.now()) < 60, "sent_at is not the service's time")
+    expect(told["more"], False, "more of the history")
+
+
+@FAMILY.judges(
+    "D-10/messages",
+    "D-10/frame-schema",
+    each={
+        "emoji": "\N{FOX FACE} \N{FAMILY}\u200d",
+        "decomposed": "cafe\u0301",
+        "spaces": "  two  before and behind  ",
+        "lines": "one\r\ntwo\n\n\tthree",
+        "right-to-left": "\u202e\u0645\u0631\u062d\u0628\u0627",
+        "markup": "<b>&amp;</b> {{7*7}} %s ${x} \\u0041",
+        "no-width": "\u200b",
+        "controls": "\x01\x1b[1m\x7f\x80\x9f",
+        "byte-order-mark": "\ufeff",
+    },
+)
+def a_body_is_stored_as_it_was_written(subject: Subject, body: str) -> None:
+    """Every letter of a body stays what it is; what is no white space is no empty message."""
+    with subject.joined(subject.shop()) as peer:
+        write(peer, body)
+        found = [message["body"] for message in history(peer)["messages"]]
+
+    expect(found, [body], "What is stored")
+
+
+@FAMILY.judges("D-10/frame-schema", "D-20/passed-over", page="socket.md#the-socket")
+def members_that_are_not_known_are_passed_over(subject: Subject) -> None:
+    """A frame may have members that nobody knows, and `before` and `name` may be null."""
+    with subject.joined(subject.shop()) as peer:
+        write(peer, "Hello", headers={"name": None, "x": [1]}, seq=7, sender="agent", x={"y": None})
+        message = only(history(peer, before=None, x=1))
+
+    expect((message["sender"], message["name"]), ("customer", "Ada Lovelace"), "sender and name of the message")
+
+
+@FAMILY.judges("D-10/messages", each=LOGINS)
+def what_is_written_is_there_at_the_next_connection(subject: Subject, login: str) -> None:
+    """A conversation outlives its connection."""
+    shop = subject.shop()
+    with subject.joined(shop, token_of(shop, login)) as peer:
+        write(peer, "Still there?")
+    with subject.joined(shop, token_of(shop, login)) as peer:
+        found = [message["body"] for message in history(peer)["messages"]]
+
+    expect(found, ["Still there?"], "The history at the next connection")
+
+
+@FAMILY.judges("D-10/messages", "D-10/history-search-call")
+def the_numbers_go_on_at_the_next_connection(subject: Subject) -> None:
+    """`seq` is a number of the conversation, whichever connection a message came by."""
+    shop, seqs = subject.shop(), []
+    for number in range(3):
+        with subject.joined(shop) as peer:
+            seqs.append(write(peer, f"Number {number}", number)["seq"])
+    with subject.joined(shop) as peer:
+        stored = [message["seq"] for message in history(peer)["messages"]]
+
+    expect_that(seqs == sorted(set(seqs)), f"The numbers of messages by three connections are {seqs}")
+    expect(stored, seqs, "seq of the history")
+
+
+@FAMILY.judges("D-10/message-id", "D-10/messages")
+def an_id_in_other_letters_is_another_message(subject: Subject) -> None:
+    """An `id` is the widget's choice, and its letter case counts."""
+    with subject.joined(subject.shop()) as peer:
+        for name in ("m-a", "m-A"):
+            peer.granted({"type": "message", "id": name, "body": name}, "ack")
+        stored = [message["body"] for message in history(peer)["messages"]]
+
+    expect(stored, ["m-a", "m-A"], "What is stored")
+
+
+@FAMILY.judges("D-10/message-id", "D-10/frame-schema", page="socket.md#the-socket")
+def an_id_has_up_to_64_letters(subject: Subject) -> None:
+    """An `id` is 1 to 64 of `A-Z a-z 0-9 _ -`."""
+    with subject.joined(subject.shop()) as peer:
+        for name in ("0", "-_", "A" * 64):
+            peer.granted({"type": "message", "id": name, "body": "Hello"}, "ack")
+        stored = [message["id"] for message in history(peer)["messages"]]
+
+    expect(stored, ["0", "-_", "A" * 64], "The ids of what is stored")
+
+
+@FAMILY.judges("D-10/message-id", "D-10/messages")
+def an_id_is_the_conversations_and_its_first_body_stands(subject: Subject) -> None:
+    """The same `id` by another connection, with another body, is acknowledged as the first, and stored once."""
+    shop = subject.shop()
+    with subject.joined(shop) as peer:
+        first = write(peer, "One")
+    threading.Event().wait(SECOND)  # so that the time is another, if it is told anew
+    with subject.joined(shop) as other:
+        again = write(other, "Another")
+        stored = [message["body"] for message in history(other, before=None)["messages"]]
+
+    expect((again["seq"], again["sent_at"]), (first["seq"], first["sent_at"]), "seq and sent_at of the second ack")
+    expect(stored, ["One"], "What is stored")
+
+
+@FAMILY.judges("D-10/messages", "1/same-chat", rows=["WSK-056"])
+def two_tabs_of_one_member_both_hear_everything(subject: Subject) -> None:
+    """What is written in one tab is told to the other."""
+    shop = subject.shop()
+    with subject.joined(shop) as one, subject.joined(shop) as other:
+        write(one, "From one")
+        heard = other.next()
+
+    expect((heard["type"], heard.get("body")), ("message", "From one"), "What the other tab hears")
+
+
+@FAMILY.judges("D-10/messages", rows=["WSK-056"])
+def who_writes_hears_an_ack_and_every_other_tab_the_message_once(subject: Subject) -> None:
+    """A message is acknowledged to the socket that wrote it, and told to each other one, once."""
+    shop = subject.shop()
+    with subject.joined(shop) as one, subject.joined(shop) as other:
+        one.say({"type": "message", "id": "m-1", "body": "From one", "headers": {"name": "Grace"}})
+        mine, theirs = until_pong(one, "ack"), [other.next(), *until_pong(other)]
+        stored = only(history(one))
+
+    expect([frame["type"] for frame in mine], ["ack"], "What the tab that writes hears")
+    expect([frame["type"] for frame in theirs], ["message"], "What the other tab hears")
+    heard, kept = ([message[name] for name in ENTRY] for message in (theirs[0], stored))
+    expect(heard, kept, "The message that is told")
+
+
+@FAMILY.judges("D-10/message-id", "D-10/messages")
+def a_message_that_comes_again_is_told_to_nobody(subject: Subject) -> None:
+    """What is sent again is not news to the other tab."""
+    shop = subject.shop()
+    with subject.joined(shop) as one, subject.joined(shop) as other:
+        write(one, "One")
+        told = other.next()
+        write(one, "One")
+        later = [frame["type"] for frame in until_pong(other)]
+
+    expect((told["type"], later), ("message", []), "What the other tab hears")
+
+
+@FAMILY.judges("D-10/messages", "D-10/message-id")
+def messages_of_two_tabs_at_the_same_time_have_numbers_of_their_own(subject: Subject) -> None:
+    """However many write at once, each message is stored once, and has a `seq` that no other has."""
+    shop = subject.shop()
+    with subject.joined(shop) as one, subject.joined(shop) as other, ThreadPoolExecutor(2) as pool:
+        told = pool.map(lambda peer: [write(peer, "Hello", number) for number in range(8)], (one, other))
+        acks = [(ack["id"], ack["seq"]) for acked in told for ack in acked]
+        stored = [(message["id"], message["seq"]) for message in history(one)["messages"]]
+
+    expect(len({seq for _, seq in stored}), 8, "The number of different seqs of eight messages that two tabs write")
+    expect(set(acks), set(stored), "id and seq of what was acknowledged")
+
+
+@FAMILY.judges("D-10/message-id")
+def an_id_is_of_one_conversation_and_not_of_all(subject: Subject) -> None:
+    """The same `id` in the conversation of somebody else is another message."""
+    for body in ("Mine", "Somebody else's"):
+        with subject.joined(subject.shop()) as peer:
+            write(peer, body)
+            found = [message["body"] for message in history(peer)["messages"]]
+        expect(found, [body], "What is stored")
+
+
+@FAMILY.judges("D-10/messages", "D-11/keyed")
+def nobody_else_hears_it(subject: Subject) -> None:
+    """Another member sees nothing of a conversation."""
+    shop, key = subject.shop(), BrowserKey()
+    hers = shop.token(uid=f"{shop.member}-alice", cnf={"jkt": key.jkt})
+    with subject.joined(shop) as mine, subject.socket() as alice:
+        alice.join(hers, key)
+        write(mine, "Only mine", headers={"name": "alice"})
+        alice.granted({"type": "ping"}, "pong")
+        seen = history(alice)["messages"]
+
+    expect(seen, [], "What another member sees")
+
+
+@FAMILY.judges("D-10/messages", "2.4/display", each=LOGINS)
+def the_name_shown_is_the_headers_else_the_tokens(subject: Subject, login: str) -> None:
+    """The name of a message is that of the frame's header, else the token's; an empty one counts as none."""
+    shop = subject.shop()
+    with subject.joined(shop, token_of(shop, login)) as peer:
+        names = ("", " \n", "Grace")
+        given: list[Json] = [{}, {"headers": {}}, *({"headers": {"name": name}} for name in names)]
+        for number, more in enumerate(given):
+            write(peer, "Hello", number, **more)
+        shown = [message["name"] for message in history(peer)["messages"]]
+
+    own = None if login == "visitor" else "Ada Lovelace"
+    expect(shown, [own, own, own, own, "Grace"], "The names of the messages")
+
+
+@FAMILY.judges(
+    "D-10/messages",
+    page="socket.md#chat",
+    each={
+        "controls": (" Ada\nLovelace\t", "Ada Lovelace"),
+        "delete": ("Ada\x7fLovelace", "Ada Lovelace"),
+        "next-line": ("Ada\x85Lovelace", "Ada Lovelace"),
+        "c1": ("Ada\x9fLovelace", "Ada Lovelace"),
+        "line-end": ("Ada\u2029Lovelace", "Ada Lovelace"),
+        "run-of-controls": ("Ada\r\n\0\u2028Lovelace", "Ada Lovelace"),
+        "wide-spaces-at-the-ends": ("\u00a0Ada Lovelace\u3000", "Ada Lovelace"),
+        "spaces-within": ("Ada  Lovelace", "Ada  Lovelace"),
+    },
+)
+def a_name_is_one_line(subject: Subject, name: str, wanted: str) -> None:
+    """A run of control characters of a name becomes a space, and white space at its ends is dropped."""
+    shop = subject.shop()
+    with subject.joined(shop) as peer:
+        write(peer, "Hello", headers={"name": name})
+        shown = only(history(peer))["name"]
+
+    expect(shown, wanted, "name of the message")
+
+
+@FAMILY.judges("D-10/messages", "2.4/display", page="socket.md#chat")
+def a_tokens_name_is_one_line_too(subject: Subject) -> None:
+    """Control characters of a token's name become spaces, and one of nothing else is none."""
+    for number, (name, wanted) in enumerate(((" Ada\nLovelace\u2028", "Ada Lovelace"), ("\t ", None))):
+        shop = subject.shop()
+        with subject.joined(shop, shop.token(name=name)) as peer:
+            write(peer, "Hello", number)
+            shown = only(history(peer))["name"]
+        expect(shown, wanted, "name of the message")
+
+
+# records
+
+
+@FAMILY.judges("2.7/custom-on-first", needs=["member-records"], page="protocol.md#endpoints")
+def a_custom_members_record_is_made_with_the_first_message(subject: Subject) -> None:
+    """A custom member has a record from the first message on, with the name of the frame's header."""
+    shop = subject.shop()
+
+    def mine() -> list[Json]:
+        return [
+            member for member in subject.world.businesses.members(shop.business) if member.get("uid") == shop.member
+        ]
+
+    with subject.joined(shop) as peer:
+        before = mine()
+        write(peer, "Hello", headers={"name": "Grace"})
+        after = mine()
+
+    expect(before, [], "The records of a member who wrote nothing")
+    expect([member.get("name") for member in after], ["Grace"], "The names in the records of a member who wrote")
+
+
+@FAMILY.judges("2.7/custom-on-first", needs=["member-records"], page="protocol.md#endpoints")
+def a_visitor_has_no_record(subject: Subject) -> None:
+    """A visitor who writes has no member's record."""
+    shop = subject.shop()
+    with subject.joined(shop, shop.visitor_token()) as peer:
+        write(peer, "Hello")
+    uids = {member.get("uid") for member in subject.world.businesses.members(shop.business)}
+
+    expect_that(shop.key.uid not in uids, "A visitor has a member's record")

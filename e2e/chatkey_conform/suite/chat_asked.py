@@ -1,0 +1,209 @@
+"""What a widget asks of its conversation: history, search and calls, the same in every mode."""
+
+from __future__ import annotations
+
+import threading
+
+from chatkey_conform.judging.verdict import expect, expect_that
+from chatkey_conform.subject.subject import Subject
+from chatkey_conform.suite import chat
+from chatkey_conform.suite.chat import LOGINS, history, stays, token_of, until_pong, write
+
+FAMILY = chat.FAMILY
+TRIES = 4
+
+
+# history
+
+
+@FAMILY.judges("D-10/history-search-call")
+def history_is_paged(subject: Subject) -> None:
+    """`limit` and `before` page through the history, in the order of `seq`."""
+    shop = subject.shop()
+    with subject.joined(shop) as peer:
+        seqs = [write(peer, f"Number {number}", number)["seq"] for number in range(5)]
+        newest = history(peer, limit=2)
+        older = history(peer, limit=2, before=seqs[3])
+        rest = history(peer, before=seqs[1])
+        filled = history(peer, limit=3, before=seqs[3])
+        pages = (newest, older, rest, filled)
+
+    found = [[message["seq"] for message in page["messages"]] for page in pages]
+    expect(found, [seqs[3:], seqs[1:3], seqs[:1], seqs[:3]], "seq of the pages")
+    expect([page["more"] for page in pages], [True, True, False, False], "more of the pages")
+
+
+@FAMILY.judges("D-10/history-search-call")
+def history_has_50_messages_at_most_and_knows_its_ends(subject: Subject) -> None:
+    """Without a `limit` there are 50; before the first there is nothing, and beyond the last all."""
+    with subject.joined(subject.shop()) as peer:
+        seqs = [write(peer, "Hello", number)["seq"] for number in range(51)]
+        newest, first = history(peer), history(peer, before=seqs[0])
+        beyond = history(peer, before=2**31 - 1, limit=50)
+
+    expect_that(seqs == sorted(set(seqs)) and seqs[0] >= 1, "The messages of a conversation are not numbered in order")
+    for page, wanted, more in ((newest, seqs[1:], True), (first, [], False), (beyond, seqs[1:], True)):
+        expect([message["seq"] for message in page["messages"]], wanted, "seq of a page")
+        expect(page["more"], more, "more of a page")
+
+
+# search
+
+
+@FAMILY.judges(
+    "D-10/history-search-call",
+    needs=["search"],
+    each={
+        "capitals": ("STRASSE", 1),
+        "sharp-s": ("stra\u00dfe", 1),
+        "decomposed": ("CAFE\u0301", 1),
+        "part": ("angen", 1),
+        "accents-count": ("Cafe", 0),
+        "nothing": ("oak", 0),
+        "percent": ("%", 0),
+        "underscore": ("L_ngen", 0),
+        "pattern": ("Caf.", 0),
+        "backslash": ("\\", 0),
+        "space-behind": ("Stra\u00dfe ", 0),
+        "compatible": ("No1", 0),
+    },
+)
+def a_search_folds_letters_and_not_accents(subject: Subject, query: str, count: int) -> None:
+    """A search finds any part of a body, whatever the letter case and the spelling of accents."""
+    shop = subject.shop()
+    with subject.joined(shop) as peer:
+        write(peer, "N\u1d52\u00b9: Das Caf\u00e9 in der Langen Stra\u00dfe")
+        found = peer.granted({"type": "search", "id": "s-1", "query": query}, "search")["messages"]
+
+    expect(len(found), count, f"The number of messages with {query!r}")
+
+
+@FAMILY.judges("D-10/history-search-call", "1/same-chat", needs=["search"], each=LOGINS)
+def a_search_stays_in_ones_own_conversation(subject: Subject, login: str) -> None:
+    """A search finds one's own messages only."""
+    shop, other = subject.shop(), subject.shop()
+    with subject.joined(other) as peer:
+        write(peer, "The oak table of somebody else")
+    with subject.joined(shop, token_of(shop, login)) as peer:
+        write(peer, "My oak table")
+        found = peer.granted({"type": "search", "id": "s-1", "query": "oak"}, "search")["messages"]
+
+    expect([message["body"] for message in found], ["My oak table"], "What is found")
+
+
+@FAMILY.judges("D-10/history-search-call", needs=["search"])
+def a_search_tells_the_newest_50_in_their_order(subject: Subject) -> None:
+    """Of more than 50 messages that contain the text, a search tells the newest, in the order of `seq`."""
+    with subject.joined(subject.shop()) as peer:
+        seqs = [write(peer, "An oak", number)["seq"] for number in range(51)]
+        found = peer.granted({"type": "search", "id": "s-1", "query": "oak"}, "search")["messages"]
+
+    expect([message["seq"] for message in found], seqs[1:], "seq of what is found")
+
+
+@FAMILY.judges("D-10/history-search-call", needs=["search"])
+def a_search_looks_at_bodies_alone(subject: Subject) -> None:
+    """The name beside a message is not searched."""
+    with subject.joined(subject.shop()) as peer:
+        write(peer, "Hello", headers={"name": "Oak"})
+        found = peer.granted({"type": "search", "id": "s-1", "query": "oak"}, "search")["messages"]
+
+    expect(found, [], "What is found by a name")
+
+
+# calls
+
+
+@FAMILY.judges("D-10/history-search-call", needs=["calls"], each=LOGINS)
+def a_call_is_started_and_ended(subject: Subject, login: str) -> None:
+    """A call rings, and ends."""
+    shop = subject.shop()
+    with subject.joined(shop, token_of(shop, login)) as peer:
+        ringing = peer.granted({"type": "call", "id": "c-1", "action": "start"}, "call")
+        ended = peer.granted({"type": "call", "id": "c-2", "action": "end"}, "call")
+
+    expect((ringing["state"], ended["state"]), ("ringing", "ended"), "The states of the call")
+    expect(ended["call_id"], ringing["call_id"], "call_id of the end")
+
+
+@FAMILY.judges("D-10/history-search-call", needs=["calls"])
+def a_conversation_has_one_call_at_a_time(subject: Subject) -> None:
+    """`start` while one is on is answered with that one; its end is told to all, and the next is another."""
+    shop = subject.shop()
+    with subject.joined(shop) as peer, subject.joined(shop) as other:
+        first = peer.granted({"type": "call", "id": "c-1", "action": "start"}, "call")
+        told = other.next()
+        same = other.granted({"type": "call", "id": "c-2", "action": "start"}, "call")
+        ended = other.granted({"type": "call", "id": "c-3", "action": "end"}, "call")
+        after = other.granted({"type": "call", "id": "c-4", "action": "start"}, "call")
+
+    expect((told["type"], told.get("call_id")), ("call", first["call_id"]), "What the other tab hears of the call")
+    expect_that("id" not in told, "What another tab is told of a call answers no id")
+    expect((same["call_id"], same["state"]), (first["call_id"], "ringing"), "The answer to a second start")
+    expect((ended["call_id"], ended["state"]), (first["call_id"], "ended"), "The answer to the end")
+    expect_that(after["call_id"] != first["call_id"], "The next call has the id of the one before")
+
+
+@FAMILY.judges("D-10/history-search-call", needs=["calls"])
+def who_calls_hears_the_answer_alone(subject: Subject) -> None:
+    """The change of a call is told to all other sockets, once, and not to the one that made it."""
+    shop = subject.shop()
+    with subject.joined(shop) as one, subject.joined(shop) as other:
+        mine = []
+        for number, action in enumerate(("start", "end")):
+            one.say({"type": "call", "id": f"c-{number}", "action": action})
+            mine += [(frame["type"], frame.get("id")) for frame in until_pong(one, "call")]
+        theirs = [frame.get("state") for frame in (other.next(), other.next(), *until_pong(other))]
+
+    expect(mine, [("call", "c-0"), ("call", "c-1")], "What the tab that calls hears")
+    expect(theirs, ["ringing", "ended"], "The states of the call that the other tab hears")
+
+
+@FAMILY.judges("D-10/history-search-call", needs=["calls"])
+def a_call_that_is_asked_for_again_is_told_again(subject: Subject) -> None:
+    """Where a `start` asks for what is so already, all other sockets are told once more."""
+    shop = subject.shop()
+    with subject.joined(shop) as one, subject.joined(shop) as other:
+        call = one.granted({"type": "call", "id": "c-1", "action": "start"}, "call")
+        one.granted({"type": "call", "id": "c-2", "action": "start"}, "call")
+        heard = [(frame.get("call_id"), frame.get("state")) for frame in (other.next(), other.next())]
+
+    expect(heard, [(call["call_id"], "ringing")] * 2, "What the other tab hears of a call that is asked for twice")
+
+
+@FAMILY.judges("D-10/history-search-call", "D-11/keyed", needs=["calls"])
+def a_call_is_of_ones_own_conversation(subject: Subject) -> None:
+    """Nobody ends or hears of the call of somebody else."""
+    with subject.joined(subject.shop()) as mine, subject.joined(subject.shop()) as theirs:
+        mine.granted({"type": "call", "id": "c-1", "action": "start"}, "call")
+        heard = until_pong(theirs)
+        stays(theirs, {"type": "call", "action": "end"}, "call_unknown")
+
+    expect(heard, [], "What somebody else hears of a call")
+
+
+@FAMILY.judges("D-10/history-search-call", needs=["calls"])
+def a_call_outlives_a_tab_that_is_not_the_last(subject: Subject) -> None:
+    """A call goes on while a socket of its identity is open, whichever began it."""
+    shop = subject.shop()
+    with subject.joined(shop) as other:
+        with subject.joined(shop) as one:
+            call = one.granted({"type": "call", "id": "c-1", "action": "start"}, "call")
+        threading.Event().wait(1)  # the service may hear a little later that it is gone
+        same = other.granted({"type": "call", "id": "c-2", "action": "start"}, "call")
+
+    expect(same["call_id"], call["call_id"], "call_id after another tab was closed")
+
+
+@FAMILY.judges("D-10/history-search-call", needs=["calls"])
+def a_call_ends_with_the_last_socket_of_its_identity(subject: Subject) -> None:
+    """A call ends by itself when nobody of its identity is connected."""
+    shop = subject.shop()
+    calls = set()
+    for _ in range(TRIES):  # the service may hear a little later that the last socket is gone
+        with subject.joined(shop) as peer:
+            calls.add(peer.granted({"type": "call", "id": "c-1", "action": "start"}, "call")["call_id"])
+        if len(calls) > 1:
+            return
+        threading.Event().wait(1)
+    expect_that(False, "A call outlives the last socket of its identity")

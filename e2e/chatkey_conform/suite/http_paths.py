@@ -1,0 +1,46 @@
+"""A path has one spelling; every other is not found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from chatkey_conform.case import Family
+from chatkey_conform.judging.verdict import expect, expect_that
+from chatkey_conform.subject.subject import Subject
+
+FAMILY = Family("paths", "Paths", "protocol.md#endpoints")
+
+BENT: Final[dict[str, Callable[[str], str]]] = {
+    "HTP-007-configuration": lambda path: path + "/",
+    "HTP-007-token": lambda path: path + "/token/",
+    "HTP-008-before-the-id": lambda path: path.replace("/provider/", "/provider//"),
+    "HTP-008-before-token": lambda path: path + "//token",
+    "HTP-010-there-and-back": lambda path: path.replace("/provider/", "/provider/x/../"),
+    "HTP-010-dot": lambda path: path.replace("/provider/", "/provider/./"),
+    "HTP-011": lambda path: path + "%2Ftoken",
+    "HTP-012": lambda path: path + "%252Ftoken",
+    "HTP-012-encoded-letter": lambda path: path.replace("provider", "pro%76ider"),
+    "HTP-013-semicolon": lambda path: path + ";b",
+    "HTP-013-nul": lambda path: path + "%00b",
+    "HTP-013-emoji": lambda path: path + "%F0%9F%98%80",
+    "HTP-014-version": lambda path: path.replace("/v1/", "/V1/"),
+    "HTP-014-word": lambda path: path.replace("provider", "Provider"),
+}
+
+
+@FAMILY.judges("D-03/one-spelling", "9/prefix", each=BENT)
+def a_path_has_one_spelling(subject: Subject, bend: Callable[[str], str]) -> None:
+    """Another spelling of a path is 404."""
+    shop = subject.shop()
+    answer = subject.spelled(f"{bend(shop.path)}?uid={shop.key.uid}")
+
+    expect(answer.status, 404, f"The status of {answer.asked}")
+    code = answer.json().get("error", {}).get("code")
+    expect_that(code in {"not_found", "provider_unknown"}, f"error.code of another spelling is {code!r}")
+
+
+@FAMILY.judges("4/paths")
+def there_is_nothing_elsewhere(subject: Subject) -> None:
+    """An address that is not the contract's is 404."""
+    expect(subject.get("/v1/public/nowhere").status, 404, "The status of /v1/public/nowhere")

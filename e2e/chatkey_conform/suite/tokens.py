@@ -1,0 +1,334 @@
+"""The table of tokens, shown where such tokens are taken: on the socket, and as `auth` at the exchange."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, ClassVar, Final
+
+from chatkey_conform.case import Case, Family
+from chatkey_conform.data import contract
+from chatkey_conform.judging.verdict import OtherLimit, expect, expect_that
+from chatkey_conform.making.honest import REMOVED, BrowserKey, Json
+from chatkey_conform.making.token_verdicts import ACCEPTED, REFUSED, Honest, Verdict
+from chatkey_conform.subject.shop import Shop
+from chatkey_conform.subject.subject import Subject
+
+PAGE: Final = "protocol.md#how-a-token-is-read"
+FAMILY = Family("tokens", "Tokens", PAGE)
+
+CLOSES: Final = {"proof_binding_missing": 4403, "token_expired": 4419}
+TOO_LARGE: Final = "token_too_large"
+
+
+class SocketDoor:
+    """The socket, which takes a custom login's token."""
+
+    kind: ClassVar[str] = "socket"
+
+    def __init__(self, subject: Subject) -> None:
+        self._subject = subject
+        self.shop: Shop = subject.shop()
+
+    def claims(self, **changes: Any) -> Json:
+        """Return the claims that are honest here, with these changed."""
+        return self.shop.claims(**changes)
+
+    def room(self, token: str) -> None:
+        """Have room for a token of this size."""
+        self._subject.within(len(token) + 4200, "frame_bytes")
+
+    def accept(self, token: str) -> None:
+        """Show a token that must be accepted."""
+        with self._subject.socket() as peer:
+            peer.join(token, self.shop.key)
+
+    def refuse(self, token: str, code: str) -> None:
+        """Show a token that must be refused."""
+        self._subject.try_token(token, self.shop.key).refused(code, CLOSES.get(code, 4401))
+
+
+class AuthDoor(SocketDoor):
+    """The member token endpoint, which takes an identity token as `auth`."""
+
+    kind: ClassVar[str] = "identity"
+
+    def __init__(self, subject: Subject) -> None:
+        super().__init__(subject)
+        _ = self.shop.social  # where no social login is declared, there is no such token
+
+    def claims(self, **changes: Any) -> Json:
+        """Return the claims that are honest here, with these changed."""
+        return self.shop.identity_claims(**changes)
+
+    def room(self, token: str) -> None:
+        """Have room for a token of this size, encoded."""
+        self._subject.within(len(token) + 100, "query_bytes")
+
+    def accept(self, token: str) -> None:
+        """Show a token that must be accepted."""
+        self.shop.exchange(token).data()
+
+    def refuse(self, token: str, code: str) -> None:
+        """Show a token that must be refused."""
+        self.shop.exchange(token).refused(401, code)
+
+
+DOORS: Final = {door.kind: door for door in (SocketDoor, AuthDoor)}
+
+
+def _refuse(row: Verdict, kind: str, subject: Subject) -> None:
+    if row.id.startswith("social-"):
+        _ = subject.shop().social
+    door = DOORS[kind](subject)
+    token, most = row.make(door), subject.limits.token_bytes
+    door.room(token)
+    if (len(token) > most) is not (row.code == TOO_LARGE):
+        raise OtherLimit(f"a token of {len(token)} characters where token_bytes is {most}")
+    door.refuse(token, row.code)
+
+
+def _accept(row: Honest, kind: str, subject: Subject) -> None:
+    door = DOORS[kind](subject)
+    token = row.make(door)
+    door.room(token)
+    subject.within(len(token), "token_bytes")
+    door.accept(token)
+
+
+# to which sentences a row belongs
+
+OF_CODES: Final[dict[str, tuple[str, ...]]] = {
+    "token_malformed": ("D-05/strict-reading",),
+    "token_header": ("D-05/strict-reading",),
+    TOO_LARGE: ("D-20/limits",),
+    "token_not_yet_valid": ("2.4/iat",),
+    "token_type": ("D-05/kinds-apart",),
+    "proof_binding_missing": ("2.4/cnf.jkt", "7/binding-missing"),
+}
+SIGNED: Final = {"socket": "2.4/hs256", "identity": "2.5/hs256"}
+AS_AUTH: Final = ("4.3/verifies", "7/auth-401")
+
+
+def _sentences(row: Verdict, kind: str) -> tuple[str, ...]:
+    found = [*OF_CODES.get(row.code, ())]
+    if row.code in {"token_alg", "token_signature"}:
+        found.append(SIGNED[kind])
+    if row.code in {"token_claims", "token_expired", "token_type"}:
+        found += list(_of_claim(row, kind))
+    return tuple(dict.fromkeys([*found, *(AS_AUTH if kind == "identity" else ())]))
+
+
+def _of_claim(row: Verdict, kind: str) -> Iterator[str]:
+    member = row.member or ""
+    if kind == "socket":
+        yield from (name for name in ("2.4/claims", f"2.4/{member}") if name in contract())
+    elif member in {"uid", "exp"}:
+        yield {"uid": "2.5/uid-form", "exp": "2.5/24h"}[member]
+    if row.id.startswith("JWT-111") and kind == "socket":
+        yield "D-05/custom"
+    if "visitor" in row.id:
+        yield "D-05/visitor"
+    if "social" in row.id:
+        yield "D-05/social"
+    if row.id.startswith("JWT-151"):
+        yield "4.3/not-custom"
+
+
+def _add(row: Verdict | Honest, kind: str) -> None:
+    wrong = isinstance(row, Verdict)
+    where = "on the socket" if kind == "socket" else "as `auth`"
+    FAMILY.add(
+        Case(
+            id=f"tokens/{kind}-{'' if wrong else 'accepted-'}{row.id}",
+            title=f"{where}: refused as {row.code}" if isinstance(row, Verdict) else f"{where}: accepted",
+            sentences=_sentences(row, kind) if isinstance(row, Verdict) else ("D-20/passed-over",),
+            page=PAGE,
+            group=FAMILY.title,
+            run=partial(_refuse, row, kind) if isinstance(row, Verdict) else partial(_accept, row, kind),
+        )
+    )
+
+
+ROWS: Final[tuple[Verdict | Honest, ...]] = (*REFUSED, *ACCEPTED)
+
+for _row in ROWS:
+    for _kind in _row.kinds:
+        _add(_row, _kind)
+
+
+# beyond the table
+
+
+@FAMILY.judges("2.4/pid", "D-10/checks", page="socket.md#order-of-checks")
+def a_tokens_form_comes_before_its_provider_and_that_before_its_mac(subject: Subject) -> None:
+    """On the socket a token's form comes first, then its business, then its MAC."""
+    shop = subject.shop()
+    foreign = shop.claims(pid="prov_nobody_has_this")
+
+    subject.try_token(shop.sign(foreign, header={"alg": "none"}), shop.key).refused("token_alg", 4401)
+    subject.try_token(shop.sign({**foreign, "pid": ""}), shop.key).refused("token_claims", 4401)
+    subject.try_token(shop.sign(foreign, key=b"x" * 40), shop.key).refused("provider_unknown", 4403)
+    subject.try_token(shop.sign(shop.claims(exp=1), key=b"x" * 40), shop.key).refused("token_signature", 4401)
+
+
+TWICE_WRONG: Final[dict[str, tuple[dict[str, Any], bool, str, int]]] = {
+    "mac-before-exp": ({"exp": 1}, True, "token_signature", 4401),
+    "claims-before-type": ({"type": "other", "name": 5}, False, "token_claims", 4401),
+    "type-before-exp": ({"type": "other", "exp": 1}, False, "token_type", 4401),
+    "exp-before-binding": ({"exp": 1, "cnf": {"jkt": "short"}}, False, "token_expired", 4419),
+    "size-of-iat-before-its-time": ({"iat": 1_800_000_000_000}, False, "token_claims", 4401),
+    "nbf-before-binding": ({"nbf": 9_000_000_000, "cnf": {"jkt": "short"}}, False, "token_not_yet_valid", 4401),
+}
+
+
+@FAMILY.judges("D-10/checks", "D-05/strict-reading", each=TWICE_WRONG, page="socket.md#order-of-checks")
+def of_two_things_that_are_wrong_the_first_is_told(
+    subject: Subject, changes: dict[str, Any], forged: bool, code: str, close: int
+) -> None:
+    """MAC, claims, kind, times, binding: the first that fails is told, and all of them before the proof."""
+    shop = subject.shop()
+    token = shop.sign(shop.claims(**changes), key=b"k" * 40 if forged else None)
+    with subject.socket() as peer:
+        peer.connect(token, peer.prove(BrowserKey(), token, nonce="of-nobody")).refused(code, close)
+
+
+@FAMILY.judges("D-02/no-secret-in-errors", page="socket.md#refusals", each=("forged", "ended", "unbound"))
+def a_refusal_on_the_socket_repeats_no_token(subject: Subject, what: str) -> None:
+    """What is told of a token that is refused holds none of its parts, and no secret."""
+    shop = subject.shop()
+    changed: dict[str, dict[str, Any]] = {"forged": {}, "ended": {"exp": 1}, "unbound": {"cnf": REMOVED}}
+    token = shop.sign(shop.claims(**changed[what]), key=b"k" * 40 if what == "forged" else None)
+    told = json.dumps(subject.try_token(token, shop.key).frames)
+
+    for part in (*token.split("."), shop.secret.decode()):
+        expect_that(part not in told, "The refusal of a token repeats it, or a secret")
+
+
+@FAMILY.judges("2.4/pid", "2.1/id", rows=["JWT-121"])
+def a_pid_is_compared_byte_by_byte(subject: Subject) -> None:
+    """A `pid` in other letters, or with a space behind it, is another business's."""
+    shop = subject.shop()
+    for bent in {shop.id.swapcase(), f"{shop.id} "} - {shop.id}:
+        subject.try_token(shop.token(pid=bent), shop.key).refused("provider_unknown", 4403)
+
+
+@FAMILY.judges("2.4/pid", "2.4/hs256", rows=["JWT-073", "JWT-120", "JWT-041"])
+def the_secret_of_another_business_signs_nothing_here(subject: Subject) -> None:
+    """A token by another business's secret, or for another business, is refused, whatever its `kid` says."""
+    shop, other = subject.shop(), subject.another_shop()
+
+    subject.try_token(shop.sign(shop.claims(), key=other.secret), shop.key).refused("token_signature", 4401)
+    subject.try_token(shop.sign(shop.claims(pid=other.id)), shop.key).refused("token_signature", 4401)
+    named = {**shop.header, "kid": other.id}
+    subject.try_token(shop.sign(shop.claims(), header=named, key=other.secret), shop.key).refused(
+        "token_signature", 4401
+    )
+
+
+@FAMILY.judges("2.5/hs256", "4.3/verifies", "7/auth-401", rows=["JWT-159"])
+def an_identity_token_counts_at_its_own_business(subject: Subject) -> None:
+    """An identity token of another business is 401."""
+    shop, other = subject.shop(), subject.another_shop()
+
+    other.exchange(shop.identity_token(), shop.key.jkt).refused(401, "token_signature")
+    foreign = other.sign({**shop.identity_claims(), "pid": shop.id})
+    other.exchange(foreign, shop.key.jkt).refused(401, "token_provider")
+
+
+@FAMILY.judges("4.3/verifies", "7/auth-401", rows=["JWT-121"])
+def the_pid_of_an_identity_token_is_compared_byte_by_byte(subject: Subject) -> None:
+    """A `pid` that is longer, shorter or in other letters is another business's, also under the right secret."""
+    shop = subject.shop()
+    for bent in {f"{shop.id}b", shop.id[:-1], shop.id.swapcase(), f"{shop.id} "} - {shop.id}:
+        shop.exchange(shop.sign({**shop.identity_claims(), "pid": bent})).refused(401, "token_provider")
+
+
+@FAMILY.judges("D-20/passed-over", each={"text": "x", "number": 5, "list": ([],), "provider": ({"auth_provider": 5},)})
+def data_of_another_form_is_refused(subject: Subject, data: object) -> None:
+    """A custom token whose `data` is of another form is refused."""
+    shop = subject.shop()
+
+    subject.try_token(shop.token(data=data), shop.key).refused("token_claims", 4401)
+
+
+@FAMILY.judges(
+    "D-20/passed-over",
+    each={
+        "null": (None,),
+        "empty": ({},),
+        "more": ({"more": 1},),
+        "not-this-uid": ({"auth_provider": "google"},),
+    },
+)
+def data_that_says_nothing_is_passed_over(subject: Subject, data: object) -> None:
+    """A custom token may have `data` that says nothing."""
+    shop = subject.shop()
+    with subject.socket() as peer:
+        peer.join(shop.token(data=data), shop.key)
+
+
+@FAMILY.judges("D-11/custom-not-social", "D-11/keyed", page="protocol.md#tokens")
+def a_custom_member_with_a_social_members_uid_is_somebody_else(subject: Subject) -> None:
+    """The same `uid` by another login has a conversation of its own."""
+    shop = subject.shop()
+    social = shop.social_token(data={"auth_provider": shop.social})
+    with subject.joined(shop, social) as peer:
+        peer.granted({"type": "message", "id": "m-1", "body": "by a social login"}, "ack")
+    with subject.joined(shop, shop.token(uid=f"{shop.social}:{shop.member}")) as peer:
+        found = peer.granted({"type": "history", "id": "h-1"}, "history")["messages"]
+
+    expect(found, [], "What a custom member with a social member's uid sees")
+
+
+@FAMILY.judges("D-11/keyed", "2.4/pid", page="protocol.md#tokens")
+def the_same_uid_at_another_business_is_somebody_else(subject: Subject) -> None:
+    """A member is one business's."""
+    shop, other = subject.shop(), subject.another_shop()
+    with subject.joined(shop) as peer:
+        peer.granted({"type": "message", "id": "m-1", "body": "here"}, "ack")
+    with subject.joined(other, other.token(uid=shop.member)) as peer:
+        found = peer.granted({"type": "history", "id": "h-1"}, "history")["messages"]
+
+    expect(found, [], "What the same uid at another business sees")
+
+
+@FAMILY.judges("D-11/keyed", page="protocol.md#tokens")
+def a_member_is_the_same_in_another_browser(subject: Subject) -> None:
+    """A member's conversation is known by the `uid`, whatever key the browser has."""
+    shop, browser = subject.shop(), BrowserKey()
+    with subject.joined(shop) as peer:
+        peer.granted({"type": "message", "id": "m-1", "body": "at home"}, "ack")
+    with subject.socket() as peer:
+        peer.join(shop.token(cnf={"jkt": browser.jkt}), browser)
+        found = peer.granted({"type": "history", "id": "h-1"}, "history")["messages"]
+
+    expect([message["body"] for message in found], ["at home"], "What the member sees in another browser")
+
+
+@FAMILY.judges("D-11/custom-not-social", "D-05/login", page="protocol.md#tokens")
+def a_custom_uid_that_looks_like_a_social_one_is_a_custom_members(subject: Subject) -> None:
+    """A `uid` that looks like a social login's is a custom member's, who may be connected for an hour."""
+    shop = subject.shop()
+    with subject.socket() as peer:
+        ready = peer.join(shop.token(uid=f"google:{shop.member}"), shop.key)
+
+    expect_that(ready["expires_at"] - subject.now() > 3000, "The custom member's hour was cut short")
+
+
+@FAMILY.judges(
+    "2.4/uid",
+    "D-11/keyed",
+    each={"accents": ("caf\u00e9", "cafe\u0301"), "case": ("Ada", "ada"), "space": ("ada", "ada ")},
+    rows=["JWT-125"],
+)
+def uids_that_look_alike_are_two_people(subject: Subject, one: str, other: str) -> None:
+    """Uids are compared byte by byte."""
+    shop = subject.shop()
+    with subject.joined(shop, shop.token(uid=f"{shop.member}-{one}")) as peer:
+        peer.granted({"type": "message", "id": "m-1", "body": "mine"}, "ack")
+    with subject.joined(shop, shop.token(uid=f"{shop.member}-{other}")) as peer:
+        found = peer.granted({"type": "history", "id": "h-1"}, "history")["messages"]
+
+    expect_that(not found, "Somebody whose uid looks alike sees the other's conversation")

@@ -1,0 +1,188 @@
+"""What is judged: TARGET.toml, read and checked before anything is asked of the service."""
+
+from __future__ import annotations
+
+import ssl
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, Literal
+from urllib.parse import urlsplit
+
+import msgspec
+
+from chatkey_conform.capabilities import declared
+from chatkey_conform.limits import Limits
+from chatkey_protocol.names import REVISION
+
+Grade = Literal["prepared", "command", "lab"]
+MOST_PREPARED: Final = 3
+
+
+class TargetError(Exception):
+    """A TARGET.toml that cannot be used; the message names the file, the member, and what to write instead."""
+
+
+class _Base(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    pass
+
+
+class Service(_Base, frozen=True, kw_only=True):
+    """The table [target]: where the service is, and what it can do. Without `have`, its adapter is asked.
+
+    `restart` is a command that starts the service anew, and ends when the one before is gone.
+    """
+
+    name: str
+    version: str = ""
+    base_url: str
+    local_url: str = ""
+    assets_url: str = ""
+    ca_file: str = ""
+    revision: int = REVISION
+    restart: list[str] = []
+    have: list[str] | None = None
+
+
+class Prepared(_Base, frozen=True, kw_only=True):
+    """A business made by hand. Its secret is in the environment; `socials` are those that are on."""
+
+    id: str
+    secret_key_env: str
+    origins: list[str]
+    socials: list[str] | None = None
+
+
+class Businesses(_Base, frozen=True, kw_only=True):
+    """The table [businesses]: how businesses come to be, in one of three grades."""
+
+    grade: Grade
+    prepared: list[Prepared] = []
+    command: list[str] = []
+    url: str = ""
+    token_env: str = ""
+
+
+class KnownFailures(_Base, frozen=True, kw_only=True):
+    """The table [known_failures]: a file with ids of sentences or tests, and why each fails."""
+
+    file: str = ""
+
+
+class Driver(_Base, frozen=True, kw_only=True):
+    """The table [widget]: a widget that is not ours, by its script and by selectors of its parts."""
+
+    script_url: str = ""
+    selectors: dict[str, str] = {}
+
+
+class Social(_Base, frozen=True, kw_only=True):
+    """The table [social]: where the service expects the social providers, and its own applications there.
+
+    The suite's fake provider listens at `url`, each provider below it by its name, with the applications of `clients`
+    (as `chatkey fake-oauth --clients` reads them) and the given certificate.
+    """
+
+    url: str = ""
+    clients: str = ""
+    tls_cert: str = ""
+    tls_key: str = ""
+
+
+class Document(_Base, frozen=True, kw_only=True):
+    """The whole file."""
+
+    target: Service
+    businesses: Businesses
+    limits: Limits = Limits()
+    known_failures: KnownFailures = KnownFailures()
+    widget: Driver | None = None
+    social: Social = Social()
+
+
+@dataclass(frozen=True)
+class Target:
+    """A target that can be asked: the document, and where its paths begin."""
+
+    document: Document
+    folder: Path = field(default_factory=Path.cwd)
+
+    @property
+    def service(self) -> Service:
+        """The table [target]."""
+        return self.document.target
+
+    @property
+    def name(self) -> str:
+        """Its name, with its version."""
+        return " ".join(part for part in (self.service.name, self.service.version) if part)
+
+    @property
+    def base_url(self) -> str:
+        """The address as browsers write it, without a slash at its end."""
+        return self.service.base_url.rstrip("/")
+
+    @property
+    def local_url(self) -> str:
+        """The address under which the suite reaches it."""
+        return self.service.local_url.rstrip("/") or self.base_url
+
+    @property
+    def ca_file(self) -> Path | None:
+        """The certificates to trust beside the system's."""
+        return self.folder / self.service.ca_file if self.service.ca_file else None
+
+    def trust(self) -> ssl.SSLContext:
+        """Return what a client needs to verify the target: the system's certificates, and its own."""
+        context = ssl.create_default_context()
+        if self.ca_file is not None:
+            context.load_verify_locations(self.ca_file)
+        return context
+
+    @property
+    def known_failures(self) -> Path | None:
+        """The file of known failures."""
+        file = self.document.known_failures.file
+        return self.folder / file if file else None
+
+
+def read_target(path: Path) -> Target:
+    """Read a TARGET.toml. Raises `TargetError`."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise TargetError(f"{path} cannot be read: {error.strerror}.") from None
+    try:
+        document = msgspec.convert(tomllib.loads(text), Document)
+        _check(document)
+    except (tomllib.TOMLDecodeError, msgspec.ValidationError, ValueError) as error:
+        raise TargetError(f"{path}: {error}.") from None
+    return Target(document, path.resolve().parent)
+
+
+def _check(document: Document) -> None:
+    service, businesses = document.target, document.businesses
+    declared(service.have or ())
+    for name in ("base_url", "local_url", "assets_url"):
+        _check_address(f"target.{name}", getattr(service, name), needed=name == "base_url")
+    if not 1 <= service.revision <= REVISION:
+        raise ValueError(f"target.revision is {service.revision}; this suite knows 1 to {REVISION}")
+    needed = {"prepared": businesses.prepared, "command": businesses.command, "lab": businesses.url}
+    if not needed[businesses.grade]:
+        missing = {"prepared": "[[businesses.prepared]]", "command": "command", "lab": "url"}[businesses.grade]
+        raise ValueError(f"businesses.grade is {businesses.grade!r}, so [businesses] needs {missing}")
+    if len(businesses.prepared) > MOST_PREPARED:
+        raise ValueError(f"{len(businesses.prepared)} prepared businesses are given; one to {MOST_PREPARED} are used")
+    if businesses.grade == "prepared" and service.have is None:
+        raise ValueError("target.have is missing: nobody else says what a service with prepared businesses can do")
+    for business in businesses.prepared:
+        if not business.origins:
+            raise ValueError(f"the prepared business {business.id!r} has no origins; name at least one")
+
+
+def _check_address(name: str, text: str, *, needed: bool) -> None:
+    if not text and not needed:
+        return
+    parts = urlsplit(text)
+    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment:
+        raise ValueError(f"{name} is not an address; write one such as https://chat.example")

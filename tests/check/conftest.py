@@ -1,0 +1,79 @@
+"""Endpoints to check, taken from the mutants' folder. One of them has no fault."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from chatkey_check.calls.shared import Calls
+from chatkey_check.live.legs import Live
+from chatkey_check.run import Run
+from chatkey_check.target import Login, Target
+from chatkey_check.wire.http import HttpWire
+from mutant_backend import PROVIDER, SECRET, SESSIONS, Backend, Clock
+from mutant_server import Server
+
+MakeRun = Callable[..., Run]
+
+
+@pytest.fixture(scope="session")
+def endpoints() -> Iterator[Server]:
+    """A server without any handlers."""
+    with Server() as server:
+        yield server
+
+
+@pytest.fixture
+def clock() -> Clock:
+    """A clock shared by endpoint and checker. Waiting on it takes no real time."""
+    return Clock()
+
+
+@pytest.fixture
+def backend(clock: Clock) -> Backend:
+    """An endpoint without faults."""
+    return Backend(clock)
+
+
+@pytest.fixture
+def base(endpoints: Server, backend: Backend) -> str:
+    """The base address of a site whose endpoint has no faults."""
+    return endpoints.add(f"honest-{id(backend)}", backend.handle)
+
+
+@pytest.fixture
+def url(base: str) -> str:
+    """The address of an endpoint without faults."""
+    return f"{base}/chat/token"
+
+
+@pytest.fixture
+def target(url: str) -> Target:
+    """An endpoint without faults, with its provider id, its secret and two logins."""
+    ada, bo = (Login((("Cookie", f"sid={SESSIONS[name]}"),)) for name in ("ada", "bo"))
+    return Target(url, PROVIDER, SECRET, login=ada, login_b=bo)
+
+
+@pytest.fixture
+def make_run(clock: Clock) -> Iterator[MakeRun]:
+    """Open runs that use the shared clock."""
+    with ExitStack() as ending:
+
+        def make(target: Target, live: Callable[[Calls], Live] = Live) -> Run:
+            wire = HttpWire(target, now=clock.now, monotonic=clock.monotonic)
+            calls = Calls(target, wire, now=clock.now, sleep=clock.sleep)
+            return ending.enter_context(Run(calls, live(calls)))
+
+        yield make
+
+
+@pytest.fixture
+def run(make_run: MakeRun, target: Target) -> Run:
+    """A run against the endpoint without faults."""
+    return make_run(target)
+
+
+@pytest.fixture
+def calls(run: Run) -> Calls:
+    """The calls of a run against the endpoint without faults."""
+    return run.calls

@@ -1,0 +1,438 @@
+"""Tests of the last part of a run, with a browser: a real widget on the integrator's page, and its error reports."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from chatkey_check.calls.shared import Calls
+from chatkey_check.live.browser.launch import launched
+from chatkey_check.live.browser.login import by_hand
+from chatkey_check.live.legs import Live
+from chatkey_check.model import Outcome, Report, Service, Verdict
+from chatkey_check.run import Run, opened
+from chatkey_check.running.runner import Selection, report_of
+from chatkey_check.target import LiveOptions, Login, OptionError, Target
+from chatkey_check.wire.http import HttpWire
+from mutant_backend import PROVIDER, SECRET, SESSIONS, Backend, Clock
+from mutant_server import Answer, Request, Server
+
+pytestmark = pytest.mark.long
+
+MEMBER, RELOAD, RENEW, LOGOUT = (f"e2e.widget-{name}" for name in ("member", "reload", "renew", "logout"))
+WIDGET = Selection(only=["e2e.widget-*"])
+TOKEN = re.compile(rb"eyJ(?:hbGci|0eXAi)|eyJ[\w-]{5,}\.eyJ")
+"""Matches the start of a JWT header, even a truncated one, or any token. A plain `eyJ` also occurs in random text."""
+STRICT = (
+    "default-src 'none'; script-src 'self' 'wasm-unsafe-eval' 'nonce-r4nd' https://chat.example/assets/; "
+    "connect-src 'self' https://chat.example wss://chat.example https://chat.example/assets/; "
+    "style-src 'self' https://chat.example/assets/; img-src 'self' data:"
+)
+"""The strictest policy in the documentation."""
+FORM = (("user", "ada"), ("password", "hunter-2"))
+
+
+class Site(Backend):
+    """A site with a page and an endpoint without faults. A test can change the answers to calls by browsers."""
+
+    def __init__(self, policy: str = "", html: str = "<h1>Shop</h1>") -> None:
+        super().__init__(Clock())
+        self.policy = policy
+        self.html = html
+        self.by_browsers = 0
+        self.for_browsers: Callable[[Answer, int], Answer] = lambda answer, _: answer
+        self.attributes = "Path=/; HttpOnly; SameSite=Lax"
+
+    async def handle(self, request: Request) -> Answer:
+        """Serve the page, and answer other requests as a correct site does.
+
+        `for_browsers` can change the endpoint's answers to browsers.
+        """
+        if request.path == "/page":
+            return self.page()
+        answer = await super().handle(request)
+        if request.path == self.path and "Mozilla" in request.headers.get("user-agent", ""):
+            self.by_browsers += 1
+            return self.for_browsers(answer, self.by_browsers)
+        return answer
+
+    def page(self) -> Answer:
+        """Return the page with the policy that the test set."""
+        policy = [("Content-Security-Policy", self.policy)] if self.policy else []
+        return Answer(200, [("Content-Type", "text/html"), *policy], f"<html><head></head>{self.html}</html>".encode())
+
+    def set_cookie(self, session: str) -> str:
+        """Return the value of the Set-Cookie header for the session."""
+        return f"{self.cookie}={session}; {self.attributes}"
+
+
+@pytest.fixture(scope="module")
+def ending() -> Iterator[ExitStack]:
+    """Closes at the end everything that the module's fixtures started."""
+    with ExitStack() as stack:
+        yield stack
+
+
+@pytest.fixture(scope="module")
+def service(ending: ExitStack) -> Service:
+    """The reference server, with the provider and the secret of the endpoints in these tests."""
+    target = Target("http://127.0.0.1:1/chat/token", PROVIDER, SECRET, live=LiveOptions())
+    return ending.enter_context(opened(target)).live.service()
+
+
+@pytest.fixture(scope="module")
+def browser(ending: ExitStack) -> Browser:
+    """One browser for all tests of the module."""
+    target = Target("http://127.0.0.1:1/")
+    return launched(target, HttpWire(target), ending)
+
+
+@pytest.fixture
+def visit(endpoints: Server, service: Service, browser: Browser, tmp_path: Path) -> Iterator[Callable[..., Report]]:
+    """Check a site with a browser. Keyword arguments are options of the target; `page` uses the site's own page."""
+    with ExitStack() as ending:
+
+        def check(site: Site, *, page: bool = False, **given: Any) -> Report:
+            base = endpoints.add(f"site-{id(site)}", site.handle)
+            if "login" in given and given["login"].fields:
+                given["login"] = replace(given["login"], url=f"{base}/login")
+            members: dict[str, Any] = {
+                "login": Login((("Cookie", f"sid={SESSIONS['ada']}"),)),
+                "page_url": f"{base}/page" if page else None,
+                "live": LiveOptions(browser=True, results=tmp_path / "kept"),
+                **{name: value.format(base=base) if isinstance(value, str) else value for name, value in given.items()},
+            }
+            target = Target(f"{base}/chat/token", PROVIDER, SECRET, **members)
+            calls = Calls(target, HttpWire(target), now=site.clock.now, sleep=site.clock.sleep)
+            run = ending.enter_context(Run(calls, Live(calls, service=service, browser=browser)))
+            return report_of(run, selection=WIDGET)
+
+        yield check
+
+
+class Guarded(Site):
+    """A site that shows its page only to people who are logged in."""
+
+    async def handle(self, request: Request) -> Answer:
+        """Redirect requests for the page to the login if they have no session."""
+        if request.path == "/page" and not self.person(request, None):
+            return Answer(302, [("Location", "/login")])
+        return await super().handle(request)
+
+
+def verdicts(report: Report) -> list[str]:
+    return [report.of(name).verdict for name in (MEMBER, RELOAD, RENEW, LOGOUT)]
+
+
+def not_passed(report: Report) -> list[str]:
+    """Describe the widget checks that did not pass."""
+    outcomes = map(report.of, (MEMBER, RELOAD, RENEW, LOGOUT))
+    return [f"{found.check.id} {found.verdict}: {found.message}" for found in outcomes if found.verdict != "pass"]
+
+
+def failure(report: Report) -> Outcome:
+    """Return the failed check. All checks after it must be blocked by it."""
+    (failed,) = (outcome for outcome in report.outcomes if outcome.verdict is Verdict.FAIL)
+    names = [MEMBER, RELOAD, RENEW, LOGOUT]
+    after = [report.of(name) for name in names[names.index(failed.check.id) + 1 :]]
+    assert {outcome.verdict for outcome in after} <= {Verdict.BLOCKED}
+    assert {outcome.blocked_by for outcome in after} <= {failed.check.id}
+    return failed
+
+
+@pytest.mark.contract("3/get-token", "3/reuse-across-loads", "3/renewal", "3/logout")
+def test_an_honest_endpoint_makes_a_member_who_stays_and_leaves(visit: Any) -> None:
+    """The browser calls the endpoint once for the first page, not for the second, and again after most of an hour."""
+    site = Site()
+
+    report = visit(site)
+
+    assert not_passed(report) == []
+    assert report.of(MEMBER).message == 'member "u-1001" on an empty page of your origin; --page-url takes one of yours'
+    assert site.by_browsers == 2
+
+
+def test_a_page_with_the_strictest_policy_is_good_enough(visit: Any) -> None:
+    report = visit(Site(STRICT), page=True)
+
+    assert not_passed(report) == []
+    assert report.of(MEMBER).message == 'member "u-1001" on your page'
+
+
+def test_an_endpoint_that_logs_a_browser_out_of_the_shop_is_found_when_the_page_is_loaded_again(visit: Any) -> None:
+    site = Guarded()
+    site.for_browsers = lambda answer, _: answer.add("Set-Cookie", "sid=; Path=/; Max-Age=0")
+
+    failed = failure(visit(site, page=True))
+
+    assert failed.check.id == RELOAD
+    assert "/page is answered 302, to " in failed.message
+
+
+def test_a_page_for_those_who_are_logged_in_is_shown_twice(visit: Any) -> None:
+    assert not_passed(visit(Guarded(), page=True)) == []
+
+
+@pytest.mark.parametrize(
+    ("policy", "says", "hint"),
+    [
+        (STRICT.replace("'wasm-unsafe-eval' ", ""), "blocks WebAssembly (script-src).", "Add 'wasm-unsafe-eval' to"),
+        ("default-src 'self'", "/assets/sdk.js (script-src).", "/assets/ to its script-src. Write your own service's"),
+        (
+            STRICT.replace("connect-src 'self'", "connect-src"),
+            "/chat/token (connect-src).",
+            "Add 'self' to its connect",
+        ),
+        (
+            "script-src * 'wasm-unsafe-eval'; connect-src 'self'",
+            " (connect-src).",
+            "to its connect-src. Write your own",
+        ),
+    ],
+    ids=["no WebAssembly", "only its own", "no endpoint", "no service"],
+)
+def test_a_policy_that_blocks_the_widget_is_told_with_what_to_add(
+    visit: Any, policy: str, says: str, hint: str
+) -> None:
+    report = visit(Site(policy), page=True)
+
+    failed = failure(report)
+    assert failed.check.id == MEMBER
+    assert failed.message.startswith("The widget does not become the member. The Content-Security-Policy of the page")
+    assert failed.message.endswith(says)
+    assert hint in failed.hint
+    assert failed.hint.endswith("docs/integrators.md has the strictest policy that works.")
+
+
+@pytest.mark.parametrize(
+    ("attributes", "why"),
+    [
+        ("Path=/account; SameSite=Lax", "since its Path is /account"),
+        ("Path=/; SameSite=None", "since it is SameSite=None without Secure"),
+        ("Path=/; Domain=shop.example; SameSite=Lax", "since its Domain is shop.example"),
+    ],
+)
+def test_a_cookie_that_browsers_keep_back_is_told_with_the_reason(visit: Any, attributes: str, why: str) -> None:
+    """HTTP clients send every cookie they have, but browsers apply its attributes."""
+    site = Site()
+    site.attributes = attributes
+    form = Login(url="", fields=FORM, passwords=("hunter-2",))
+
+    report = visit(site, login=form)
+
+    failed = failure(report)
+    assert failed.message == (
+        "The widget does not become the member. "
+        f"The endpoint answers null: the browser does not send the cookie sid, {why}."
+    )
+
+
+def test_an_endpoint_that_takes_browsers_for_strangers_is_told(visit: Any) -> None:
+    site = Site()
+    site.for_browsers = lambda _answer, _number: site.json(200, {"token": None})
+
+    failed = failure(visit(site))
+
+    assert failed.message.endswith("answers null to the browser, with the very cookies that the checker has.")
+    assert failed.evidence[0].label == "the widget's call, in the browser"
+    assert '{"token":null}' in failed.evidence[0].response
+
+
+def test_an_endpoint_that_refuses_browsers_is_told_in_the_widgets_words(visit: Any) -> None:
+    site = Site()
+    site.for_browsers = lambda _answer, _number: site.refusal(403, "bad origin")
+
+    failed = failure(visit(site))
+
+    assert "The widget reports gettoken_failed: " in failed.message
+    assert "HTTP 403" in failed.evidence[0].response
+
+
+def test_a_call_that_is_sent_to_another_origin_is_told(visit: Any) -> None:
+    site = Site()
+    site.for_browsers = lambda _answer, _number: Answer(307, [("Location", "http://localhost:9/chat/token")])
+
+    failed = failure(visit(site))
+
+    assert "The widget reports gettoken_failed: " in failed.message
+    assert failed.hint.startswith("The call was sent on to http://localhost:9, where the browser may read nothing")
+
+
+def test_somebody_elses_token_for_browsers_is_told(visit: Any) -> None:
+    class Mixed(Site):
+        def claims(self, person: Any, jkt: Any) -> Any:
+            return super().claims({**person, "uid": "u-7"} if self.by_browsers else person, jkt)
+
+        async def endpoint(self, request: Request) -> Answer:
+            self.by_browsers += "Mozilla" in request.headers.get("user-agent", "")
+            return await super().endpoint(request)
+
+    failed = failure(visit(Mixed()))
+
+    assert failed.message == 'The widget became the member "u-7", not "u-1001".'
+
+
+WORKER = """
+self.addEventListener("install", () => self.skipWaiting());
+self.addEventListener("activate", (event) => event.waitUntil(self.clients.claim()));
+self.addEventListener("fetch", (event) => {
+  if (event.request.url.endsWith("/chat/token")) event.respondWith(Response.json({ token: null }));
+});
+"""
+
+
+def test_a_service_worker_that_answers_for_the_endpoint_is_told(visit: Any) -> None:
+    class Worker(Site):
+        async def handle(self, request: Request) -> Answer:
+            if request.path == "/worker.js":
+                return Answer(200, [("Content-Type", "text/javascript")], WORKER.encode())
+            return await super().handle(request)
+
+    report = visit(Worker(html='<script>navigator.serviceWorker.register("worker.js")</script>'), page=True)
+
+    failed = failure(report)
+    assert failed.message.endswith("A service worker of the page answered in place of the endpoint.")
+    assert failed.hint == "Let the service worker leave the endpoint and the widget's files alone."
+
+
+def test_a_page_that_empties_the_storage_asks_again(visit: Any) -> None:
+    report = visit(Site(html="<script>localStorage.clear()</script>"), page=True)
+
+    failed = failure(report)
+    assert failed.check.id == RELOAD
+    assert failed.message == "After a reload the endpoint was called again."
+
+
+def test_an_endpoint_that_fails_at_the_renewal_is_told(visit: Any) -> None:
+    site = Site()
+    site.for_browsers = lambda answer, number: answer if number == 1 else site.refusal(500, "once only")
+
+    report = visit(site)
+
+    failed = failure(report)
+    assert failed.check.id == RENEW
+    assert failed.message.startswith("Near the end of its token the widget is not given another. The widget reports")
+
+
+def test_a_page_that_cannot_be_seen_is_told(visit: Any) -> None:
+    report = visit(Site(), page_url="{base}/nowhere")
+
+    failed = failure(report)
+    assert failed.message.endswith("/nowhere is answered 404.")
+    assert "--page-url" in failed.hint
+
+
+def test_a_page_of_another_origin_is_told(visit: Any) -> None:
+    failed = failure(visit(Site(), page_url="http://localhost:1/page"))
+
+    assert failed.message.startswith("http://localhost:1/page is not on the origin http://127.0.0.1:")
+
+
+def test_the_widget_that_a_page_has_already_does_not_take_the_place_of_ours(visit: Any) -> None:
+    own = '<script>window.ServiceConfig = {providerId: "x"}</script><script src="https://chat.example/assets/sdk.js"></script>'
+
+    report = visit(Site(html=own), page=True)
+
+    assert not_passed(report) == []
+
+
+def test_a_login_by_header_is_sent_by_the_page(visit: Any) -> None:
+    class ByHeader(Site):
+        def person(self, request: Request, body: Any) -> Any:
+            request.headers["cookie"] = f"sid={request.headers.get('authorization', '').removeprefix('Bearer ')}"
+            return super().person(request, body)
+
+    report = visit(ByHeader(), login=Login((("Authorization", f"Bearer {SESSIONS['ada']}"),)))
+
+    assert not_passed(report) == []
+
+
+def test_what_is_kept_of_a_failure_holds_no_secret(visit: Any) -> None:
+    site = Site("default-src 'self'; connect-src http:; script-src http: 'wasm-unsafe-eval'", "<p>Shop</p>")
+    site.for_browsers = lambda answer, number: answer if number == 1 else site.refusal(500, "once only")
+
+    report = visit(site, page=True)
+
+    picture, trace = failure(report).files
+    assert Path(picture).read_bytes().startswith(b"\x89PNG")
+    with zipfile.ZipFile(trace) as archive:
+        kept = b"".join(archive.read(name) for name in archive.namelist())
+    assert b"chat/token" in kept
+    assert SESSIONS["ada"].encode() not in kept
+    assert SECRET.encode() not in kept
+    assert TOKEN.search(kept) is None
+
+
+def test_without_the_option_there_is_no_browser(visit: Any) -> None:
+    report = visit(Site(), live=LiveOptions())
+
+    assert verdicts(report) == ["skip"] * 4
+    assert report.of(MEMBER).option == "--browser"
+
+
+def test_what_fails_before_blocks_the_browser(visit: Any) -> None:
+    class Wrong(Site):
+        def claims(self, person: Any, jkt: Any) -> Any:
+            return {**super().claims(person, jkt), "pid": "prov_other"}
+
+    report = visit(Wrong())
+
+    assert verdicts(report) == ["blocked"] * 4
+    assert report.of(LOGOUT).blocked_by == "claim.pid"
+
+
+def test_a_login_by_hand_gives_its_cookies(endpoints: Server, browser: Browser) -> None:
+    """When the person closes the window, the checker takes over the cookies of the login."""
+    site = Site(html='<a href="login">Log in</a>')
+    base = endpoints.add("by-hand", site.handle)
+    target = Target(f"{base}/chat/token", page_url=f"{base}/login", live=LiveOptions(browser=True, by_hand=True))
+
+    def act(page: Page) -> None:
+        page.evaluate("""() => document.querySelector("form").innerHTML += "<input name=password value=hunter-2>" """)
+        page.locator("[name=user]").fill("ada")
+        with page.expect_navigation():
+            page.locator("form").evaluate("(form) => form.submit()")
+        page.close()
+
+    found = by_hand(browser, target, act=act)
+
+    assert found.login is not None
+    ((name, value),) = found.login.headers
+    assert name == "Cookie"
+    assert site.sessions[value.removeprefix("sid=")] == "ada"
+
+
+def test_a_window_that_is_closed_without_a_login_is_told(endpoints: Server, browser: Browser) -> None:
+    base = endpoints.add("nobody-by-hand", Site().handle)
+
+    with pytest.raises(OptionError, match=r"^The window was closed without any cookie for .*nobody has logged in\.$"):
+        by_hand(browser, Target(f"{base}/chat/token", page_url=f"{base}/page"), act=lambda page: page.close())
+
+
+LOGS_OUT = (
+    """<form method="get" action="/elsewhere" onsubmit="Service.logout()"><button id="out">Log out</button></form>"""
+)
+
+
+@pytest.mark.parametrize(
+    ("html", "selector", "said"),
+    [
+        ('<button id="out" onclick="Service.logout()">Log out</button>', "#out", ""),
+        ('<button id="out">Log out</button>', "#out", "After a click on the page's own logout the widget is not"),
+        ("", "#out", "Nothing can be clicked at --logout-selector #out"),
+    ],
+)
+def test_the_pages_own_logout_is_clicked(visit: Callable[..., Report], html: str, selector: str, said: str) -> None:
+    report = visit(Site(html=html), page=True, logout_selector=selector)
+
+    found = report.of(LOGOUT)
+    assert (found.verdict is Verdict.PASS) is (not said)
+    assert said in found.message

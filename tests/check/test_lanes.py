@@ -1,0 +1,204 @@
+"""Tests of concurrent calls: how many run at once, when one waits for another, and which are retried automatically."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from threading import Barrier, Event, Lock
+
+import pytest
+
+from chatkey_check.calls.lanes import MOST, Lanes
+from chatkey_check.calls.once import once
+from chatkey_check.calls.shared import Calls
+from chatkey_check.exchange import Broken, Exchange, Request, Response
+from chatkey_check.run import Run
+from chatkey_check.running.runner import report_of
+from chatkey_check.target import Target
+from chatkey_check.wire.http import HttpWire
+from chatkey_stack.patience import PATIENCE
+
+
+@pytest.mark.parametrize(
+    ("alone", "width"), [(0.0, MOST), (0.1, MOST), (0.6, MOST), (1.0, 5), (2.0, 2), (4.0, 1), (9.0, 1)]
+)
+def test_no_more_are_under_way_than_are_answered_in_half_the_time_one_by_one(alone: float, width: int) -> None:
+    lanes = Lanes()
+
+    lanes.widen(alone, 10.0)
+
+    assert lanes.width == width
+
+
+def test_narrow_is_for_good() -> None:
+    lanes = Lanes()
+
+    lanes.narrow()
+    lanes.widen(0.1, 10.0)
+
+    assert lanes.width == 1
+
+
+def test_a_measured_call_waits_for_those_under_way_and_holds_up_the_next() -> None:
+    lanes, inside, leave, order = Lanes(), Event(), Event(), list[str]()
+    lanes.widen(0.1, 10.0)
+
+    def first() -> None:
+        with lanes.one():
+            inside.set()
+            leave.wait(PATIENCE)
+            order.append("first")
+
+    def alone() -> None:
+        with lanes.alone() as company:
+            order.append("alone")
+            assert not company.there
+
+    with ThreadPoolExecutor(2) as pool:
+        started = pool.submit(first)
+        inside.wait(PATIENCE)
+        waiting = pool.submit(alone)
+        leave.set()
+        started.result()
+        waiting.result()
+
+    assert order == ["first", "alone"]
+
+
+def test_those_under_way_together_know_it() -> None:
+    lanes, both = Lanes(), Barrier(2, timeout=PATIENCE)
+    lanes.widen(0.1, 10.0)
+
+    def one() -> bool:
+        with lanes.one() as company:
+            both.wait()
+            return company.there
+
+    with ThreadPoolExecutor(2) as pool:
+        found = [done.result() for done in [pool.submit(one), pool.submit(one)]]
+
+    assert found == [True, True]
+
+
+def test_what_is_shared_is_made_once_whichever_thread_asks_first() -> None:
+    class Owner:
+        made = 0
+
+        @once
+        def value(self) -> int:
+            self.made += 1
+            return self.made
+
+    owner = Owner()
+    with ThreadPoolExecutor(8) as pool:
+        values = list(pool.map(lambda _: owner.value, range(64)))
+
+    assert set(values) == {1}
+
+
+class Crowded(HttpWire):
+    """Counts the calls in progress. If more than one is, answers with `failing`."""
+
+    def __init__(self, target: Target, failing: Callable[[Request], Exchange] | None = None) -> None:
+        super().__init__(target)
+        self.failing = failing
+        self.most = 0
+        self._now_there = 0
+        self._counting = Lock()
+
+    def send(self, request: Request) -> Exchange:
+        with self._counting:
+            self._now_there += 1
+            self.most = max(self.most, self._now_there)
+        try:
+            if self.failing is not None and self._now_there > 1:
+                return self.failing(request)
+            return super().send(request)
+        finally:
+            with self._counting:
+                self._now_there -= 1
+
+
+def judged(make_run: Callable[..., Run], target: Target, wire: Crowded) -> tuple[Calls, dict[str, str]]:
+    run = make_run(target)
+    run.calls.wire = wire
+    report = report_of(run)
+    return run.calls, {outcome.check.id: f"{outcome.verdict} {outcome.message}" for outcome in report.outcomes}
+
+
+def test_independent_calls_are_made_at_the_same_time(make_run: Callable[..., Run], target: Target) -> None:
+    wire = Crowded(target)
+
+    judged(make_run, target, wire)
+
+    assert 1 < wire.most <= MOST
+
+
+@pytest.mark.parametrize("broken", [Broken.TIMEOUT, Broken.CUT])
+def test_a_call_that_fails_in_a_crowd_only_is_nobodys_fault(
+    make_run: Callable[..., Run], target: Target, broken: Broken
+) -> None:
+    wire = Crowded(target, lambda request: Exchange(request, None, broken, 0.0, 0.0))
+
+    calls, found = judged(make_run, replace(target, login_b=None), wire)
+
+    steady = found.pop("net.steady")
+    assert all(verdict.startswith(("pass", "skip")) for verdict in found.values()), found
+    assert calls.lanes.width == 1
+    assert steady.startswith("pass") is (broken is Broken.TIMEOUT)
+
+
+def test_a_session_that_is_replaced_meanwhile_asks_again(make_run: Callable[..., Run], target: Target) -> None:
+    calls = make_run(target).calls
+    answers: list[Sequence[tuple[str, str]]] = [(), ()]
+
+    class Overtaken(HttpWire):
+        def send(self, request: Request) -> Exchange:
+            if len(answers) == 2:
+                calls.member.learn(Response(200, (("Set-Cookie", "sid=newer"),), b""), request.url)
+            return Exchange(request, Response(200, tuple(answers.pop()), b"{}"), None, 0.0, 0.0)
+
+    calls.wire = Overtaken(target)
+
+    done = calls.ask("a call", calls.member)
+
+    assert ("Cookie", "sid=newer") in done.request.headers
+    assert len(calls.log) == 2
+
+
+def test_while_one_call_is_patient_no_other_is_made(make_run: Callable[..., Run], target: Target) -> None:
+    """Other calls could use up the endpoint's rate limit while one call waits to be repeated."""
+
+    class Wide(Lanes):
+        def narrow(self) -> None:
+            """Do not reduce the number of parallel calls, so that only the waiting call can block others."""
+
+    class Limited(HttpWire):
+        def send(self, request: Request) -> Exchange:
+            asked.append(request.label)
+            if request.label == "another":
+                between.set()
+            answer = Response(429, (("Retry-After", "0"),), b"") if len(asked) == 1 else Response(200, (), b"{}")
+            return Exchange(request, answer, None, 0.0, 0.0)
+
+    calls, asked, between = make_run(target).calls, list[str](), Event()
+    calls.wire, calls.lanes = Limited(target), Wide()
+    calls.lanes.widen(0.1, 10.0)
+    with ThreadPoolExecutor(1) as pool:
+
+        def let_another_try(_seconds: float, _why: str) -> None:
+            pool.submit(calls.ask, "another", calls.member)
+            assert not between.wait(0.2)
+
+        calls.on_wait = let_another_try
+        assert calls.ask("limited", calls.member).status == 200
+
+    assert asked == ["limited", "limited", "another"]
+
+
+def test_two_runs_of_one_endpoint_say_the_same(make_run: Callable[..., Run], target: Target) -> None:
+    first, second = (report_of(make_run(target)) for _ in range(2))
+
+    assert [(o.check.id, o.verdict) for o in first.outcomes] == [(o.check.id, o.verdict) for o in second.outcomes]
+    assert first.requests == second.requests

@@ -1,0 +1,145 @@
+"""Tests of the options for the last part of a run, its plan, and the addresses that its browser uses."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chatkey_check.command.invocation import Invocation
+from chatkey_check.command.plan import plan
+from chatkey_check.live.browser import launch, login
+from chatkey_check.live.service import ReferenceServer
+from chatkey_check.options.table import Given
+from chatkey_check.options.target import target
+from chatkey_check.running.known import Known
+from chatkey_check.target import BrowserMissing, LiveOptions, Login, OptionError, Target
+
+URL = "https://shop.localhost/chat/token"
+GIVEN = Given(url=URL)
+
+
+def planned(given: Target) -> Counter[str]:
+    """Return how often a run would send each request, by label."""
+    made = plan(given)
+    assert {outcome.verdict for outcome in made.report.outcomes} <= {"pass", "skip"}
+    return Counter(request.label for request in made.requests)
+
+
+def test_the_end_of_a_run_is_read_from_the_options() -> None:
+    sdk = "https://cdn.localhost/sdk.js"
+    given = Given(url=URL, service_url="https://chat.localhost/", sdk_url=sdk, browser=True, results=Path("kept"))
+
+    assert target(given).live == LiveOptions("https://chat.localhost", sdk, browser=True, results=Path("kept"))
+
+
+def test_a_login_by_hand_means_a_browser() -> None:
+    assert target(Given(url=URL, socket=True, browser_login=True)).live == LiveOptions(browser=True, by_hand=True)
+
+
+@pytest.mark.parametrize("given", [{"browser": True}, {"browser_login": True}])
+def test_a_browser_that_nothing_installed_can_drive_is_refused_with_what_to_type(
+    given: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("chatkey_check.options.target.find_spec", lambda name: None)
+
+    with pytest.raises(BrowserMissing, match=r"not installed here: pip install 'chatkey\[browser\]'$"):
+        target(Given(url=URL, **given))
+
+    assert target(Given(url=URL)).live == LiveOptions()
+
+
+def test_without_a_socket_there_is_no_end() -> None:
+    assert target(Given(url=URL, socket=False)).live is None
+
+
+@pytest.mark.parametrize(
+    "given", [{"browser": True}, {"browser_login": True}, {"service_url": "https://chat.localhost"}]
+)
+def test_what_needs_a_socket_is_refused_without_one(given: Any) -> None:
+    with pytest.raises(OptionError, match=r"^--no-socket leaves out all that --service-url and --browser are for"):
+        target(Given(url=URL, socket=False, **given))
+
+
+@pytest.mark.parametrize(
+    "given", [{"login": ("Cookie: sid=1",)}, {"login_url": "https://shop.localhost/login", "login_field": ("a=b",)}]
+)
+def test_a_login_by_hand_is_the_only_first_login(given: Any) -> None:
+    with pytest.raises(
+        OptionError, match=r"^--browser-login is the first login: leave --login and --login-field out\.$"
+    ):
+        target(Given(url=URL, socket=True, browser_login=True, **given))
+
+
+def test_a_second_login_may_stand_beside_a_login_by_hand() -> None:
+    given = Given(url=URL, socket=True, browser_login=True, login_b=("Cookie: sid=2",))
+
+    assert target(given).login_b is not None
+
+
+@pytest.mark.parametrize("address", ["https://chat.localhost/v1", "chat.localhost"])
+def test_the_address_of_a_service_is_an_origin(address: str) -> None:
+    with pytest.raises(OptionError, match=r"^--service-url must be an "):
+        target(Given(url=URL, socket=True, service_url=address))
+
+
+@pytest.mark.parametrize("given", [{"browser": True}, {"service_url": "https://chat.localhost"}, {}])
+def test_a_script_is_for_a_widget_at_a_service_that_is_named(given: Any) -> None:
+    with pytest.raises(OptionError, match=r"^--sdk-url is the script of the widget of --browser"):
+        target(Given(url=URL, sdk_url="https://cdn.localhost/sdk.js", **given))
+
+
+def test_a_service_elsewhere_makes_the_run_leave_this_machine() -> None:
+    """The service receives tokens, so a remote one needs the same permission as a remote endpoint."""
+    elsewhere = Given(url=URL, service_url="https://chat.localhost", sdk_url="https://cdn.example/sdk.js", browser=True)
+
+    assert not target(elsewhere).local
+    assert not target(Given(url=URL, socket=True, service_url="https://chat.example")).local
+    assert target(Given(url=URL, socket=True, service_url="https://chat.localhost")).local
+
+
+@pytest.fixture
+def nothing_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fail the test if a server or a browser is started."""
+
+    def starting(*_: object) -> None:
+        pytest.fail("a plan starts nothing")
+
+    monkeypatch.setattr(ReferenceServer, "begin", starting)
+    monkeypatch.setattr(launch, "launched", starting)
+
+
+@pytest.mark.usefixtures("nothing_starts")
+def test_the_plan_of_the_end_holds_its_calls_and_starts_nothing(target: Target) -> None:
+    without = planned(target)
+    with_socket = planned(replace(target, live=LiveOptions()))
+    page = target.origin + "/page"
+    with_browser = planned(replace(target, live=LiveOptions(browser=True), page_url=page))
+
+    assert with_socket - without == Counter({"the call for a key made here": 1})
+    assert with_browser - with_socket == Counter(
+        {"the page, for the browser": 2, "the widget's call, in the browser": 2, "the page with the widget": 1}
+    )
+
+
+def test_a_login_by_hand_comes_before_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The login by hand only happens if the options ask for it."""
+    monkeypatch.setattr(login, "logged_in", lambda given: replace(given, login=Login((("Cookie", "sid=9"),))))
+    by_hand = Target(URL, live=LiveOptions(browser=True, by_hand=True))
+
+    asked = Invocation(GIVEN, by_hand, Known()).with_login_by_hand()
+    not_asked = Invocation(GIVEN, Target(URL, live=LiveOptions(browser=True)), Known()).with_login_by_hand()
+
+    assert asked.target.login == Login((("Cookie", "sid=9"),))
+    assert not_asked.target.login is None
+
+
+def test_the_browser_finds_hosts_where_the_checker_finds_them() -> None:
+    given = Target(URL, connect_to={"shop.localhost": "127.0.0.1", "chat.example": "::1"})
+    rule = "--host-resolver-rules=MAP shop.localhost 127.0.0.1,MAP chat.example [::1]"
+
+    assert list(launch.addresses(given)) == [rule]
+    assert list(launch.addresses(Target(URL))) == []

@@ -1,0 +1,51 @@
+"""Tests of the plan: the requests that a clean run would send, without sending them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from chatkey_check.command.plan import plan
+from chatkey_check.model import Verdict
+from chatkey_check.running.runner import report_of
+from chatkey_check.target import Login, Target
+from mutant_backend import Backend
+
+
+def planned(target: Target) -> Counter[str]:
+    """Return how often a run would send each request, by label."""
+    made = plan(target)
+    assert {outcome.verdict for outcome in made.report.outcomes} <= {Verdict.PASS, Verdict.SKIP}
+    return Counter(request.label for request in made.requests)
+
+
+@pytest.mark.parametrize("login", ["two", "one", "form", "nobody"])
+def test_the_plan_holds_the_requests_of_a_clean_run_and_no_other(
+    target: Target, base: str, make_run: Any, login: str
+) -> None:
+    form = Login(url=f"{base}/login", fields=(("user", "ada"), ("password", "hunter-2")))
+    changed = {
+        "two": target,
+        "one": replace(target, login_b=None, secret=None),
+        "form": replace(target, login=form, login_b=None, logout_url=f"{base}/logout", whoami=f"{base}/me"),
+        "nobody": replace(target, login=None, login_b=None, provider_id=None),
+    }[login]
+    run = make_run(changed)
+
+    report_of(run)
+    would_send = planned(changed)
+
+    sent = Counter(exchange.request.label for exchange in run.calls.log)
+    assert would_send - sent == Counter()
+    extra = sent - would_send
+    assert set(extra) <= {"the login: where it leads", "an earlier login of the same person: where it leads"}
+
+
+def test_nothing_is_sent(target: Target, backend: Backend) -> None:
+    would_send = planned(target)
+
+    assert would_send.total() > 50
+    assert backend.calls == 0

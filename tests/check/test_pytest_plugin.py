@@ -1,0 +1,234 @@
+"""Tests of the pytest plugin, which runs each check as a test. Each test here starts pytest as an integrator would."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+from xml.etree import ElementTree as ET
+
+import click
+import pytest
+
+import self_test  # noqa: F401  (the broken endpoints come with it)
+from chatkey_check import checks, pytest_plugin
+from chatkey_check.cli import check
+from mutant_backend import BROKEN, PROVIDER, SECRET, SESSIONS, UNUSUAL, Backend, Clock
+from mutant_server import Server
+
+pytest_plugins = ["pytester"]
+
+Start = Callable[..., pytest.RunResult]
+PLUGIN = "chatkey_check.pytest_plugin"
+NOT_IN_PYTEST = {
+    "plan",
+    "only",
+    "skip",
+    "format",
+    "output",
+    "verbose",
+    "watch",
+    "explain",
+    "help",
+    "browser-login",
+    "init",
+    "ui",
+    "passkeys",
+}
+"""Options that the plugin does not have: pytest has its own for them, or they need a person."""
+
+
+class Done(NamedTuple):
+    """The exit status and the output of a pytest run."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+Run = Callable[..., Done]
+
+
+class Everyday(Clock):
+    """The real time, because the checker under pytest uses the real clock."""
+
+    def sleep(self, seconds: float) -> None:
+        """Do not move the clock."""
+
+
+@pytest.fixture
+def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run pytest in an empty folder with only this plugin."""
+    monkeypatch.setenv("CHAT_SECRET", SECRET)
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+
+    def run(*args: str, start: Start = pytester.runpytest_inprocess) -> Done:
+        given = [f"--chatkey-gettoken-{arg}" if not arg.startswith("-") else arg for arg in args]
+        ended = start("-p", PLUGIN, "-p", "no:cacheprovider", *given)
+        return Done(int(ended.ret), ended.stdout.str(), ended.stderr.str())
+
+    return run
+
+
+@pytest.fixture
+def broken(endpoints: Server) -> Callable[[str], str]:
+    """Serve a broken endpoint that uses the real time."""
+    return lambda name: f"{endpoints.add(f'pytest-{name}', BROKEN[name](Everyday()).handle)}/chat/token"
+
+
+@pytest.fixture
+def unusual(endpoints: Server) -> Callable[[str], str]:
+    """Serve a correct but unusual endpoint that uses the real time."""
+    return lambda name: f"{endpoints.add(f'pytest-{name}', UNUSUAL[name](Everyday()).handle)}/chat/token"
+
+
+@pytest.fixture
+def honest(endpoints: Server) -> str:
+    """The address of an endpoint without faults that uses the real time."""
+    return f"{endpoints.add('pytest-honest', Backend(Everyday()).handle)}/chat/token"
+
+
+GIVEN = (f"provider-id={PROVIDER}", "secret-env=CHAT_SECRET", f"login=Cookie: sid={SESSIONS['ada']}", "no-socket")
+
+
+def test_every_check_is_a_test_that_passes_or_is_skipped_with_what_would_allow_it(
+    run: Run, honest: str, pytester: pytest.Pytester
+) -> None:
+    without_waits = "-knot fresh and not renew"
+
+    done = run(f"url={honest}", *GIVEN, "-rs", without_waits, start=pytester.runpytest_subprocess)
+
+    assert done.returncode == 0, done.stdout
+    assert f"collected {len(checks.ORDER)} items / 3 deselected" in done.stdout
+    assert "claim.uid-distinct: it takes a second person who is logged in (--chatkey-gettoken-login-b" in done.stdout
+    assert f"target: {honest}" in done.stdout
+    assert SECRET not in done.stdout
+    assert SESSIONS["ada"] not in done.stdout
+
+
+def test_a_failure_is_a_test_that_fails_and_what_depends_on_it_is_skipped(
+    run: Run, broken: Callable[[str], str], pytester: pytest.Pytester
+) -> None:
+    done = run(f"url={broken('cnf-missing')}", *GIVEN, "-rs", "-kcnf or jkt-match", "--junitxml=out.xml")
+
+    cases = {
+        case.attrib["name"]: [child.tag for child in case]
+        for case in ET.parse(pytester.path / "out.xml").iter("testcase")
+    }
+    assert done.returncode == 1
+    assert cases == {"claim.cnf": ["failure"], "claim.jkt-match": ["skipped"]}
+    assert "There is no claim cnf.\n-> Add the claim cnf" in done.stdout
+    assert "curl -i http://" in done.stdout
+    assert "claim.jkt-match: look at claim.cnf first" in done.stdout
+    assert "Traceback" not in done.stdout
+    assert SESSIONS["ada"] not in done.stdout
+
+
+def test_a_warning_passes_and_is_told_at_the_end_unless_it_counts(run: Run, broken: Callable[[str], str]) -> None:
+    url = broken("cacheable")
+
+    lenient = run(f"url={url}", *GIVEN, "-kno-store")
+    strict = run(f"url={url}", *GIVEN, "-kno-store", "strict")
+
+    assert (lenient.returncode, strict.returncode) == (0, 1)
+    assert "warning: resp.no-store: Cache-Control is 'public, max-age=3600'." in lenient.stdout
+    assert "-> Send Cache-Control: no-store" in strict.stdout
+
+
+def test_what_must_be_judged_and_was_not_fails_unless_an_option_is_missing_for_it(
+    run: Run, unusual: Callable[[str], str]
+) -> None:
+    done = run(f"url={unusual('LimitsForAnHour')}", *GIVEN, "-knet or req or auth or uid-distinct")
+    complete = run(f"url={unusual('Extra')}", *GIVEN, "-kuid-distinct", "require-all")
+
+    assert (done.returncode, complete.returncode) == (1, 1)
+    assert "Not judged: the endpoint limits calls: 429 after 10 calls" in done.stdout
+    assert "uid-distinct" not in done.stdout
+    assert "Not judged: it takes a second person who is logged in" in complete.stdout
+
+
+def test_a_known_failure_is_expected_and_an_entry_that_is_not_needed_fails(
+    run: Run, broken: Callable[[str], str], honest: str, pytester: pytest.Pytester
+) -> None:
+    (pytester.path / "known.txt").write_text("claim.avatar: pictures come from elsewhere\n")
+    given = (*GIVEN, "known-failures=known.txt", "-rx", "-kavatar or known")
+
+    excused = run(f"url={broken('avatar-js')}", *given)
+    stale = run(f"url={honest}", *given)
+
+    assert (excused.returncode, stale.returncode) == (0, 1)
+    assert "known: pictures come from elsewhere" in excused.stdout
+    assert "claim.avatar: it passes now; take the line out" in stale.stdout
+
+
+def test_a_selection_without_the_check_that_stands_in_the_way_fails_too(run: Run, broken: Callable[[str], str]) -> None:
+    done = run(f"url={broken('cnf-missing')}", *GIVEN, "-kjkt-match")
+
+    assert done.returncode == 1
+    assert "claim.cnf stands in the way, and was not selected" in done.stdout
+
+
+def test_where_nobody_listens_one_test_fails_and_says_so(run: Run) -> None:
+    done = run("url=http://shop.localhost:1/chat/token", "-knet or jwt")
+
+    assert done.returncode == 1
+    assert "Nothing is listening on shop.localhost:1" in done.stdout
+    assert "1 failed" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("url=shop",), "URL must be an address"),
+        (
+            ("url=http://localhost:1/", "secret-env=NOPE"),
+            "--chatkey-gettoken-secret-env NOPE: this variable is not set",
+        ),
+        (("url=https://shop.example/",), "then allow them with --chatkey-gettoken-yes"),
+        (("url=http://localhost:1/", "known-failures=none"), "--chatkey-gettoken-known-failures none cannot be read"),
+    ],
+)
+def test_wrong_usage_ends_before_anything_is_sent(run: Run, args: tuple[str, ...], message: str) -> None:
+    done = run(*args)
+
+    assert done.returncode == 4
+    assert message in done.stderr
+
+
+def test_without_an_address_there_is_nothing_to_test(run: Run) -> None:
+    assert run().returncode == 5
+
+
+def test_the_options_are_those_of_the_command() -> None:
+    names = {
+        name.removeprefix("--")
+        for parameter in check.params
+        if isinstance(parameter, click.Option)
+        for name in parameter.opts
+        if name.startswith("--")
+    }
+
+    ours = {pytest_plugin.URL, *map(pytest_plugin.spelled, pytest_plugin.OFFERED)}
+    assert ours == (names - NOT_IN_PYTEST - {"socket"}) | {"url", "no-socket"}
+
+
+def test_naming_the_plugin_with_p_is_the_same_as_finding_it_by_itself() -> None:
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+
+    assert project["entry-points"]["pytest11"] == {PLUGIN: PLUGIN}
+
+
+def test_pytest_loads_next_to_nothing_where_there_is_no_address() -> None:
+    script = (
+        f"import sys, pytest\nbefore = set(sys.modules)\nimport {PLUGIN}\n"
+        "print(sorted(name for name in set(sys.modules) - before))"
+    )
+
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+
+    table = [f"chatkey_check.{name}" for name in ("defaults", "options", "options.table")]
+    forms = ["chatkey_check.reports"]  # only the names of the formats
+    assert done.stdout.strip() == str(["chatkey_check", *table, PLUGIN, *forms])

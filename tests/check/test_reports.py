@@ -1,0 +1,343 @@
+"""Tests of the report formats: all have the same content, show no secrets, and escape text from the endpoint."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import jsonschema  # type: ignore[import-untyped]  # it brings no types
+import pytest
+
+import self_test
+from chatkey_check import checks, reports
+from chatkey_check.model import Report, Verdict
+from chatkey_check.target import Login, Target
+from made_reports import FOUND, HOSTILE, SEEN, hostile, report
+from mutant_backend import SECRET, SESSIONS
+from mutant_server import Server
+
+SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "schemas" / "gettoken-report.json").read_text())
+TOTAL = len(checks.ORDER)
+LEAKS = ("key-newline", "secret-leak-claim", "secret-leak-b64", "secret-leak-hex", "secret-leak-error", "token-header")
+FULL = report(FOUND, stale=("x.y: it passes now; take the line out",))
+GAP: dict[str, Any] = {"verdict": Verdict.SKIP, "message": "the endpoint limits calls: 429"}
+KINDS = {
+    "full": FULL,
+    "clean": report(),
+    "hostile": hostile(),
+    "warnings": report({"resp.no-store": FOUND["resp.no-store"]}),
+    "unreachable": report({"net.resolves": {"verdict": Verdict.FAIL, "message": "Nothing.", "hint": "Start it."}}),
+    "gaps": report({"claim.uid": GAP, "claim.pid": GAP, "resp.no-store": GAP}),
+    "partial": report({"resp.no-store": GAP}),
+    "silent clock": report(skew=None),
+}
+each_form = pytest.mark.parametrize("form", reports.NAMES)
+each_kind = pytest.mark.parametrize("made", KINDS.values(), ids=KINDS)
+
+
+def written(form: str, made: Report) -> str:
+    return reports.writer(form)(made)
+
+
+# all formats
+
+
+@each_form
+def test_a_report_has_target_versions_clock_options_the_cause_and_its_curl_line(form: str) -> None:
+    text = written(form, FULL)
+
+    wanted = [FULL.target, "1.2.3", "0.4", "--provider-id", "prov_1", "claim.cnf", "There is no claim cnf.", "Add it."]
+    assert [word for word in [*wanted, SEEN.curl, "--logout-url URL", "lab pictures"] if word not in text] == []
+
+
+@each_form
+@pytest.mark.parametrize("name", LEAKS)
+def test_no_form_shows_secret_session_or_token(form: str, name: str, endpoints: Server) -> None:
+    made = self_test.judge(endpoints, name)
+
+    text = written(form, made)
+
+    forms = {SECRET, SECRET.encode().hex(), base64.b64encode(SECRET.encode()).decode().rstrip("="), *SESSIONS.values()}
+    assert any(outcome.evidence for outcome in made.outcomes)
+    assert [value for value in forms if value in text] == []
+    assert re.findall(r"eyJ[\w-]+\.[\w-]+\.[\w-]*", text) == []
+
+
+@each_form
+def test_no_form_shows_a_password_however_it_was_given(form: str, endpoints: Server) -> None:
+    """A password from --login-field, unlike one from --login-field-env, used to be shown in the report."""
+
+    def plain(full: Target) -> Target:
+        form = full.login.url if full.login else ""
+        return replace(full, login=Login(url=form, fields=(("user", "ada"), ("pin", "x + y"))))
+
+    made = self_test.judge(endpoints, "login-form-wrong", knowing=plain)
+
+    text = written(form, made)
+    assert made.cause is not None
+    assert "user=ada" in text
+    assert [value for value in ("x + y", "x+%2B+y", "x%20%2B%20y") if value in text] == []
+
+
+@pytest.mark.parametrize(
+    ("made", "headline"),
+    [
+        (report(), f"{TOTAL} checks passed"),
+        (FULL, "chatkey itself went wrong"),
+        (report({"claim.cnf": FOUND["claim.cnf"]}), "1 check failed"),
+        (KINDS["warnings"], "It works; 1 thing should be better"),
+        (KINDS["unreachable"], "The endpoint cannot be reached"),
+        (report(stale=("x.y: it passes now",)), "The file of known failures is out of date"),
+        (report(outcomes=FULL.outcomes[:1]), "Nothing could be judged"),
+        (KINDS["gaps"], "Not to be called clean: 2 checks could not be judged"),
+        (KINDS["partial"], f"Clean as far as it was judged: {TOTAL - 1} of {TOTAL} checks passed, 1 not judged"),
+        (report({"claim.cnf": FOUND["claim.cnf"], "resp.no-store": GAP}), "1 check failed, 1 not judged"),
+    ],
+)
+def test_every_form_begins_with_the_whole_in_a_sentence(made: Report, headline: str) -> None:
+    texts = {form: written(form, made) for form in ("json", "html", "markdown")}
+
+    assert json.loads(texts["json"])["headline"] == headline
+    assert f"<h1>{headline}</h1>" in texts["html"]
+    assert texts["markdown"].splitlines()[0].endswith(f"getToken: {headline}")
+
+
+@each_form
+def test_every_form_says_why_something_was_not_judged(form: str) -> None:
+    assert "the endpoint limits calls: 429" in written(form, KINDS["gaps"])
+
+
+# JSON
+
+
+@each_kind
+def test_the_json_is_as_its_schema_says(made: Report) -> None:
+    jsonschema.Draft202012Validator(SCHEMA, format_checker=jsonschema.FormatChecker()).validate(
+        json.loads(written("json", made))
+    )
+
+
+def test_the_schema_itself_is_one_and_names_every_member_that_is_written() -> None:
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+
+    text = json.loads(written("json", FULL))
+
+    check = text["checks"][[check["id"] for check in text["checks"]].index("claim.cnf")]
+    pairs = [(text, SCHEMA), (check, SCHEMA["$defs"]["check"]), (check["evidence"][0], SCHEMA["$defs"]["call"])]
+    for found, schema in pairs:
+        assert set(found) == set(schema["required"]) == set(schema["properties"])
+
+
+@pytest.mark.parametrize(
+    ("member", "value"),
+    [("result", "fine"), ("checks", []), ("target", "shop"), ("counts", {"pass": 1}), ("skew", "0")],
+)
+def test_the_schema_refuses_what_is_no_report(member: str, value: object) -> None:
+    text = {**json.loads(written("json", FULL)), member: value}
+
+    with pytest.raises(jsonschema.ValidationError) as refused:
+        jsonschema.validate(text, SCHEMA)
+
+    assert refused.value.absolute_path[0] == member
+
+
+def test_the_json_tells_failures_apart() -> None:
+    text = json.loads(written("json", FULL))
+
+    assert (text["result"], text["cause"]) == ("ours", "claim.cnf")
+    assert text["counts"] == {"pass": TOTAL - 7, "warn": 1, "fail": 3, "skip": 1, "blocked": 1, "error": 1}
+    assert text["known_failures_out_of_date"] == ["x.y: it passes now; take the line out"]
+
+
+# JUnit
+
+
+def cases(made: Report) -> dict[str, list[str]]:
+    """Return the JUnit test cases by name, each with the tags of its children."""
+    root = ET.fromstring(written("junit", made))
+    return {case.attrib["name"]: [child.tag for child in case] for case in root.iter("testcase")}
+
+
+def test_junit_has_a_case_for_each_check_and_each_entry_that_is_not_needed() -> None:
+    found = cases(FULL)
+
+    assert len(found) == TOTAL + 1
+    assert {name: tags for name, tags in found.items() if tags} == {
+        "claim.cnf": ["failure"],
+        "claim.jkt-match": ["skipped"],
+        "claim.avatar": ["skipped"],
+        "resp.no-store": ["system-out"],
+        "resp.cors": ["error"],
+        "anon.after-logout": ["skipped"],
+        "e2e.widget-member": ["failure"],
+        "x.y": ["failure"],
+    }
+
+
+def test_the_totals_of_junit_are_those_of_its_cases() -> None:
+    root = ET.fromstring(written("junit", FULL))
+    (suite,) = root
+
+    totals = {"name": "chatkey check", "tests": str(TOTAL + 1), "failures": "3", "errors": "1", "time": "2.250"}
+    assert root.attrib == totals
+    assert suite.attrib == {**totals, "skipped": "3", "timestamp": "2026-01-02T03:04:05"}
+    assert [len(list(root.iter(tag))) for tag in ("failure", "error", "skipped")] == [3, 1, 3]
+
+
+def test_junit_has_a_case_that_fails_where_what_must_be_judged_was_not() -> None:
+    root = ET.fromstring(written("junit", KINDS["gaps"]))
+
+    case = root.find(".//testcase[@name='everything that must be judged']")
+    assert case is not None
+    (failure,) = case
+    assert failure.attrib["message"] == "2 checks could not be judged: claim.pid, claim.uid"
+    assert (root.attrib["failures"], root.attrib["tests"]) == ("1", str(TOTAL + 1))
+
+
+def test_a_failure_in_junit_has_message_severity_hint_and_call() -> None:
+    root = ET.fromstring(written("junit", FULL))
+
+    case = root.find(".//testcase[@name='claim.cnf']")
+    assert case is not None
+    (failure,) = case
+    assert case.attrib["classname"] == "chatkey check.Is it bound to this browser"
+    assert failure.attrib == {"message": "There is no claim cnf.", "type": "must"}
+    assert (failure.text or "").startswith("Add it.\n")
+    assert SEEN.curl in (failure.text or "")
+
+
+@each_kind
+def test_junit_can_be_read_whatever_an_endpoint_says(made: Report) -> None:
+    assert len(cases(made)) >= TOTAL
+
+
+# Markdown
+
+
+def test_a_comment_on_a_run_with_gaps_has_no_tick_and_says_which() -> None:
+    text = written("markdown", KINDS["gaps"])
+
+    visible = re.sub(r"<details>.*?</details>", "", text, flags=re.DOTALL)
+    assert text.startswith("### ⚠️")
+    assert "`claim.pid`, `claim.uid`, `resp.no-store`" in visible
+
+
+def outside_code(text: str) -> str:
+    """Return Markdown text without its code blocks, inline code and escaped characters."""
+    without_blocks = re.sub(r"^(`{3,}).*?^\1$", "", text, flags=re.DOTALL | re.MULTILINE)
+    return re.sub(r"\\.", "", re.sub(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)", "", without_blocks))
+
+
+def test_nothing_an_endpoint_says_is_markup_in_a_comment() -> None:
+    text = outside_code(written("markdown", hostile()))
+
+    tags = set(re.findall(r"<[^>]*>", text))
+    assert tags <= {"<details>", "</details>", "<summary>", "</summary>", "<code>", "</code>", "<!-- -->"}
+    assert "@team" not in text
+    assert "](" not in text
+
+
+def test_a_table_of_a_comment_has_as_many_cells_in_each_row() -> None:
+    rows = [line for line in written("markdown", hostile()).splitlines() if line.startswith("| ")]
+
+    assert len(rows) == 4
+    assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {4}
+
+
+def test_a_comment_begins_with_the_cause_and_folds_the_rest() -> None:
+    text = written("markdown", FULL)
+
+    visible = re.sub(r"<details>.*?</details>", "", text, flags=re.DOTALL)
+    assert "**Start here: `claim.cnf`** (contract 2.4, 7)" in visible
+    assert "*Known: lab pictures*" in visible
+    assert SEEN.curl not in visible
+    assert f"```sh\n{SEEN.curl}\n```" in text
+
+
+# HTML
+
+
+class Page(HTMLParser):
+    """Parses an HTML page into its tags with attributes and the text of its inline blocks."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.blocks: dict[str, str] = {}
+        self._inside = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        self._inside = tag
+
+    def handle_endtag(self, tag: str) -> None:
+        self._inside = ""
+
+    def handle_data(self, data: str) -> None:
+        if self._inside in {"style", "script"}:
+            self.blocks[self._inside] = data
+
+    def named(self, tag: str, **wanted: Any) -> list[dict[str, str | None]]:
+        return [attrs for found, attrs in self.tags if found == tag and wanted.items() <= attrs.items()]
+
+
+def test_nothing_an_endpoint_says_is_markup_in_the_page() -> None:
+    honest, attacked = Page(written("html", FULL)), Page(written("html", hostile()))
+
+    assert "<script>alert" not in written("html", hostile())
+    assert attacked.named("img") == []
+    assert len(attacked.named("script")) == len(honest.named("script")) == 1
+    assert [name for _, attrs in attacked.tags for name in attrs if name.startswith("on") or name == "style"] == []
+
+
+def test_the_page_allows_its_own_style_and_script_and_nothing_else() -> None:
+    page = Page(written("html", FULL))
+
+    (meta,) = page.named("meta", **{"http-equiv": "Content-Security-Policy"})
+    parts = [part.strip().partition(" ") for part in (meta["content"] or "").split(";")]
+    hashes = {
+        kind: f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+        for kind, text in page.blocks.items()
+    }
+    assert {name: value for name, _, value in parts} == {
+        "default-src": "'none'",
+        "style-src": hashes["style"],
+        "script-src": hashes["script"],
+        "base-uri": "'none'",
+        "form-action": "'none'",
+    }
+
+
+def test_the_page_loads_nothing_and_links_to_itself_only() -> None:
+    page = Page(written("html", FULL))
+
+    addresses = [value for _, attrs in page.tags for name, value in attrs.items() if name in {"src", "href", "srcset"}]
+    ids = {attrs["id"] for _, attrs in page.tags if "id" in attrs}
+    assert addresses
+    assert {address and address[1:] for address in addresses} <= ids
+    assert "url(" not in page.blocks["style"]
+    assert "@import" not in page.blocks["style"]
+
+
+def test_the_page_has_every_check_once_and_opens_what_was_found() -> None:
+    page = Page(written("html", FULL))
+
+    ids = [attrs["id"] for attrs in page.named("li") if "id" in attrs]
+    opened = [attrs["class"] for attrs in page.named("details") if "open" in attrs]
+    assert ids == [outcome.check.id for outcome in FULL.outcomes]
+    assert sorted(filter(None, opened)) == ["error", "fail", "fail", "group", "group", "group", "warn"]
+
+
+def test_a_hostile_text_is_shown_as_it_is() -> None:
+    page = written("html", hostile())
+
+    assert page.count("&lt;script&gt;alert(1)&lt;/script&gt;") > 10
+    assert HOSTILE not in page

@@ -1,0 +1,62 @@
+"""Imports between the checker's packages only go down the table of docs/architecture.md."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import chatkey_check
+
+PACKAGE = "chatkey_check"
+ROOT = Path(chatkey_check.__file__).parent
+PAGE = Path(__file__).parents[2] / "docs" / "architecture.md"
+MODULES = {
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+    for path in sorted(ROOT.rglob("*.py"))
+    if path != ROOT / "__init__.py"
+}
+
+
+def rows() -> list[list[str]]:
+    """Return the package and file names of each row of the table, from the top, without slashes and `.py`."""
+    section = PAGE.read_text().partition("## In the checker")[2].partition("\n## ")[0]
+    firsts = re.findall(r"^\| (`.+?`) \|", section, re.MULTILINE)
+    return [[name.removesuffix("/").removesuffix(".py") for name in re.findall(r"`(.+?)`", first)] for first in firsts]
+
+
+def imported(path: Path) -> Iterator[str]:
+    """Yield the modules of the checker that a file imports at its top, for type checking only, or in a function."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(PACKAGE):
+            assert node.module is not None
+            for name in node.names:
+                full = f"{node.module}.{name.name}".removeprefix(f"{PACKAGE}.")
+                yield full if full in MODULES else full.rpartition(".")[0]
+
+
+def test_every_room_and_every_file_beside_them_stands_in_the_table_once() -> None:
+    there = {name.partition(".")[0] for name in MODULES}
+
+    assert sorted(name for row in rows() for name in row) == sorted(there)
+
+
+def test_a_module_imports_what_stands_below_it_or_beside_it() -> None:
+    height = {room: number for number, row in enumerate(rows()) for room in row}
+
+    upwards = [
+        f"{name} imports {other}"
+        for name, path in MODULES.items()
+        for other in imported(path)
+        if height[other.partition(".")[0]] < height[name.partition(".")[0]]
+    ]
+
+    assert upwards == []
+
+
+def test_no_import_leads_back_to_where_it_began() -> None:
+    graph = {name: set(imported(path)) - {name} for name, path in MODULES.items()}
+
+    TopologicalSorter(graph).prepare()
