@@ -89,7 +89,7 @@ def typing(session: nox.Session) -> None:
     _install(session, "dev", "checks", "load")
     session.run("mypy", *TYPED)
     session.run("pyright", "--pythonpath", str(Path(session.bin) / "python"))
-    session.run("python", "tools/check_scripts.py")
+    session.run("python", "-m", "tools.check_scripts")
 
 
 @nox.session
@@ -181,7 +181,7 @@ def fuzz(session: nox.Session) -> None:
     """Send the server random unexpected input for one minute; for ten minutes: `nox -s fuzz -- 600`."""
     _install(session, "dev")
     _install_project(session)
-    session.run("python", "tests/server/properties/kit/fuzz.py", *session.posargs)
+    session.run("python", "-m", "tests.server.properties.kit.fuzz", *session.posargs)
 
 
 @nox.session
@@ -189,7 +189,7 @@ def mutants(session: nox.Session) -> None:
     """Break server and widget in one place at a time; tests must fail. `nox -s mutants -- oauth` runs only some."""
     _install(session, "dev")
     _install_project(session)
-    session.run("python", "tools/mutants.py", *session.posargs)
+    session.run("python", "-m", "tools.mutants", *session.posargs)
 
 
 @nox.session
@@ -214,7 +214,7 @@ def docs(session: nox.Session) -> None:
     """Check the documentation: generated pages are up to date, and every link and name in it exists."""
     _install(session, "dev")
     _install_project(session)
-    session.run("python", "tools/generate_docs.py", *(session.posargs or ["--check"]))
+    session.run("python", "-m", "tools.generate_docs", *(session.posargs or ["--check"]))
     _test(session, "pytest", OF_DOCS)
 
 

@@ -15,7 +15,7 @@ import asyncpg  # type: ignore[import-untyped]
 import pytest
 
 # pytest explains failed assertions in these helper modules too. Several folders use them.
-pytest.register_assert_rewrite("doors", "peers", "places", "shipped", "shop")
+pytest.register_assert_rewrite("tests.refusals.kit")
 
 WEBKIT = Path(__file__).with_name("webkit")
 

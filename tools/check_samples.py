@@ -4,27 +4,22 @@ from __future__ import annotations
 
 import io
 import re
-import sys
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 from typing import Final
 
 from rich.console import Console
+from tests.check.mutants import self_test
+from tests.check.mutants.mutant_backend import SECRET
+from tests.check.mutants.mutant_server import Server
 
-MUTANTS: Final = Path(__file__).parents[1] / "tests" / "e2e" / "mutants"
-sys.path.insert(0, str(MUTANTS))
-
-import self_test  # noqa: E402
-from chatkey_check import checks  # noqa: E402
-from chatkey_check.command.terminal import Terminal  # noqa: E402
-from chatkey_check.judging.check import Check  # noqa: E402
-from chatkey_check.model import END_TO_END, Evidence, Report  # noqa: E402
-from chatkey_check.run import opened  # noqa: E402
-from chatkey_check.running.runner import report_of  # noqa: E402
-from chatkey_check.target import Target  # noqa: E402
-from mutant_backend import SECRET  # noqa: E402
-from mutant_server import Server  # noqa: E402
+from chatkey_check import checks
+from chatkey_check.command.terminal import Terminal
+from chatkey_check.judging.check import Check
+from chatkey_check.model import END_TO_END, Evidence, Report
+from chatkey_check.run import opened
+from chatkey_check.running.runner import report_of
+from chatkey_check.target import Target
 
 SHOP: Final = "https://shop.localhost:8443"
 JKT: Final = "NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs"

@@ -1,6 +1,6 @@
 """Type-check our scripts with TypeScript.
 
-    python tools/check_scripts.py
+    python -m tools.check_scripts
 
 This covers the widget's loader, popup, panel, demo, reports, the npm client, and the Node scripts that act as
 another implementer's service. Types are in comments (JSDoc); nothing is compiled. TypeScript is pinned in

@@ -1,6 +1,6 @@
 """Runs mutants of our server as targets of `chatkey conform`, which has to name a broken sentence for each of them.
 
-    python tools/conform_mutants.py [WORD …] [--every N] [--from N] [--family KEY …] [--near]
+    python -m tools.conform_mutants [WORD …] [--every N] [--from N] [--family KEY …] [--near]
 
 runs the mutants of `tests/mutants/server.toml` with one of the words in file or name, one after another. Each runs
 as a separate service that the suite knows only through its lab. The command prints a table, and the number of named
@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Final
 
 import click
-from copies import ROOT, copied
-from mutants import Mutant, MutantError, mutants
+from tools.copies import ROOT, copied
+from tools.mutants import Mutant, MutantError, mutants
 
 from chatkey_conform.case import Case
 from chatkey_conform.judging.verdict import Verdict

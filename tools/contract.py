@@ -18,7 +18,7 @@ LEVELS = ("must", "should", "kit")
 HEAD = """\
 # The contract, sentence by sentence
 
-Generated from [contract.toml](contract.toml) by `python tools/generate_docs.py`; do not edit.
+Generated from [contract.toml](contract.toml) by `nox -s docs -- --write`; do not edit.
 
 Each line is one normative sentence of the public contract, or one decision of the kit where the contract is silent
 (`D-…`, see [decisions](decisions.md)), with the tests that show it. **must** and **should** are the contract's,

@@ -1,6 +1,6 @@
 """Mutation tests: `tests/mutants/*.toml` break server and widget in one place at a time, and a test must notice each.
 
-    python tools/mutants.py [WORD]
+    python -m tools.mutants [WORD]
 
 applies each mutant (or those with WORD in file or name) to a copy of its component, never in the checkout, and runs
 the test it names. It ends with `N killed, M survived`, and the numbers of unfit and untested mutants if there are
@@ -28,8 +28,8 @@ from typing import Final
 
 import click
 import pytest
-from copies import ROOT, copied, run
-from patterns import PatternError, Place, Source
+from tools.copies import ROOT, copied, run
+from tools.patterns import PatternError, Place, Source
 
 LISTS: Final = ROOT / "tests" / "mutants"
 

@@ -10,9 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final, is_typeddict
 
-import check_samples
-import declarations
-import examples
+from tools import check_samples, declarations, examples
 
 from chatkey_conform.capabilities import CAPABILITIES
 from chatkey_oauth.app import BODY_BYTES, create_app

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, TypeAlias, get_args
 
 import msgspec
-import parts
+from tools import parts
 
 from chatkey_protocol import frames, tokens
 from chatkey_protocol.frames import WidgetFrame

@@ -7,7 +7,6 @@ key and at one time, so that they are the same in every run.
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -17,24 +16,22 @@ from unittest import mock
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from cryptography.hazmat.primitives.hashes import SHA256
+from tests.refusals.kit.places import NOW, SECRET, IdentityReader, SocketReader
 
-ROOT: Final = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "tests" / "refusals" / "kit"))
-
-from chatkey_conform.making import proof_verdicts, token_verdicts  # noqa: E402
-from chatkey_conform.making.honest import BrowserKey, Maker, b64  # noqa: E402
-from chatkey_conform.making.place import Place  # noqa: E402
-from chatkey_conform.making.proof_making import Handshake  # noqa: E402
-from chatkey_protocol.codes import Code  # noqa: E402
-from chatkey_protocol.names import REVISION, SUBPROTOCOL  # noqa: E402
-from chatkey_server.identity import origins, proofs, tokens  # noqa: E402
-from chatkey_server.identity.errors import MEANINGS, Refused  # noqa: E402
-from chatkey_widget import proof as widget_proof  # noqa: E402
-from chatkey_widget.keys import PublicKey  # noqa: E402
-from places import NOW, SECRET, IdentityReader, SocketReader  # noqa: E402
+from chatkey_conform.making import proof_verdicts, token_verdicts
+from chatkey_conform.making.honest import BrowserKey, Maker, b64
+from chatkey_conform.making.place import Place
+from chatkey_conform.making.proof_making import Handshake
+from chatkey_protocol.codes import Code
+from chatkey_protocol.names import REVISION, SUBPROTOCOL
+from chatkey_server.identity import origins, proofs, tokens
+from chatkey_server.identity.errors import MEANINGS, Refused
+from chatkey_widget import proof as widget_proof
+from chatkey_widget.keys import PublicKey
 
 Json: TypeAlias = dict[str, Any]
 
+ROOT: Final = Path(__file__).parents[1]
 FILE: Final = ROOT / "docs" / "vectors.json"
 PUBLISHED: Final = ROOT / "tests" / "vectors"
 MOST_CHARS: Final = 20_000

@@ -4,14 +4,14 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
 import pytest
+from tests.check.mutants.mutant_backend import PROVIDER, SECRET, SESSIONS, Backend, Clock
+from tests.check.mutants.mutant_server import Server
 
 from chatkey_check.calls.shared import Calls
 from chatkey_check.live.legs import Live
 from chatkey_check.run import Run
 from chatkey_check.target import Login, Target
 from chatkey_check.wire.http import HttpWire
-from mutant_backend import PROVIDER, SECRET, SESSIONS, Backend, Clock
-from mutant_server import Server
 
 MakeRun = Callable[..., Run]
 

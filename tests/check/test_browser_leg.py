@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page
+from tests.check.mutants.mutant_backend import PROVIDER, SECRET, SESSIONS, Backend, Clock
+from tests.check.mutants.mutant_server import Answer, Request, Server
 
 from chatkey_check.calls.shared import Calls
 from chatkey_check.live.browser.launch import launched
@@ -22,8 +24,6 @@ from chatkey_check.run import Run, opened
 from chatkey_check.running.runner import Selection, report_of
 from chatkey_check.target import LiveOptions, Login, OptionError, Target
 from chatkey_check.wire.http import HttpWire
-from mutant_backend import PROVIDER, SECRET, SESSIONS, Backend, Clock
-from mutant_server import Answer, Request, Server
 
 pytestmark = pytest.mark.long
 

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from tests.check.mutants import self_test
+from tests.check.mutants.mutant_backend import BROKEN, PROVIDER, SECRET, SESSIONS, UNUSUAL, Backend, Clock
+from tests.check.mutants.mutant_server import Server
 
-import self_test
 from chatkey_check.cli import check
 from chatkey_check.command import invocation
 from chatkey_check.run import opened
-from mutant_backend import BROKEN, PROVIDER, SECRET, SESSIONS, UNUSUAL, Backend, Clock
-from mutant_server import Server
 
 Run = Callable[..., Result]
 SESSION = f"Cookie: sid={SESSIONS['ada']}"

@@ -12,6 +12,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from tests.check.mutants.mutant_backend import Backend
+from tests.check.mutants.mutant_server import Answer, Request, Server
 
 from chatkey_check import exchange
 from chatkey_check.calls.shared import Calls
@@ -22,8 +24,6 @@ from chatkey_check.run import opened
 from chatkey_check.target import Target
 from chatkey_check.wire.http import HttpWire, Unreachable
 from chatkey_stack.tls import Certificates, issue
-from mutant_backend import Backend
-from mutant_server import Answer, Request, Server
 
 TLS_CHECK = load_one("net.tls")
 

@@ -9,6 +9,8 @@ from typing import Any
 
 import httpx
 import pytest
+from tests.check.mutants.mutant_backend import PROVIDER, SECRET, Backend, Clock
+from tests.check.mutants.mutant_server import Answer, Request, Server
 
 from chatkey_check.live.legs import Live
 from chatkey_check.live.service import ReferenceServer
@@ -18,8 +20,6 @@ from chatkey_check.running.runner import Selection, report_of
 from chatkey_check.target import LiveOptions, Target
 from chatkey_peer.wire import Outcome as Said
 from chatkey_stack.patience import PATIENCE
-from mutant_backend import PROVIDER, SECRET, Backend, Clock
-from mutant_server import Answer, Request, Server
 
 pytestmark = pytest.mark.long
 

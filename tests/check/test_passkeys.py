@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
+from tests.check.mutants.mutant_backend import Backend, Clock
+from tests.check.mutants.mutant_server import Answer, Request, Server
 
 from chatkey_check.live.browser.login import by_hand
 from chatkey_check.options.table import Given
 from chatkey_check.options.target import target as read
 from chatkey_check.target import LiveOptions, OptionError, Target
 from chatkey_stack import browsers
-from mutant_backend import Backend, Clock
-from mutant_server import Answer, Request, Server
 
 pytestmark = pytest.mark.long
 

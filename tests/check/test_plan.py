@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.check.mutants.mutant_backend import Backend
 
 from chatkey_check.command.plan import plan
 from chatkey_check.model import Verdict
 from chatkey_check.running.runner import report_of
 from chatkey_check.target import Login, Target
-from mutant_backend import Backend
 
 
 def planned(target: Target) -> Counter[str]:

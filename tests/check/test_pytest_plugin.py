@@ -12,12 +12,12 @@ from xml.etree import ElementTree as ET
 
 import click
 import pytest
+from tests.check.mutants import self_test  # noqa: F401  (the broken endpoints come with it)
+from tests.check.mutants.mutant_backend import BROKEN, PROVIDER, SECRET, SESSIONS, UNUSUAL, Backend, Clock
+from tests.check.mutants.mutant_server import Server
 
-import self_test  # noqa: F401  (the broken endpoints come with it)
 from chatkey_check import checks, pytest_plugin
 from chatkey_check.cli import check
-from mutant_backend import BROKEN, PROVIDER, SECRET, SESSIONS, UNUSUAL, Backend, Clock
-from mutant_server import Server
 
 pytest_plugins = ["pytester"]
 

@@ -14,14 +14,14 @@ from xml.etree import ElementTree as ET
 
 import jsonschema  # type: ignore[import-untyped]  # it brings no types
 import pytest
+from tests.check.mutants import self_test
+from tests.check.mutants.made_reports import FOUND, HOSTILE, SEEN, hostile, report
+from tests.check.mutants.mutant_backend import SECRET, SESSIONS
+from tests.check.mutants.mutant_server import Server
 
-import self_test
 from chatkey_check import checks, reports
 from chatkey_check.model import Report, Verdict
 from chatkey_check.target import Login, Target
-from made_reports import FOUND, HOSTILE, SEEN, hostile, report
-from mutant_backend import SECRET, SESSIONS
-from mutant_server import Server
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "schemas" / "gettoken-report.json").read_text())
 TOTAL = len(checks.ORDER)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
+from tests.check.mutants.mutant_backend import Clock
 
 from chatkey_check.exchange import Exchange, Request, Response
 from chatkey_check.judging.check import Check, Judge
@@ -26,7 +27,6 @@ from chatkey_check.running.known import Known
 from chatkey_check.running.runner import Selection, Silence, report_of
 from chatkey_check.target import Target
 from chatkey_check.wire.http import HttpWire
-from mutant_backend import Clock
 
 NOW = 1_800_000_000.0
 

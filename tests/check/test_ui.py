@@ -11,13 +11,13 @@ from typing import Any
 import httpx
 import msgspec
 import pytest
+from tests.check.mutants.mutant_backend import SECRET, SESSIONS, Backend, Clock
 
 from chatkey_check.running.runner import Selection
 from chatkey_check.target import Login, Target
 from chatkey_check.ui.desk import Again, Desk, Refused
 from chatkey_check.ui.pasted import OF_A_TOKEN, explained
 from chatkey_check.ui.serve import UiServer
-from mutant_backend import SECRET, SESSIONS, Backend, Clock
 
 QUICK = Selection(only=("req.post-json", "jwt.*", "anon.null"))
 

@@ -6,8 +6,8 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from conform_mutants import HIDDEN, families, hidden, judged, mutated, near_to, served
-from mutants import mutants
+from tools.conform_mutants import HIDDEN, families, hidden, judged, mutated, near_to, served
+from tools.mutants import mutants
 
 BROKEN = {
     "forget exp": ("2.4/exp", "tokens"),

@@ -2,8 +2,8 @@
 
 from collections import Counter
 
-import contract
 import pytest
+from tools import contract
 
 ENTRIES = contract.entries()
 MARKED = contract.marked_tests()

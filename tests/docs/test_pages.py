@@ -12,13 +12,10 @@ from pathlib import Path
 from typing import Any, cast, get_args
 
 import click
-import codes_page
-import contract
-import generate_docs
-import limits_page
 import pytest
 from litestar import Litestar
 from pytest_playwright import pytest_playwright
+from tools import codes_page, contract, generate_docs, limits_page
 
 from chatkey_oauth.app import create_app as create_fake
 from chatkey_oauth.lab.api import control_app
@@ -93,7 +90,7 @@ def test_every_page_can_be_reached_from_the_readme() -> None:
 def test_generated_pages_are_up_to_date() -> None:
     stale = [path.name for path, made in generate_docs.pages() if path.read_text() != made]
 
-    assert not stale, "run `python tools/generate_docs.py`"
+    assert not stale, "run `nox -s docs -- --write`"
 
 
 # decisions and the contract

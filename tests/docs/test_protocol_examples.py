@@ -5,10 +5,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import examples
 import jwt
-import parts
 import pytest
+from tools import examples, parts
 
 from chatkey_protocol import frames, names
 from chatkey_protocol.codes import Close, Code

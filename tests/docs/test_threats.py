@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-import refusals_page
+from tools import refusals_page
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "threats.md").read_text()

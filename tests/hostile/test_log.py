@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 import pytest
+from tests.refusals.kit.shipped import Service, serving
+from tests.refusals.kit.shop import Shop
 
 from chatkey_conform.making.honest import BrowserKey
-from shipped import Service, serving
-from shop import Shop
 
 pytestmark = pytest.mark.long
 

@@ -16,11 +16,11 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 from tests.hostile.cost import TIMES, Cost
+from tests.refusals.kit.shipped import Service
+from tests.refusals.kit.shop import Shop
 
 from chatkey_conform.making.honest import BrowserKey, b64
 from chatkey_stack.patience import PATIENCE
-from shipped import Service
-from shop import Shop
 
 pytestmark = pytest.mark.long
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
-from copies import Ended, run
-from mutants import Outcome, summary
+from tools.copies import Ended, run
+from tools.mutants import Outcome, summary
 
 pytestmark = pytest.mark.long
 

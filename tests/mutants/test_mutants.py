@@ -11,8 +11,8 @@ from functools import cache
 
 import pytest
 from ast_grep_py import SgRoot
-from copies import PACKAGES, ROOT
-from mutants import Mutant, MutantError, mutants
+from tools.copies import PACKAGES, ROOT
+from tools.mutants import Mutant, MutantError, mutants
 
 MUTANTS = mutants()
 

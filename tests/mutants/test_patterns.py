@@ -5,7 +5,7 @@ from __future__ import annotations
 from textwrap import dedent
 
 import pytest
-from patterns import PatternError, Source
+from tools.patterns import PatternError, Source
 
 TEXT = dedent("""
     LIMIT: Final = 3

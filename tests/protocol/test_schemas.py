@@ -6,8 +6,8 @@ import json
 from typing import Any, Final
 
 import pytest
-import schemas
 from tests import profile
+from tools import schemas
 
 from chatkey_protocol.codes import Code
 from chatkey_server.identity.errors import Refused

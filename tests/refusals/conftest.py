@@ -15,16 +15,16 @@ import sys
 from collections.abc import Iterator
 
 import pytest
+from tests.refusals.kit.doors import AuthDoor, Door, SocketDoor
+from tests.refusals.kit.peers import Ended, Peer
+from tests.refusals.kit.shipped import APPLICATION, MakeService, Service, serving
+from tests.refusals.kit.shop import Shop
 
 from chatkey_conform.making.honest import BrowserKey, Json, Maker
 from chatkey_oauth.client import FakeOAuth
 from chatkey_protocol.names import AVAILABLE_SOCIALS
 from chatkey_stack.ports import LOOPBACK
 from chatkey_stack.process import Process
-from doors import AuthDoor, Door, SocketDoor
-from peers import Ended, Peer
-from shipped import APPLICATION, MakeService, Service, serving
-from shop import Shop
 
 __all__ = [
     "AuthDoor",

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-import refusals_page
+from tools import refusals_page
 
 from chatkey_conform.making import proof_verdicts, token_verdicts
 from chatkey_stack.patience import PATIENCE

@@ -24,7 +24,7 @@ from chatkey_stack.patience import PATIENCE
 from chatkey_stack.ports import LOOPBACK
 
 if TYPE_CHECKING:
-    from shipped import MakeService, Service
+    from tests.refusals.kit.shipped import MakeService, Service
 
 SHORT: Final = {
     f"LIMIT_{name}_TIMEOUT": seconds

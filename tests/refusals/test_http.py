@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     import httpx
+    from tests.refusals.kit.shipped import Service
+    from tests.refusals.kit.shop import Shop
 
     from chatkey_conform.making.honest import Json, Maker
-    from shipped import Service
-    from shop import Shop
 CONFIGURATION = "{path}"
 VISITOR_TOKEN = "{path}/token?uid={uid}"
 MEMBER_TOKEN = "{path}/member/token?auth={auth}&jkt={jkt}"

@@ -15,8 +15,8 @@ from chatkey_stack.patience import PATIENCE
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from shipped import MakeService, Service
-    from shop import Shop
+    from tests.refusals.kit.shipped import MakeService, Service
+    from tests.refusals.kit.shop import Shop
 
 HEAD, QUERY, BODY, TOKEN = 16_384, 2048, 16_384, 1024
 RATE = 5

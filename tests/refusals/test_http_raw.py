@@ -11,8 +11,8 @@ import pytest
 from chatkey_stack.patience import PATIENCE
 
 if TYPE_CHECKING:
-    from shipped import Service
-    from shop import Shop
+    from tests.refusals.kit.shipped import Service
+    from tests.refusals.kit.shop import Shop
 
 SMUGGLED = b"GET /smuggled HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 CALLBACK = b"POST /v1/public/oauth/google/callback HTTP/1.1\r\n"

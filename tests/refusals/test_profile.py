@@ -13,10 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     import httpx
-
-    from peers import Peer
-    from shipped import Service
-    from shop import Shop
+    from tests.refusals.kit.peers import Peer
+    from tests.refusals.kit.shipped import Service
+    from tests.refusals.kit.shop import Shop
 
 Json = dict[str, Any]
 ORIGIN = "https://shop.example"

@@ -15,10 +15,11 @@ from chatkey_server.identity import proofs
 from chatkey_server.identity.errors import Refused
 
 if TYPE_CHECKING:
+    from tests.refusals.kit.peers import Peer
+    from tests.refusals.kit.shipped import Service
+    from tests.refusals.kit.shop import Shop
+
     from chatkey_conform.making.honest import Json
-    from peers import Peer
-    from shipped import Service
-    from shop import Shop
 
 FORBIDDEN, NONCE = 4403, 4440
 

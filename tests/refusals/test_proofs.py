@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from tests.refusals.kit.peers import Ended
+    from tests.refusals.kit.shipped import Service
+    from tests.refusals.kit.shop import Shop
+
     from chatkey_conform.making.honest import BrowserKey, Maker
-    from peers import Ended
-    from shipped import Service
-    from shop import Shop
 
 Json = dict[str, Any]
 GONE = object()

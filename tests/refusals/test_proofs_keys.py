@@ -13,10 +13,11 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 if TYPE_CHECKING:
+    from tests.refusals.kit.peers import Ended, Peer
+    from tests.refusals.kit.shipped import Service
+    from tests.refusals.kit.shop import Shop
+
     from chatkey_conform.making.honest import BrowserKey, Maker
-    from peers import Ended, Peer
-    from shipped import Service
-    from shop import Shop
 
 Json = dict[str, Any]
 FORBIDDEN = 4403

@@ -17,8 +17,8 @@ import pytest
 from chatkey_stack.patience import PATIENCE
 
 if TYPE_CHECKING:
-    from shipped import MakeService, Service
-    from shop import Shop
+    from tests.refusals.kit.shipped import MakeService, Service
+    from tests.refusals.kit.shop import Shop
 
 pytestmark = pytest.mark.long
 

@@ -14,9 +14,10 @@ import pytest
 from chatkey_stack.patience import PATIENCE
 
 if TYPE_CHECKING:
+    from tests.refusals.kit.shipped import Service
+    from tests.refusals.kit.shop import Shop
+
     from chatkey_conform.making.honest import BrowserKey
-    from shipped import Service
-    from shop import Shop
 
 CONT, TEXT, BINARY, CLOSE, PING, PONG = 0, 1, 2, 8, 9, 10
 PROTOCOL_ERROR, INVALID_DATA, TOO_BIG, BAD_FRAME = 1002, 1007, 1009, 4400

@@ -14,9 +14,9 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 
 if TYPE_CHECKING:
-    from peers import Peer
-    from shipped import MakeService, Service
-    from shop import Shop
+    from tests.refusals.kit.peers import Peer
+    from tests.refusals.kit.shipped import MakeService, Service
+    from tests.refusals.kit.shop import Shop
 
 Json = dict[str, Any]
 

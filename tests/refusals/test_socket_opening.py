@@ -10,9 +10,10 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 if TYPE_CHECKING:
+    from tests.refusals.kit.shipped import Service
+    from tests.refusals.kit.shop import Shop
+
     from chatkey_conform.making.honest import BrowserKey
-    from shipped import Service
-    from shop import Shop
 
 FORBIDDEN, BAD_FRAME, TOO_BIG = 4403, 4400, 1009
 

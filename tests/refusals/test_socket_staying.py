@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from tests.refusals.kit.shipped import Service
+    from tests.refusals.kit.shop import Shop
+
     from chatkey_conform.making.honest import BrowserKey
-    from shipped import Service
-    from shop import Shop
 
 Json = dict[str, Any]
 

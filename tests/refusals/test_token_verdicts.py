@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
+from tests.refusals.kit.doors import AuthDoor, SocketDoor
+from tests.refusals.kit.places import IdentityReader, SocketReader
 
 from chatkey_conform.making.token_verdicts import (
     ACCEPTED,
@@ -15,8 +17,6 @@ from chatkey_conform.making.token_verdicts import (
     Honest,
     Verdict,
 )
-from doors import AuthDoor, SocketDoor
-from places import IdentityReader, SocketReader
 
 READERS = (SocketReader, IdentityReader)
 DOORS = (SocketDoor, AuthDoor)

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from tests.refusals.kit.doors import Door
+    from tests.refusals.kit.shipped import Service
+    from tests.refusals.kit.shop import Shop
+
     from chatkey_conform.making.honest import Maker
-    from doors import Door
-    from shipped import Service
-    from shop import Shop
 
 
 # which claims are read

@@ -10,8 +10,8 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 
 if TYPE_CHECKING:
-    from doors import AuthDoor, Door, SocketDoor
-    from shipped import Service
+    from tests.refusals.kit.doors import AuthDoor, Door, SocketDoor
+    from tests.refusals.kit.shipped import Service
 
 HEADER = {"alg": "HS256", "typ": "JWT"}
 

@@ -9,11 +9,11 @@ import pytest
 
 if TYPE_CHECKING:
     import httpx
+    from tests.refusals.kit.doors import AuthDoor, SocketDoor
+    from tests.refusals.kit.shipped import Service
+    from tests.refusals.kit.shop import Shop
 
     from chatkey_conform.making.honest import BrowserKey, Json, Maker
-    from doors import AuthDoor, SocketDoor
-    from shipped import Service
-    from shop import Shop
 
 
 def error_of(answer: httpx.Response) -> tuple[int, str]:

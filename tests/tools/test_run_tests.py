@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-import run_tests
+from tools import run_tests
 
 PYTEST = (sys.executable, "-m", "pytest", "-q", "-p", "xdist.plugin")
 CHANCE = """

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 if TYPE_CHECKING:
+    from tests.refusals.kit.shipped import Service
+    from tests.refusals.kit.shop import Shop
+
     from chatkey_conform.making.honest import Json
-    from shipped import Service
-    from shop import Shop
 
 
 class SocketDoor:

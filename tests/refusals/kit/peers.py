@@ -14,9 +14,8 @@ from chatkey_conform.making.honest import BrowserKey, Json, Maker
 from chatkey_stack.patience import PATIENCE
 
 if TYPE_CHECKING:
+    from tests.refusals.kit.shipped import Service
     from websockets.sync.client import ClientConnection
-
-    from shipped import Service
 
 WAIT: Final = PATIENCE
 """Seconds until a peer that receives nothing gives up."""

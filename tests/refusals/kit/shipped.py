@@ -17,6 +17,8 @@ from typing import Any, Final
 
 import httpx
 from tests import profile
+from tests.refusals.kit.peers import WAIT, Ended, Peer
+from tests.refusals.kit.shop import Shop
 from websockets.sync.client import connect
 
 from chatkey_conform.making.honest import BrowserKey, Json
@@ -27,8 +29,6 @@ from chatkey_stack.lab import ServiceLab, SocialKeys
 from chatkey_stack.patience import PATIENCE
 from chatkey_stack.ports import LOOPBACK, free_ports
 from chatkey_stack.process import Process
-from peers import WAIT, Ended, Peer
-from shop import Shop
 
 MakeService = Callable[..., AbstractContextManager["Service"]]
 

@@ -8,8 +8,7 @@ from chatkey_conform.making.issuer import Issuer
 
 if TYPE_CHECKING:
     import httpx
-
-    from shipped import Service
+    from tests.refusals.kit.shipped import Service
 
 
 class Shop(Issuer):

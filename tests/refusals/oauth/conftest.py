@@ -18,9 +18,10 @@ from chatkey_stack.lab import SocialKeys
 from chatkey_stack.patience import PATIENCE
 
 if TYPE_CHECKING:
+    from tests.refusals.kit.shipped import Service
+    from tests.refusals.kit.shop import Shop
+
     from chatkey_oauth.client import FakeOAuth, Rule
-    from shipped import Service
-    from shop import Shop
 
 KEYS: Final = SocialKeys("own", Application("", "shop-client", "shop-client-secret"))
 

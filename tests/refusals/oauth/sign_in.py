@@ -12,10 +12,11 @@ from urllib.parse import parse_qsl, urlsplit
 import httpx
 
 if TYPE_CHECKING:
+    from tests.refusals.kit.shipped import Service
+    from tests.refusals.kit.shop import Shop
+
     from chatkey_conform.making.honest import Json
     from chatkey_oauth.client import Rule
-    from shipped import Service
-    from shop import Shop
 
 
 ORIGIN: Final = "https://shop.example"

@@ -12,12 +12,12 @@ import pytest
 from chatkey_oauth.client import Person
 
 if TYPE_CHECKING:
+    from tests.refusals.kit.shipped import Service
+    from tests.refusals.kit.shop import Shop
     from tests.refusals.oauth.sign_in import MakeSignIn
 
     from chatkey_conform.making.honest import BrowserKey, Maker
     from chatkey_oauth.client import FakeOAuth
-    from shipped import Service
-    from shop import Shop
 
     Known = Callable[..., str]
 

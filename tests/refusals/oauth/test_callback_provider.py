@@ -14,11 +14,11 @@ from chatkey_stack.lab import SocialKeys
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tests.refusals.kit.shipped import Service
     from tests.refusals.oauth.sign_in import MakeSignIn, Misbehave
 
     from chatkey_conform.making.honest import Maker
     from chatkey_oauth.client import FakeOAuth
-    from shipped import Service
 
 DAY = 86_400
 

@@ -10,9 +10,8 @@ from urllib.parse import urlencode
 import pytest
 
 if TYPE_CHECKING:
+    from tests.refusals.kit.shipped import Service
     from tests.refusals.oauth.sign_in import MakeSignIn
-
-    from shipped import Service
 
 FORM = "application/x-www-form-urlencoded"
 

@@ -13,11 +13,11 @@ from chatkey_stack.applications import Application
 from chatkey_stack.lab import SocialKeys
 
 if TYPE_CHECKING:
+    from tests.refusals.kit.shipped import Service
+    from tests.refusals.kit.shop import Shop
     from tests.refusals.oauth.sign_in import MakeSignIn
 
     from chatkey_conform.making.honest import Maker
-    from shipped import Service
-    from shop import Shop
 
     Damage = Callable[[str], str]
 

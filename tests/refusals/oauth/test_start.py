@@ -16,10 +16,9 @@ from chatkey_stack.applications import Application
 from chatkey_stack.lab import SocialKeys
 
 if TYPE_CHECKING:
+    from tests.refusals.kit.shipped import Service
+    from tests.refusals.kit.shop import Shop
     from tests.refusals.oauth.sign_in import MakeSignIn
-
-    from shipped import Service
-    from shop import Shop
 
     UnderWay = Callable[[Shop], int]
 

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-
-from served import Served, serving
+from tests.server.properties.kit.served import Served, serving
 
 
 @pytest.fixture(scope="session")

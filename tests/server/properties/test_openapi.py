@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
-
-from served import ORIGIN, PROVIDER, Served
+from tests.server.properties.kit.served import ORIGIN, PROVIDER, Served
 
 pytestmark = pytest.mark.long
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import pytest
-
-import wire_properties
-from all_properties import IN_PROCESS
-from properties import ACCEPTED, Property
-from served import Served
+from tests.server.properties.kit import wire_properties
+from tests.server.properties.kit.all_properties import IN_PROCESS
+from tests.server.properties.kit.properties import ACCEPTED, Property
+from tests.server.properties.kit.served import Served
 
 pytestmark = pytest.mark.long
 

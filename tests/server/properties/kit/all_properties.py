@@ -2,14 +2,16 @@
 
 from typing import Final
 
-import connection_properties
-import frame_properties
-import json_properties
-import origin_properties
-import parameter_properties
-import proof_properties
-import state_properties
-import token_properties
+from tests.server.properties.kit import (
+    connection_properties,
+    frame_properties,
+    json_properties,
+    origin_properties,
+    parameter_properties,
+    proof_properties,
+    state_properties,
+    token_properties,
+)
 
 IN_PROCESS: Final = (
     *token_properties.PROPERTIES,

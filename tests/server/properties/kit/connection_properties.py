@@ -7,6 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from hypothesis import strategies as st
+from tests.server.properties.kit.proof_properties import JKT, JWK, MINE, THIEFS, jwk_of, raw_signature
+from tests.server.properties.kit.properties import ACCEPTED, REFUSED, Property
+from tests.server.properties.kit.shaken import b64
+from tests.server.properties.kit.strict_proofs import thumbprint
+from tests.server.properties.kit.token_properties import PID, SECRET
 
 from chatkey_server.identity import proofs, tokens
 from chatkey_server.identity.errors import Refused
@@ -14,11 +19,6 @@ from chatkey_server.identity.tokens import Profile, Secrets
 from chatkey_server.settings import Limits
 from chatkey_server.socket.connection import READER, Connection, State
 from chatkey_server.storage.providers import ProviderView
-from proof_properties import JKT, JWK, MINE, THIEFS, jwk_of, raw_signature
-from properties import ACCEPTED, REFUSED, Property
-from shaken import b64
-from strict_proofs import thumbprint
-from token_properties import PID, SECRET
 
 START: Final = 1_800_000_000.0
 URI: Final = "wss://chat.example/v1/socket"

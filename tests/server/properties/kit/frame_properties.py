@@ -6,12 +6,12 @@ import json
 from typing import Any, Final
 
 from hypothesis import strategies as st
+from tests.server.properties.kit import strict_frames
+from tests.server.properties.kit.properties import ACCEPTED, REFUSED, Property
+from tests.server.properties.kit.shaken import b64, json_texts, shaken_object, shaken_text
 
-import strict_frames
 from chatkey_server.identity.errors import Refused
 from chatkey_server.socket.connection import READER
-from properties import ACCEPTED, REFUSED, Property
-from shaken import b64, json_texts, shaken_object, shaken_text
 
 MOST_BYTES: Final = 4096
 HONEST: Final[tuple[dict[str, Any], ...]] = (

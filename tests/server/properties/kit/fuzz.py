@@ -1,6 +1,6 @@
 """Fuzzing: tries the server's properties in turn, in this process and over the network, for a given time.
 
-    python tests/server/properties/kit/fuzz.py [SECONDS] [--seed NUMBER] [--only PROPERTY]
+    python -m tests.server.properties.kit.fuzz [SECONDS] [--seed NUMBER] [--only PROPERTY]
 
 A failing input is reduced to the smallest one, and printed with the seed that reproduces it.
 """
@@ -19,11 +19,10 @@ from typing import Final
 
 import click
 from hypothesis.errors import HypothesisWarning
-
-import wire_properties
-from all_properties import IN_PROCESS
-from properties import ACCEPTED, Property
-from served import serving
+from tests.server.properties.kit import wire_properties
+from tests.server.properties.kit.all_properties import IN_PROCESS
+from tests.server.properties.kit.properties import ACCEPTED, Property
+from tests.server.properties.kit.served import serving
 
 ROUND: Final = 200
 """How many inputs one property gets before the next property has its turn."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any, Final
 
 from hypothesis import strategies as st
+from tests.server.properties.kit import strict_json
+from tests.server.properties.kit.properties import ACCEPTED, REFUSED, Property
+from tests.server.properties.kit.shaken import AROUND, json_texts, json_values, shaken_object
+from tests.server.properties.kit.strict_json import ALPHABET, NotStrict
 
-import strict_json
 from chatkey_server.identity import encoding
-from properties import ACCEPTED, REFUSED, Property
-from shaken import AROUND, json_texts, json_values, shaken_object
-from strict_json import ALPHABET, NotStrict
 
 
 def check_json(raw: bytes) -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Final
 
 from hypothesis import strategies as st
+from tests.server.properties.kit import strict_origins
+from tests.server.properties.kit.properties import ACCEPTED, REFUSED, Property
+from tests.server.properties.kit.shaken import sometimes_shaken
 
-import strict_origins
 from chatkey_server.identity import origins
 from chatkey_server.identity.errors import Refused
-from properties import ACCEPTED, REFUSED, Property
-from shaken import sometimes_shaken
 
 REGISTERED: Final = (
     "https://shop.example",

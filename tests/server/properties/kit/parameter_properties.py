@@ -6,11 +6,11 @@ import re
 from typing import Final
 
 from hypothesis import strategies as st
+from tests.server.properties.kit.properties import ACCEPTED, Property
+from tests.server.properties.kit.shaken import ODD_CHARACTERS
 
 from chatkey_server.identity.errors import Refused
 from chatkey_server.public.parameters import read_pairs
-from properties import ACCEPTED, Property
-from shaken import ODD_CHARACTERS
 
 NAMES: Final = ("state", "code", "origin")
 MOST_BYTES: Final = 16 * 1024

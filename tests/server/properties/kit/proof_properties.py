@@ -10,13 +10,13 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from cryptography.hazmat.primitives.hashes import SHA256
 from hypothesis import strategies as st
+from tests.server.properties.kit import strict_proofs
+from tests.server.properties.kit.properties import ACCEPTED, REFUSED, Property, agrees
+from tests.server.properties.kit.shaken import Draw, b64, compact, moments, shaken_object, shaken_text
+from tests.server.properties.kit.strict_json import read_base64url
+from tests.server.properties.kit.strict_proofs import Demand, N, P
 
-import strict_proofs
 from chatkey_server.identity import keys, proofs
-from properties import ACCEPTED, REFUSED, Property, agrees
-from shaken import Draw, b64, compact, moments, shaken_object, shaken_text
-from strict_json import read_base64url
-from strict_proofs import Demand, N, P
 
 Sign = Callable[[ec.EllipticCurvePrivateKey, bytes], bytes]
 

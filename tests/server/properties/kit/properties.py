@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis.strategies import SearchStrategy
+from tests.server.properties.kit.strict_tokens import Judgement
 
 from chatkey_server.identity.errors import Refused
-from strict_tokens import Judgement
 
 ACCEPTED: Final = "accepted"
 REFUSED: Final = "refused"

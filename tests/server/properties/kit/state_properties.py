@@ -8,12 +8,12 @@ import json
 from typing import Final, NamedTuple
 
 from hypothesis import strategies as st
+from tests.server.properties.kit import strict_states
+from tests.server.properties.kit.properties import Property, agrees
+from tests.server.properties.kit.shaken import Draw, b64, sometimes_shaken
 
-import strict_states
 from chatkey_server.identity import oauth_state
 from chatkey_server.identity.oauth_state import State
-from properties import Property, agrees
-from shaken import Draw, b64, sometimes_shaken
 
 NOW: Final = 1_800_000_030
 KEYS: Final = (b"the server's own key, of today..", b"the server's own key, of yore...")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from strict_json import NotStrict, is_text, read_object
+from tests.server.properties.kit.strict_json import NotStrict, is_text, read_object
 
 Test = Callable[[Any], bool]
 

@@ -7,8 +7,8 @@ import json
 from base64 import urlsafe_b64encode
 from typing import Any, Final, NamedTuple, TypeGuard
 
-from strict_json import NotStrict, is_text, read_base64url, read_compact, read_object
-from strict_tokens import Judgement
+from tests.server.properties.kit.strict_json import NotStrict, is_text, read_base64url, read_compact, read_object
+from tests.server.properties.kit.strict_tokens import Judgement
 
 # FIPS 186-5, D.1.2.3
 P: Final = 0xFFFFFFFF00000001000000000000000000000000FFFFFFFFFFFFFFFFFFFFFFFF

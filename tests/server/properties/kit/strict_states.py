@@ -6,8 +6,8 @@ import hashlib
 import hmac
 from collections.abc import Sequence
 
-from strict_json import NotStrict, read_base64url
-from strict_tokens import Judgement
+from tests.server.properties.kit.strict_json import NotStrict, read_base64url
+from tests.server.properties.kit.strict_tokens import Judgement
 
 
 def judge(

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeGuard
 
-from strict_json import NotStrict, is_text, read_base64url, read_compact, read_object
+from tests.server.properties.kit.strict_json import NotStrict, is_text, read_base64url, read_compact, read_object
 
 LIVES: Final = {"visitor": 120, "custom": 7200, "social": 120, "identity": 86400}
 SOCIALS: Final = ("google", "facebook", "github", "gitlab", "discord", "apple", "x", "tiktok", "amazon")

@@ -8,13 +8,13 @@ import time
 from typing import Any, Final, NamedTuple
 
 from hypothesis import strategies as st
+from tests.server.properties.kit import strict_tokens
+from tests.server.properties.kit.properties import Property, agrees
+from tests.server.properties.kit.shaken import Draw, b64, compact, moments, shaken_object, shaken_text
+from tests.server.properties.kit.strict_tokens import Person
 
-import strict_tokens
 from chatkey_server.identity import tokens
 from chatkey_server.identity.tokens import Secrets
-from properties import Property, agrees
-from shaken import Draw, b64, compact, moments, shaken_object, shaken_text
-from strict_tokens import Person
 
 PID: Final = "prov_a"
 SECRET: Final = b"the-secret-key-of-a-provider-0123456789"

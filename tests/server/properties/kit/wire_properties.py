@@ -13,22 +13,30 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
 from hypothesis import strategies as st
+from tests.server.properties.kit import strict_frames, strict_proofs
+from tests.server.properties.kit.frame_properties import frame_texts
+from tests.server.properties.kit.parameter_properties import queries
+from tests.server.properties.kit.proof_properties import (
+    HONEST_HEADER,
+    JKT,
+    MINE,
+    Parts,
+    proof_parts,
+    raw_signature,
+    signed_proof,
+    token_hash,
+)
+from tests.server.properties.kit.properties import ACCEPTED, REFUSED, Property
+from tests.server.properties.kit.served import ORIGIN, PROVIDER, SECONDS, SECRET, Answer, Served
+from tests.server.properties.kit.shaken import b64, sometimes_shaken
+from tests.server.properties.kit.strict_proofs import Demand
+from tests.server.properties.kit.strict_tokens import is_thumbprint
+from tests.server.properties.kit.token_properties import token_cases
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
-import strict_frames
-import strict_proofs
 from chatkey_protocol.codes import Code
 from chatkey_server.identity.errors import MEANINGS
-from frame_properties import frame_texts
-from parameter_properties import queries
-from proof_properties import HONEST_HEADER, JKT, MINE, Parts, proof_parts, raw_signature, signed_proof, token_hash
-from properties import ACCEPTED, REFUSED, Property
-from served import ORIGIN, PROVIDER, SECONDS, SECRET, Answer, Served
-from shaken import b64, sometimes_shaken
-from strict_proofs import Demand
-from strict_tokens import is_thumbprint
-from token_properties import token_cases
 
 FORM: Final = b"application/x-www-form-urlencoded"
 FRAME_BYTES: Final = 64 * 1024

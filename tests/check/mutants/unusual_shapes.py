@@ -6,9 +6,10 @@ import re
 from typing import Any
 from urllib.parse import parse_qs
 
+from tests.check.mutants.mutant_backend import BROKEN, UNUSUAL, Backend, register
+from tests.check.mutants.mutant_server import Answer, Request
+
 from chatkey_check.shape import Shape
-from mutant_backend import BROKEN, UNUSUAL, Backend, register
-from mutant_server import Answer, Request
 
 unusual, broken = register(UNUSUAL), register(BROKEN)
 

@@ -8,8 +8,18 @@ import json
 from typing import Any
 from urllib.parse import parse_qs
 
-from mutant_backend import BROKEN, PEOPLE, Backend, Claims, compact, register, with_answer, with_claims, without
-from mutant_server import Answer, Request
+from tests.check.mutants.mutant_backend import (
+    BROKEN,
+    PEOPLE,
+    Backend,
+    Claims,
+    compact,
+    register,
+    with_answer,
+    with_claims,
+    without,
+)
+from tests.check.mutants.mutant_server import Answer, Request
 
 broken = register(BROKEN)
 

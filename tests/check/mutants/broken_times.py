@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from mutant_backend import BROKEN, Backend, Claims, register, with_claims, without
+from tests.check.mutants.mutant_backend import BROKEN, Backend, Claims, register, with_claims, without
 
 broken = register(BROKEN)
 

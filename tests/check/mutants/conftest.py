@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-
-from mutant_server import Server
+from tests.check.mutants.mutant_server import Server
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,18 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote
 
-from mutant_backend import BROKEN, PROVIDER, Backend, Claims, b64, compact, hs256, register, with_claims, with_key
+from tests.check.mutants.mutant_backend import (
+    BROKEN,
+    PROVIDER,
+    Backend,
+    Claims,
+    b64,
+    compact,
+    hs256,
+    register,
+    with_claims,
+    with_key,
+)
 
 broken = register(BROKEN)
 TWICE = b'{"alg":"none","alg":"HS256"}'

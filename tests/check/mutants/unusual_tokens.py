@@ -6,14 +6,14 @@ import json
 import secrets
 from typing import Any
 
-from mutant_backend import (
+from tests.check.mutants.mutant_backend import (
     UNUSUAL,
     Backend,
     Claims,
     register,
     with_claims,
 )
-from mutant_server import Answer, Request
+from tests.check.mutants.mutant_server import Answer, Request
 
 unusual = register(UNUSUAL)
 

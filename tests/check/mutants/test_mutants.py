@@ -6,14 +6,14 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
+from tests.check.mutants import self_test
+from tests.check.mutants.mutant_backend import BROKEN, UNUSUAL
+from tests.check.mutants.mutant_server import Server
+from tests.check.mutants.self_test import Mutant, Oddity
 
-import self_test
 from chatkey_check import checks
 from chatkey_check.judging.check import Check
 from chatkey_check.judging.findings import passed
-from mutant_backend import BROKEN, UNUSUAL
-from mutant_server import Server
-from self_test import Mutant, Oddity
 
 pytestmark = pytest.mark.long
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final
 from urllib.parse import parse_qs
 
-from mutant_server import Answer, Request
+from tests.check.mutants.mutant_server import Answer, Request
 
 PROVIDER: Final = "prov_selftest"
 SECRET: Final = "sk_5vJ0nQe-8yRwX2_dLkT7uB4mHsA9pZcG"

@@ -7,8 +7,18 @@ import json
 from email.utils import formatdate
 from typing import Any
 
-from mutant_backend import BROKEN, PEOPLE, SECRET, Backend, Claims, b64, hs256, register, with_answer
-from mutant_server import Answer, Request
+from tests.check.mutants.mutant_backend import (
+    BROKEN,
+    PEOPLE,
+    SECRET,
+    Backend,
+    Claims,
+    b64,
+    hs256,
+    register,
+    with_answer,
+)
+from tests.check.mutants.mutant_server import Answer, Request
 
 broken = register(BROKEN)
 BY_UID = {claims["uid"]: name for name, claims in PEOPLE.items()}

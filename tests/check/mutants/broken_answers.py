@@ -9,8 +9,8 @@ import re
 from typing import Any
 from urllib.parse import quote
 
-from mutant_backend import BROKEN, SECRET, Backend, compact, register, with_answer
-from mutant_server import Answer, Request
+from tests.check.mutants.mutant_backend import BROKEN, SECRET, Backend, compact, register, with_answer
+from tests.check.mutants.mutant_server import Answer, Request
 
 broken = register(BROKEN)
 HTML = ("Content-Type", "text/html")

@@ -9,18 +9,33 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-import broken_answers
-import broken_callers
-import broken_people
-import broken_requests
-import broken_sessions
-import broken_times
-import broken_tokens
-import broken_workers
-import unusual_answers
-import unusual_sessions
-import unusual_shapes
-import unusual_tokens
+from tests.check.mutants import (
+    broken_answers,
+    broken_callers,
+    broken_people,
+    broken_requests,
+    broken_sessions,
+    broken_times,
+    broken_tokens,
+    broken_workers,
+    unusual_answers,
+    unusual_sessions,
+    unusual_shapes,
+    unusual_tokens,
+)
+from tests.check.mutants.mutant_backend import (
+    BROKEN,
+    PROVIDER,
+    SECRET,
+    SESSIONS,
+    UNUSUAL,
+    Backend,
+    Clock,
+    jwt_session,
+    signed_uid,
+)
+from tests.check.mutants.mutant_server import Server
+
 from chatkey_check.judging.check import Check
 from chatkey_check.model import Outcome, Report, Verdict
 from chatkey_check.reports.exits import status
@@ -28,8 +43,6 @@ from chatkey_check.run import opened
 from chatkey_check.running.runner import report_of
 from chatkey_check.target import Login, Target
 from chatkey_check.wire.http import HttpWire
-from mutant_backend import BROKEN, PROVIDER, SECRET, SESSIONS, UNUSUAL, Backend, Clock, jwt_session, signed_uid
-from mutant_server import Server
 
 HERE: Final = Path(__file__).parent
 MODULES: Final = (

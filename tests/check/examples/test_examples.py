@@ -9,12 +9,12 @@ from functools import cache
 from typing import Any
 
 import pytest
+from tests.check.examples.kit.reference_backends import EXAMPLES, PROVIDER, SECRETS, Backend, examples
 
 from chatkey_check.model import Report, Verdict
 from chatkey_check.run import opened
 from chatkey_check.running.runner import report_of
 from chatkey_check.target import LiveOptions, Target
-from reference_backends import EXAMPLES, PROVIDER, SECRETS, Backend, examples
 
 NAMES = ["FastAPI", "Flask", "Django", "Litestar", "Express", "PHP"]
 LINES = 60

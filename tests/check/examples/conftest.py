@@ -5,8 +5,7 @@ from contextlib import ExitStack
 from functools import cache
 
 import pytest
-
-from reference_backends import Backend, Unavailable, examples, running
+from tests.check.examples.kit.reference_backends import Backend, Unavailable, examples, running
 
 StartBackend = Callable[[str], Backend]
 

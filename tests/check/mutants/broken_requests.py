@@ -7,8 +7,8 @@ import json
 from typing import Any
 from urllib.parse import unquote_plus
 
-from mutant_backend import BROKEN, PEOPLE, Backend, Claims, compact, register, with_answer
-from mutant_server import Answer, Request
+from tests.check.mutants.mutant_backend import BROKEN, PEOPLE, Backend, Claims, compact, register, with_answer
+from tests.check.mutants.mutant_server import Answer, Request
 
 broken = register(BROKEN)
 TRACEBACK = b"""<h1>Bad Request</h1><pre>SyntaxError: Unexpected end of JSON input

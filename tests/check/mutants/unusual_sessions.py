@@ -8,7 +8,7 @@ import secrets
 from typing import Any
 from urllib.parse import parse_qs, unquote
 
-from mutant_backend import (
+from tests.check.mutants.mutant_backend import (
     PEOPLE,
     UNUSUAL,
     Backend,
@@ -19,7 +19,7 @@ from mutant_backend import (
     signed_uid,
     with_answer,
 )
-from mutant_server import Answer, Request
+from tests.check.mutants.mutant_server import Answer, Request
 
 unusual = register(UNUSUAL)
 

@@ -9,13 +9,13 @@ import zlib
 from email.utils import formatdate
 from typing import Any
 
-from mutant_backend import (
+from tests.check.mutants.mutant_backend import (
     UNUSUAL,
     Backend,
     register,
     with_answer,
 )
-from mutant_server import Answer, Request
+from tests.check.mutants.mutant_server import Answer, Request
 
 unusual = register(UNUSUAL)
 

@@ -9,8 +9,19 @@ import json
 from typing import Any
 from urllib.parse import unquote
 
-from mutant_backend import BROKEN, PEOPLE, SESSIONS, Backend, Claims, b64, register, with_claims, with_jkt, without
-from mutant_server import Answer, Request
+from tests.check.mutants.mutant_backend import (
+    BROKEN,
+    PEOPLE,
+    SESSIONS,
+    Backend,
+    Claims,
+    b64,
+    register,
+    with_claims,
+    with_jkt,
+    without,
+)
+from tests.check.mutants.mutant_server import Answer, Request
 
 broken = register(BROKEN)
 JKT_ELSEWHERE = "0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I"

@@ -9,7 +9,7 @@ import secrets
 from typing import Any
 from urllib.parse import parse_qs
 
-from mutant_backend import (
+from tests.check.mutants.mutant_backend import (
     BROKEN,
     PEOPLE,
     SESSIONS,
@@ -23,7 +23,7 @@ from mutant_backend import (
     with_key,
     without,
 )
-from mutant_server import Answer, Request
+from tests.check.mutants.mutant_server import Answer, Request
 
 broken = register(BROKEN)
 
