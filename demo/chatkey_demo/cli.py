@@ -26,7 +26,7 @@ def demo(*, tls: bool, port: int, no_browser: bool) -> None:
     from chatkey_oauth.client import LabError  # noqa: PLC0415
     from chatkey_stack.process import ProcessError, ended_in_order  # noqa: PLC0415
 
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in a shell's background jobs
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # shells start background jobs with SIGINT ignored
     try:
         found = places(port)
         with (
@@ -37,7 +37,7 @@ def demo(*, tls: bool, port: int, no_browser: bool) -> None:
             terminal.welcome(running, shown.note)
             running.watch()
     except KeyboardInterrupt:
-        pass  # the way to end it
+        pass  # Ctrl-C is the normal way to stop
     except (BusyPortError, LabError) as error:
         raise click.ClickException(str(error)) from error
     except ProcessError as error:

@@ -1,1 +1,1 @@
-"""What demo and harness stand on: servers as `with` blocks, certificates, labs, the integrator's site, and browsers."""
+"""Shared by demo and test harness: servers as `with` blocks, certificates, labs, the integrator's site, browsers."""

@@ -1,4 +1,4 @@
-"""An application at a social provider, as it is written down at both ends: in the service and at the provider."""
+"""An application at a social provider, with the registration data for both ends: the service and the provider."""
 
 import secrets
 from dataclasses import dataclass, field
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """What identifies and proves an application: a secret, or at Apple a team's private key (PEM) to sign with."""
+    """Id and credentials of an application: a secret or, for Apple, a team's private key (PEM)."""
 
     social: str
     client_id: str
@@ -16,17 +16,17 @@ class Application:
     p8: str = field(default="", repr=False)
 
     def for_service(self) -> dict[str, str]:
-        """What the service is given of it."""
+        """Return the members with which the service registers this application."""
         return {"client_id": self.client_id} | self._set("client_secret", "team_id", "key_id", "p8")
 
     def for_provider(self) -> dict[str, str]:
-        """What the social provider knows of it: of a private key the public half."""
+        """Return the members for the social provider. It gets only the public half of a private key."""
         public_key = {"public_key": _public_half(self.p8)} if self.p8 else {}
         return {"client_id": self.client_id} | self._set("client_secret", "team_id", "key_id") | public_key
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """What no browser, log or page may ever show."""
+        """The values that no browser, log or page may ever show."""
         return tuple(filter(None, (self.client_secret, self.p8)))
 
     def _set(self, *names: str) -> dict[str, str]:
@@ -34,7 +34,7 @@ class Application:
 
 
 def new_application(social: str, client_id: str) -> Application:
-    """Make an application with keys of its own."""
+    """Create an application with new keys."""
     if social == "apple":
         team_id, key_id = (secrets.token_hex(5).upper() for _ in range(2))
         return Application(social, client_id, team_id=team_id, key_id=key_id, p8=_private_key())

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from chatkey_stack.stack import Server, Stack
 
 LOOK_SECONDS = 1.0
-"""Between two looks whether the servers are still there."""
+"""Time between two checks that the servers still run."""
 
 
 @click.command()
@@ -26,11 +26,11 @@ LOOK_SECONDS = 1.0
     help="Where data, logs and certificates without keys are kept.  [default: a temporary one, removed at the end]",
 )
 def stack(*, folder: Path | None) -> None:
-    """Run the service, the fake provider and the site, over TLS on three sites, until told to end.
+    """Run the service, the fake provider and the site, over TLS on three sites, until interrupted.
 
-    Prints one line of JSON once all of them answer: their addresses and labs, the labs' token, and the CA. So tests in
-    any language can use them. Ends, and ends all of them, on Ctrl-C, SIGTERM or SIGHUP, or when its standard input
-    ends.
+    Once all servers answer, prints one line of JSON: their addresses and labs, the labs' token, and the CA. So
+    tests in any language can use them. On Ctrl-C, SIGTERM, SIGHUP, or the end of standard input, it stops all
+    servers and exits.
     """
     from chatkey_oauth.client import LabError  # noqa: PLC0415  (`chatkey --help` need not wait for them)
     from chatkey_protocol.names import SOCIALS  # noqa: PLC0415
@@ -40,7 +40,7 @@ def stack(*, folder: Path | None) -> None:
     token = secrets.token_urlsafe(24)
     try:
         with (
-            suppress(KeyboardInterrupt),  # the way to end it
+            suppress(KeyboardInterrupt),  # Ctrl-C is the normal way to stop
             ended_in_order(),
             running(folder=folder, settings=UNLIMITED, socials=tuple(SOCIALS), lab_token=token) as started,
         ):
@@ -54,7 +54,7 @@ def stack(*, folder: Path | None) -> None:
 
 
 def _described(started: Stack, token: str) -> dict[str, object]:
-    """Return what a test in another language has to know; the shops are open by then."""
+    """Return the data that a test in another language needs. Opens the two shops."""
     from chatkey_protocol.names import SOCIALS  # noqa: PLC0415
     from chatkey_stack.lab import SocialKeys  # noqa: PLC0415
 

@@ -1,4 +1,7 @@
-"""Typed clients for the labs of the service and the site: what a test may arrange and see. The fake has its own."""
+"""Typed clients for the labs of the service and the site, with which tests set things up and inspect them.
+
+The client for the fake provider's lab is in `chatkey_oauth`.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -18,19 +21,19 @@ AgentDeed = Literal["read", "answer", "end"]
 
 
 class Lab:
-    """JSON over HTTP to one process's lab. Every answer is unwrapped from `data`."""
+    """A client for one process's lab: JSON over HTTP. Every method returns the content of `data`."""
 
     def __init__(self, url: str, ca: Path | None, token: str = "") -> None:
         self._http = httpx.Client(
             base_url=f"{url}/lab",
             verify=trust(ca),
             headers=bearer(token),
-            limits=httpx.Limits(max_keepalive_connections=0),  # an idle TLS peer holds back a server that restarts
-            timeout=2 * PATIENCE,  # what is asked for may have to be waited for, on the other side
+            limits=httpx.Limits(max_keepalive_connections=0),  # an idle TLS connection delays a server's restart
+            timeout=2 * PATIENCE,  # the server may have to wait for things itself
             trust_env=False,
         )
         self.on_ask: Callable[[str, str], object] | None = None
-        """Told of each request before it is sent: its method, and its path below `/lab`."""
+        """Called before each request is sent, with its method and its path below `/lab`."""
 
     def close(self) -> None:
         """Close the connections."""
@@ -41,11 +44,11 @@ class Lab:
         return float(self.ask("POST", "/clock", {"advance": seconds})["now"])
 
     def reset(self) -> None:
-        """Put the clock and everything armed back."""
+        """Reset the clock and remove everything that was armed."""
         self.ask("POST", "/reset")
 
     def ask(self, method: str, path: str, body: object = None, **query: str | float) -> Any:
-        """Send one request and return its `data`. Raises `LabError` for any answer but 2xx."""
+        """Send one request and return its `data`. Raises `LabError` if the status is not 2xx."""
         if self.on_ask is not None:
             self.on_ask(method, path)
         answer = (
@@ -60,24 +63,24 @@ class Lab:
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """A provider of the service, made for one test or one demo shop."""
+    """A provider that was created in the service for one test or one demo shop."""
 
     id: str
     secret_key: str = field(repr=False)
     origin: str = ""
-    """Where its pages have to be, if not at the site's own address."""
+    """The origin of its pages, if it is not the site's own address."""
 
 
 @dataclass(frozen=True, slots=True)
 class SocialKeys:
-    """How a provider logs in with one social provider: by the service's keys, or by its own."""
+    """How a provider uses one social provider: with the service's keys, or with its own."""
 
     key_source: KeySource
     application: Application | None = None
     enabled: bool = True
 
     def wire(self) -> dict[str, object]:
-        """Return the members that are set."""
+        """Return the members of the request that are set."""
         application = self.application.for_service() if self.application else {}
         return {"key_source": self.key_source, "enabled": self.enabled, **application}
 
@@ -88,7 +91,7 @@ class ServiceLab(Lab):
     _has_armed = False
 
     def hold(self, seconds: float) -> None:
-        """Move the clock, and leave what has become due to the next move, so that pages can be moved in between."""
+        """Move the clock, but run due alarms only at the next move. The clocks of pages can be moved in between."""
         self.ask("POST", "/clock", {"advance": seconds, "alarms": False})
 
     def now(self) -> float:
@@ -98,7 +101,7 @@ class ServiceLab(Lab):
     def add_provider(
         self, *, domains: Sequence[str], socials: dict[str, SocialKeys] | None = None, **members: object
     ) -> Provider:
-        """Make an isolated provider."""
+        """Create a provider that is isolated from others."""
         body = {"domains": list(domains), "socials": _wire(socials or {}), **members}
         made = self.ask("POST", "/providers", body)
         return Provider(made["id"], made["secret_key"])
@@ -106,7 +109,7 @@ class ServiceLab(Lab):
     def change_provider(
         self, provider_id: str, *, socials: dict[str, SocialKeys] | None = None, **members: object
     ) -> None:
-        """Change a provider as an admin would: the service's own cache is left to age."""
+        """Change a provider as an admin would: the service's cache is not cleared, so the change takes time."""
         body = members if socials is None else {"socials": _wire(socials), **members}
         self.ask("PATCH", f"/providers/{provider_id}", body)
 
@@ -119,11 +122,11 @@ class ServiceLab(Lab):
         self.ask("POST", "/applications", {"social": application.social, **application.for_service()})
 
     def add_agent(self, username: str, password: str) -> None:
-        """Make an agent who can sign in to the agent panel."""
+        """Create an agent who can sign in to the agent panel."""
         self.ask("POST", "/agents", {"username": username, "password": password})
 
     def add_administrator(self, username: str, password: str) -> None:
-        """Make an administrator who can sign in to the admin panel."""
+        """Create an administrator who can sign in to the admin panel."""
         self.ask("POST", "/administrators", {"username": username, "password": password})
 
     def members(self, provider_id: str) -> list[dict[str, Any]]:
@@ -131,11 +134,11 @@ class ServiceLab(Lab):
         return list(self.ask("GET", "/members", provider=provider_id))
 
     def agent(self, provider_id: str, uid: str, do: AgentDeed, **more: object) -> dict[str, Any]:
-        """Have an agent read the conversation of somebody, answer in it or end its call, and return it."""
+        """Let an agent read a person's conversation, answer in it or end its call. Returns the conversation."""
         return dict(self.ask("POST", "/agent", {"id": provider_id, "uid": uid, "do": do, **more}))
 
     def events(self, *, after: int = 0, kind: str = "", wait: float = 0) -> list[dict[str, Any]]:
-        """Return logged events after number `after`; with `wait`, stay up to so many seconds until there is one."""
+        """Return events with numbers above `after`. If there are none yet, wait up to `wait` seconds for one."""
         return list(self.ask("GET", "/events", after=after, kind=kind, wait=wait)["events"])
 
     def arm(self, **rule: object) -> None:
@@ -144,18 +147,18 @@ class ServiceLab(Lab):
         self.ask("POST", "/faults", rule)
 
     def armed(self) -> list[dict[str, Any]]:
-        """Return what was armed from here and is armed still, each with its `rule` and its `hits`."""
+        """Return the rules that this client armed and that are still active, each with its `rule` and its `hits`."""
         return list(self.ask("GET", "/faults")) if self._has_armed else []
 
     def disarm(self) -> None:
-        """Disarm all that was armed from here."""
+        """Remove all rules that this client armed."""
         if self._has_armed:
             self.ask("DELETE", "/faults")
         self._has_armed = False
 
 
 class SiteLab(Lab):
-    """The integrator's site's control API."""
+    """A client for the control API of the integrator's site."""
 
     def open_shop(
         self,
@@ -167,9 +170,9 @@ class SiteLab(Lab):
         spy: str | None = None,
         tail: str = "",
     ) -> None:
-        """Open a shop that embeds the widget of `provider`; the page at the origin `spy` may watch it.
+        """Open a shop that embeds the widget of `provider`. The page at the origin `spy` may watch the widget.
 
-        The ids of those who sign in end in `tail`.
+        `tail` is added to the ids of the people who sign in.
         """
         self.ask(
             "POST",
@@ -186,7 +189,7 @@ class SiteLab(Lab):
         )
 
     def add_page(self, slug: str, name: str, html: str) -> str:
-        """Put a page beside a shop's, where its cookie counts and its origin is registered, and return its path."""
+        """Add a page to a shop, so that it has the shop's cookie and origin. Returns the page's path."""
         return str(self.ask("POST", f"/shops/{slug}/pages", {"name": name, "html": html})["path"])
 
     def close_shop(self, slug: str) -> None:

@@ -1,7 +1,7 @@
-"""How long harness and tests wait for what ought to come: generously, because a busy machine is slow and not wrong.
+"""How long harness and tests wait for expected things. The time is generous, because a busy machine is slow.
 
-One number, `CHATKEY_PATIENCE` in seconds. A step that needs more than usual says so, as a multiple of it. What the
-product itself waits for has numbers of its own.
+It is one number of seconds, set with `CHATKEY_PATIENCE`. A step that needs longer waits for a multiple of it.
+Timeouts of the product itself are not affected.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ USUAL: Final = 30.0
 
 
 class PatienceError(click.UsageError, ValueError):
-    """The variable holds no number of seconds; a command ends with this message and status 2."""
+    """`CHATKEY_PATIENCE` is not a number of seconds. A command ends with this message and status 2."""
 
 
 def patience(environ: Mapping[str, str] = os.environ) -> float:
-    """Return the seconds of the variable, or the usual ones. Raises `PatienceError`."""
+    """Return the seconds in `CHATKEY_PATIENCE`, or the default. Raises `PatienceError`."""
     given = environ.get(VARIABLE, "").strip()
     try:
         return seconds(given) if given else USUAL
@@ -30,7 +30,7 @@ def patience(environ: Mapping[str, str] = os.environ) -> float:
 
 
 def seconds(text: str) -> float:
-    """Read a time that has an end. Raises `ValueError`."""
+    """Parse a positive, finite number of seconds. Raises `ValueError`."""
     read = float(text)
     if not 0 < read < float("inf"):
         raise ValueError(f"{text!r} is no time to wait")

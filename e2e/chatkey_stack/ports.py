@@ -7,19 +7,19 @@ from typing import Final
 
 LOOPBACK: Final = "127.0.0.1"
 OFFERED: Final = range(20_000, 32_768)
-"""Below what systems give to outgoing connections, any of which would else take a port before its server starts."""
+"""Below the range that systems use for outgoing connections, which could take a port before its server starts."""
 
 
 def free_ports(count: int) -> list[int]:
-    """Return `count` different ports nobody listens on; all are held until the last is found.
+    """Return `count` different free ports. All of them are held until the last one is found.
 
-    Raises `OSError` where so many are not free.
+    Raises `OSError` if there are not enough free ports.
     """
     with ExitStack() as held:
         found: list[int] = []
         for port in random.SystemRandom().sample(OFFERED, len(OFFERED)):
             listener = held.enter_context(socket.socket(socket.AF_INET, socket.SOCK_STREAM))
-            with suppress(OSError):  # somebody has it
+            with suppress(OSError):  # the port is taken
                 listener.bind((LOOPBACK, port))
                 found.append(port)
             if len(found) == count:

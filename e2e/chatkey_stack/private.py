@@ -1,4 +1,4 @@
-"""Files with secrets in them."""
+"""Writes files that contain secrets."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from tempfile import mkstemp
 def write_private(path: Path, text: str) -> None:
     """Write a file that only its owner can read. Raises `OSError`.
 
-    A file that is there is replaced at once, not written to: others may be allowed to read it, or have it open.
+    An existing file is replaced in one step rather than overwritten: other users may be able to read it, or have it
+    open.
     """
     descriptor, draft = mkstemp(prefix=f".{path.name}.", dir=path.parent)  # with mode 0600
     try:

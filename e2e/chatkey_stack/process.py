@@ -1,4 +1,4 @@
-"""A child process that serves: started, waited for, watched, and ended with its exit awaited."""
+"""A child process that runs a server: start it, wait until it is ready, watch it, and stop it."""
 
 import subprocess
 import threading
@@ -20,15 +20,15 @@ SHOWN_LINES = 40
 
 
 class ProcessError(Exception):
-    """A child that did not start, died, or would not end; the message carries the last lines it wrote."""
+    """A child failed to start, died, or did not stop. The message contains the last lines of its output."""
 
 
 class Process:
     """Runs `command` until the `with` block ends.
 
-    The child is ready when it writes the line `ready <url>`. What it writes is kept in `log`, a file, and the last
-    lines in memory. A child that dies or is late raises `ProcessError`. One that is `tied`, by
-    `chatkey_stack.tied`, ends with this program even if that is killed.
+    The child is ready when it writes the line `ready <url>`. Its output is written to the file `log`, and the last
+    lines are kept in memory. Raises `ProcessError` if the child dies or is not ready in time. A child that is
+    `tied` (see `chatkey_stack.tied`) ends with this program even if this program is killed.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class Process:
 
     @property
     def pid(self) -> int:
-        """The child's process id. Raises `ProcessError` when none was started."""
+        """The child's process id. Raises `ProcessError` if the child was not started."""
         if self._child is None:
             raise ProcessError(f"{self.name} was not started")
         return self._child.pid
@@ -88,7 +88,7 @@ class Process:
         return self._written
 
     def output(self, since: int = 0) -> str:
-        """Return what the child wrote after line number `since`, as far as it is still kept."""
+        """Return the child's output after line number `since`. Very old lines may be missing."""
         lines = list(self._lines)
         kept_from = self._written - len(lines)
         return "".join(lines[max(0, since - kept_from) :])
@@ -108,7 +108,7 @@ class Process:
             text=True,
             encoding="utf-8",
             errors="replace",
-            start_new_session=True,  # Ctrl-C reaches this program, which then ends its children in order
+            start_new_session=True,  # Ctrl-C must reach only this program, which then ends its children in order
         )
         self._reader = threading.Thread(target=self._read, args=(self._child,), name=f"{self.name} output", daemon=True)
         self._reader.start()
@@ -128,7 +128,7 @@ class Process:
             raise ProcessError(self._sentence("is not running"))
 
     def stop(self) -> None:
-        """Ask the child to end and wait until it has; a child that has to be killed is an error."""
+        """Ask the child to exit, and wait until it has. Raises an error if the child has to be killed."""
         child = self._child
         if child is None:
             return
@@ -149,7 +149,7 @@ class Process:
             raise ProcessError(self._sentence(f"did not end within {self._ends_within:g} s and was killed"))
 
     def restart(self) -> None:
-        """End the child and start it again with the same command."""
+        """Stop the child and start it again with the same command."""
         self.stop()
         self.start()
         self.wait_ready()
@@ -165,7 +165,7 @@ class Process:
                 log.flush()
                 if line.startswith(READY):
                     self._said_ready.set()
-        child.wait()  # its output ends a moment before it has a status
+        child.wait()  # the output ends a moment before the exit status is known
         self._ended.set()
 
     def _sentence(self, what: str) -> str:

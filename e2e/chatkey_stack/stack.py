@@ -1,4 +1,4 @@
-"""The whole set of servers, started side by side on free ports and ended together."""
+"""All servers, started in parallel on free ports and stopped together."""
 
 import json
 import os
@@ -25,27 +25,27 @@ from chatkey_stack.process import Process
 from chatkey_stack.tls import Certificates, issue, trust
 
 SERVICE_NAME = "Chat Service"
-"""What consent pages call the service's own applications."""
+"""The name of the service's own applications on consent pages."""
 
 
 UNLIMITED: Final = {"CHATKEY_LIMIT_TOKEN_RATE": "0", "CHATKEY_LIMIT_OAUTH_RATE": "0"}
-"""All tests come from one address; what limits do has tests of its own."""
+"""Switches off the rate limits, because all tests come from one address. The limits have tests of their own."""
 
 
 class Flavour(StrEnum):
-    """How browsers reach the servers."""
+    """The kind of addresses at which browsers reach the servers."""
 
     PLAIN = "plain"
-    """http and ws, all on `localhost` with ports of their own; no certificates."""
+    """http and ws, all on `localhost` with different ports; no certificates."""
     TLS = "tls"
     """https and wss on three sites, `shop.localhost`, `chat.localhost` and `id.localhost`."""
     LOCAL_TLS = "local-tls"
-    """https and wss, all on `localhost` with ports of their own: one site, whose pages may frame each other."""
+    """https and wss, all on `localhost` with different ports. This is one site, so the pages may frame each other."""
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """One server: its process, its address as browsers write it, and as processes on this machine do."""
+    """One server: its process, its address for browsers, and its address for programs on this machine."""
 
     process: Process
     browser_url: str
@@ -65,37 +65,37 @@ class Stack:
     provider_lab: FakeOAuth
     site_lab: SiteLab
     have: frozenset[str] | None = None
-    """What a service that is not ours declares to be able to do; None where it is ours, which can do everything."""
+    """The capabilities that a foreign service declares. None for our own service, which has all of them."""
 
     @property
     def is_ours(self) -> bool:
-        """Tell whether the service is the one of this project, whose pages say what ours say."""
+        """Whether the service is this project's own, so that its pages have our texts."""
         return self.have is None
 
     def has(self, capability: str) -> bool:
-        """Tell whether the service can do this."""
+        """Return whether the service has this capability."""
         return self.have is None or capability in self.have
 
     @property
     def servers(self) -> tuple[Server, Server, Server]:
-        """All three, for those who watch over them."""
+        """All three servers."""
         return self.service, self.provider, self.site
 
     @property
     def ca(self) -> Path | None:
-        """The file that makes a client trust the servers' certificates."""
+        """The CA file with which a client trusts the servers' certificates; None without TLS."""
         return self.certificates.ca if self.certificates else None
 
     def get(self, path: str) -> httpx.Response:
-        """Ask the service as a program would: no cookies, no redirect followed."""
+        """Send the service a request as a program would: without cookies, and without following redirects."""
         return httpx.get(self.service.local_url + path, verify=trust(self.ca), trust_env=False, timeout=PATIENCE)
 
     def callback(self, social: str) -> str:
-        """Return the redirect URI that is registered at a social provider (contract 4.5)."""
+        """Return the redirect URI to register at a social provider (contract 4.5)."""
         return callback(self.service.browser_url, social)
 
     def register(self, application: Application, name: str) -> None:
-        """Register an application at its social provider, whose consent page calls it `name`."""
+        """Register an application at its social provider. `name` is the name that the consent page shows."""
         redirect_uris = [self.callback(application.social)]
         self.provider_lab.add_client(
             application.social, redirect_uris=redirect_uris, name=name, **application.for_provider()
@@ -104,8 +104,8 @@ class Stack:
     def advance(self, seconds: float, move_pages: Callable[[], object] | None = None) -> float:
         """Move the clocks of all servers and return the service's time.
 
-        Pages are moved before the service does what has become due: no page is asked for anything at a time that is
-        over, and what it asks for itself is answered at the new time.
+        The clocks of pages are moved before the service runs its alarms. So the service asks no page for anything
+        at the old time, and requests from pages are answered at the new time.
         """
         self.provider_lab.advance(seconds)
         self.site_lab.advance(seconds)
@@ -116,7 +116,7 @@ class Stack:
         return self.service_lab.advance(0)
 
     def reset(self) -> None:
-        """Put the clocks of all servers back to the system's time and disarm every fault."""
+        """Set the clocks of all servers back to the system's time and remove every fault."""
         for lab in (self.service_lab, self.provider_lab, self.site_lab):
             lab.reset()
 
@@ -133,13 +133,13 @@ def running(
     socials: Sequence[str] = AVAILABLE_SOCIALS,
     lab_token: str = "",
 ) -> Iterator[Stack]:
-    """Start service, fake provider and site, with the service's own keys registered at every one of the `socials`.
+    """Start service, fake provider and site, with the service's own keys registered at each of the `socials`.
 
-    `folder` keeps data and logs (default: a temporary one, removed at the end), `ports` are those of service, provider
-    and site (default: free ones), `settings` are further `CHATKEY_*` of the service, `certificates` are used instead of
-    new ones, and at `more_site_ports` the site answers too, each an origin of its own. Announced `socials` are switched
-    on. All labs ask for `lab_token`, if there is one. Raises `ProcessError` with the output of the server that does not
-    start.
+    `folder` keeps data and logs (default: a temporary one, removed at the end). `ports` are those of service,
+    provider and site (default: free ones). `settings` are additional `CHATKEY_*` variables of the service.
+    `certificates` are used instead of new ones. The site also answers at `more_site_ports`, each of which is
+    another origin. Announced `socials` are switched on. All labs require `lab_token` if it is set. Raises
+    `ProcessError` with the output of the server that fails to start.
     """
     with ExitStack() as ending:
         kept = folder or Path(ending.enter_context(tempfile.TemporaryDirectory(prefix="chatkey-")))
@@ -277,6 +277,6 @@ def _social_settings(socials: Sequence[str], browser_url: str, server_url: str) 
 
 
 def _client(application: Application, service_url: str) -> dict[str, object]:
-    """Return an application of the service's own (mode 3) as a line of the fake provider's clients file."""
+    """Return one of the service's own applications (mode 3) as an entry of the fake provider's clients file."""
     known = {"provider": application.social, "name": SERVICE_NAME, **application.for_provider()}
     return {**known, "redirect_uris": [callback(service_url, application.social)]}

@@ -1,7 +1,7 @@
-"""Runs a module as `python -m` would, and ends with whoever started it: `python -m chatkey_stack.tied MODULE …`.
+"""Runs a module as `python -m` would, and ends when its parent ends: `python -m chatkey_stack.tied MODULE …`.
 
-Whoever started it holds the other end of its standard input, and writes nothing. The system closes that end when he is
-gone, even if he was killed and could tell nobody.
+The parent process holds the other end of standard input and writes nothing to it. The system closes that end when
+the parent exits, even if it was killed.
 """
 
 import os
@@ -12,7 +12,7 @@ import threading
 
 
 def main() -> None:
-    """Run the module that the first argument names, with the others."""
+    """Run the module that the first argument names, and pass it the other arguments."""
     threading.Thread(target=_end_with_the_other_end, daemon=True).start()
     del sys.argv[0]
     runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)

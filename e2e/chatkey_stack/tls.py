@@ -1,4 +1,4 @@
-"""A throw-away certificate authority for one run, and what others need in order to trust it."""
+"""A temporary certificate authority for one run, and the data that clients need to trust it."""
 
 import base64
 import hashlib
@@ -19,10 +19,10 @@ NAMES = ("shop.localhost", "chat.localhost", "id.localhost", "localhost", "127.0
 
 @dataclass(frozen=True, slots=True)
 class Certificates:
-    """Files for the servers and their peers.
+    """The certificate files for servers and clients.
 
-    `chain` holds the leaf and the CA itself: Chromium looks for `spki`, the base64 SHA-256 of the CA's public key, in
-    the chain it is served (`--ignore-certificate-errors-spki-list`) and keeps every other check.
+    `chain` holds the leaf and the CA itself. Chromium looks for `spki`, the base64 SHA-256 of the CA's public key,
+    in the chain that the server sends (`--ignore-certificate-errors-spki-list`). It keeps every other check.
     """
 
     chain: Path
@@ -33,7 +33,7 @@ class Certificates:
 
 @contextmanager
 def issue(folder: Path, names: tuple[str, ...] = NAMES) -> Iterator[Certificates]:
-    """Make a CA and one leaf for `names`, and write them to `folder`.
+    """Create a CA and one leaf certificate for `names`, and write them to `folder`.
 
     The leaf's key can only be read by its owner, and is deleted when the block ends. The CA's key is never written.
     """
@@ -52,12 +52,12 @@ def issue(folder: Path, names: tuple[str, ...] = NAMES) -> Iterator[Certificates
 
 
 def trust(ca: Path | None) -> ssl.SSLContext:
-    """Return what a client needs to verify a server: the CA of that file, or the system's."""
+    """Return a context with which a client verifies servers: with the CA in that file, or with the system's CAs."""
     return ssl.create_default_context(cafile=ca)
 
 
 def spki_of(pem: bytes) -> str:
-    """Return the base64 SHA-256 of a certificate's public key, of the first one if there are several."""
+    """Return the base64 SHA-256 of a certificate's public key. If there are several certificates, uses the first."""
     certificate = x509.load_pem_x509_certificate(pem)
     public = certificate.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
     return base64.b64encode(hashlib.sha256(public).digest()).decode()

@@ -1,1 +1,1 @@
-"""Labs, the test controls of servers: who may use them, and what can be made to go wrong, the same everywhere."""
+"""Labs, the test controls of our servers: who may use them, and which faults they can inject. Shared by all servers."""

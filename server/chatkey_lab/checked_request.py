@@ -1,4 +1,4 @@
-"""A Litestar request that refuses with 400 what the framework itself fails at."""
+"""A Litestar request that answers 400 to input at which Litestar itself would fail."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from litestar.exceptions import ClientException
 
 
 class CheckedRequest(Request[Any, Any, Any]):
-    """Raises `ClientException` for a body or a `Host` that makes Litestar raise some other exception."""
+    """Raises `ClientException` for a body or `Host` for which Litestar would raise some other exception."""
 
     async def json(self) -> Any:
-        """Return the body; refuse one that is nested too deeply or not UTF-8."""
+        """Return the body. Refuses a body that is nested too deeply or is not UTF-8."""
         try:
             return await super().json()
         except RecursionError:
@@ -23,7 +23,7 @@ class CheckedRequest(Request[Any, Any, Any]):
 
     @property
     def url(self) -> URL:
-        """Return the address, which Litestar quotes when it refuses a parameter; refuse a `Host` with a wrong port."""
+        """Return the address, which Litestar quotes when it refuses a parameter. Refuses an invalid port in `Host`."""
         try:
             return super().url
         except ValueError:

@@ -1,4 +1,4 @@
-"""Fault rules: what goes wrong on purpose between two ends that speak the contract, where, how often (docs/lab.md)."""
+"""Fault rules: deliberate failures between two peers of the contract, and where and how often they occur."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import msgspec
 
 LONGEST_DELAY: Final = 60
 TRY_LATER: Final = 1013
-"""The close code of a service that cannot answer now (RFC 6455 7.4, IANA's registry)."""
+"""The close code of a service that is temporarily unable to answer (RFC 6455 7.4, IANA's registry)."""
 
 
 class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is to go wrong. Raises `ValueError` for what can never happen.
+    """One deliberate failure. Raises `ValueError` for a combination that is impossible.
 
-    `where` is the beginning of a path (`/v1/public/provider/shop/token`; `/v1/socket` is the handshake), or the kind
-    of a socket frame, sent by either end (`ready`, `refresh`). `times` None means until it is removed.
+    `where` is the beginning of a path (`/v1/public/provider/shop/token`; `/v1/socket` is the handshake), or the
+    kind of a socket frame, sent by either end (`ready`, `refresh`). `times` None means until the rule is removed.
     """
 
     where: Annotated[str, msgspec.Meta(min_length=1, max_length=256)]
@@ -33,12 +33,12 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def is_about_path(self) -> bool:
-        """Tell whether it is about requests; if not, it is about frames."""
+        """Whether the rule is about requests. Otherwise it is about frames."""
         return self.where.startswith("/")
 
 
 class Armed(msgspec.Struct):
-    """A rule that was set, and how often it has been hit."""
+    """An active rule, and how often it has been applied."""
 
     id: int
     rule: Rule
@@ -46,7 +46,7 @@ class Armed(msgspec.Struct):
 
     @property
     def is_spent(self) -> bool:
-        """Tell whether it has been hit as often as it was to be."""
+        """Whether the rule has been applied `times` times."""
         return self.rule.times is not None and self.hits >= self.rule.times
 
 
@@ -58,7 +58,7 @@ _read_frame: Final = msgspec.json.Decoder(_Frame)
 
 
 class Faults:
-    """The rules that are set. The first that fits and is not spent is hit, and `on_hit` is told."""
+    """The active rules. Applies the first one that matches and is not used up, and then calls `on_hit`."""
 
     def __init__(self, on_hit: Callable[[Armed], None] = lambda _: None) -> None:
         self._ids = count(1)
@@ -66,23 +66,23 @@ class Faults:
         self.armed: dict[int, Armed] = {}
 
     def arm(self, rule: Rule) -> Armed:
-        """Set a rule."""
+        """Activate a rule."""
         armed = Armed(next(self._ids), rule)
         self.armed[armed.id] = armed
         return armed
 
     def hit_path(self, path: str) -> Rule | None:
-        """Return what is to go wrong with a request to this path."""
+        """Return the rule to apply to a request with this path, and count it. None if no rule matches."""
         return self._hit(lambda rule: rule.is_about_path and path.startswith(rule.where))
 
     def hit_frame(self, content: str | bytes | None) -> Rule | None:
-        """Return what is to go wrong with this frame."""
+        """Return the rule to apply to this frame, and count it. None if no rule matches."""
         if not content or all(armed.rule.is_about_path for armed in self.armed.values()):
             return None
         try:
             kind = _read_frame.decode(content).type
         except (msgspec.DecodeError, UnicodeError, RecursionError):
-            return None  # no frame of ours has no kind, and only a kind can be meant
+            return None  # a rule matches only the kind, and this frame has none
         return self._hit(lambda rule: rule.where == kind)
 
     def _hit(self, fits: Callable[[Rule], bool]) -> Rule | None:

@@ -1,4 +1,4 @@
-"""The guard of a lab: it lets in this machine or the token, no page of another origin, and only JSON writes (D-14)."""
+"""The guard of a lab: only this machine or holders of the token, no foreign web page, and only JSON writes (D-14)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from chatkey_lab.hosts import host_name, is_loopback
 
 Scope = Mapping[str, Any]
 Asgi = Callable[[Any, Any, Any], Awaitable[None]]
-"""An application of whichever framework: each has types of its own for the same three."""
+"""An ASGI application of any framework. Each framework has its own types for the three parameters."""
 
 JSON: Final = "application/json"
 FORM: Final = "application/x-www-form-urlencoded"
@@ -28,7 +28,7 @@ LEAST_TOKEN_CHARS: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class Denied:
-    """Why a request may not pass."""
+    """The error response for a request that is refused."""
 
     status: int
     code: str
@@ -36,13 +36,13 @@ class Denied:
 
 
 class LabGuard:
-    """An ASGI application that lets requests `under` a path through to a lab only if they may use it.
+    """An ASGI application that passes requests `under` a path to a lab only if they are allowed.
 
-    Without a token, the peer's address and the `Host` have to be of this machine, so that a foreign name that leads
-    here (DNS rebinding) opens nothing, and no proxy may have forwarded the request, because everyone behind a proxy
-    looks like this machine. With a token, a request has to show it, as a bearer or as the password of HTTP's basic
-    authentication. A page must be of the server's own origin. A request that writes must have the media type `takes`,
-    which no page sends without a preflight (CORS).
+    Without a token, the peer's address and the `Host` must be of this machine. The `Host` is checked because a
+    foreign name can resolve to this machine (DNS rebinding). A request that a proxy forwarded is refused, because
+    everyone behind the proxy seems to be on this machine. With a token, a request must present it as a bearer token
+    or as the password of HTTP Basic authentication. A web page must have the server's own origin. A request that
+    writes must have the media type `takes`, which no page can send without a preflight (CORS).
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class LabGuard:
         self._origins = frozenset(origins)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Pass the request on, or say why not."""
+        """Pass the request on, or answer with the reason for the refusal."""
         denied = self.denied(scope) if scope["type"] == "http" and self._is_about(scope["path"]) else None
         if denied is None:
             await self._app(scope, receive, send)
@@ -63,7 +63,7 @@ class LabGuard:
             await _refuse(denied, send)
 
     def denied(self, scope: Scope) -> Denied | None:
-        """Return why a request may not pass, None when it may."""
+        """Return why the request is refused, or None if it is allowed."""
         headers = _headers(scope)
         return self._whose(scope, headers) or self._from_where(scope, headers) or self._what(scope, headers)
 
@@ -96,12 +96,12 @@ class LabGuard:
 
 
 def bearer(token: str) -> dict[str, str]:
-    """Return the headers by which a client shows its token; none without one."""
+    """Return the headers with which a client presents its token. Without a token there are none."""
     return {"Authorization": f"Bearer {token}"} if token else {}
 
 
 def check_token(token: str) -> str:
-    """Return a token that can be used. Raises ValueError saying what is wrong, without the token."""
+    """Return the token if it is usable. Raises `ValueError` with the reason; the message does not contain the token."""
     if len(token) < LEAST_TOKEN_CHARS or not token.isascii() or not token.isprintable() or " " in token:
         raise ValueError(f"must be at least {LEAST_TOKEN_CHARS} visible ASCII characters; make a random one")
     return token
@@ -115,7 +115,7 @@ def _headers(scope: Scope) -> dict[str, list[str]]:
 
 
 def _elsewhere(scope: Scope, headers: dict[str, list[str]]) -> Denied | None:
-    """Return why a request may not come from this machine, None when it does."""
+    """Return why the request may not come from this machine, or None if it does come from it."""
     peer = scope["client"][0] if scope.get("client") else ""
     if not is_loopback(peer):
         return Denied(403, "peer_foreign", f"The lab is for this machine only, and the request came from {peer!r}.")
@@ -141,7 +141,7 @@ def _is_forwarding(header: str) -> bool:
 
 
 def _presented(headers: dict[str, list[str]]) -> str:
-    """Return the token that a request shows (RFC 6750 2.1, RFC 7617 2), else nothing."""
+    """Return the token that a request presents (RFC 6750 2.1, RFC 7617 2), or an empty text."""
     given = headers.get("authorization", [])
     scheme, _, credentials = given[0].partition(" ") if len(given) == 1 else ("", "", "")
     if scheme.lower() == "bearer":

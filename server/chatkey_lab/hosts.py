@@ -1,4 +1,4 @@
-"""Which host names and addresses stay on this machine."""
+"""Recognises host names and addresses that stay on this machine."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether a host name or address stays on this machine."""
+    """Return whether a host name or address stays on this machine."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:
@@ -17,7 +17,7 @@ def is_loopback(host: str) -> bool:
 
 
 def host_name(host: str) -> str:
-    """Return the name in a `Host` header, without port and brackets; empty if name or port is invalid."""
+    """Return the name from a `Host` header, without port and brackets; empty if the name or port is invalid."""
     if any(letter in host for letter in "@/\\?#") or not host.isprintable() or " " in host:
         return ""
     try:

@@ -1,1 +1,1 @@
-"""uvicorn as our servers run it, and the only place that reaches into what uvicorn keeps to itself."""
+"""uvicorn as our servers run it. Only this package uses uvicorn's private parts."""

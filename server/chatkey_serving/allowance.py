@@ -1,12 +1,12 @@
-"""How much may come within a second."""
+"""A rate limit with bursts (token bucket)."""
 
 from __future__ import annotations
 
 
 class Allowance:
-    """Lets `at_once` things pass at once, and then `per_second` evenly; `per_second` 0 means no limit.
+    """Admits a burst of `at_once` things, then `per_second` at an even rate. `per_second` 0 means no limit.
 
-    Unless it is given, `at_once` is what may pass in one second.
+    `at_once` defaults to `per_second`.
     """
 
     __slots__ = ("_at_once", "_counted_at", "_left", "per_second")
@@ -18,7 +18,7 @@ class Allowance:
         self._counted_at = now
 
     def take(self, now: float, amount: int = 1) -> bool:
-        """Count so many; False when it is too many, which then cost nothing."""
+        """Count `amount` things. Returns False, and counts none of them, if they exceed the limit."""
         if not self.per_second:
             return True
         self._left = min(self._at_once, self._left + max(0.0, now - self._counted_at) * self.per_second)

@@ -1,4 +1,4 @@
-"""Connections that an application can cut, for which ASGI has no word."""
+"""Connections that an application can break. ASGI itself has no message for that."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ if TYPE_CHECKING:
 
 
 class Line(Protocol):
-    """What an application is given of its connection. `held`: it withholds an answer."""
+    """A connection, as an application sees it. `held` means that the application is withholding a response."""
 
     held: bool
 
     def reset(self) -> None:
-        """End the connection at once."""
+        """Break the connection at once."""
 
 
 class Cuttable(HttpToolsProtocol):
-    """Puts what `line` makes of the connection into each request's scope, as the extension of this name."""
+    """Calls `line` with the connection, and puts the result into each request's scope, as an extension of this name."""
 
     def __init__(self, extension: str, line: Callable[[asyncio.Transport], Line], **uvicorn: Any) -> None:
         super().__init__(**uvicorn)
@@ -30,13 +30,13 @@ class Cuttable(HttpToolsProtocol):
         self._line: Line | None = None
 
     def on_message_begin(self) -> None:
-        """Begin a request's scope."""
+        """Begin a request's scope, and add the extension to it."""
         super().on_message_begin()
         line = self._line = self._make_line(self.transport)
         self.scope["extensions"] = {self._extension: line}  # type: ignore[dict-item]
 
     def shutdown(self) -> None:
-        """Let nobody's hanging answer keep the server from its end."""
+        """Close. If the application withholds its response, reset the connection, so that shutdown does not wait."""
         super().shutdown()
         if self._line is not None and self._line.held:
             self._line.reset()

@@ -1,4 +1,4 @@
-"""Who counts the connections: the same for HTTP and for the sockets that it turns into."""
+"""Interface for counting connections. HTTP connections and the WebSockets they turn into share one count."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ class Door(Protocol):
     """Counts the open connections of each client address."""
 
     def admit(self, address: str, /) -> bool:
-        """Count one more connection; False if this address has too many."""
+        """Count one more connection. Returns False if this address has too many."""
         ...
 
     def release(self, address: str, /) -> None:
-        """Count one connection less."""
+        """Count one connection fewer."""
         ...

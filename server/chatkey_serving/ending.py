@@ -1,4 +1,4 @@
-"""How a program that serves ends when the system asks it to: its `with` blocks are left."""
+"""Lets a server program exit cleanly on SIGTERM and SIGHUP, so that its `with` blocks are left."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from types import FrameType
 from typing import Final
 
 HANG_UP: Final = getattr(signal, "SIGHUP", None)
-"""Sent when the terminal is closed; Windows has none."""
+"""The signal that is sent when the terminal closes. None on Windows."""
 ENDINGS: Final = (signal.SIGTERM, *([HANG_UP] if HANG_UP else []))
 
 
 @contextmanager
 def ended_in_order() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP end this program as Ctrl-C does while the block lasts.
+    """While the block lasts, SIGTERM and SIGHUP end this program the way Ctrl-C does.
 
-    Only the first of them interrupts: a second one would interrupt the cleaning up. A signal that has a handler, or is
-    ignored (`nohup`), stays as it is.
+    Only the first signal interrupts: a second one would interrupt the cleanup. A signal that is ignored (`nohup`)
+    or already has a handler is left alone.
     """
     in_main = threading.current_thread() is threading.main_thread()
     ours = [ending for ending in ENDINGS if in_main and signal.getsignal(ending) is signal.SIG_DFL]
@@ -30,7 +30,7 @@ def ended_in_order() -> Iterator[None]:
         signal.default_int_handler(number, frame)
 
     def hang_up(*_: object) -> None:
-        signal.raise_signal(signal.SIGTERM)  # uvicorn has a handler for this one only, while it serves
+        signal.raise_signal(signal.SIGTERM)  # while uvicorn serves, it handles SIGTERM but not SIGHUP
 
     for ending in ours:
         signal.signal(ending, hang_up if ending is HANG_UP else end)

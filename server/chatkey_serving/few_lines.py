@@ -1,4 +1,4 @@
-"""Bounds how fast a log grows: so many lines of each kind a second. Further lines are counted, and one line says so."""
+"""Limits the number of log lines per second of each kind. One line reports how many others were left out."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from chatkey_serving.allowance import Allowance
 
 PER_SECOND: Final = 10
 AT_ONCE_SECONDS: Final = 10
-"""A burst of as many lines as may come in this time is written."""
+"""A burst may have as many lines as the rate allows in this time."""
 TRACEBACK_LINES: Final = 10
-"""How many lines a traceback counts as."""
+"""A traceback counts as this many lines."""
 REPORT_SECONDS: Final = 10.0
-"""How long left-out lines are counted before they are reported."""
+"""Time between the first line that is left out and the report on all of them."""
 
 
 def in_the_background(seconds: float, act: Callable[[], None]) -> None:
-    """Call a function later, in a thread that does not keep the process alive."""
+    """Call a function after `seconds`, in a thread that does not keep the process alive."""
     timer = threading.Timer(seconds, act)
     timer.daemon = True
     timer.start()
 
 
 class FewLines:
-    """Says which lines may be written, and calls `tell` with a kind and the number of its lines that were left out.
+    """Decides which log lines may be written. Calls `tell` with each kind and the number of its lines left out.
 
     The caller must use a bounded number of kinds.
     """
@@ -50,7 +50,7 @@ class FewLines:
         self._lock = threading.Lock()
 
     def admits(self, kind: str, *, traceback: bool = False) -> bool:
-        """Count a line; False when it is to be left out."""
+        """Count a line. Returns False if it must be left out."""
         with self._lock:
             now = self._now()
             allowance = self._allowances.get(kind)
@@ -66,7 +66,7 @@ class FewLines:
         return False
 
     def report(self) -> None:
-        """Say how many lines were left out since the last report."""
+        """Call `tell` for every kind with lines that were left out since the last report."""
         with self._lock:
             left_out, self._left_out = self._left_out, Counter()
         for kind, count in left_out.items():
@@ -74,12 +74,12 @@ class FewLines:
 
 
 def kind_of(record: logging.LogRecord) -> str:
-    """Return the kind of a library's line: the logger, and the place in its code."""
+    """Return the kind of a library's log line: the logger, and the place in its code."""
     return f"{record.name} {record.filename}:{record.lineno}"
 
 
 def limit_uvicorn() -> None:
-    """Bound what uvicorn writes by the handlers that it configures itself."""
+    """Limit the lines that uvicorn writes with the handlers it configures itself."""
     log = logging.getLogger("uvicorn.error")
     few = FewLines(PER_SECOND, lambda kind, count: log.warning("… %s more lines like this: %s", f"{count:,}", kind))
     for handler in logging.getLogger("uvicorn").handlers:

@@ -1,7 +1,7 @@
-"""A WebSocket's opening handshake as browsers send it, taken apart once; whatever is unusual is left to the library.
+"""Parses a WebSocket's opening handshake in the form that browsers send. The library handles all unusual ones.
 
-uvicorn's HTTP has read and checked the request already, and hands it over written anew: names in lower case, one
-space, one line each. To parse that a second time costs more than all else of the opening (D-16).
+uvicorn's HTTP parser has already checked the request, and passes it on in a normal form: names in lower case, one
+space, one line each. To parse it again with the library would cost more than the rest of the opening (D-16).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from websockets.utils import accept_key
 Headers = list[tuple[bytes, bytes]]
 
 MOST_BYTES: Final = 4096
-"""Of the whole request. The library bounds lines and their number, and refuses in its own words."""
+"""Largest request that is parsed here. The library has its own limits for lines and headers, and its own refusals."""
 
 _END: Final = b"\r\n\r\n"
 _TARGET: Final = re.compile(rb"GET (?P<path>(?:/[A-Za-z0-9._~-]+)+)(?:\?(?P<query>[!-~]*))? HTTP/1\.1")
@@ -28,7 +28,7 @@ _BODY: Final = frozenset({b"content-length", b"transfer-encoding"})
 
 
 class Handshake(NamedTuple):
-    """Where a socket is asked for, by which headers, and the key that the answer accepts it with."""
+    """The data of an opening handshake: path and query, headers, subprotocols, and the key that the response needs."""
 
     path: bytes
     query: bytes
@@ -51,7 +51,7 @@ class Handshake(NamedTuple):
 
 
 def read(head: bytes) -> Handshake | None:
-    """Return the handshake of a usual request, or None: for one with a body, say, or a header twice, or a wrong key."""
+    """Return the handshake of a usual request. Returns None for, say, a body, a repeated header or a wrong key."""
     if len(head) > MOST_BYTES or not head.endswith(_END):
         return None
     first, *lines = head.removesuffix(_END).split(b"\r\n")

@@ -1,4 +1,4 @@
-"""HTTP beneath the app: uvicorn's own, without endless patience, and without alarm at what a peer does wrong."""
+"""uvicorn's HTTP protocol with timeouts and size limits. It does not log a peer's mistakes as failures."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from chatkey_serving.patient_socket import PatientSocket
 
 PIPELINED: Final = 16
-"""How many requests may wait behind one under way; uvicorn reads on as each is answered, and keeps them all."""
+"""How many requests may wait behind the current one. uvicorn reads on after each response, and keeps them all."""
 
 
 HOST: Final = re.compile(rb"[A-Za-z0-9._~!$&'()*+,;=%:\[\]-]*")
-"""What a `Host` may be made of (RFC 9110 7.2): nothing that two readers would take apart differently."""
+"""The characters allowed in a `Host` (RFC 9110 7.2). Others could be parsed differently by different readers."""
 WEBSOCKET_VERSION: Final = b"13"
 LAST_HEADERS: Final = (
     b"Cache-Control: no-store",
@@ -36,39 +36,40 @@ LAST_HEADERS: Final = (
 
 
 class HttpLimits(Protocol):
-    """How much a peer may ask for: seconds, and bytes."""
+    """Timeouts in seconds, and sizes in bytes."""
 
     @property
     def request_timeout(self) -> float:
-        """How long a whole request may take, and how long nothing may be taken of an answer."""
+        """How long a request may take to arrive, and how long a peer may read nothing of a response."""
         ...
 
     @property
     def head_bytes(self) -> int:
-        """The most of line and headers."""
+        """The largest size of the request line and headers."""
         ...
 
     @property
     def body_bytes(self) -> int:
-        """The most of a body; the app refuses what is more."""
+        """The largest size of a body. The app refuses larger ones."""
         ...
 
 
 class WrongHost(ValueError):
-    """A request that says not once, or not readably, whom it is for (RFC 9112 3.2)."""
+    """The request has no valid `Host`, or more than one (RFC 9112 3.2)."""
 
 
 class TooMuch(ValueError):
-    """A request whose line and headers are more than is read, or that waits behind too many others."""
+    """The request line and headers are too large, or too many requests are pipelined."""
 
 
 class PatientHttp(HttpToolsProtocol):
-    """An HTTP connection that always has a deadline, and bounds on what it sends.
+    """An HTTP connection with a timeout at every stage, and limits on the size of requests.
 
     uvicorn and its parser set neither. Here the connection is cut if a request does not arrive in time, if the peer
-    does not read the response, or if its address has too many connections. Answered with 400: a request line and
-    headers that are too long, and too many pipelined requests. The size of a whole request is bounded too, trailers
-    included. The app bounds the body (413). `refusal` makes the body of a response from a code and a message.
+    does not read the response, or if its address has too many connections. The response is 400 if the request line
+    and headers are too long, or if too many requests are pipelined. The size of a whole request is limited too,
+    trailers included. The app limits the body (413). `refusal` makes the body of a response from a code and a
+    message.
     """
 
     def __init__(self, limits: HttpLimits, refusal: Callable[[Code, str], bytes], door: Door, **uvicorn: Any) -> None:
@@ -85,7 +86,7 @@ class PatientHttp(HttpToolsProtocol):
         self._unread: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
-        """Wait for the first request, unless this address has too many connections."""
+        """Wait for the first request. Breaks the connection if its address has too many."""
         super().connection_made(transport)
         if self.client is not None and not self._door.admit(self.client[0]):
             self.client = None
@@ -94,7 +95,7 @@ class PatientHttp(HttpToolsProtocol):
         self._watch()
 
     def data_received(self, data: bytes) -> None:
-        """Read on. Bytes that follow a response have the time of a request, even if they never become one."""
+        """Parse more data. Bytes that follow a response must become a request within the request timeout."""
         self._received += len(data)
         if self._is_done():
             self._is_awaited = True
@@ -105,12 +106,12 @@ class PatientHttp(HttpToolsProtocol):
             self.transport.close()
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what came, and with it what came before and waits for its answer, in the shape of every refusal."""
+        """Answer 400 to the current request and to earlier ones still unanswered, in the format of every refusal."""
         self._stop_answering()
         self._send_last(400, (b"Content-Type: application/json",), self._refusal(Code.PARAMETER_INVALID, msg))
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop all timers, and release the connection's place."""
+        """Stop all timers, and stop counting this connection."""
         super().connection_lost(exc)
         if self.client is not None:
             self._door.release(self.client[0])
@@ -119,31 +120,31 @@ class PatientHttp(HttpToolsProtocol):
         self._stop_looking()
 
     def pause_writing(self) -> None:
-        """Wait for the peer to read some of the response."""
+        """Start the timer for unread data."""
         super().pause_writing()
         self._look_at_the_unsent()
 
     def resume_writing(self) -> None:
-        """Wait no longer, unless this is the end of the last response."""
+        """Stop the timer for unread data, unless the end of the last response is still unread."""
         super().resume_writing()
         self._stop_looking()
         if self._is_done():
             self._look_at_the_unsent()
 
     def on_response_complete(self) -> None:
-        """Wait for the peer to read the rest of the response, which may be less than what pauses writing."""
+        """Start the timer for unread data: the rest of the response may be too small to pause writing."""
         super().on_response_complete()
         if self._is_done() and self.transport.get_write_buffer_size():
             self._look_at_the_unsent()
 
     def on_message_begin(self) -> None:
-        """Wait for the rest of a request."""
+        """Start the request timer."""
         self._is_awaited = True
         self._received = 0
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
-        """Refuse what is too much; uvicorn answers 400 to whatever is raised here."""
+        """Check the size of the headers, the pipeline and `Host`. uvicorn answers 400 to any exception raised here."""
         around = len(self.headers) * len(b": \r\n")
         head = len(self.url) + sum(map(len, chain.from_iterable(self.headers))) + around
         if head > self._most_in_head or len(self.pipeline) >= PIPELINED:
@@ -159,7 +160,7 @@ class PatientHttp(HttpToolsProtocol):
         super().on_message_complete()
 
     def handle_websocket_upgrade(self) -> None:
-        """Hand the connection over to a socket, which sets its own deadlines, or refuse it (RFC 6455 4.2, 4.4)."""
+        """Hand the connection over to a WebSocket, which has its own timeouts, or refuse it (RFC 6455 4.2, 4.4)."""
         if not self._is_modern():
             self.send_400_response("A WebSocket is opened by HTTP/1.1.")
         elif self._values(b"sec-websocket-version") != [WEBSOCKET_VERSION]:
@@ -174,16 +175,16 @@ class PatientHttp(HttpToolsProtocol):
         self._stop_looking()
         super().handle_websocket_upgrade()
         socket = cast("PatientSocket", self.transport.get_protocol())
-        if not socket.handshake_initiated:  # its library could not read the request, and says nothing
+        if not socket.handshake_initiated:  # uvicorn's library could not parse the request, and sent no response
             self.send_400_response("This is not an opening handshake of a WebSocket.")
         if self.transport.is_closing():
             self._stop_looking()
             socket.leave()
-        # As uvicorn does when a connection is lost, and not here: else each would be a cycle, for Python to look for.
+        # uvicorn does this only when a connection is lost. Without it, each connection would be a reference cycle.
         self.parser = None  # type: ignore[assignment]
 
     def _is_done(self) -> bool:
-        """Tell whether no response is under way."""
+        """Return whether no response is in progress."""
         return self.cycle is None or self.cycle.response_complete
 
     def _is_modern(self) -> bool:
@@ -200,7 +201,7 @@ class PatientHttp(HttpToolsProtocol):
         self._send_last(426, (b"Content-Type: application/json", b"Upgrade: websocket", version), body)
 
     def _send_last(self, status: int, headers: tuple[bytes, ...], body: bytes) -> None:
-        """Answer beneath the app, HEAD without the body (RFC 9110, 9.3.2), and let the connection go."""
+        """Send a response without the app (no body for HEAD, RFC 9110 9.3.2), and close the connection."""
         head = (STATUS_LINE[status].rstrip(), *headers, *LAST_HEADERS, b"Content-Length: %d" % len(body))
         is_head = self.parser is not None and self.parser.get_method() == b"HEAD"
         self.transport.write(b"\r\n".join((*head, b"", b"" if is_head else body)))
@@ -219,7 +220,7 @@ class PatientHttp(HttpToolsProtocol):
         super()._start_asgi_task(cycle, app)
 
     def _stop_answering(self) -> None:
-        """Let the app's answer go nowhere; uvicorn sees to that for the newest of several requests only."""
+        """Discard the app's response. If several requests are pipelined, uvicorn does this for the newest one only."""
         if self._answered is not None:
             self._answered.disconnected = True
 
@@ -234,7 +235,7 @@ class PatientHttp(HttpToolsProtocol):
             self._patience = None
 
     def _look_at_the_unsent(self) -> None:
-        """Cut the connection if the peer reads nothing until the next look; a slow peer may go on."""
+        """Cut the connection if the peer reads nothing within the timeout. A slow peer may go on."""
         self._stop_looking()
         if unsent := self.transport.get_write_buffer_size():
             self._unread = self.loop.call_later(self._seconds, self._look_again, unsent)
@@ -252,7 +253,7 @@ class PatientHttp(HttpToolsProtocol):
 
 
 def note_broken_text(record: logging.LogRecord) -> bool:
-    """Filter uvicorn's log: text that is not UTF-8 is the peer's fault, a warning and no failure with a traceback."""
+    """Filter for uvicorn's log: text that is not UTF-8 is the peer's fault, so it is a warning without a traceback."""
     if record.exc_info and isinstance(record.exc_info[1], UnicodeDecodeError):
         record.exc_info = None
         record.levelno, record.levelname = logging.WARNING, logging.getLevelName(logging.WARNING)

@@ -1,4 +1,4 @@
-"""The socket beneath the app: uvicorn's own, without endless patience, and without room for what is no message."""
+"""uvicorn's WebSocket protocol with timeouts, and with a limit on fragments, pings and pongs."""
 
 from __future__ import annotations
 
@@ -22,43 +22,44 @@ if TYPE_CHECKING:
     from chatkey_serving.handshake import Handshake
 
 AT_A_TIME: Final = 4096
-"""Bytes; most frames are one reading, and of ten thousand at once no more than hundreds are taken apart."""
+"""Bytes per parser call. Most frames fit in one; of ten thousand frames at once, only some hundred are parsed."""
 CLOSING_SECONDS: Final = 2.0
-"""How long a peer may take to answer a close frame."""
+"""How many seconds a peer may take to answer a close frame."""
 LEAVING_SECONDS: Final = 5.0
-"""How long the last of what is sent may take to reach a peer, before the connection is cut."""
+"""How many seconds the last data may take to reach the peer before the connection is cut."""
 
 
 class SocketLimits(Protocol):
-    """How long a peer may take, in seconds."""
+    """A peer's time limits, in seconds."""
 
     @property
     def frame_timeout(self) -> float:
-        """From the first byte of a frame to its last."""
+        """Time limit from the first byte of a frame to its last."""
         ...
 
     @property
     def pong_timeout(self) -> float:
-        """To take something of what it is sent."""
+        """Time limit for reading some of the data that it was sent."""
         ...
 
 
 class Allowance(Protocol):
-    """How many frames around messages may come."""
+    """Limits how many frames other than whole messages (fragments, pings and pongs) a peer may send."""
 
     def take(self, now: float, /) -> bool:
-        """Count one; False when it is one too many."""
+        """Count one frame. Returns False if it exceeds the limit."""
         ...
 
 
 class PatientSocket(WebSocketsSansIOProtocol):
     """A socket that ends if its peer sends a message too slowly, sends too many control frames, or does not read.
 
-    uvicorn pings and limits the size of a message. It does not limit fragments, pings or pongs, and waits without limit
-    for a peer that does not read. Here pings, pongs and fragments have an allowance of their own. `refused` gets the
-    reason for which a peer is cut off, and returns the close code. `door` admitted the connection when it was HTTP.
+    uvicorn sends pings and limits the size of a message. It does not limit fragments, pings or pongs, and waits
+    without limit for a peer that does not read. Here pings, pongs and fragments have a limit of their own.
+    `refused` is called with the reason when a peer is cut off, and returns the close code. `door` counted the
+    connection when it was HTTP.
 
-    Handshakes as browsers send them are answered here; uvicorn's library answers all others.
+    This class answers handshakes in the form that browsers send. uvicorn's library answers all others.
     """
 
     def __init__(
@@ -85,8 +86,8 @@ class PatientSocket(WebSocketsSansIOProtocol):
         self.close_timeout = CLOSING_SECONDS
 
     def data_received(self, data: bytes) -> None:
-        """Read a little at a time: the parser takes all it is given apart before anybody can say stop."""
-        if self._is_new:  # uvicorn hands over the whole request at once, and nothing else
+        """Pass data to the parser in small pieces: a piece is parsed to its end even if the app wants to stop."""
+        if self._is_new:  # uvicorn's first call passes the whole request, and nothing else
             self._is_new = False
             self._usual = handshake.read(data)
             if self._usual is not None:
@@ -97,14 +98,14 @@ class PatientSocket(WebSocketsSansIOProtocol):
         self._read_on()
 
     async def receive(self) -> ASGIReceiveEvent:
-        """Hand out a message; when no other waits, read on."""
+        """Return the app's next message. Then go on parsing, unless more messages are waiting."""
         message = await super().receive()
         if self._unparsed and not self.read_paused:
             self.loop.call_soon(self._read_on)
         return message
 
     async def send(self, message: ASGISendEvent) -> None:
-        """Send what the app says; to accept a usual handshake takes no library."""
+        """Send the app's message. Accepts a usual handshake without the library."""
         usual, self._usual = self._usual, None
         if usual is None or self.disconnected or message["type"] != "websocket.accept":
             await super().send(message)
@@ -112,7 +113,7 @@ class PatientSocket(WebSocketsSansIOProtocol):
             self._accept(usual, message)
 
     def _begin(self, usual: Handshake) -> None:
-        """Ask the app, as uvicorn does when its library has read a handshake and finds nothing wrong with it."""
+        """Start the app as uvicorn does after its library has read a valid handshake."""
         self.handshake_initiated = True
         self.conn = self._protocol(State.OPEN)
         self.scope = {
@@ -143,7 +144,7 @@ class PatientSocket(WebSocketsSansIOProtocol):
         self.logger.info('%s - "WebSocket %s" [accepted]', self.scope["client"], self.scope["path"])
         self.handshake_complete = True
         headers = [*self.default_headers, *message.get("headers", ())]
-        # It leaves with the first frame, if the app says that at once: one packet, and one write.
+        # Written later, so that the response and a first frame from the app go out in one packet.
         self.conn.writes.append(usual.answer(message.get("subprotocol"), headers))
         self.loop.call_soon(self._write)
         self.start_keepalive()
@@ -161,7 +162,7 @@ class PatientSocket(WebSocketsSansIOProtocol):
             self._unparsed.clear()
 
     def _read(self, data: bytes) -> None:
-        """Watch that what has begun comes to its end."""
+        """Parse data, and time any frame or message that is incomplete."""
         self._came_whole = False
         super().data_received(data)
         if self._came_whole and self._slow is not None:
@@ -171,29 +172,29 @@ class PatientSocket(WebSocketsSansIOProtocol):
             self._wait_for_the_rest()
 
     def send_receive_event_to_app(self) -> None:
-        """Have a whole message."""
+        """Pass a whole message to the app, and note that it was complete."""
         self._came_whole = True
         super().send_receive_event_to_app()
 
     def handle_cont(self, event: Frame) -> None:
-        """Take a further fragment of a message, if it is not one too many."""
+        """Process one more fragment of a message, if the limit allows it."""
         if self._is_allowed():
             super().handle_cont(event)
 
     def handle_ping(self) -> None:
-        """Answer a ping, if it is not one too many."""
+        """Answer a ping, if the limit allows it."""
         self._came_whole |= not self.frames
         if self._is_allowed():
             super().handle_ping()
 
     def handle_pong(self, event: Frame) -> None:
-        """Take a pong, if it is not one too many."""
+        """Process a pong, if the limit allows it."""
         self._came_whole |= not self.frames
         if self._is_allowed():
             super().handle_pong(event)
 
     def handle_parser_exception(self) -> None:
-        """Send the close frame and read on for a moment: with unread data TCP would drop what the peer has not got."""
+        """Send the close frame, then read on briefly: TCP discards unsent data if received data is left unread."""
         close = self.conn.close_sent
         if close is None:
             raise AssertionError("failed without a close frame")
@@ -201,7 +202,7 @@ class PatientSocket(WebSocketsSansIOProtocol):
         self.frames = []
         self.queue.put_nowait({"type": "websocket.disconnect", "code": close.code, "reason": close.reason})
         self.transport.write(b"".join(self.conn.data_to_send()))
-        if not self.transport.can_write_eof():  # over TLS there is no closing of one side
+        if not self.transport.can_write_eof():  # TLS cannot close only one direction
             self.transport.close()
             return
         self.transport.write_eof()
@@ -210,35 +211,35 @@ class PatientSocket(WebSocketsSansIOProtocol):
         self.close_timer = self.loop.call_later(self.close_timeout, self.transport.close)
 
     def pause_writing(self) -> None:
-        """Wait for the peer to take what it was sent."""
+        """Cut the connection if the peer reads nothing within the time limit."""
         super().pause_writing()
         self._unread = self.loop.call_later(self._limits.pong_timeout, self.transport.abort)
 
     def resume_writing(self) -> None:
-        """Wait no longer: the peer reads."""
+        """Stop the timer: the peer is reading again."""
         super().resume_writing()
         if self._unread is not None:
             self._unread.cancel()
             self._unread = None
 
     def keepalive_timeout(self) -> None:
-        """Close, and cut: a peer that answers no ping may take no close frame either."""
+        """Close, and cut the connection soon: a peer that answers no ping may not answer a close frame either."""
         super().keepalive_timeout()
-        self.disconnected |= self.close_sent  # whoever is about to answer meets somebody who left, not a mistake
+        self.disconnected |= self.close_sent  # if the app sends now, the peer counts as gone
         self.leave()
 
     def on_task_complete(self, task: asyncio.Task[None]) -> None:
-        """Cut the connection if the peer does not let it close."""
+        """After the app has ended, cut the connection if the peer keeps it from closing."""
         super().on_task_complete(task)
         self.leave()
 
     def shutdown(self) -> None:
-        """Close with 1012; a connection that is closing already has its deadline."""
+        """Close with 1012. A connection that is already closing has its own time limit."""
         if not self.transport.is_closing():
             super().shutdown()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop all timers, and release the connection's place."""
+        """Stop all timers, and stop counting this connection."""
         self._is_lost = True
         super().connection_lost(exc)
         if self.client is not None:
@@ -248,7 +249,7 @@ class PatientSocket(WebSocketsSansIOProtocol):
                 timer.cancel()
 
     def _is_allowed(self) -> bool:
-        if self._is_cut:  # by a frame before this one, of those that came together
+        if self._is_cut:  # by an earlier frame in the same data
             return False
         if self._others.take(self.loop.time()):
             return True
@@ -259,22 +260,22 @@ class PatientSocket(WebSocketsSansIOProtocol):
         self._slow = self.loop.call_later(self._limits.frame_timeout, self._too_slow)
 
     def _too_slow(self) -> None:
-        if self.read_paused:  # it is the app that is slow
+        if self.read_paused:  # the app is slow, not the peer
             self._wait_for_the_rest()
             return
         self._cut(Code.FRAME_TIMEOUT)
 
     def _cut(self, code: Code) -> None:
-        """Close with a code of ours, which is all that a peer this far from the profile is told."""
+        """Close with one of our codes. A peer that violates the profile this badly gets no other error message."""
         if self.transport.is_closing():
             return
-        if self.close_sent:  # it was told already, and goes on
+        if self.close_sent:  # it already got a close frame, but goes on sending
             self.transport.abort()
             return
         self.conn.fail(self._refused(code), code)
         self.handle_parser_exception()
 
     def leave(self) -> None:
-        """Cut the connection in a few seconds, if it has not closed by then."""
+        """Cut the connection after a few seconds if it has not closed by then."""
         if self._leaving is None and not self._is_lost:
             self._leaving = self.loop.call_later(LEAVING_SECONDS, self.transport.abort)

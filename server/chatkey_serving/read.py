@@ -1,7 +1,8 @@
-"""What was read of uvicorn before this package was written: its versions, and every name that is leaned on.
+"""The versions of uvicorn whose source was read for this package, and every name of it that the package uses.
 
-Only a part of these names is documented. So a version that nobody has read is not allowed: `VERSIONS` is what
-pyproject.toml says as well. To allow another one, read what changed in the modules below, then change both.
+Only some of these names are documented, so only versions that somebody has read are allowed. pyproject.toml must
+allow the same ones as `VERSIONS`. To allow another version, read the changes in the modules below, then change
+both.
 """
 
 from __future__ import annotations
@@ -91,4 +92,4 @@ LEANS_ON: Final[Mapping[str, tuple[str, ...]]] = {
     "websockets.streams.StreamReader": ("at_eof", "buffer", "read_exact"),
     "websockets.utils": ("accept_key",),
 }
-"""Classes and modules, and what is taken from each, called on it, or put in place of its own."""
+"""Classes and modules, and the names of each that this package reads, calls or overrides."""

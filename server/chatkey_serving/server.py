@@ -1,4 +1,4 @@
-"""uvicorn's server, which says when it is ready, and ends without waiting for those who only keep a connection."""
+"""uvicorn's server, which reports when it is ready, and shuts down without waiting for idle connections."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 HANDSHAKE_SECONDS: Final = 20.0
-"""How long a TLS handshake may take, unless said otherwise; asyncio allows a minute."""
+"""Default time limit of a TLS handshake, in seconds. asyncio allows a minute."""
 
 
 async def _nothing() -> None:
@@ -25,9 +25,9 @@ async def _nothing() -> None:
 
 
 class Server(uvicorn.Server):
-    """Calls `ready` once it listens, `told` when it has to end, and `leaving` once it takes no more connections.
+    """Calls `ready` once it listens, `told` when it must shut down, and `leaving` once it accepts no connections.
 
-    It serves on until `told` is done, and cuts no connection before `leaving` is.
+    It goes on serving until `told` has returned, and breaks no connection before `leaving` has returned.
     """
 
     def __init__(
@@ -46,8 +46,8 @@ class Server(uvicorn.Server):
         self._told = told
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Open what the app needs, listen, and call `ready`."""
-        if self.config.is_ssl:  # uvicorn has no setting for it
+        """Start the app, listen, and call `ready`."""
+        if self.config.is_ssl:  # uvicorn has no setting for the handshake timeout
             loop = asyncio.get_running_loop()
             timed = partial(loop.create_server, ssl_handshake_timeout=self._handshake_seconds)
             loop.create_server = timed  # type: ignore[method-assign]
@@ -56,7 +56,7 @@ class Server(uvicorn.Server):
             self._ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Take no more connections, and let requests under way finish."""
+        """Stop accepting connections, and let current requests finish."""
         await self._told()
         for server in self.servers:
             server.close()
@@ -65,7 +65,7 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
     def _cut_idle_connections(self) -> None:
-        """Over TLS browsers leave the close of a connection they keep for later unanswered, and stopping would wait."""
+        """Break idle connections: over TLS, browsers do not answer their close, so shutdown would wait for them."""
         for connection in tuple(self.server_state.connections):
             if isinstance(connection, HttpToolsProtocol) and (
                 connection.cycle is None or connection.cycle.response_complete

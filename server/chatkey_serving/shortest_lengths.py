@@ -10,22 +10,22 @@ from websockets.server import ServerProtocol
 from websockets.streams import StreamReader
 
 LEAST: Final = {126: 126, 127: 65_536}
-"""For each value of the 7 bits that announces a longer length, the least that this length may be."""
+"""For each 7-bit length that announces a longer field, the smallest length that this field may hold."""
 
 
 class StrictReader(StreamReader):
-    """Reads frames field by field, as the library asks: two bytes of header, then the longer length if there is one."""
+    """Reads a frame in the steps in which the library asks for it: a 2-byte header, then any longer length."""
 
     _is_header = True
     _least = 0
 
     def at_eof(self) -> Generator[None, None, bool]:
-        """Begin a frame: the library asks this before each."""
+        """Note that a frame begins. The library calls this before each frame."""
         self._is_header = True
         return super().at_eof()
 
     def read_exact(self, n: int) -> Generator[None, None, bytearray]:
-        """Return the next field. Raises `ProtocolError` if it is a length that fits a shorter form."""
+        """Return the next field. Raises `ProtocolError` if it is a length that would fit a shorter form."""
         field = yield from super().read_exact(n)
         if self._is_header:
             self._is_header = False
@@ -38,9 +38,9 @@ class StrictReader(StreamReader):
 
 
 class StrictProtocol(ServerProtocol):
-    """The library's protocol, with that reader."""
+    """The library's protocol with `StrictReader` as its reader."""
 
     def parse(self) -> Generator[None]:
-        """Begin to parse; the library calls this when the protocol is made."""
+        """Begin to parse. The library calls this when it creates the protocol."""
         self.reader = StrictReader()
         return super().parse()

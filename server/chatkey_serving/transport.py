@@ -1,8 +1,8 @@
-"""The connection beneath an ASGI application, for which ASGI has no word."""
+"""Breaks the connection of an ASGI application. ASGI itself has no message for that."""
 
 from __future__ import annotations
 
 
 def abort(receive: object) -> None:
-    """Break the connection that a request or socket came on, given its ASGI `receive` as uvicorn made it."""
+    """Break the connection of a request or socket. `receive` is its ASGI callable, as made by uvicorn."""
     receive.__self__.transport.abort()  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""One call that brings `assets/built` up to date with the sources, doing only what has changed."""
+"""Brings `assets/built` up to date with the sources. Rebuilds only the files whose sources have changed."""
 
 from __future__ import annotations
 
@@ -21,11 +21,12 @@ MANIFEST = "manifest.json"
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """What was built, as `manifest.json` records it.
+    """The result of a build, as recorded in `manifest.json`.
 
-    `source` is the hash of everything the build depends on, `widget` of what the snapshot depends on. `pyodide`,
-    `snapshot` and `sources` are a folder and two files below `assets/built`, with a hash of their content in the name.
-    `lock` says which Pyodide this is, for Pyodide itself, and `sizes` are those of every file, in bytes.
+    `source` is the hash of every file that the build depends on, `widget` of every file that the snapshot depends
+    on. `pyodide`, `snapshot` and `sources` name a folder and two files below `assets/built`; each name contains a
+    hash of the content. `lock` identifies this Pyodide for Pyodide itself, and `sizes` are the sizes of all files,
+    in bytes.
     """
 
     source: str
@@ -38,11 +39,11 @@ class Built:
 
 
 def build(root: Path) -> Built:
-    """Bring the built files of the checkout at `root` up to date. Raises `BuildError` when a step fails."""
+    """Bring the built files of the checkout at `root` up to date. Raises `BuildError` if a step fails."""
     known = read(root)
     if known and is_fresh(root):
         return known
-    # Taken first: what is edited while this runs counts for the next build.
+    # Hash first, so that edits made during this build trigger another one.
     source, widget = _source_hash(root), _widget_hash(root)
     folder, widget_sim, staging = built_folder(root), root / "widget_sim", root / "build"
     folder.mkdir(parents=True, exist_ok=True)
@@ -65,19 +66,19 @@ def build(root: Path) -> Built:
         lock=json.loads((folder / pyodide / "pyodide-lock.json").read_text("utf-8"))["info"],
         sizes={name: (folder / name).stat().st_size for name in _names(folder)},
     )
-    # Written last: an interrupted build is never taken for a finished one.
+    # Write the manifest last, so that an interrupted build does not count as finished.
     (folder / MANIFEST).write_text(json.dumps(asdict(made), indent=2) + "\n", "utf-8")
     return made
 
 
 def is_fresh(root: Path) -> bool:
-    """Tell whether the built files are whole and belong to the present sources."""
+    """Return whether the built files are complete and match the current sources."""
     known = read(root)
     return known is not None and known.source == _source_hash(root) and _whole(root, known)
 
 
 def read(root: Path) -> Built | None:
-    """The manifest of the last build, or None where there is none that this builder understands."""
+    """Return the manifest of the last build. None if it is missing or this builder cannot read it."""
     try:
         return Built(**json.loads((built_folder(root) / MANIFEST).read_text("utf-8")))
     except (FileNotFoundError, ValueError, TypeError):
@@ -85,7 +86,7 @@ def read(root: Path) -> Built | None:
 
 
 def built_folder(root: Path) -> Path:
-    """Where the built files of the checkout at `root` belong."""
+    """Return the folder for the built files of the checkout at `root`."""
     return root / "server" / "chatkey_server" / "assets" / "built"
 
 
@@ -98,7 +99,7 @@ def _widget_hash(root: Path) -> str:
 
 
 def _place_pyodide(folder: Path, package: Path, room: Path) -> str:
-    """Copy Pyodide's files, under their own names, into a folder that is named by their content."""
+    """Copy Pyodide's files, under their own names, into a folder that is named after a hash of their content."""
     installed = install_pyodide(package)
     files = [installed / name for name in PYODIDE_FILES]
     name = f"pyodide-{pinned_version(package)}-{sources.digest(installed, files)[:12]}"
@@ -112,7 +113,7 @@ def _place_pyodide(folder: Path, package: Path, room: Path) -> str:
 
 
 def _place_widget(folder: Path, widget_sim: Path, pyodide: Path, room: Path) -> tuple[str, str]:
-    """Make the zip of the sources and the snapshot of a Pyodide that has imported them."""
+    """Create the zip of the sources, and the memory snapshot of a Pyodide that has imported them."""
     staged = room / "widget.zip"
     staged.write_bytes(sources.pack(widget_sim, sources.widget_files(widget_sim)))
     memory = room / "widget.snapshot"
@@ -131,7 +132,7 @@ def _move(file: Path, folder: Path) -> str:
 
 
 def _prune(folder: Path, *, keep: tuple[str, ...]) -> None:
-    """Remove what earlier builds left."""
+    """Remove the files of earlier builds."""
     for entry in folder.iterdir():
         if entry.name.startswith(keep):
             continue

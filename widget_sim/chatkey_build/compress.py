@@ -1,4 +1,4 @@
-"""Compresses once, as hard as possible, so that the server never has to."""
+"""Compresses the built files once, at the highest level, so that the server never has to."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import zstandard
 
 WORTH = 0.9
-"""A compressed form is kept when it is smaller than this share of the file."""
+"""A compressed copy is kept only if it is smaller than this share of the file."""
 
 
 def _gzip(content: bytes) -> bytes:
@@ -17,7 +17,7 @@ def _gzip(content: bytes) -> bytes:
 
 
 def _zstd(content: bytes) -> bytes:
-    # Level 19 keeps to a window of 8 MiB, the most that browsers accept (RFC 9659).
+    # Level 19 uses a window of at most 8 MiB, the largest that browsers accept (RFC 9659).
     return zstandard.ZstdCompressor(level=19).compress(content)
 
 
@@ -25,7 +25,7 @@ FORMS = {".zst": _zstd, ".gz": _gzip}
 
 
 def compress(files: list[Path]) -> None:
-    """Write the compressed siblings `<name>.zst` and `<name>.gz` of each file, largest first, side by side."""
+    """Write the compressed copies `<name>.zst` and `<name>.gz` beside each file, in parallel, largest first."""
     jobs = [(file, suffix) for file in sorted(files, key=_size, reverse=True) for suffix in FORMS]
     with ThreadPoolExecutor() as pool:
         list(pool.map(lambda job: _compress(*job), jobs))

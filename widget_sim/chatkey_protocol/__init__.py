@@ -1,1 +1,1 @@
-"""The words that server, widget and harness share: names, storage keys, frame kinds, codes. No behaviour."""
+"""Definitions that server, widget and test harness share: names, storage keys, frame kinds, codes. No logic."""

@@ -1,10 +1,10 @@
-"""The codes on the wire: why a socket was closed, and why anything was refused."""
+"""The codes on the wire: the close codes of the socket, and the error codes of refusals."""
 
 from enum import IntEnum, StrEnum
 
 
 class Close(IntEnum):
-    """Close codes of the socket profile (D-10). 1006 is the browser's own, never an answer about identity."""
+    """Close codes of the socket profile (D-10). The browser itself sets 1006, which says nothing about identity."""
 
     LOGOUT = 1000
     TOO_BIG = 1009
@@ -21,9 +21,9 @@ class Close(IntEnum):
 
 
 class Code(StrEnum):
-    """Every code with which the server refuses, over HTTP, on the socket or in the message to the opener.
+    """Every error code of the server: in HTTP responses, on the socket, and in the message to the opener.
 
-    `chatkey_server.identity.errors` says for each which HTTP status and close code it travels with.
+    `chatkey_server.identity.errors` defines the HTTP status and the close code for each.
     """
 
     # requests
@@ -37,12 +37,12 @@ class Code(StrEnum):
     RATE_LIMITED = "rate_limited"
     UNAVAILABLE = "unavailable"
     INTERNAL = "internal"
-    # who is addressed
+    # the provider or social provider in the request
     PROVIDER_UNKNOWN = "provider_unknown"
     PROVIDER_OFF = "provider_off"
     SOCIAL_UNKNOWN = "social_unknown"
     SOCIAL_DISABLED = "social_disabled"
-    # where it comes from
+    # the request's origin
     INSECURE_ORIGIN = "insecure_origin"
     ORIGIN_NOT_ALLOWED = "origin_not_allowed"
     # tokens

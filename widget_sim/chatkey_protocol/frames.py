@@ -1,18 +1,18 @@
 """The frames of socket profile `wf.v1` (D-10): their kinds, and their members as typed dictionaries.
 
 Every frame is one JSON object in one text message, with its kind in `type`. Times are integers, seconds since the
-epoch. `id` is chosen by the widget, 1 to 64 of `A-Z a-z 0-9 _ -`, and comes back in the answer.
+epoch. The widget chooses `id`, 1 to 64 of `A-Z a-z 0-9 _ -`, and the server's answer contains the same `id`.
 """
 
 from enum import StrEnum
 from typing import Annotated, Final, Literal, NamedTuple, NotRequired, TypeAlias, TypedDict
 
 ENTRIES: Final = 50
-"""The most messages that are told at once."""
+"""The maximum number of messages in one frame."""
 
 
 class Kind(StrEnum):
-    """What a frame is. Some kinds are sent by both ends, with different members."""
+    """The kind of a frame. Both ends send some of the kinds, with different members."""
 
     HELLO = "hello"
     CONNECT = "connect"
@@ -37,20 +37,20 @@ CallAction = Literal["start", "end"]
 
 
 class Pattern(NamedTuple):
-    """What the whole of a text has to match."""
+    """A regular expression that the whole text must match."""
 
     regex: str
 
 
 class Between(NamedTuple):
-    """The least and the most that a number may be."""
+    """The smallest and the largest value of a number."""
 
     least: int
     most: int
 
 
 class Length(NamedTuple):
-    """The least and the most characters that a text may have."""
+    """The smallest and the largest number of characters of a text."""
 
     least: int
     most: int | None
@@ -62,7 +62,7 @@ Count = Annotated[int, Between(1, ENTRIES)]
 
 
 class Hello(TypedDict):
-    """Server, first of all: the nonce for the proof, and how long (seconds) the widget has to send it."""
+    """Server, first frame: the nonce for the proof, and how long (seconds) the widget has to send the proof."""
 
     type: Literal["hello"]
     nonce: str
@@ -72,7 +72,7 @@ class Hello(TypedDict):
 
 
 class Connect(TypedDict):
-    """Widget: the socket token, and the proof made for this connection."""
+    """Widget: the socket token, and the proof that was made for this connection."""
 
     type: Literal["connect"]
     token: str
@@ -80,7 +80,7 @@ class Connect(TypedDict):
 
 
 class Ready(TypedDict):
-    """Server: who is connected, and until when the token lasts."""
+    """Server: who is connected, and when the token expires."""
 
     type: Literal["ready"]
     identity: Identity
@@ -90,10 +90,10 @@ class Ready(TypedDict):
 
 
 class Error(TypedDict):
-    """Server: what was refused. With an `id` it answers that frame and the socket stays; else a close follows.
+    """Server: an error. With an `id`, it answers that frame and the socket stays open. Without one, a close follows.
 
-    `cause`, where it can be told, is the likely mistake behind the refusal; `retry_after`, with `rate_limited`, is
-    after how many seconds the same may succeed.
+    `cause`, if known, is the likely mistake that led to the error. `retry_after` comes with `rate_limited`: the
+    number of seconds after which the same request may succeed.
     """
 
     type: Literal["error"]
@@ -106,14 +106,14 @@ class Error(TypedDict):
 
 
 class Refresh(TypedDict):
-    """Widget: a newer token of the same identity and key."""
+    """Widget: a newer token for the same identity and key."""
 
     type: Literal["refresh"]
     token: str
 
 
 class Refreshed(TypedDict):
-    """Server: the newer token stands."""
+    """Server: the newer token was accepted."""
 
     type: Literal["refreshed"]
     expires_at: int
@@ -121,20 +121,20 @@ class Refreshed(TypedDict):
 
 
 class Reauth(TypedDict):
-    """Server: the token is about to end; without a `refresh` the socket closes with 4419 at `deadline`."""
+    """Server: the token is about to expire. Without a `refresh`, the socket closes with 4419 at `deadline`."""
 
     type: Literal["reauth"]
     deadline: int
 
 
 class Headers(TypedDict, total=False):
-    """What the widget says beside a message or call: the member's display name (contract 2.7)."""
+    """Additional data of a message or call: the member's display name (contract 2.7)."""
 
     name: str | None
 
 
 class SendMessage(TypedDict):
-    """Widget: a message. The same `id` sent again is acknowledged again and stored once."""
+    """Widget: a message. If the same `id` is sent again, it is acknowledged again, but stored only once."""
 
     type: Literal["message"]
     id: FrameId
@@ -143,7 +143,7 @@ class SendMessage(TypedDict):
 
 
 class Ack(TypedDict):
-    """Server: the message is stored, as number `seq` of its conversation."""
+    """Server: the message is stored. `seq` is its number in the conversation."""
 
     type: Literal["ack"]
     id: str
@@ -163,13 +163,13 @@ class Entry(TypedDict):
 
 
 class MessageEvent(Entry):
-    """Server: a message of this conversation, from an agent or from another socket of the same identity."""
+    """Server: a new message in this conversation, from an agent or from another socket of the same identity."""
 
     type: Literal["message"]
 
 
 class AskHistory(TypedDict):
-    """Widget: the newest `limit` messages (default and most: 50), or those with a `seq` below `before`."""
+    """Widget: ask for the newest `limit` messages (default and most: 50), or the newest with a `seq` below `before`."""
 
     type: Literal["history"]
     id: FrameId
@@ -178,7 +178,7 @@ class AskHistory(TypedDict):
 
 
 class History(TypedDict):
-    """Server: messages in the order of `seq`, and whether older ones exist."""
+    """Server: messages in the order of `seq`, and whether there are older ones."""
 
     type: Literal["history"]
     id: str
@@ -187,7 +187,7 @@ class History(TypedDict):
 
 
 class AskSearch(TypedDict):
-    """Widget: search one's own conversation for a text of at most 100 characters, letter case ignored."""
+    """Widget: search its own conversation for a text of at most 100 characters, ignoring letter case."""
 
     type: Literal["search"]
     id: FrameId
@@ -203,7 +203,7 @@ class SearchResult(TypedDict):
 
 
 class AskCall(TypedDict):
-    """Widget: start a call, or end the one that is on."""
+    """Widget: start a call, or end the current one."""
 
     type: Literal["call"]
     id: FrameId
@@ -212,7 +212,7 @@ class AskCall(TypedDict):
 
 
 class CallEvent(TypedDict):
-    """Server: where the call stands. `id` is there when it answers the widget's `call`."""
+    """Server: the state of the call. `id` is present if this answers the widget's `call`."""
 
     type: Literal["call"]
     call_id: str
@@ -221,27 +221,27 @@ class CallEvent(TypedDict):
 
 
 class Ping(TypedDict):
-    """Widget: are you there."""
+    """Widget: check that the server still answers."""
 
     type: Literal["ping"]
 
 
 class Pong(TypedDict):
-    """Server: yes, and this is my time."""
+    """Server: the answer to a `ping`, with the server's time."""
 
     type: Literal["pong"]
     server_time: int
 
 
 ChatFrame: TypeAlias = SendMessage | AskHistory | AskSearch | AskCall
-"""What the chat answers; each of these has an `id`."""
+"""The frames that the chat part of the server answers. Each has an `id`."""
 
 WidgetFrame: TypeAlias = Connect | Refresh | ChatFrame | Ping
-"""What a widget may send, which the server reads as it is declared here."""
+"""All frames that a widget may send. The server validates them against these declarations."""
 
 
 class OAuthMessage(TypedDict):
-    """The callback page to its opener, by `postMessage` (D-09). Either `token` or `error` is there."""
+    """The callback page's message to its opener, sent with `postMessage` (D-09). It has either `token` or `error`."""
 
     type: Literal["wf:oauth"]
     providerId: str
@@ -252,7 +252,7 @@ class OAuthMessage(TypedDict):
 
 
 class OAuthError(TypedDict):
-    """Why the social login did not end in a token."""
+    """The reason why a social login did not result in a token."""
 
     code: str
     message: str

@@ -1,4 +1,4 @@
-"""The social providers' signs, in simple shapes: known by their outline, without any colour too."""
+"""The social providers' logos in simple shapes, which are recognisable by their outline, even without colour."""
 
 from collections.abc import Mapping
 from typing import Final, NamedTuple
@@ -7,7 +7,7 @@ INK: Final = "currentColor"
 
 
 class Shape(NamedTuple):
-    """A path on a 24 by 24 grid; with a `width` it is a line, else an area, in which what overlaps is left out."""
+    """A path on a 24 by 24 grid. With a `width` it is a line, otherwise an area; overlapping areas are left blank."""
 
     path: str
     colour: str = INK
@@ -73,4 +73,4 @@ LOGOS: Final[Mapping[str, tuple[Shape, ...]]] = {
         Shape("M17.5 17.4L21.6 17.3 20.8 21.2", "#ff9900", 1.9),
     ),
 }
-"""What has none, such as a provider that is new, has the sign of a person."""
+"""The logos by social provider. Providers that are missing here, such as new ones, get the icon of a person."""

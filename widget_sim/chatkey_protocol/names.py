@@ -1,4 +1,4 @@
-"""Names of the contract that more than one component writes down: paths, globals, message types, providers."""
+"""Names of the contract that several components use: paths, globals, message types, providers."""
 
 from collections.abc import Mapping
 from typing import Final, NamedTuple
@@ -6,13 +6,13 @@ from typing import Final, NamedTuple
 STANDARD_TITLE: Final = "Chat with us"
 STANDARD_GREETING: Final = "Hello! How can we help?"
 STANDARD_CALL_TITLE: Final = "Call us"
-"""What a business says that wrote nothing of its own; the widget says it in the reader's language (D-12)."""
+"""Default texts of a business that has not written its own. The widget shows them in the reader's language (D-12)."""
 
 SUBPROTOCOL: Final = "wf.v1"
 """The socket profile, offered and chosen as the WebSocket subprotocol (D-10)."""
 
 REVISION: Final = 2
-"""Of the profile's pages: what they say more, and nothing that a peer of an earlier one cannot read."""
+"""Revision of the profile's documentation. New revisions only add things that peers of older ones can still read."""
 
 PROOF_TYP: Final = "wf-proof+jwt"
 """`typ` of the one-time proof that opens a socket (D-10)."""
@@ -25,7 +25,10 @@ OAUTH_MESSAGE: Final = "wf:oauth"
 
 
 class Social(NamedTuple):
-    """A social provider as it writes itself. One that is not `available` is announced: its start answers 404."""
+    """A social provider, with its name in its own spelling.
+
+    One that is not `available` is only announced: its start answers 404.
+    """
 
     title: str
     available: bool
@@ -42,18 +45,18 @@ SOCIALS: Final[Mapping[str, Social]] = {
     "tiktok": Social("TikTok", available=False),
     "amazon": Social("Amazon", available=False),
 }
-"""The social providers there are, in the order in which the login page shows them (contract 4.4)."""
+"""All social providers, in the order in which the login page shows them (contract 4.4)."""
 
 AVAILABLE_SOCIALS: Final = tuple(name for name, social in SOCIALS.items() if social.available)
-"""Those a business can enable today."""
+"""The social providers that a business can enable today."""
 
 ANNOUNCED_SOCIALS: Final = tuple(name for name, social in SOCIALS.items() if not social.available)
-"""Those announced for later, which a server may offer as a preview (D-03)."""
+"""The social providers that are announced for later. A server may offer them as a preview (D-03)."""
 
 GLOBAL_CONFIG: Final = "ServiceConfig"
 GLOBAL_INIT: Final = "initService"
 GLOBAL_HANDLE: Final = "Service"
-"""The widget's names on the host's `window` (contract 4.8, D-01)."""
+"""The names that the widget uses on the page's `window` (contract 4.8, D-01)."""
 
 CONFIG_PATH: Final = "/v1/public/provider/{id}"
 VISITOR_TOKEN_PATH: Final = "/v1/public/provider/{id}/token"
@@ -61,4 +64,4 @@ MEMBER_TOKEN_PATH: Final = "/v1/public/provider/{id}/member/token"
 OAUTH_START_PATH: Final = "/v1/public/provider/{id}/oauth/{social}"
 OAUTH_CALLBACK_PATH: Final = "/v1/public/oauth/{social}/callback"
 SOCKET_PATH: Final = "/v1/socket"
-"""The public surface (contract 4, D-10), as templates for `str.format`."""
+"""The paths of the public API (contract 4, D-10), as templates for `str.format`."""

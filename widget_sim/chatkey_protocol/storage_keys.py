@@ -1,24 +1,25 @@
-"""Where the widget keeps what in the browser (contract 2.8, D-04)."""
+"""The names under which the widget stores data in the browser (contract 2.8, D-04)."""
 
 from typing import Final
 
 MEMBER_TOKEN_PREFIX: Final = "wf_member_token_"
-"""localStorage: this and the provider id. Custom login: the socket token. Social login: the identity token (D-06)."""
+"""Key in localStorage, followed by the provider id: the socket token (custom login) or identity token (social; D-06).
+"""
 
 SIGN_IN_PREFIX: Final = "wf_sign_in_"
-"""sessionStorage: this and the provider id. The social login under way: its provider and nonce (D-09)."""
+"""Key in sessionStorage, followed by the provider id: provider and nonce of the current social login (D-09)."""
 
 DATABASE: Final = "wf_keys"
 STORE: Final = "keys"
 RECORD: Final = "connection"
-"""IndexedDB: the one connection key pair of the origin (D-04)."""
+"""The record in IndexedDB that holds the origin's only connection key pair (D-04)."""
 
 VISITOR_UID_PREFIX: Final = "v_"
-"""`wf_visitor_uid` is this and the RFC 7638 thumbprint of the connection key (D-04)."""
+"""`wf_visitor_uid` is this prefix and the RFC 7638 thumbprint of the connection key (D-04)."""
 
 KEY_LOCK: Final = "wf_keys:create"
 TOKEN_LOCK_PREFIX: Final = "wf_get_token:"
-"""Web Locks: one key made per origin, one `getToken` in flight per browser and provider (D-04, D-12)."""
+"""Web Locks: only one tab at a time creates the origin's key, or calls `getToken` for a provider (D-04, D-12)."""
 
 LOGOUT_CHANNEL_PREFIX: Final = "wf_logout:"
-"""BroadcastChannel, with the provider id behind: a logout in one tab is a logout in all."""
+"""BroadcastChannel, followed by the provider id: logging out in one tab logs out all of them."""

@@ -1,6 +1,6 @@
-"""What is in the tokens and the proof of profile `wf.v1` (contract 2.4-2.6, D-05, D-10), as typed dictionaries.
+"""Claims of the tokens and the proof of profile `wf.v1` (contract 2.4-2.6, D-05, D-10), as typed dictionaries.
 
-Times are integers, seconds since the epoch. Whoever reads a token passes over claims that are not declared here.
+Times are integers, seconds since the epoch. Readers of a token ignore claims that are not declared here.
 """
 
 from typing import Annotated, Final, Literal, NotRequired, TypedDict
@@ -8,12 +8,12 @@ from typing import Annotated, Final, Literal, NotRequired, TypedDict
 from chatkey_protocol.frames import Between, Length, Pattern
 
 THUMBPRINT: Final = "[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]"
-"""A SHA-256 in canonical base64url (RFC 7638): the last character has only four bits to say."""
+"""A SHA-256 in canonical base64url (RFC 7638). The last character encodes only four bits."""
 
 Seconds = Annotated[int, Between(0, 9_999_999_999)]
 Thumbprint = Annotated[str, Pattern(THUMBPRINT)]
 Coordinate = Thumbprint
-"""32 bytes, as many as a thumbprint has."""
+"""A coordinate has 32 bytes, as a thumbprint has."""
 VisitorUid = Annotated[str, Pattern(f"v_{THUMBPRINT}")]
 Uid = Annotated[str, Length(1, 255)]
 Shown = Annotated[str, Length(0, 255)]
@@ -28,14 +28,14 @@ class Confirmation(TypedDict):
 
 
 class MemberData(TypedDict, total=False):
-    """What a social login says besides: by which social provider, and how the member looks."""
+    """Additional data of a social login: the social provider and the member's avatar."""
 
     auth_provider: str | None
     avatar: Address | None
 
 
 class VisitorToken(TypedDict):
-    """A visitor's socket token, made by the visitor token endpoint, for at most two minutes."""
+    """A visitor's socket token. It is made by the visitor token endpoint and is valid for at most two minutes."""
 
     pid: str
     uid: VisitorUid
@@ -46,7 +46,7 @@ class VisitorToken(TypedDict):
 
 
 class SocketToken(TypedDict):
-    """A member's socket token: of the integrator's backend, for two hours at most, or of the member token endpoint."""
+    """A member's socket token: from the integrator's backend (two hours at most) or from the member token endpoint."""
 
     pid: Annotated[str, Length(1, None)]
     uid: Uid
@@ -62,7 +62,7 @@ class SocketToken(TypedDict):
 
 
 class IdentityToken(TypedDict):
-    """A social login's identity token, made by the callback, for 24 hours. `cnf` is there when the start had `jkt`."""
+    """A social login's identity token, made by the callback for 24 hours. Has `cnf` if the start request had `jkt`."""
 
     pid: str
     uid: Uid
@@ -78,7 +78,7 @@ class IdentityToken(TypedDict):
 
 
 class ConnectionKey(TypedDict):
-    """The public half of the connection key (RFC 7518 6.2), which has one spelling."""
+    """The public half of the connection key (RFC 7518 6.2). Only one spelling of it is valid."""
 
     kty: Literal["EC"]
     crv: Literal["P-256"]
@@ -95,7 +95,7 @@ class ProofHeader(TypedDict):
 
 
 class ProofClaims(TypedDict):
-    """The claims of a proof: for this connection, this socket and this token."""
+    """The claims of a proof, which tie it to this connection, this socket address and this token."""
 
     jti: Short
     iat: Seconds

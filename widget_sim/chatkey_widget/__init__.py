@@ -1,1 +1,1 @@
-"""The widget: a pure state machine, with the browser at its edge (`chatkey_widget.browser`)."""
+"""The widget: a pure state machine. Only `chatkey_widget.browser` uses the browser."""

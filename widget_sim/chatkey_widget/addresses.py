@@ -1,4 +1,4 @@
-"""Addresses in what people write: which parts of a message can be followed."""
+"""Finds the web addresses in messages that can safely be shown as links."""
 
 import re
 from collections import Counter
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 ADDRESS_CHARS: Final = 2000
-"""A longer one stays text."""
+"""Longer addresses are shown as plain text."""
 
 LAST_PORT: Final = 65_535
 
@@ -14,7 +14,7 @@ _CANDIDATE: Final = re.compile(r"(?<![^\W_])https?://[^\s<>\"]+", re.IGNORECASE)
 _HONEST: Final = re.compile(
     r"https?://(?P<host>[a-z0-9][a-z0-9._-]*)(:(?P<port>[1-9][0-9]{0,4}))?([/?#].*)?", re.IGNORECASE | re.ASCII
 )
-"""The host is ASCII and has no user name before it, so people and browsers read the same one."""
+"""The host is ASCII and no user name precedes it, so people and browsers see the same host."""
 
 _NUMBER: Final = re.compile(r"[0-9]+|0x[0-9a-f]*", re.IGNORECASE | re.ASCII)
 _BYTES: Final = frozenset(map(str, range(256)))
@@ -24,14 +24,14 @@ _CLOSING: Final = {")": "(", "]": "[", "}": "{"}
 
 
 class Piece(NamedTuple):
-    """A part of a message, as it was written."""
+    """A part of a message, exactly as written."""
 
     text: str
     is_address: bool = False
 
 
 def pieces(body: str) -> tuple[Piece, ...]:
-    """Take a message apart into text and addresses of http and https; together they are the message."""
+    """Split a message into text and http(s) addresses. Together, the pieces are the whole message."""
     return tuple(piece for piece in _pieces(body) if piece.text)
 
 
@@ -62,7 +62,7 @@ def _is_of_the_sentence(last: str, left: Counter[str]) -> bool:
 
 
 def _is_honest(address: str) -> bool:
-    """Tell whether the address leads where it seems to: it has no invisible characters, and browsers read it as is."""
+    """Return whether the address leads where it seems to: no invisible characters, and browsers do not change it."""
     if len(address) > ADDRESS_CHARS or not address.isprintable() or "\\" in address:
         return False
     read = _HONEST.fullmatch(address)
@@ -70,16 +70,16 @@ def _is_honest(address: str) -> bool:
 
 
 def _is_read_as_written(host: str) -> bool:
-    """Tell whether browsers take the host for a name, or for the IPv4 address that it shows.
+    """Return whether browsers read the host as a name, or as exactly the IPv4 address that it shows.
 
-    A host whose last label is a number is an IPv4 address to them, in octal, hexadecimal and short forms as well
-    (https://url.spec.whatwg.org/#ends-in-a-number-checker).
+    If the last label of a host is a number, browsers read it as an IPv4 address, also in octal, hexadecimal and
+    short forms (https://url.spec.whatwg.org/#ends-in-a-number-checker).
     """
     last = host.removesuffix(".").rpartition(".")[2]
     return _NUMBER.fullmatch(last) is None or _is_ipv4(host)
 
 
 def _is_ipv4(host: str) -> bool:
-    """Tell whether the host is an IPv4 address in its usual form: four decimal numbers without leading zeros."""
+    """Return whether the host is an IPv4 address in its usual form: four decimal numbers without leading zeros."""
     labels = host.split(".")
     return len(labels) == 4 and _BYTES.issuperset(labels)

@@ -1,4 +1,4 @@
-"""The conversation: messages out and in, history, search, a call. The same for visitors and members."""
+"""The conversation: sending and receiving messages, history, search, calls. It is the same for visitors and members."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -14,30 +14,30 @@ from chatkey_widget.service_link import ServiceLink
 from chatkey_widget.view import CallShown, Line, View
 
 MESSAGE_CHARS: Final = 4000
-"""The composer takes no more; the server's own limit is the same unless it is set otherwise."""
+"""The longest message that the composer accepts. The server's default limit is the same."""
 
 AGAIN_SECONDS: Final = 5.0
-"""What the server could not do just now is asked for again after this time, or up to twice as long."""
+"""A request that the server could not handle is repeated after this time, or up to twice as long."""
 
 LONGEST_SECONDS: Final = 3600.0
-"""However long the server says to wait, it is asked again after this time."""
+"""The longest time until such a request is repeated, even if the server asks for more."""
 
 GAP_SECONDS: Final = 1.0
-"""What only comes out of order comes within this time; what is then missing is asked for."""
+"""How long to wait for messages that merely arrive out of order. After that, missing ones are requested."""
 
 CALL_ENDED_SECONDS: Final = 5.0
-"""How long the end of a call stays on the screen."""
+"""How long an ended call stays on the screen."""
 
 _LAST: Final = 1 << 60
 _CALLS: Final[dict[str, CallShown]] = {"ringing": "ringing", "active": "active", "ended": "ended"}
 
 ChatKind = Literal[Kind.MESSAGE, Kind.ACK, Kind.HISTORY, Kind.SEARCH, Kind.CALL, Kind.ERROR]
-"""Frames about the conversation; an `error` among them answers a frame of the widget's by its `id`."""
+"""Frames about the conversation. An `error` is one of them if its `id` is that of a frame from the widget."""
 
 
 @dataclass(slots=True)
 class Conversation:
-    """What one identity wrote and read in this page."""
+    """The messages and calls of one identity in this page."""
 
     lines: dict[str, Line] = field(default_factory=dict)
     more: bool = False
@@ -53,28 +53,28 @@ class Conversation:
 
     @property
     def is_under_way(self) -> bool:
-        """Whether something was written that the server does not have yet, as far as is known."""
+        """Whether any message was sent that the server has not acknowledged."""
         return any(line.state == "sending" for line in self.lines.values())
 
     def call_seconds(self, now: float) -> int | None:
-        """Return how long the call is on, None unless it is."""
+        """Return the seconds since the call was answered, or None if no call is active."""
         return max(0, int(now - self.answered_at)) if self.call == "active" else None
 
     def numbers(self) -> list[int]:
-        """Return the numbers of the messages that are there, the newest first."""
+        """Return the numbers of the known messages, the newest first."""
         return sorted((line.seq for line in self.lines.values() if line.seq is not None), reverse=True)
 
     def gap(self) -> int | None:
-        """Return the number above the newest gap, None where there is none: messages are numbered without one."""
+        """Return the number just above the newest gap, or None. The server numbers messages without gaps."""
         return next((above for above, below in pairwise(self.numbers()) if below < above - 1), None)
 
     def in_order(self) -> tuple[Line, ...]:
-        """Return the messages as the server numbered them, those under way last."""
+        """Return the messages in the server's order. Unacknowledged ones come last."""
         return tuple(sorted(self.lines.values(), key=lambda line: _LAST if line.seq is None else line.seq))
 
 
 class Chat:
-    """Shows the conversation of whoever the widget is, and no other."""
+    """Shows the conversation of the widget's current identity, and no other."""
 
     def __init__(self, ctx: Context, link: ServiceLink) -> None:
         self._ctx = ctx
@@ -82,17 +82,17 @@ class Chat:
         self._conversations: dict[tuple[str, str], Conversation] = {}
         self._conversation = Conversation()
         self._unclaimed: Conversation | None = self._conversation
-        """What was written before anybody was there to write it: whoever comes first."""
+        """Messages that were written before the identity was known. They go to the first identity."""
 
     def enter(self, principal: Principal) -> None:
-        """Turn to this identity's conversation; those of other members are forgotten when a member comes."""
+        """Switch to this identity's conversation. When a member arrives, conversations of other members are deleted."""
         if not isinstance(principal, Visitor):
             self.forget_members(but=principal)
         begun, self._unclaimed = self._unclaimed or Conversation(), None
         self._conversation = self._conversations.setdefault(_name(principal), begun)
 
     def forget_members(self, *, but: Principal | None = None) -> None:
-        """Forget what members wrote and read in this page, except this one; tell the person of what was on its way."""
+        """Delete the conversations of all members but this one. Inform the person if a message was unacknowledged."""
         kept = {Visitor.__name__} if but is None else {Visitor.__name__, _name(but)}
         gone = [name for name in self._conversations if not kept & {name, name[0]}]
         if any(self._conversations.pop(name).is_under_way for name in gone):
@@ -100,19 +100,19 @@ class Chat:
             self._ctx.report(WidgetError(Fault.MESSAGE_DROPPED, message))
 
     def connected(self) -> None:
-        """Take the conversation up again on a new connection."""
+        """Resume the conversation on a new connection."""
         self._conversation.call = "none"
         self.again()
 
     def again(self) -> None:
-        """Load the history, and send again what was not acknowledged: same ids, so it is stored once."""
+        """Load the history, and resend unacknowledged messages. They keep their ids, so the server stores them once."""
         self._ask_history()
         for line in self._conversation.in_order():
             if line.state == "sending":
                 self._post(line)
 
     def write(self, body: str) -> None:
-        """Send a message, now or when the connection is back."""
+        """Send a message, now or as soon as the connection is back."""
         body = body.strip()[:MESSAGE_CHARS]
         if not body:
             return
@@ -122,19 +122,19 @@ class Chat:
             self._post(line)
 
     def fill_gap(self) -> None:
-        """Ask for the messages that were not told, if any are missing."""
+        """Request missing messages, if there is a gap."""
         gap = self._conversation.gap()
         if self._online and gap is not None:
             self._ask_history(before=gap)
 
     def older(self) -> None:
-        """Ask for the messages before the oldest one shown."""
+        """Request messages from before the oldest one shown."""
         numbers = self._conversation.numbers()
         if self._online and self._conversation.more and numbers:
             self._ask_history(before=numbers[-1])
 
     def search(self, query: str) -> None:
-        """Search one's own conversation; an empty query ends the search."""
+        """Search the person's own conversation. An empty query ends the search."""
         conversation = self._conversation
         conversation.query = query.strip()
         conversation.found = None
@@ -143,7 +143,7 @@ class Chat:
             self._link.send({"type": Kind.SEARCH, "id": conversation.search_id, "query": conversation.query})
 
     def call(self, action: CallAction) -> None:
-        """Call, or hang up."""
+        """Start a call, or hang up."""
         if not self._online:
             return
         if action == "start":
@@ -152,21 +152,21 @@ class Chat:
         self._link.send({"type": Kind.CALL, "id": self._conversation.call_id, "action": action, **self._headers()})
 
     def call_over(self) -> None:
-        """Take the ended call off the screen."""
+        """Remove an ended call from the screen."""
         if self._conversation.call == "ended":
             self._conversation.call = "none"
 
     def call_goes_on(self) -> None:
-        """Count the seconds of the call that is on, on the page's clock."""
+        """Keep counting the seconds of an active call, with the page's clock."""
         if self._conversation.call == "active":
             self._ctx.set_timer("second", 1.0)
 
     def read(self) -> None:
-        """The person has seen what is there."""
+        """Mark all messages as read."""
         self._conversation.unread = 0
 
     def frame(self, kind: ChatKind, frame: Mapping[str, object], *, panel_open: bool) -> None:
-        """Follow a frame of the chat. Raises `UnreadableFrame`."""
+        """Process a frame of the chat. Raises `UnreadableFrame`."""
         match kind:
             case Kind.MESSAGE:
                 self._received(frame, panel_open=panel_open)
@@ -184,7 +184,7 @@ class Chat:
                 assert_never(kind)
 
     def show(self, view: View) -> View:
-        """Add the conversation to the view."""
+        """Return the view with the conversation added."""
         conversation = self._conversation
         return replace(
             view,
@@ -222,11 +222,11 @@ class Chat:
     def _history(self, frame: Mapping[str, object]) -> None:
         conversation = self._conversation
         if frame.get("id") != conversation.history_id:
-            return  # something else was asked for meanwhile
+            return  # a newer request replaced this one
         page = [_line(entry) for entry in objects(frame, "messages")]
         is_news = not {line.seq for line in page} <= {*conversation.numbers()}
         conversation.lines |= {line.id: line for line in page}
-        if not page or page[0].seq == conversation.numbers()[-1]:  # else there are older ones already
+        if not page or page[0].seq == conversation.numbers()[-1]:  # otherwise older messages are already loaded
             conversation.more = frame.get("more") is True
         conversation.loaded = True
         self._ctx.emit("message:history", count=len(conversation.lines))

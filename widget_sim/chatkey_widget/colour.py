@@ -1,4 +1,4 @@
-"""Readable text on a business's own colour."""
+"""Chooses a readable text colour for a business's own background colour."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""The business's configuration (contract 2.2): asked for until it is there, kept fresh, read leniently."""
+"""The business's configuration (contract 2.2): requested until it arrives, updated, and read leniently."""
 
 import re
 from collections.abc import Mapping
@@ -13,13 +13,13 @@ from chatkey_widget.events import ConfigurationFailed
 from chatkey_widget.view import Appearance
 
 FRESH_SECONDS: Final = 60.0
-"""Contract 4.1: an admin's change reaches an open panel within about this time."""
+"""Contract 4.1: an admin's change shows in an open panel after about this time."""
 
 _COLOUR: Final = re.compile(r"#[0-9a-fA-F]{6}")
 
 
 class Configuration:
-    """What the business chose: `appearance` is None until it is known."""
+    """The business's settings. `appearance` is None until they have been loaded."""
 
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
@@ -33,14 +33,14 @@ class Configuration:
         return self.appearance.socials if self.appearance else ()
 
     def loaded(self, data: Mapping[str, object]) -> None:
-        """Take the endpoint's answer."""
+        """Process the endpoint's response."""
         self.appearance = appearance(data)
         self._asked_at = self._ctx.now
         self._failures = 0
         self._ctx.emit("configuration:loaded", socials=list(self.socials))
 
     def failed(self, event: ConfigurationFailed) -> None:
-        """Ask again after a while, without end; the page is told once."""
+        """Schedule another request, as often as necessary. Only the first failure is reported to the page."""
         self._failures += 1
         if self._failures == 1:
             message = event.message or f"The configuration endpoint answered {event.status}."
@@ -49,11 +49,11 @@ class Configuration:
         self._ctx.set_timer("configuration", max(event.retry_after or 0.0, 0.5 + delay))
 
     def blocked(self) -> None:
-        """Leave unsaid that no answer came: the page was told why, and the failure itself may come late."""
+        """Do not report the failure, which may come later: the page already knows the reason, its policy."""
         self._failures = max(1, self._failures)
 
     def freshen(self) -> None:
-        """Ask for it anew if somebody looks and it is old."""
+        """Request the configuration again if it is old."""
         old = self._ctx.now - self._asked_at >= FRESH_SECONDS
         if old and self.appearance is not None and "configuration" not in self._ctx.timers:
             self._asked_at = self._ctx.now
@@ -61,7 +61,7 @@ class Configuration:
 
 
 def appearance(data: Mapping[str, object]) -> Appearance:
-    """Return what the screen needs of the endpoint's answer: what is missing or unknown has a default."""
+    """Return the endpoint's data for the screen. Missing or unknown values get defaults."""
     livechat, service, ui, auth = (_block(data, name) for name in ("livechat", "service", "ui", "auth"))
     standard = Appearance()
     return Appearance(

@@ -1,4 +1,4 @@
-"""What the parts of the machine share: the settings, the time, chance, and the list of effects they add to."""
+"""State that all parts of the machine share: settings, time, randomness, and the list of effects."""
 
 from collections import Counter, deque
 from collections.abc import Mapping
@@ -15,13 +15,13 @@ from chatkey_widget.timers import Timer
 JOURNAL_LENGTH: Final = 200
 TROUBLES_LENGTH: Final = 20
 TROUBLES: Final = frozenset({"error", "warning", "key:lost", "storage:degraded"})
-"""Events that are remembered for longer than the others: they tell why something is not as it should be."""
+"""Events that the journal keeps longer than others, because they explain why something went wrong."""
 OVERDUE_SECONDS: Final = 75.0
-"""A timer that is so late was held up by more than a hidden tab, where timers come once a minute."""
+"""A timer this late means more than a hidden tab, in which timers fire once a minute: the page has slept."""
 
 
 class Chance(Protocol):
-    """Randomness, fresh in every page (a start-up snapshot freezes the `random` module)."""
+    """Random numbers that differ in every page. The start-up snapshot freezes the state of the `random` module."""
 
     def token(self) -> str:
         """Return 128 or more unguessable bits as base64url."""
@@ -34,10 +34,10 @@ class Chance(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the page said: the service's address and origin, the provider, whether there is a `getToken`, the language.
+    """Data from the page: the service's address and origin, the provider, whether `getToken` exists, the languages.
 
-    `locale` is the page's own choice, `languages` are what the browser's user reads, best first; `popups` tells whether
-    the page can open windows at all.
+    `locale` is the page's own choice. `languages` are the browser user's languages, best first. `popups` says
+    whether the page can open windows at all.
     """
 
     base_url: str
@@ -52,7 +52,7 @@ class Settings:
 
 @dataclass(slots=True)
 class Context:
-    """One widget's surroundings. `now` is the page's time at the event being handled."""
+    """The environment of one widget. `now` is the page's time of the event being handled."""
 
     settings: Settings
     chance: Chance
@@ -76,43 +76,43 @@ class Context:
 
     @property
     def connection_key(self) -> PublicKey:
-        """The key, where it must be there by now."""
+        """The connection key. It must be ready by now."""
         if self.key is None:
             raise AssertionError("the connection key was needed before it was ready")
         return self.key
 
     def time_for(self, issued_at: float | None) -> float:
-        """Return the time by which to judge a token that is new: while the server's is in doubt, its own `iat`."""
+        """Return the time for checking a new token. While the server's time is in doubt, it is the token's `iat`."""
         return issued_at if self.time.in_doubt and issued_at is not None else self.server_now
 
     def go_on(self, now: float) -> None:
-        """Go on at the page's time `now`. After sleep, or when its clock was set, the server's time is in doubt."""
+        """Set the page's time to `now`. If the page slept or its clock was set, the server's time is in doubt."""
         self.now = now
         if any(now - due > OVERDUE_SECONDS for due in self.timers.values()):
             self.time.in_doubt = True
 
     def learn_time(self, server_time: float) -> None:
-        """Take over the server's time; tokens are judged in it. A large difference is told once."""
+        """Use this as the server's time, with which tokens are checked. Warns once about a large difference."""
         skew = self.time.learn(server_time, self.now)
         if skew is not None:
             self.emit("warning", code="clock_skew", seconds=round(skew))
 
     def new_ref(self) -> int:
-        """Return a number for an effect whose answer must be recognised."""
+        """Return a new number to match an effect with its answer."""
         self._refs += 1
         return self._refs
 
     def do(self, effect: Effect) -> None:
-        """Ask for an effect."""
+        """Add an effect to the list."""
         self.effects.append(effect)
 
     def emit(self, name: str, /, **detail: object) -> None:
-        """Tell the page, and note it in the journal."""
+        """Notify the page of an event, and record it in the journal."""
         self.note(name, detail)
         self.do(Emit(name, detail))
 
     def note(self, name: str, detail: Mapping[str, object]) -> None:
-        """Write an event into the journal, for `debug()`."""
+        """Record an event in the journal, for `debug()`."""
         self.counters[name] += 1
         entry: dict[str, object] = {"at": self.now, "name": name, "detail": detail}
         self.journal.append(entry)
@@ -120,18 +120,18 @@ class Context:
             self.troubles.append(entry)
 
     def report(self, error: WidgetError) -> None:
-        """Tell the page of an error, and the person if it concerns them."""
+        """Report an error to the page, and to the person if it concerns them."""
         if error.said is not None:
             self.notice, self.notice_phase = error.said, error.phase
         self.emit("error", **error.detail())
 
     def set_timer(self, name: Timer, seconds: float) -> None:
-        """Start a timer, or start it again."""
+        """Start or restart a timer."""
         self.timers[name] = self.now + seconds
         self.do(SetTimer(name, seconds))
 
     def hasten(self, name: Timer) -> None:
-        """Let a timer that runs fire within a second, scattered by chance."""
+        """Let a running timer fire within a second, at a random moment."""
         if name in self.timers:
             self.set_timer(name, min(self.timers[name] - self.now, self.chance.fraction()))
 
@@ -141,10 +141,10 @@ class Context:
             self.do(CancelTimer(name))
 
     def take_effects(self) -> list[Effect]:
-        """Return what is to be done and forget it."""
+        """Return the effects, and clear the list."""
         taken, self.effects = self.effects, []
         return taken
 
     def seconds_left(self) -> Mapping[str, float]:
-        """Return the running timers with the seconds they have left."""
+        """Return the running timers with their remaining seconds."""
         return {name: round(due - self.now, 3) for name, due in self.timers.items()}

@@ -1,4 +1,7 @@
-"""What the widget wants done. All values; `runtime.py` does it and reports back with the events that name the `ref`."""
+"""Actions that the widget requests, as values. `runtime.py` performs them, and reports results as events.
+
+A result has the same `ref` as its action.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,22 +11,22 @@ from chatkey_widget.timers import Timer
 from chatkey_widget.view import View
 
 Reason = Literal["load", "renew", "refresh", "rejected"]
-"""Why `getToken` is called: no token yet, the token ends soon, the page asked, or the last one was refused."""
+"""Why `getToken` is called: no token yet, the token expires soon, the page asked, or the last one was refused."""
 
 
 @dataclass(frozen=True, slots=True)
 class PrepareKey:
-    """Read or make the connection key, and read the cached token beside it."""
+    """Read or create the connection key, and read the cached token."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoadConfiguration:
-    """Ask the configuration endpoint."""
+    """Request the configuration."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoadVisitorToken:
-    """Ask the visitor token endpoint."""
+    """Request a token from the visitor token endpoint."""
 
     ref: int
     uid: str
@@ -31,7 +34,7 @@ class LoadVisitorToken:
 
 @dataclass(frozen=True, slots=True)
 class ExchangeIdentityToken:
-    """Ask the member token endpoint (contract 4.3)."""
+    """Request a token from the member token endpoint (contract 4.3)."""
 
     ref: int
     token: str = field(repr=False)
@@ -40,9 +43,9 @@ class ExchangeIdentityToken:
 
 @dataclass(frozen=True, slots=True)
 class AwaitTurn:
-    """Wait until it is this tab's turn to call `getToken`; one tab of the browser has it at a time (D-12).
+    """Wait for this tab's turn to call `getToken`. Only one tab of the browser has it at a time (D-12).
 
-    A tab that has it for longer than `patience` seconds is taken for frozen, and loses it.
+    A tab that keeps its turn for longer than `patience` seconds is considered frozen, and loses it.
     """
 
     ref: int
@@ -51,7 +54,7 @@ class AwaitTurn:
 
 @dataclass(frozen=True, slots=True)
 class CallGetToken:
-    """Call the page's `getToken` in the turn that has come; a turn in which nothing is called is over at once."""
+    """Call the page's `getToken` during this tab's turn. A turn without a call ends at once."""
 
     ref: int
     jkt: str
@@ -61,7 +64,7 @@ class CallGetToken:
 
 @dataclass(frozen=True, slots=True)
 class AbortGetToken:
-    """Give the turn up, and tell the page's `getToken` that its result is no longer wanted."""
+    """Give up the turn, and notify the page's `getToken` that its result is no longer needed."""
 
     ref: int
 
@@ -75,19 +78,19 @@ class StoreToken:
 
 @dataclass(frozen=True, slots=True)
 class DropToken:
-    """Delete this token from the cache, unless another tab has put another in its place."""
+    """Delete this token from the cache, unless another tab has replaced it."""
 
     token: str = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class AnnounceLogout:
-    """Delete whatever token is cached, and tell the other tabs."""
+    """Delete any cached token, and notify the other tabs."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeepSignIn:
-    """Keep what the next page of this tab needs to know of the social login under way; None: there is none."""
+    """Store the data of the current social login for the next page of this tab. None deletes it."""
 
     sign_in: str | None
 
@@ -126,7 +129,7 @@ class CloseSocket:
 
 @dataclass(frozen=True, slots=True)
 class SetTimer:
-    """Fire `TimerFired(name)` once, after so many seconds; replaces a timer of the same name."""
+    """Fire `TimerFired(name)` once, after this many seconds. Replaces a timer of the same name."""
 
     name: Timer
     seconds: float
@@ -134,14 +137,14 @@ class SetTimer:
 
 @dataclass(frozen=True, slots=True)
 class CancelTimer:
-    """Forget the timer of this name."""
+    """Cancel the timer of this name."""
 
     name: Timer
 
 
 @dataclass(frozen=True, slots=True)
 class OpenPopup:
-    """Open the popup, at once: the browser allows it only within the click."""
+    """Open the popup at once: browsers allow it only within the click."""
 
     ref: int
     url: str
@@ -149,14 +152,14 @@ class OpenPopup:
 
 @dataclass(frozen=True, slots=True)
 class ClosePopup:
-    """Close the popup, or forget it."""
+    """Close the popup and stop watching it."""
 
     ref: int
 
 
 @dataclass(frozen=True, slots=True)
 class Emit:
-    """Tell the page's listeners."""
+    """Notify the page's listeners of an event."""
 
     name: str
     detail: Mapping[str, object]
@@ -164,18 +167,18 @@ class Emit:
 
 @dataclass(frozen=True, slots=True)
 class Show:
-    """Show this on the screen."""
+    """Show this view on the screen."""
 
     view: View
 
 
 @dataclass(frozen=True, slots=True)
 class TearDown:
-    """Remove everything from the page: the widget is shut down."""
+    """Remove the widget from the page, because it is shut down."""
 
 
 WireEffect = OpenSocket | SignProof | Send | CloseSocket
-"""What is about the socket."""
+"""The effects on the socket."""
 
 Effect = (
     PrepareKey

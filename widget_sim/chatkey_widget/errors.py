@@ -1,4 +1,4 @@
-"""What can go wrong in the widget: one exception, and one table of what each code means to a person."""
+"""The widget's errors: one exception class, and one table with the meaning of each code."""
 
 # ruff: noqa: S105 (codes, not secrets)
 
@@ -13,7 +13,7 @@ Phase = Literal["start", "key", "configuration", "token", "getToken", "socket", 
 
 
 class Fault(StrEnum):
-    """The widget's own error codes. Codes of the server (`chatkey_protocol.codes.Code`) are passed on unchanged."""
+    """The widget's own error codes. Codes from the server (`chatkey_protocol.codes.Code`) are passed on unchanged."""
 
     INSECURE_CONTEXT = "insecure_context"
     CONFIG_INVALID = "config_invalid"
@@ -45,7 +45,7 @@ class Fault(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What a code means: where it arises, what the integrator does about it, what the visitor is told of it."""
+    """The meaning of a code: its phase, advice for the integrator, and the notice for the visitor."""
 
     phase: Phase
     remediation: str
@@ -175,14 +175,14 @@ MEANINGS: Final[dict[str, Meaning]] = {
 
 
 def _of_another_code(phase: Phase | None) -> Meaning:
-    """Return what a code of the service means that has no meaning of its own here."""
+    """Return the default meaning, for a service code that is not in `MEANINGS`."""
     return Meaning(phase or "socket", "Look up this code in the service's documentation.", retryable=phase == "oauth")
 
 
 class WidgetError(Exception):
-    """Something the page should know of, as `{code, phase, message, remediation, retryable}` (D-12).
+    """An error to report to the page, as `{code, phase, message, remediation, retryable}` (D-12).
 
-    `message` names the value or member at fault, and never carries a token.
+    `message` names the value or member at fault, and never contains a token.
     """
 
     def __init__(
@@ -208,7 +208,7 @@ class WidgetError(Exception):
         return f"{self.code}: {self.message}"
 
     def detail(self) -> dict[str, object]:
-        """Return the error as the page's listeners get it."""
+        """Return the error in the form that the page's listeners get."""
         return {
             "code": self.code,
             "phase": self.phase,

@@ -1,6 +1,6 @@
-"""What the widget is told: by the page, the browser, the network and the person. All values, no behaviour.
+"""Events from the page, the browser, the network and the person, as values without behaviour.
 
-`ref` names the effect that an event answers; an answer that nobody awaits any more is known by it.
+`ref` is the number of the effect that an event answers. With it, answers that are no longer awaited are recognised.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from chatkey_widget.view import Page
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """The page asked for the widget. `fault` is what is wrong with the page or its configuration, if anything."""
+    """The page started the widget. `fault` is an error in the page or its configuration, if any."""
 
     secure: bool
     fault: WidgetError | None = None
@@ -24,9 +24,9 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class KeyReady:
-    """The connection key is there. `degraded` says why it is in memory only; `lost` why an old one was replaced.
+    """The connection key is ready. `degraded` says why it is in memory only; `lost` why an old one was replaced.
 
-    `sign_in` is what the last page of this tab kept of a social login that was under way.
+    `sign_in` is the data of an unfinished social login that the last page of this tab stored.
     """
 
     key: PublicKey
@@ -38,28 +38,28 @@ class KeyReady:
 
 @dataclass(frozen=True, slots=True)
 class KeyFailed:
-    """No key can be had in this browser."""
+    """This browser cannot provide a key."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class TokenNotStored:
-    """The browser refused to cache the member's token, by this error: it is in memory only."""
+    """The browser refused to cache the member's token, with this error. The token is in memory only."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigurationLoaded:
-    """The `data` of the configuration endpoint (contract 2.2)."""
+    """The configuration was loaded: `data` of the endpoint's response (contract 2.2)."""
 
     data: Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigurationFailed:
-    """The configuration could not be had. `status` is 0 when nothing answered."""
+    """The configuration could not be loaded. `status` is 0 if there was no response."""
 
     status: int
     code: str | None = None
@@ -69,7 +69,7 @@ class ConfigurationFailed:
 
 @dataclass(frozen=True, slots=True)
 class PolicyBlocked:
-    """The page's Content-Security-Policy kept a request to this address from being made, by this directive."""
+    """The page's Content-Security-Policy blocked a request to this address, because of this directive."""
 
     address: str
     directive: str
@@ -77,7 +77,7 @@ class PolicyBlocked:
 
 @dataclass(frozen=True, slots=True)
 class TokenLoaded:
-    """A token endpoint answered (contract 2.6)."""
+    """A token endpoint returned a token (contract 2.6)."""
 
     ref: int
     token: str = field(repr=False)
@@ -86,7 +86,7 @@ class TokenLoaded:
 
 @dataclass(frozen=True, slots=True)
 class TokenFailed:
-    """A token endpoint refused, or did not answer (`status` 0)."""
+    """A token endpoint refused, or did not respond (`status` 0)."""
 
     ref: int
     status: int
@@ -97,14 +97,14 @@ class TokenFailed:
 
 @dataclass(frozen=True, slots=True)
 class Unusable:
-    """A value from the page that is neither text nor null; `what` describes it for people."""
+    """A value from the page that is neither text nor null. `what` describes it in words."""
 
     what: str
 
 
 @dataclass(frozen=True, slots=True)
 class GetTokenReturned:
-    """The page's `getToken` settled."""
+    """The page's `getToken` returned this value."""
 
     ref: int
     value: str | Unusable | None = field(repr=False)
@@ -127,7 +127,7 @@ class GetTokenTimedOut:
 
 @dataclass(frozen=True, slots=True)
 class TurnCame:
-    """It is this tab's turn to call `getToken`; `stored` is the token that is cached by now (D-12)."""
+    """This tab's turn to call `getToken` has come. `stored` is the currently cached token (D-12)."""
 
     ref: int
     stored: str | None = field(repr=False)
@@ -135,21 +135,21 @@ class TurnCame:
 
 @dataclass(frozen=True, slots=True)
 class StoredTokenChanged:
-    """The cached token is now another one, or gone: another tab logged in or out, or bfcache."""
+    """The cached token changed or was deleted: another tab logged in or out, or the page came back from bfcache."""
 
     token: str | None = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class SocketOpened:
-    """The WebSocket is open; the server's `hello` is awaited."""
+    """The WebSocket is open. The server's `hello` comes next."""
 
     ref: int
 
 
 @dataclass(frozen=True, slots=True)
 class ProofSigned:
-    """The signature of the proof: raw r‖s, 64 bytes (RFC 7518 section 3.4)."""
+    """The proof was signed. `signature` is the raw r‖s, 64 bytes (RFC 7518 section 3.4)."""
 
     ref: int
     signature: bytes = field(repr=False)
@@ -157,7 +157,7 @@ class ProofSigned:
 
 @dataclass(frozen=True, slots=True)
 class FrameReceived:
-    """A frame of the server; None when it was no JSON object."""
+    """A frame from the server. None if it was no JSON object."""
 
     ref: int
     frame: Mapping[str, object] | None = field(repr=False)
@@ -165,7 +165,7 @@ class FrameReceived:
 
 @dataclass(frozen=True, slots=True)
 class SocketClosed:
-    """The WebSocket is closed, by code."""
+    """The WebSocket closed, with this code."""
 
     ref: int
     code: int
@@ -173,61 +173,61 @@ class SocketClosed:
 
 @dataclass(frozen=True, slots=True)
 class TimerFired:
-    """A timer of this name came due."""
+    """The timer of this name fired."""
 
     name: Timer
 
 
 @dataclass(frozen=True, slots=True)
 class Woken:
-    """The page is visible, online or back again: look whether everything still stands."""
+    """The page is visible, online or back again: check the connection."""
 
     reason: Literal["online", "visible", "pageshow"]
 
 
 @dataclass(frozen=True, slots=True)
 class RefreshAsked:
-    """The page's user may have changed: ask `getToken` again. With `force` whoever is here now leaves before."""
+    """The page's user may have changed: call `getToken` again. With `force`, the current member is logged out first."""
 
     force: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class LogoutAsked:
-    """The member logs out, here or (`heard`) in another tab."""
+    """The member logs out, in this tab or (`heard`) in another."""
 
     heard: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ShutdownAsked:
-    """The page takes the widget away."""
+    """The page shuts the widget down."""
 
 
 @dataclass(frozen=True, slots=True)
 class SocialClicked:
-    """The person pressed a social button (contract 3, rule 1)."""
+    """The person clicked a social login button (contract 3, rule 1)."""
 
     social: str
 
 
 @dataclass(frozen=True, slots=True)
 class PopupBlocked:
-    """The browser opened no popup."""
+    """The browser did not open the popup."""
 
     ref: int
 
 
 @dataclass(frozen=True, slots=True)
 class PopupReached:
-    """Another site's page is in the popup, and the page can still see the popup."""
+    """The popup shows another site's page, and this page still has access to the window."""
 
     ref: int
 
 
 @dataclass(frozen=True, slots=True)
 class PopupClosed:
-    """The popup is gone, as far as the page can see; `blank`: before any page had come."""
+    """The popup closed, as far as this page can see. `blank`: it never showed a page."""
 
     ref: int
     blank: bool = False
@@ -235,7 +235,7 @@ class PopupClosed:
 
 @dataclass(frozen=True, slots=True)
 class PopupMessage:
-    """A `message` event: where it came from, and whether its source is the popup that was opened."""
+    """A `message` event: its data and origin, and whether it comes from the popup."""
 
     origin: str
     from_popup: bool
@@ -251,7 +251,7 @@ class PanelToggled:
 
 @dataclass(frozen=True, slots=True)
 class PageChosen:
-    """The person turned to another page of the panel."""
+    """The person chose another page of the panel."""
 
     page: Page
 
@@ -265,26 +265,26 @@ class MessageWritten:
 
 @dataclass(frozen=True, slots=True)
 class SearchAsked:
-    """The person searches the conversation; an empty query ends the search."""
+    """The person searched the conversation. An empty query ends the search."""
 
     query: str
 
 
 @dataclass(frozen=True, slots=True)
 class OlderAsked:
-    """The person wants to see older messages."""
+    """The person asked for older messages."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallAsked:
-    """The person calls, or hangs up."""
+    """The person started a call or hung up."""
 
     action: CallAction
 
 
 @dataclass(frozen=True, slots=True)
 class NoticeDismissed:
-    """The person has read the notice."""
+    """The person closed the notice."""
 
 
 StartEvent = Started | KeyReady | KeyFailed
@@ -307,4 +307,4 @@ ScreenEvent = PanelToggled | PageChosen | MessageWritten | SearchAsked | OlderAs
 MachineEvent = TokenNotStored | TimerFired | Woken | ShutdownAsked
 
 Event = StartEvent | ServiceEvent | GetTokenEvent | SignInEvent | ScreenEvent | MachineEvent
-"""Every event is in one of these groups, and each group is one part's to handle: see `machine.py`."""
+"""All events. Each belongs to one of these groups, and `machine.py` passes each group to one handler."""

@@ -1,4 +1,4 @@
-"""Members of the server's frames, read strictly: a frame that is not what the profile says is unreadable as a whole."""
+"""Reads members of the server's frames strictly: if one does not match the profile, the whole frame is unreadable."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,7 +6,7 @@ from chatkey_protocol.frames import Kind
 
 
 class UnreadableFrame(Exception):
-    """A frame without a usable member of this name."""
+    """A required member of a frame is missing or has the wrong type."""
 
     def __init__(self, member: str) -> None:
         super().__init__(member)
@@ -14,7 +14,7 @@ class UnreadableFrame(Exception):
 
 
 def kind_of(frame: Mapping[str, object]) -> Kind | None:
-    """Return the frame's kind, or None for one that only a later server knows (D-10)."""
+    """Return the frame's kind, or None if only a later server version knows it (D-10)."""
     kind = frame.get("type")
     try:
         return Kind(kind) if isinstance(kind, str) else None
@@ -23,7 +23,7 @@ def kind_of(frame: Mapping[str, object]) -> Kind | None:
 
 
 def text(frame: Mapping[str, object], member: str) -> str:
-    """Return a text member. Raises `UnreadableFrame` naming the member."""
+    """Return a text member. Raises `UnreadableFrame` with the member's name."""
     value = frame.get(member)
     if not isinstance(value, str):
         raise UnreadableFrame(member)
@@ -31,7 +31,7 @@ def text(frame: Mapping[str, object], member: str) -> str:
 
 
 def number(frame: Mapping[str, object], member: str) -> float:
-    """Return a number member. Raises `UnreadableFrame` naming the member."""
+    """Return a number member. Raises `UnreadableFrame` with the member's name."""
     value = frame.get(member)
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise UnreadableFrame(member)
@@ -39,7 +39,7 @@ def number(frame: Mapping[str, object], member: str) -> float:
 
 
 def objects(frame: Mapping[str, object], member: str) -> Sequence[Mapping[str, object]]:
-    """Return a member that is an array of objects. Raises `UnreadableFrame` naming the member."""
+    """Return a member that is an array of objects. Raises `UnreadableFrame` with the member's name."""
     value = frame.get(member)
     if not isinstance(value, list) or not all(isinstance(item, Mapping) for item in value):
         raise UnreadableFrame(member)

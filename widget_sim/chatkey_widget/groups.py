@@ -1,4 +1,4 @@
-"""Messages that one author wrote one after the other: name and time are said once for all of them."""
+"""Groups consecutive messages of one author, so that name and time are shown once per group."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -7,11 +7,11 @@ from typing import Final, NamedTuple
 from chatkey_widget.view import Line
 
 TOGETHER_SECONDS: Final = 300.0
-"""A message that comes later than this after the one before it begins a group of its own."""
+"""A message that comes more than this after the previous one begins a new group."""
 
 
 class Placed(NamedTuple):
-    """A message, and whether it is the first or the last of its group: the first has the name, the last the time."""
+    """A message, and whether it is the first or last of its group. The first shows the name, the last the time."""
 
     line: Line
     is_first: bool = True
@@ -19,7 +19,7 @@ class Placed(NamedTuple):
 
 
 def placed(lines: tuple[Line, ...]) -> Iterator[Placed]:
-    """Place messages, which are in order, in their groups."""
+    """Assign messages, which must be in order, to groups."""
     begins = [True, *(not _belong_together(before, line) for before, line in pairwise(lines)), True]
     for line, (is_first, is_last) in zip(lines, pairwise(begins), strict=False):
         yield Placed(line, is_first, is_last)
@@ -30,5 +30,5 @@ def _belong_together(before: Line, line: Line) -> bool:
 
 
 def _author(line: Line) -> tuple[str, str | None]:
-    """One's own messages are one's own, whatever name they were sent under; agents are told apart by theirs."""
+    """Return the author for grouping. Agents differ by name; the person's own messages always belong together."""
     return line.sender, line.name if line.sender == "agent" else None

@@ -1,4 +1,4 @@
-"""What `debug()` tells of a widget: its state and its past, without anything that opens a door or names a person."""
+"""The data that `debug()` returns about a widget: state and past events, without secrets or personal data."""
 
 from collections.abc import Iterable, Mapping
 
@@ -9,7 +9,7 @@ from chatkey_widget.service_link import ServiceLink
 
 
 def of(ctx: Context, link: ServiceLink) -> dict[str, object]:
-    """Return the bundle's members, ready for JSON; times are the page's, in seconds since the epoch."""
+    """Return the data, ready for JSON. Times are the page's, in seconds since the epoch."""
     principal, proof = link.principal, link.last_proof
     return {
         "provider_id": ctx.settings.provider_id,

@@ -1,18 +1,18 @@
-"""Reads JSON that others wrote: a text nested too deep ends a Python that runs in a page, without an exception."""
+"""Reads JSON from others safely. In a page, text that is nested too deep would crash Python without an exception."""
 
 import json
 import re
 from typing import Final, NoReturn
 
 DEEPEST: Final = 100
-"""Levels of arrays and objects that are read; nothing the widget is sent has ten."""
+"""The deepest nesting of arrays and objects that is accepted. Nothing sent to the widget needs ten levels."""
 
 _STRING: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _BRACKET: Final = re.compile(r"[][{}]")
 
 
 def read_json(text: str) -> object:
-    """Read a JSON text. Raises `ValueError` for what is none, for NaN and infinities, and for too many levels."""
+    """Parse a JSON text. Raises `ValueError` for invalid JSON, NaN, infinities, or too deep nesting."""
     if text.count("[") + text.count("{") > DEEPEST and _depth(text) > DEEPEST:
         raise ValueError("nested too deep")
     value: object = json.loads(text, parse_constant=_no_constant)

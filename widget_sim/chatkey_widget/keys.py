@@ -1,4 +1,4 @@
-"""The connection key as the widget sees it: its public coordinates, its thumbprint, its visitor uid."""
+"""The connection key from the widget's point of view: public coordinates, thumbprint, visitor uid."""
 
 import base64
 import hashlib
@@ -8,20 +8,20 @@ from chatkey_protocol.storage_keys import VISITOR_UID_PREFIX
 
 
 def base64url(data: bytes) -> str:
-    """Encode without padding (RFC 7515 section 2)."""
+    """Encode in base64url without padding (RFC 7515 section 2)."""
     return base64.urlsafe_b64encode(data).rstrip(b"=").decode("ascii")
 
 
 @dataclass(frozen=True, slots=True)
 class PublicKey:
-    """A P-256 public key by its base64url coordinates."""
+    """A P-256 public key, given as base64url coordinates."""
 
     x: str
     y: str
 
     @property
     def jwk(self) -> dict[str, str]:
-        """The key as the proof's header carries it: the required members, in the order of their names."""
+        """The key as in the proof's header: the required members, ordered by name."""
         return {"crv": "P-256", "kty": "EC", "x": self.x, "y": self.y}
 
     @property
@@ -32,5 +32,5 @@ class PublicKey:
 
     @property
     def uid(self) -> str:
-        """`wf_visitor_uid` (contract 2.3, D-04)."""
+        """The visitor's uid, `wf_visitor_uid` (contract 2.3, D-04)."""
         return VISITOR_UID_PREFIX + self.jkt

@@ -1,4 +1,4 @@
-"""How often the link failed or was refused in a row, and how long it waits before it tries again (D-10)."""
+"""Counts the link's consecutive failures and refusals, and computes the time before the next attempt (D-10)."""
 
 from typing import Final
 
@@ -8,17 +8,17 @@ from chatkey_widget.link_outcomes import Refused
 from chatkey_widget.link_stages import Greeting, Loading, OnSocket, Opening, Proving, Ready, Stage
 
 UNREACHABLE_AFTER: Final = 3
-"""Failures in a row after which the service counts as unreachable."""
+"""After this many consecutive failures, the service is reported as unreachable."""
 
 EARLY_ATTEMPTS: Final = 3
-"""So many attempts after a lost connection are given up early: the network is the one that just worked, or is down."""
+"""This many attempts after a lost connection have a shorter timeout: the network just worked, or is down."""
 
 REFUSALS_BORNE: Final = 2
-"""Refusals in a row after which no further token of ours is tried."""
+"""After this many consecutive refusals, no further token from our own endpoints is tried."""
 
 
 class Attempts:
-    """Two counts, of which each success forgets what it makes good."""
+    """Two counts: consecutive failures and consecutive refusals. Each is reset on its own."""
 
     def __init__(self, chance: Chance) -> None:
         self._chance = chance
@@ -31,25 +31,25 @@ class Attempts:
         return 0 < self.failures <= EARLY_ATTEMPTS
 
     def connected(self) -> None:
-        """A token was accepted, or another person is to be connected: failures begin anew."""
+        """Reset the failures: a token was accepted, or another identity is about to connect."""
         self.failures = 0
 
     def forgive(self) -> None:
-        """Forget the refusals."""
+        """Reset the refusals."""
         self._refusals = 0
 
     def failed(self, lost: Stage | OnSocket, *, base: float = 1.0) -> float:
-        """Count a failure at this stage; return the seconds to wait. Short, if the page woke up during the attempt."""
+        """Count a failure at this stage. Returns the seconds to wait: few, if the page woke up meanwhile."""
         self.failures += 1
         fraction = self._chance.fraction()
         woken = isinstance(lost, Loading | Opening | Greeting | Proving) and lost.woken
         return fraction if woken else full_jitter(self.failures, fraction=fraction, base=base)
 
     def is_worth_telling(self, lost: Stage | OnSocket) -> bool:
-        """Tell whether it is time to say that the service is unreachable: once, and not of a connection that stood."""
+        """Return whether to report the service as unreachable: once, and not if a connection was just lost."""
         return self.failures == UNREACHABLE_AFTER and not isinstance(lost, Ready)
 
     def refused(self, refused: Refused) -> bool:
-        """Count a refusal; tell whether another token is worth trying. One that merely ended does not count."""
+        """Count a refusal, unless the token just expired. Return whether another token is worth trying."""
         self._refusals += not refused.expired
         return self._refusals < REFUSALS_BORNE

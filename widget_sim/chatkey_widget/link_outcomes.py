@@ -1,4 +1,4 @@
-"""What comes of the link to the service: who is connected, or what is wanted of the others before anybody can be."""
+"""Results of the link to the service: a principal was accepted or refused, or a newer token is needed."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -8,7 +8,7 @@ from chatkey_widget.errors import Phase, WidgetError
 from chatkey_widget.principal import Custom, Principal, Social, Visitor
 
 TERMINAL: Final = frozenset({Code.PROVIDER_UNKNOWN, Code.PROVIDER_OFF, Code.ORIGIN_NOT_ALLOWED, Code.INSECURE_ORIGIN})
-"""Refusals that no other token and no other identity would change."""
+"""Refusals that would be the same for every token and every identity."""
 
 _OURS: Final = (
     "Nothing in getToken: the service made this token. If it is an old one, something answers in the service's place, "
@@ -26,25 +26,25 @@ class Established:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The server will not have the principal with this token."""
+    """The server refused the principal with this token."""
 
     code: str
     message: str
 
     @property
     def terminal(self) -> bool:
-        """Whether another identity would be refused just the same."""
+        """Whether every other identity would be refused too."""
         return self.code in TERMINAL
 
     @property
     def expired(self) -> bool:
-        """Whether the token merely ended."""
+        """Whether the token was refused only because it has expired."""
         return self.code == Code.TOKEN_EXPIRED
 
     def error(
         self, principal: Principal | None, *, phase: Phase | None = None, retryable: bool | None = None
     ) -> WidgetError:
-        """Return what the page is told: the page's author can mend a token of their own backend only."""
+        """Return the error for the page. Its author can fix only tokens from their own backend; the advice says so."""
         message = self.message or "The server refused the token."
         remediation = None if isinstance(principal, Custom) else _remediation(self, principal)
         return WidgetError(self.code, message, phase=phase, remediation=remediation, retryable=retryable)
@@ -52,7 +52,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Reauth:
-    """The server asks for a newer token, which only the page's backend can make."""
+    """The server asks for a newer token. Only the page's backend can make it."""
 
 
 Outcome = Established | Refused | Reauth

@@ -1,4 +1,4 @@
-"""How far the link to the service has come: each stage is a value that has what belongs to it, and nothing else."""
+"""The stages of the link to the service. Each stage is a value that contains only the data of that stage."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from chatkey_widget.proof import Proof
 
 @dataclass(frozen=True, slots=True)
 class Idle:
-    """Nothing is under way; `principal` is whom it was about last."""
+    """Nothing is in progress. `principal` is the last one, if any."""
 
     name: ClassVar[str] = "idle"
     principal: Principal | None = None
@@ -23,7 +23,7 @@ class Idle:
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """Given up, until the person or the page wants it otherwise."""
+    """The link has given up, until the person or the page asks for a new attempt."""
 
     name: ClassVar[str] = "stopped"
     principal: Principal | None
@@ -31,7 +31,7 @@ class Stopped:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """The last attempt failed; the timer `reconnect` runs."""
+    """The last attempt failed. The timer `reconnect` is running."""
 
     name: ClassVar[str] = "waiting"
     principal: Principal
@@ -39,10 +39,10 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Loading:
-    """A token is awaited; where the page's backend made it, the socket's address.
+    """Waiting for a token or, if the page's backend made the token, for the socket's address.
 
-    `ref` is what answers to this attempt carry. `woken`: the page woke up during it, so that it may fail for what was
-    before.
+    `ref` identifies the answers to this attempt. `woken`: the page woke up during the attempt, so the attempt may
+    fail because of the sleep.
     """
 
     name: ClassVar[str] = "loading"
@@ -53,9 +53,9 @@ class Loading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OnSocket:
-    """What all stages with a socket have: whom it is for, and with which token.
+    """The data of all stages with a socket: its principal, and the token in use.
 
-    `complaint` is what the server said of the connection itself, which tells why it closes it then.
+    `complaint` is the server's last error about the connection itself. It explains a close that follows.
     """
 
     principal: Principal
@@ -65,12 +65,12 @@ class OnSocket:
 
     @property
     def newer_token(self) -> str | None:
-        """The token that the page brought while an older one was being judged."""
+        """A newer token from the page, which arrived while the server was checking an older one."""
         principal = self.principal
         return principal.token if isinstance(principal, Custom) and principal.token != self.token else None
 
     def refused(self, code: int) -> Refused:
-        """Say why the server closed the socket with this code."""
+        """Return the reason why the server closed the socket with this code."""
         if code == Close.TOKEN_EXPIRED:
             return Refused(Code.TOKEN_EXPIRED, "")
         return self.complaint or Refused(Fault.SOCKET_REFUSED, f"The server closed the socket with {code}.")
@@ -78,7 +78,7 @@ class OnSocket:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opening(OnSocket):
-    """The socket opens at `uri`."""
+    """The socket to `uri` is opening."""
 
     name: ClassVar[str] = "opening"
     uri: str
@@ -98,14 +98,14 @@ class Opening(OnSocket):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Greeting(OnSocket):
-    """It is open; the server's `hello` is awaited."""
+    """The socket is open. The server's `hello` comes next."""
 
     name: ClassVar[str] = "greeting"
     uri: str
     woken: bool
 
     def greeted(self, proof: Proof, *, token: str, ping: float) -> Proving:
-        """Return the next stage; `token` is the one that the proof is about."""
+        """Return the next stage. `token` is the token that the proof is bound to."""
         return Proving(
             principal=self.principal,
             ref=self.ref,
@@ -119,7 +119,7 @@ class Greeting(OnSocket):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proving(OnSocket):
-    """The proof is signed and sent; the server's `ready` is awaited. `ping` is what `hello` asked for, in seconds."""
+    """The proof is being signed or sent; `ready` comes next. `ping` is the interval from `hello`, in seconds."""
 
     name: ClassVar[str] = "proving"
     proof: Proof
@@ -127,7 +127,7 @@ class Proving(OnSocket):
     woken: bool
 
     def accepted(self, now: float) -> Ready:
-        """Return the next stage; heartbeats count from `now`."""
+        """Return the next stage. Heartbeats are counted from `now`."""
         return Ready(
             principal=self.principal,
             ref=self.ref,
@@ -140,10 +140,10 @@ class Proving(OnSocket):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ready(OnSocket):
-    """Connected. `beat_at` is when the last heartbeat was due.
+    """Connected. `beat_at` is the time of the last heartbeat.
 
-    `awaiting`: a frame was sent that the server answers, and nothing was heard since. `refreshing`: a newer token of
-    our own endpoints is on its way.
+    `awaiting`: a frame was sent that the server answers, and no frame has arrived since. `refreshing`: a newer
+    token was requested from our own endpoints.
     """
 
     name: ClassVar[str] = "ready"
@@ -153,7 +153,7 @@ class Ready(OnSocket):
     refreshing: bool = False
 
     def is_overdue(self, now: float) -> bool:
-        """Tell whether the heartbeat is so late that the page must have slept."""
+        """Return whether the heartbeat is so late that the page must have slept."""
         return now - self.beat_at > self.ping + OVERDUE_SECONDS
 
 

@@ -1,4 +1,4 @@
-"""Custom login: when the page's `getToken` is asked, what of its answers is believed, and when it is asked again."""
+"""Custom login: when to call the page's `getToken`, and how to check its results."""
 
 from dataclasses import dataclass, field
 from typing import Final
@@ -13,26 +13,26 @@ from chatkey_widget.principal import Custom, Member, Social
 from chatkey_widget.timers import LoginTimer
 
 MARGIN_SECONDS: Final = 60.0
-"""A member's token is renewed this long before its end."""
+"""A member's token is renewed this long before it expires."""
 
 LEAST_SECONDS: Final = 10.0
-"""Tokens are not renewed more often than this, and a cached one must last at least as long."""
+"""The shortest time between two renewals. A cached token must last at least as long."""
 
 LOCK_SECONDS: Final = 12.0
-"""A tab that asks `getToken` is done within 10 seconds, unless it is frozen: from then on, other tabs do not wait.
+"""How long other tabs wait for one that calls `getToken`. It needs at most 10 seconds, unless it is frozen.
 
-Twice as long at most, so that the tabs which waited do not ask all at once.
+The actual wait is random, between once and twice this time, so that the waiting tabs do not all call at once.
 """
 
 TOKENS_BORNE: Final = 2
-"""Tokens in a row that may turn out useless before `getToken` is left alone."""
+"""After this many useless tokens in a row, `getToken` is not called again."""
 
 _TIMERS: Final[tuple[LoginTimer, ...]] = ("getToken", "renew")
 
 
 @dataclass(frozen=True, slots=True)
 class Flight:
-    """One asking of `getToken`, from the wait for its turn to its answer; `cached` is the token known when it began."""
+    """One call of `getToken`, from waiting for the turn to the result. `cached` is the token known when it began."""
 
     ref: int
     reason: Reason
@@ -41,7 +41,7 @@ class Flight:
 
 
 class Login:
-    """Asks `getToken`, one flight at a time."""
+    """Calls `getToken`, one call at a time."""
 
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
@@ -54,15 +54,15 @@ class Login:
 
     @property
     def failing(self) -> bool:
-        """Whether `getToken` failed last time and is to be tried again."""
+        """Whether `getToken` failed last time and will be tried again."""
         return self._failures > 0
 
     def awaits(self, ref: int) -> bool:
-        """Tell whether this turn, or this answer, is the one awaited."""
+        """Return whether this is the turn or result that is being awaited."""
         return self._flight is not None and self._flight.ref == ref
 
     def ask(self, reason: Reason, cached: str | None) -> bool:
-        """Call `getToken` unless it is being called; tell whether an answer will come."""
+        """Call `getToken`, unless a call is in progress. Return whether a result will come."""
         if not self._ctx.settings.custom_login:
             return False
         if self._flight is None:
@@ -70,19 +70,19 @@ class Login:
         return True
 
     def ask_afresh(self, cached: str | None) -> bool:
-        """Call `getToken` because the page says that its user may have changed; what was under way is dropped."""
+        """Call `getToken` because the page says that its user may have changed. A call in progress is cancelled."""
         self.cancel()
         self._useless = 0
         return self.ask("refresh", cached)
 
     def again(self, cached: str | None) -> None:
-        """Call once more after a failure."""
+        """Call `getToken` again with the same reason."""
         self.ask(self._reason, cached)
 
     def turn_came(self, ref: int, stored: str | None) -> str | None:
-        """Call `getToken`, unless another tab has brought a token meanwhile: return that one instead (D-12).
+        """Call `getToken`, unless another tab has cached a new token meanwhile. In that case, return that token (D-12).
 
-        What the page says of its own user (`refresh`) no other tab can know.
+        For the reason `refresh`, it is always called: another tab cannot know whether this page's user has changed.
         """
         flight = self._flight
         if flight is None or flight.ref != ref:
@@ -94,7 +94,7 @@ class Login:
         return None
 
     def cancel(self) -> None:
-        """Drop the call under way and whatever was planned."""
+        """Cancel the call in progress and all planned calls."""
         if self._flight is not None:
             self._ctx.do(AbortGetToken(self._flight.ref))
         self._flight = None
@@ -103,38 +103,38 @@ class Login:
             self._ctx.cancel_timer(name)
 
     def spared(self) -> None:
-        """Another tab brought a token, so none is asked for here; but what the page wants to know, it is told."""
+        """Cancel the call, because another tab brought a token. A call that the page asked for (`refresh`) goes on."""
         if self._flight is None or self._flight.reason != "refresh":
             self.cancel()
 
     def settled(self) -> None:
-        """A token lasted until its renewal was due: earlier useless ones are forgotten."""
+        """The token lasted until its renewal was due, so reset the count of useless tokens."""
         self._useless = 0
 
     def ended(self) -> None:
-        """The token in use came to its end: if it was asked for a while ago, that says nothing against the next one."""
+        """The token in use expired. If it was requested a while ago, reset the count of useless tokens."""
         if self._ctx.now - self._asked_at > MARGIN_SECONDS:
             self._useless = 0
 
     def answered(self) -> None:
-        """End the flight: `getToken` answered, so earlier failures are forgotten."""
+        """End the call: `getToken` returned a result, so reset the count of failures."""
         self._flight = None
         self._failures = 0
 
     def failed(self, error: WidgetError) -> None:
-        """Tell the page that `getToken` failed, and plan the next try."""
+        """Report to the page that `getToken` failed, and plan the next call."""
         self._flight = None
         self._failures += 1
         self._ctx.report(error)
         self._ctx.set_timer("getToken", equal_jitter(self._failures, fraction=self._ctx.chance.fraction()))
 
     def useless(self) -> bool:
-        """Count a token that cannot be used; tell whether another is worth asking for."""
+        """Count a useless token. Return whether another is worth asking for."""
         self._useless += 1
         return self._useless < TOKENS_BORNE
 
     def plan_renewal(self, member: Custom) -> None:
-        """Set the timer for the token's renewal before its end (contract 3)."""
+        """Set the timer that renews the token before it expires (contract 3)."""
         left = member.claims.expires_at - self._ctx.server_now
         if left <= MARGIN_SECONDS and not self._warned:
             self._warned = True
@@ -144,7 +144,7 @@ class Login:
         )
 
     def read(self, value: str | Unusable) -> Custom:
-        """Check what `getToken` returned as the server would. Raises `WidgetError`; time is judged apart."""
+        """Check the result of `getToken` as the server would, except for times. Raises `WidgetError`."""
         if isinstance(value, Unusable):
             raise WidgetError(Fault.TOKEN_WRONG_TYPE, f"getToken returned {value.what} instead of a text or null.")
         member = read_member(value, self._ctx)
@@ -163,7 +163,7 @@ class Login:
 
 
 def read_member(token: str, ctx: Context) -> Member:
-    """Read a member's token as it is cached, of either kind (D-06). Raises `WidgetError`; time is judged apart."""
+    """Read a member's token of either kind (D-06), without checking times. Raises `WidgetError`."""
     claims = tokens.read(token)
     if claims.type not in {"user", "identity"}:
         raise WidgetError(Fault.TOKEN_CLAIMS, f"type must be 'user', but it is {claims.type!r}.")

@@ -1,4 +1,4 @@
-"""The widget's state machine: events in, effects out. About each group of events one of its `decisions` decides."""
+"""The widget's state machine: events in, effects out. Each group of events is handled by one module of `decisions`."""
 
 from typing import Final, assert_never
 
@@ -17,11 +17,11 @@ from chatkey_widget.server_time import ServerTime
 from chatkey_widget.timers import Timer
 
 _KEPT_FOR_THE_KEY: Final = (events.RefreshAsked, events.LogoutAsked, events.PopupMessage)
-"""What is asked before there is a key is done as soon as there is one."""
+"""Events that are kept until there is a key, if they arrive earlier."""
 
 
 class Machine:
-    """One widget on one page, without the page: feed it events, do its effects."""
+    """One widget on one page, independent of the browser: pass it events, and perform its effects."""
 
     def __init__(self, settings: Settings, chance: Chance, time: ServerTime | None = None) -> None:
         self._ctx = Context(settings, chance, time=time or ServerTime())
@@ -36,7 +36,7 @@ class Machine:
         self._over = False
 
     def handle(self, event: events.Event, now: float) -> list[Effect]:
-        """Take one event at the page's time `now` (seconds since the epoch); return what is to be done, in order."""
+        """Process one event at the page's time `now` (seconds since the epoch). Returns the effects, in order."""
         if self._over:
             return []
         self._ctx.go_on(now)
@@ -46,7 +46,7 @@ class Machine:
         return self._ctx.take_effects()
 
     def debug(self) -> dict[str, object]:
-        """Return the state for people who look inside, safe to be pasted into a ticket."""
+        """Return the state for debugging. It is safe to paste into a ticket."""
         return {
             **inspection.of(self._ctx, self._parts.link),
             "cached_token": self._parts.cache.token is not None,
@@ -55,7 +55,7 @@ class Machine:
         }
 
     def note(self, error: WidgetError) -> None:
-        """Remember an error that was told to the page by somebody else, for `debug()`."""
+        """Record an error for `debug()` that others have already reported to the page."""
         self._ctx.note("error", error.detail())
 
     def _dispatch(self, event: events.Event) -> None:
@@ -76,7 +76,7 @@ class Machine:
             self._handle(event)
 
     def _handle(self, event: events.MachineEvent) -> None:
-        """What concerns the machine as a whole, or more than one part."""
+        """Handle events that concern the machine as a whole, or more than one part."""
         match event:
             case events.TokenNotStored(reason):
                 self._token_not_stored(reason)

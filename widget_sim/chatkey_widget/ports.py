@@ -1,4 +1,4 @@
-"""What the widget needs of its surroundings, as interfaces: `browser/` has them for real, the tests have their own."""
+"""Interfaces to the outside world. `browser/` implements them, and the tests have their own implementations."""
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -12,15 +12,15 @@ from chatkey_widget.view import View
 
 
 class Unreachable(Exception):
-    """Nothing answered; the message says what was tried."""
+    """There was no response. The message says what was tried."""
 
 
 class KeyUnavailable(Exception):
-    """The browser cannot make a key; the message says why."""
+    """The browser cannot create a key. The message says why."""
 
 
 class HostFailed(Exception):
-    """The page's own function threw or rejected; the message is its reason."""
+    """The page's own function threw an error or rejected. The message is its reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An HTTP answer. `body` is None when it was no JSON; `retry_after` is in seconds."""
+    """An HTTP response. `body` is None if it was not JSON; `retry_after` is in seconds."""
 
     status: int
     body: object
@@ -45,7 +45,7 @@ class Keys(Protocol):
     """The connection key (contract 2.3, 5.5, D-04)."""
 
     async def prepare(self) -> Prepared:
-        """Read the key, or make it. Raises `KeyUnavailable`."""
+        """Read or create the key. Raises `KeyUnavailable`."""
         ...
 
     async def sign(self, data: bytes) -> bytes:
@@ -54,10 +54,10 @@ class Keys(Protocol):
 
 
 class Store(Protocol):
-    """The cached member token of this provider (contract 2.8), and word of logouts to other tabs."""
+    """The cached member token of this provider (contract 2.8), and logout messages to other tabs."""
 
     def keep_in_memory(self) -> None:
-        """From now on store nothing: the key is in memory too, and a token bound to it is of no use elsewhere."""
+        """From now on, store nothing: the key is in memory, and no other page can use a token that is bound to it."""
         ...
 
     def read(self) -> str | None:
@@ -65,23 +65,23 @@ class Store(Protocol):
         ...
 
     def write(self, token: str) -> str | None:
-        """Cache the token; return the browser's reason when it refuses, and the token is in memory only."""
+        """Cache the token. If the browser refuses, the token is kept in memory and the browser's reason is returned."""
         ...
 
     def drop(self, token: str) -> None:
-        """Delete this token from the cache; another one that stands in its place stays."""
+        """Delete this token from the cache. If the cache holds a different token, that one stays."""
         ...
 
     def announce_logout(self) -> None:
-        """Delete the cached token, whatever this tab knew of it, and tell the other tabs."""
+        """Delete any cached token, even one this tab does not know, and notify the other tabs."""
         ...
 
     def sign_in(self) -> str | None:
-        """Return what an earlier page of this tab kept of a social login under way."""
+        """Return the data of an unfinished social login that an earlier page of this tab stored."""
         ...
 
     def keep_sign_in(self, sign_in: str | None) -> None:
-        """Keep it for the next page of this tab, as far as the browser lets us, or forget it."""
+        """Store the data for the next page of this tab if the browser allows it, or delete it (None)."""
         ...
 
 
@@ -89,15 +89,15 @@ class Http(Protocol):
     """GET requests without credentials."""
 
     async def get(self, url: str) -> Answer:
-        """Send the request and wait for its answer. Raises `Unreachable`."""
+        """Send the request and wait for its response. Raises `Unreachable`."""
         ...
 
 
 class Locks(Protocol):
-    """One holder per browser and name."""
+    """Locks: one holder per browser and name."""
 
     def hold(self, name: str, patience: float | None = None) -> AbstractAsyncContextManager[None]:
-        """Wait for the lock and hold it while the context lasts; after `patience` seconds, take it from its holder."""
+        """Wait for the lock and hold it during the context. After `patience` seconds, take it from its holder."""
         ...
 
 
@@ -109,13 +109,13 @@ class Wire(Protocol):
         ...
 
     def close(self, code: int) -> None:
-        """Close the socket; nothing more is heard of it."""
+        """Close the socket. Its listener is not called again."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class WireListener:
-    """Who hears of a WebSocket. `received` gets None for what is no text."""
+    """Callbacks of a WebSocket. `received` gets None for a message that is not text."""
 
     opened: Callable[[], None]
     received: Callable[[str | None], None]
@@ -126,16 +126,16 @@ class Wires(Protocol):
     """Opens WebSockets."""
 
     def open(self, uri: str, listener: WireListener) -> Wire:
-        """Begin to open one with subprotocol `wf.v1`."""
+        """Begin to open a WebSocket with subprotocol `wf.v1`."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class PopupListener:
-    """Who hears of the sign-in window.
+    """Callbacks of the sign-in window.
 
-    `reached` is called when another site's page is in it and the window can still be seen; `closed` when it is gone,
-    with whether it was blank to the end.
+    `reached` is called when it shows another site's page and this page still has access to it. `closed` is called
+    when it is gone; its argument says whether it never showed a page.
     """
 
     reached: Callable[[], None]
@@ -143,14 +143,14 @@ class PopupListener:
 
 
 class Popups(Protocol):
-    """The sign-in window; there is one at most."""
+    """The sign-in window. There is at most one."""
 
     def open(self, url: str, listener: PopupListener) -> bool:
-        """Open it at once; tell whether the browser did."""
+        """Open the window at once. Returns whether the browser opened it."""
         ...
 
     def close(self) -> None:
-        """Close the window, and hear no more of it."""
+        """Close the window and stop watching it."""
         ...
 
 
@@ -158,29 +158,29 @@ class Host(Protocol):
     """The page that embeds the widget."""
 
     async def get_token(self, jkt: str, reason: Reason, attempt: int) -> str | Unusable | None:
-        """Call the page's `getToken`; cancelled, it fires the page's signal. Raises `HostFailed`."""
+        """Call the page's `getToken`. Cancelling this call aborts the `signal` passed to it. Raises `HostFailed`."""
         ...
 
     def emit(self, name: str, detail: Mapping[str, object]) -> None:
-        """Tell the page's listeners."""
+        """Notify the page's listeners of an event."""
         ...
 
 
 class Screen(Protocol):
-    """What the person sees."""
+    """The widget on the screen."""
 
     def show(self, view: View) -> None:
         """Draw this view."""
         ...
 
     def remove(self) -> None:
-        """Leave the page as it was."""
+        """Remove the widget from the page."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """All of them. `now` is the page's time in seconds since the epoch; `release` lets go of the page's own events."""
+    """All ports. `now` returns the page's time in seconds since the epoch; `release` removes the event listeners."""
 
     keys: Keys
     store: Store

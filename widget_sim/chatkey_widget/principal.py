@@ -1,4 +1,4 @@
-"""Who the widget is, or wants to be: the visitor of its key, a custom-login member, or a social member."""
+"""The identity that the widget has or asks for: the key's visitor, a custom-login member, or a social member."""
 
 import re
 from dataclasses import dataclass, field
@@ -9,19 +9,19 @@ from chatkey_widget.tokens import Claims
 from chatkey_widget.view import Person
 
 _NO_TEXT: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
-"""What no line of text has: controls, line ends, and halves of characters."""
+"""Characters that a line of text cannot have: controls, line breaks, and unpaired surrogates."""
 
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """The anonymous identity of the connection key (contract 2.3)."""
+    """The anonymous identity that belongs to the connection key (contract 2.3)."""
 
     uid: str
 
 
 @dataclass(frozen=True, slots=True)
 class Custom:
-    """A member by the integrator's socket token, which is used unchanged (contract 2.4)."""
+    """A member of a custom login. The integrator's socket token is used unchanged (contract 2.4)."""
 
     token: str = field(repr=False)
     claims: Claims
@@ -34,14 +34,14 @@ class Custom:
 
 @dataclass(frozen=True, slots=True)
 class Social:
-    """A member by social login; `token` is the identity token (contract 2.5), exchanged for socket tokens."""
+    """A member of a social login. `token` is the identity token (contract 2.5), exchanged for socket tokens."""
 
     token: str = field(repr=False)
     claims: Claims
 
     @property
     def uid(self) -> str:
-        """`<social>:<sub>`."""
+        """The user id, `<social>:<sub>`."""
         return self.claims.uid
 
 
@@ -50,17 +50,17 @@ Principal = Visitor | Member
 
 
 def same_person(one: Principal | None, other: Principal | None) -> bool:
-    """Tell whether two principals are one identity to the server: same kind of login, same uid."""
+    """Return whether the server treats both principals as one identity: same kind of login, same uid."""
     return one is not None and other is not None and type(one) is type(other) and one.uid == other.uid
 
 
 def identity(principal: Principal) -> Identity:
-    """Return the identity's name in frames and events."""
+    """Return the kind of identity as frames and events name it."""
     return "visitor" if isinstance(principal, Visitor) else "member"
 
 
 def person(principal: Principal | None) -> Person:
-    """Return what the screen says of the principal."""
+    """Return the data of the principal that the screen shows."""
     if principal is None or isinstance(principal, Visitor):
         return Person()
     claims = principal.claims
@@ -68,10 +68,10 @@ def person(principal: Principal | None) -> Person:
 
 
 def _one_line(name: str) -> str:
-    """Return a name as the server reads it, too (D-11): what is no text becomes a space."""
+    """Return a name in the form that the server uses too (D-11): characters that are not text become a space."""
     return _NO_TEXT.sub(" ", name).strip()
 
 
 def _picture(address: str | None) -> str | None:
-    """Return an avatar's address if a page may load it as a picture; any other is no avatar."""
+    """Return an avatar's address if a page may load it as a picture, or else None."""
     return address if address is not None and address.startswith(("https://", "http://")) else None

@@ -1,4 +1,4 @@
-"""The one-time proof that opens a socket (contract 4.9, D-10), all but its signature, which WebCrypto makes."""
+"""The one-time proof that opens a socket (contract 4.9, D-10), except its signature, which WebCrypto makes."""
 
 import hashlib
 import json
@@ -22,12 +22,12 @@ class Proof:
 
     @property
     def signing_input(self) -> str:
-        """The text whose ASCII is signed (RFC 7515 section 5.1)."""
+        """The text that is signed, as ASCII (RFC 7515 section 5.1)."""
         return f"{_segment(self.header)}.{_segment(self.claims)}"
 
 
 def build(key: PublicKey, *, token: str, nonce: str, htu: str, jti: str, now: float) -> Proof:
-    """Say what is proved: this key, this token, this connection's nonce, this address (without its query)."""
+    """Build the proof for this key, this token, this connection's nonce, and this address (without its query)."""
     header: dict[str, object] = {"typ": PROOF_TYP, "alg": "ES256", "jwk": key.jwk}
     claims: dict[str, object] = {
         "jti": jti,

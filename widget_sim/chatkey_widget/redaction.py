@@ -1,4 +1,4 @@
-"""What strangers may see: `debug()` goes into tickets, so nothing in it opens a door or names a person (D-12)."""
+"""Removes secrets and personal data from the result of `debug()`, because people paste it into tickets (D-12)."""
 
 import re
 from collections.abc import Mapping
@@ -10,19 +10,19 @@ _OPEN_CLAIMS: Final = frozenset(
     {"pid", "uid", "type", "iat", "nbf", "exp", "jkt", "auth_provider"}
     | {"typ", "alg", "kty", "crv", "x", "y", "htm", "htu"}
 )
-"""Claims and header members that are shown; a token may carry anything, so whatever is not known is hidden."""
+"""Claims and header members that are shown. A token may contain anything, so all others are hidden."""
 
 _CLAIMS: Final = frozenset({"claims", "header"})
 _PERSONAL: Final = frozenset({"name", "avatar"})
 _SECRETS: Final = (
-    (re.compile(r"eyJ[\w-]{5,}(?:\.[\w-]*)*"), HIDDEN),  # JSON in base64url: a token, or its beginning
+    (re.compile(r"eyJ[\w-]{5,}(?:\.[\w-]*)*"), HIDDEN),  # base64url of JSON: a token, or the beginning of one
     (re.compile(r"[^\s@<>\"'(),;:=]+@[^\s@<>\"'(),;:]*\w"), HIDDEN),  # an e-mail address
-    (re.compile(r"(https?://[^\s?#]*[?#])[^\s\"'<>]+"), rf"\1{HIDDEN}"),  # what follows the path of an address
+    (re.compile(r"(https?://[^\s?#]*[?#])[^\s\"'<>]+"), rf"\1{HIDDEN}"),  # the query or fragment of an address
 )
 
 
 def plain(value: object) -> object:
-    """Return a copy without what looks like a secret: messages quote what the page's own code said."""
+    """Return a copy without anything that looks like a secret. Messages may quote errors of the page's own code."""
     match value:
         case str():
             for pattern, replacement in _SECRETS:
@@ -37,12 +37,12 @@ def plain(value: object) -> object:
 
 
 def claims(payload: Mapping[str, object]) -> dict[str, object]:
-    """Return a token's or a proof's members, all of them, with the values of those that are known to be harmless."""
+    """Return all members of a token or proof, but with the values of only those that are known to be harmless."""
     return {name: _claim(name, value) for name, value in payload.items()}
 
 
 def detail(members: Mapping[str, object]) -> dict[str, object]:
-    """Return the detail of an event without what is personal or secret in it."""
+    """Return the detail of an event without personal data and secrets."""
     return {name: _member(name, value) for name, value in members.items()}
 
 

@@ -1,4 +1,4 @@
-"""Drives the machine: does its effects through the ports, and feeds it what comes of them."""
+"""Runs the machine: performs its effects through the ports, and passes it the resulting events."""
 
 import asyncio
 import json
@@ -28,11 +28,11 @@ from chatkey_widget.timers import Timer
 
 GET_TOKEN_SECONDS: Final = 10.0
 SPREAD_SECONDS: Final = 0.3
-"""What one tab writes into localStorage, others read a moment later: the lock is let go when they know the token."""
+"""Other tabs see a change of localStorage a moment later. The lock is held until they know the new token."""
 
 HTTP_SECONDS: Final = 15.0
 LONGEST_TIMER: Final = 86_400.0
-"""Browsers fire timers of more than 2^31 ms at once; a timer that fires early does no harm here."""
+"""Browsers fire timers longer than 2^31 ms at once. A timer that fires early does no harm here."""
 
 
 class Runtime:
@@ -51,7 +51,7 @@ class Runtime:
         self._wires: dict[int, Wire] = {}
 
     def feed(self, event: events.Event) -> None:
-        """Give the machine an event and do what it wants; events that this causes follow in order."""
+        """Pass an event to the machine and perform its effects. Events that result from them are processed in order."""
         self._waiting.append(event)
         if self._busy:
             return
@@ -120,7 +120,7 @@ class Runtime:
             case _:
                 assert_never(effect)
 
-    # asking the service
+    # requests to the service
 
     async def _prepare_key(self) -> None:
         try:
@@ -148,7 +148,7 @@ class Runtime:
             self.feed(events.ConfigurationLoaded(data))
 
     async def _load_token(self, ref: int, path: str, query: Mapping[str, str]) -> None:
-        # A cache in the page, such as a service worker's, knows no `no-store`; but it knows no such address either.
+        # A service worker's cache may ignore `no-store`, but it has no entry for an address with a new `t`.
         at = str(round(self._ports.now() * 1000))
         try:
             answer = await self._get(path, {**query, "t": at})
@@ -176,10 +176,10 @@ class Runtime:
         if refused is not None:
             self.feed(events.TokenNotStored(refused))
 
-    # asking the page
+    # calls of the page
 
     async def _await_turn(self, ref: int, patience: float) -> None:
-        """Hold the lock of all tabs while this one has its turn: until the page has answered, if it is called."""
+        """Hold the lock of all tabs during this tab's turn. If `getToken` is called, it lasts until the result."""
         try:
             async with self._ports.locks.hold(TOKEN_LOCK_PREFIX + self._settings.provider_id, patience):
                 stored = self._ports.store.read()
@@ -264,7 +264,7 @@ class Runtime:
         return task
 
     def _finished(self, task: asyncio.Task[None]) -> None:
-        """A fault of the widget itself is told to the page, and shown with its traceback in the console."""
+        """Report a bug of the widget itself to the page, and show it with its traceback in the console."""
         self._tasks.discard(task)
         fault = None if task.cancelled() else task.exception()
         if fault is not None:
@@ -284,13 +284,13 @@ class Runtime:
 
 
 def _data(answer: Answer) -> Mapping[str, object] | None:
-    """Return what stands in `data` of a good answer (contract 1)."""
+    """Return `data` from a successful response, or None (contract 1)."""
     data = answer.body.get("data") if isinstance(answer.body, Mapping) else None
     return data if 200 <= answer.status < 300 and isinstance(data, Mapping) else None
 
 
 def _refusal(answer: Answer) -> tuple[str | None, str]:
-    """Return code and message of an error answer (D-02)."""
+    """Return the code and message from an error response (D-02)."""
     error = answer.body.get("error") if isinstance(answer.body, Mapping) else None
     if not isinstance(error, Mapping):
         hint = " A portal or proxy on the way may have answered in its place." if 200 <= answer.status < 300 else ""

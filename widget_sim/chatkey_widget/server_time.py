@@ -1,30 +1,30 @@
-"""The server's time as far as a page knows it: learned from answers, and the time by which tokens are judged (D-12)."""
+"""The server's time as the page knows it from responses. Tokens are checked with it (D-12)."""
 
 from dataclasses import dataclass
 from typing import Final
 
 SKEW_WORTH_TELLING: Final = 60.0
-"""Seconds by which the page's clock may differ from the server's before the page is told."""
+"""If the page's clock differs from the server's by more seconds than this, the page is notified."""
 
 _ROUNDING: Final = 2.0
-"""Differences this small come from whole seconds and the way over the network."""
+"""Differences up to this come from rounding to whole seconds and from network delay."""
 
 
 @dataclass(slots=True)
 class ServerTime:
-    """How far the server's clock is ahead of the page's, in seconds. One per page: it outlives a widget's shutdown."""
+    """How far the server's clock is ahead of the page's, in seconds. One per page: it survives `shutdown()`."""
 
     offset: float | None = None
     in_doubt: bool = True
-    """The page may have slept, or its clock been set, since the server last told the time."""
+    """Whether the page may have slept, or its clock may have been set, since the server last sent its time."""
     _skew_told: bool = False
 
     def at(self, now: float) -> float:
-        """Return the server's time at the page's time `now`, as far as it is known."""
+        """Return the server's time at the page's time `now`, if known; otherwise `now`."""
         return now + (self.offset or 0.0)
 
     def learn(self, server_time: float, now: float) -> float | None:
-        """Take over the server's time; return how far the page's clock is ahead when that is to be told, once."""
+        """Use this as the server's time. Returns how far the page's clock is ahead if that is to be reported (once)."""
         difference = server_time - now
         self.offset = 0.0 if abs(difference) <= _ROUNDING else difference
         self.in_doubt = False

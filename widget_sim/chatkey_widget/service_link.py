@@ -1,4 +1,4 @@
-"""One connection to the service, held for one principal: token, socket, proof, heartbeat, refresh, reconnect (D-10)."""
+"""One principal's connection to the service: token, socket, proof, heartbeat, refresh, reconnect (D-10)."""
 
 import math
 from collections.abc import Mapping
@@ -32,22 +32,22 @@ from chatkey_widget.principal import Custom, Principal, Social, Visitor, identit
 from chatkey_widget.timers import LinkTimer
 
 REFRESH_SECONDS: Final = 50.0
-"""Contract 2.6: tokens of our endpoints are refreshed about this often."""
+"""Contract 2.6: tokens from our own endpoints are refreshed about this often."""
 
 CONNECT_SECONDS: Final = 10.0
 """How long each step of connecting may take before it counts as failed."""
 
 PROBE_SECONDS: Final = 3.0
-"""How long the server may at least take to answer a ping that was sent because the connection is in doubt."""
+"""The shortest timeout for the answer to a ping that was sent because the connection is in doubt."""
 
 ANSWER_SECONDS: Final = 2.0
-"""After this time without the answer to a frame, the connection is in doubt."""
+"""If a frame is not answered within this time, the connection is in doubt."""
 
 SILENCE_SECONDS: Final = 5.0
-"""After this time without a frame in a conversation that was going on, the connection is in doubt."""
+"""If no frame arrives for this long during a conversation, the connection is in doubt."""
 
 STABLE_SECONDS: Final = 60.0
-"""A connection that lasted this long wipes out earlier failures."""
+"""After a connection has lasted this long, earlier failures are forgotten."""
 
 _REFUSALS: Final = frozenset({Close.TOKEN, Close.FORBIDDEN, Close.TOKEN_EXPIRED})
 _CROWD: Final = frozenset({Close.RESTART, Close.TRY_LATER})
@@ -55,13 +55,13 @@ _CONVERSATION: Final = frozenset({Kind.MESSAGE, Kind.ACK, Kind.CALL})
 _TIMERS: Final[tuple[LinkTimer, ...]] = ("connect", "doubt", "heartbeat", "probe", "reconnect", "refresh", "stable")
 
 LinkKind = Literal[Kind.HELLO, Kind.READY, Kind.REFRESHED, Kind.REAUTH, Kind.PONG, Kind.ERROR]
-"""Frames about the connection itself; an `error` among them is one that answers no frame of the chat."""
+"""Frames about the connection itself. An `error` is one of them if it answers no frame of the chat."""
 
 
 class ServiceLink:
     """Connects the principal, and keeps it connected.
 
-    `claims` and `last_proof` are those that were used last, for people who debug.
+    `claims` and `last_proof` are the last ones used, for debugging.
     """
 
     def __init__(self, ctx: Context) -> None:
@@ -77,7 +77,7 @@ class ServiceLink:
 
     @property
     def principal(self) -> Principal | None:
-        """Who is connected, is to be, or was."""
+        """The principal that is connected, will be connected, or was connected last."""
         return self.stage.principal
 
     @property
@@ -87,13 +87,13 @@ class ServiceLink:
 
     @property
     def is_accepted(self) -> bool:
-        """Whether the server has agreed to who it is; a connection that is lost meanwhile changes nothing."""
+        """Whether the server has accepted this principal. It stays True if the connection is lost later."""
         return same_person(self._accepted_as, self.principal)
 
-    # what the machine asks
+    # called by the machine
 
     def begin(self, principal: Principal) -> None:
-        """Leave whoever is connected, and connect this principal instead: a new connection (D-10)."""
+        """Close the current connection, and connect this principal with a new one (D-10)."""
         if not same_person(self._accepted_as, principal):
             self._accepted_as = None
         self.halt()
@@ -101,7 +101,7 @@ class ServiceLink:
         self._connect(principal)
 
     def halt(self) -> None:
-        """Disconnect, and wait for a principal."""
+        """Disconnect, and wait for the next principal."""
         if isinstance(self.stage, OnSocket):
             self._ctx.do(CloseSocket(self.stage.ref, Close.LOGOUT))
         for name in _TIMERS:
@@ -109,28 +109,28 @@ class ServiceLink:
         self.stage = Idle(self.principal)
 
     def stop(self) -> None:
-        """Disconnect, and stay so until somebody wants it otherwise."""
+        """Disconnect, and stay disconnected until the person or the page asks for a new attempt."""
         self.halt()
         self.stage = Stopped(self.principal)
 
     def renew(self, principal: Custom) -> None:
-        """Take over a newer token of the same member; the socket stays."""
+        """Use a newer token of the same member. The socket stays open."""
         self.stage = replace(self.stage, principal=principal)
         if isinstance(self.stage, Ready):
             self._send_refresh(self.stage, principal.token)
 
     def configured(self, socket_uri: str) -> None:
-        """Take over the socket's address from the configuration."""
+        """Use the socket's address from the configuration."""
         self.socket_uri = socket_uri
         if isinstance(self.stage, Loading) and isinstance(self.stage.principal, Custom):
             self._open(self.stage, socket_uri, self.stage.principal.token)
 
     def forgive(self) -> None:
-        """Forget earlier refusals: the person or the page did something new, or all has been well for a while."""
+        """Reset the refusals: the person or the page did something new, or the connection has been stable."""
         self._attempts.forgive()
 
     def wake(self) -> Outcome | None:
-        """Look whether the connection still lives: after sleep, a hidden tab, or time offline."""
+        """Check that the connection still works: after sleep, a hidden tab, or time offline."""
         match self.stage:
             case Idle() | Stopped():
                 return None
@@ -146,7 +146,7 @@ class ServiceLink:
                 assert_never(self.stage)
 
     def send(self, frame: Mapping[str, object]) -> None:
-        """Send a frame over the socket, which must be there by now."""
+        """Send a frame. The socket must already exist."""
         if not isinstance(self.stage, OnSocket):
             raise AssertionError(f"a frame was to be sent while the link was {self.stage.name}")  # noqa: TRY004 - the moment is wrong, not a type
         self._ctx.do(Send(self.stage.ref, frame))
@@ -154,14 +154,14 @@ class ServiceLink:
             self.stage = replace(self.stage, awaiting=True)
             self._ctx.set_timer("doubt", ANSWER_SECONDS)
 
-    # what comes in
+    # incoming answers, frames and timers
 
     def awaits(self, ref: int) -> bool:
-        """Tell whether an answer with this `ref` is still wanted."""
+        """Return whether an answer with this `ref` is still awaited."""
         return isinstance(self.stage, Loading | OnSocket) and self.stage.ref == ref
 
     def token_loaded(self, event: TokenLoaded) -> None:
-        """Open a socket with the token, or hand it to the one that is open."""
+        """Open a socket with the token, or send the token over the open one."""
         self.socket_uri = event.socket_uri
         if isinstance(self.stage, Loading):
             self._open(self.stage, event.socket_uri, event.token)
@@ -169,7 +169,7 @@ class ServiceLink:
             self._send_refresh(self.stage, event.token)
 
     def token_failed(self, event: TokenFailed) -> Outcome | None:
-        """Give up on a refusal, else try again later."""
+        """If the token was refused, give up. Otherwise, try again later."""
         code = event.code or Fault.TOKEN_UNREACHABLE
         if code in TERMINAL or (event.status == 401 and event.code is not None):
             self.halt()
@@ -186,20 +186,20 @@ class ServiceLink:
         return None
 
     def opened(self) -> None:
-        """Await the server's `hello`."""
+        """Wait for the server's `hello`."""
         if isinstance(self.stage, Opening):
             self.stage = self.stage.opened()
             self._await_step()
             self._ctx.emit("socket:open")
 
     def proof_signed(self, signature: bytes) -> None:
-        """Connect, with the token and the proof that this browser has its key."""
+        """Send `connect`, with the token and the proof that this browser has its key."""
         if isinstance(self.stage, Proving):
             signed = proof.compact(self.stage.proof.signing_input, signature)
             self.send({"type": Kind.CONNECT, "token": self.stage.token, "proof": signed})
 
     def heard(self, kind: Kind | None) -> None:
-        """Take any frame as a sign of life. Where a conversation goes on, a longer silence puts it in doubt again."""
+        """Treat any frame as a sign of life. In a conversation, longer silence puts the connection in doubt again."""
         self._ctx.cancel_timer("probe")
         if isinstance(self.stage, Ready):
             self.stage = replace(self.stage, awaiting=False)
@@ -209,7 +209,7 @@ class ServiceLink:
             self._ctx.cancel_timer("doubt")
 
     def frame(self, kind: LinkKind, frame: Mapping[str, object]) -> Outcome | None:
-        """Follow a frame about the connection. Raises `UnreadableFrame`."""
+        """Process a frame about the connection. Raises `UnreadableFrame`."""
         match kind:
             case Kind.HELLO:
                 at = self.stage.opened() if isinstance(self.stage, Opening) else self.stage
@@ -231,11 +231,11 @@ class ServiceLink:
         return None
 
     def unreadable(self) -> None:
-        """The server sent what the profile does not know: a new connection may do better."""
+        """Reconnect, because the server sent a frame that the profile does not allow."""
         self._lose("unreadable")
 
     def closed(self, code: int) -> Outcome | None:
-        """Reconnect, unless the server refused the principal. 1006 says nothing about identity (D-10)."""
+        """Reconnect, unless the server refused the principal. Code 1006 says nothing about identity (D-10)."""
         lost = self.stage
         if not isinstance(lost, OnSocket):
             return None
@@ -248,7 +248,7 @@ class ServiceLink:
         return None
 
     def timer(self, name: LinkTimer) -> Outcome | None:
-        """Do what the timer of this name was set for."""
+        """Do the task of the timer that fired."""
         match name:
             case "reconnect":
                 return self._reconnect(self.stage.principal) if isinstance(self.stage, Waiting) else None
@@ -287,7 +287,7 @@ class ServiceLink:
         return None
 
     def _has_ended(self, principal: Principal) -> bool:
-        """Tell whether the principal's own token has come to its end; we fetch the others' tokens anew."""
+        """Return whether a custom token has expired. Other principals get new tokens from our own endpoints."""
         return isinstance(principal, Custom) and principal.claims.expires_at <= self._ctx.server_now
 
     def _load(self, ref: int, principal: Visitor | Social) -> None:
@@ -318,7 +318,7 @@ class ServiceLink:
         return None
 
     def _await_step(self) -> None:
-        """Wait for the next step of connecting; after a loss less than usual, so that the next attempt comes soon."""
+        """Start the timeout for the next step. After a lost connection it is shorter, so that a retry comes soon."""
         self._ctx.set_timer("connect", self._patience if self._attempts.is_early else CONNECT_SECONDS)
 
     def _prove(self, at: Greeting, nonce: str, ping: float) -> None:
@@ -363,7 +363,7 @@ class ServiceLink:
         return outcome
 
     def _probe(self, at: Ready, *, within: float) -> Outcome | None:
-        """Ping, and give the connection up if nothing is heard within so many seconds."""
+        """Send a ping. If no frame arrives within `within` seconds, the connection is given up."""
         if at.is_overdue(self._ctx.now):
             return self._start_over(at)
         due = self._ctx.now + within
@@ -384,7 +384,7 @@ class ServiceLink:
             self._ctx.set_timer("refresh", REFRESH_SECONDS)
 
     def _refresh(self) -> None:
-        """Fetch a newer token, where one is ours to fetch and is not on its way."""
+        """Request a newer token from our own endpoints, unless a request is in progress. Not for custom login."""
         at = self.stage
         if isinstance(at, Ready) and not isinstance(at.principal, Custom) and not at.refreshing:
             self.stage = replace(at, refreshing=True)
@@ -422,16 +422,16 @@ class ServiceLink:
             self._retry(lost)
 
     def _start_over(self, lost: Ready) -> Outcome | None:
-        """After a jump in time: a fresh token first, then a new socket."""
+        """After the page has slept, request a fresh token first, and then open a new socket."""
         self._ctx.emit("socket:lost", why="jump")
         self.halt()
         return self._reconnect(lost.principal)
 
     def _refused(self, lost: OnSocket, refused: Refused) -> Outcome | None:
-        """Try once more with a fresh token of ours; for custom login, only the page has another."""
+        """Try once more with a fresh token from our endpoints. For custom login, only the page can provide one."""
         is_another_worth_it = self._attempts.refused(refused)
         if lost.newer_token is not None and not refused.terminal:
-            self._retry(lost)  # what was refused is not the token in hand
+            self._retry(lost)  # a newer token than the refused one is available
             return None
         if isinstance(lost.principal, Custom) or refused.terminal or not is_another_worth_it:
             return refused

@@ -1,4 +1,4 @@
-"""Social login as the page sees it: a popup, a message, a nonce (contract 4.6, D-07, D-09)."""
+"""Social login in the page: it opens a popup, and checks the popup's message (contract 4.6, D-07, D-09)."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -13,11 +13,11 @@ from chatkey_widget.login import read_member
 from chatkey_widget.principal import Social
 
 DOUBLE_CLICK_SECONDS: Final = 1.0
-"""Whoever presses a button twice in this time means it once."""
+"""Two clicks on a button within this time count as one."""
 
 
 class SocialFlow:
-    """At most one sign-in under way; a new click replaces the one before."""
+    """At most one sign-in is in progress. A new click replaces the previous one."""
 
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
@@ -27,17 +27,17 @@ class SocialFlow:
         self._ref = 0
         self._nonce = ""
         self._left: tuple[str, str] | None = None
-        """Provider and nonce of a sign-in that an earlier page of this tab began, whose window may still be open."""
+        """Provider and nonce of a sign-in that an earlier page of this tab began. Its window may still be open."""
         self._reached = False
         self._started_at = 0.0
 
     def resume(self, kept: str | None) -> None:
-        """Await what an earlier page of this tab began."""
+        """Wait for the result of a sign-in that an earlier page of this tab began."""
         social, _, nonce = (kept or "").partition(" ")
         self._left = (social, nonce) if nonce else None
 
     def start(self, social: str) -> None:
-        """Open the popup; the browser allows it because this happens within the click."""
+        """Open the popup. The browser allows it because this happens within the click."""
         if social == self.social and self._ctx.now - self._started_at < DOUBLE_CLICK_SECONDS:
             return
         self.cancel()
@@ -51,7 +51,7 @@ class SocialFlow:
         self._ctx.do(OpenPopup(self._ref, self._url(social)))
 
     def cancel(self) -> None:
-        """Forget the sign-in under way, here or of an earlier page; what it still says is ignored."""
+        """Cancel the sign-in in progress, from this page or an earlier one. Later messages of it are ignored."""
         if self.social is not None or self._left is not None:
             self._left = None
             self._ctx.do(KeepSignIn(None))
@@ -60,7 +60,10 @@ class SocialFlow:
             self._ctx.do(ClosePopup(self._ref))
 
     def blocked(self, ref: int) -> None:
-        """The browser opened nothing. One that keeps no key either is an app's own, and never will."""
+        """Report that the browser opened no popup.
+
+        If it cannot store a key either, it is built into an app and never opens popups.
+        """
         if not self._awaits(ref):
             return
         if self._ctx.key_in_memory:
@@ -71,16 +74,16 @@ class SocialFlow:
             self._fail(WidgetError(Fault.POPUP_BLOCKED, "window.open returned nothing."))
 
     def reached(self, ref: int) -> None:
-        """The sign-in has begun in the popup, which is still ours."""
+        """Note that the popup shows the sign-in, and that this page still has access to it."""
         if self._awaits(ref):
             self._reached = True
             self._ctx.emit("oauth:opened", social=self.social)
 
     def closed(self, ref: int, *, blank: bool) -> None:
-        """The popup is gone without a word.
+        """Report that the popup is gone without a result.
 
-        A popup that its first page cuts off (Cross-Origin-Opener-Policy) looks closed as soon as that page comes; one
-        that somebody closes was either blank to the end, or had been seen with a page in it.
+        If its first page cuts it off (Cross-Origin-Opener-Policy), the popup looks closed as soon as that page
+        loads. A popup that the person closes was either blank to the end, or was seen with a page in it.
         """
         if not self._awaits(ref):
             return
@@ -90,7 +93,7 @@ class SocialFlow:
             self._fail(WidgetError(Fault.POPUP_LOST, "The browser cut the popup off from the page."))
 
     def message(self, event: PopupMessage) -> Social | None:
-        """Judge a message; returns the member it makes, or None. Whatever is not the popup's own is ignored (D-09)."""
+        """Check a message. Returns the new member or None. Messages that are not from the popup are ignored (D-09)."""
         data = event.data
         if not isinstance(data, Mapping):
             return None
@@ -111,7 +114,7 @@ class SocialFlow:
         return self.social is not None and event.from_popup and event.origin == self._ctx.settings.service_origin
 
     def _is_of_earlier_page(self, event: PopupMessage, data: Mapping[object, object]) -> bool:
-        """The window is not ours any more, so only origin and nonce can say whose it is (D-09)."""
+        """Return whether the message is from an earlier page's popup. Only origin and nonce can show this (D-09)."""
         if self.social is not None or self._left is None or event.origin != self._ctx.settings.service_origin:
             return False
         return self._has(data, *self._left)
@@ -151,7 +154,7 @@ class SocialFlow:
 
 
 def _refusal(error: object) -> WidgetError:
-    """Turn the callback page's error into the widget's."""
+    """Convert the callback page's error into a `WidgetError`."""
     members = error if isinstance(error, Mapping) else {}
     code, message = members.get("code"), members.get("message")
     if not isinstance(code, str):

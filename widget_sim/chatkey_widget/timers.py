@@ -1,4 +1,4 @@
-"""The timers of a widget by name: which part sets them, and so which part is told that they came due."""
+"""The names of a widget's timers, grouped by the part that sets them and handles them when they fire."""
 
 from typing import Literal
 

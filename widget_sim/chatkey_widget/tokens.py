@@ -1,4 +1,4 @@
-"""What a token says, read but not verified: enough to refuse what the server would refuse, and to say why."""
+"""Reads tokens without verifying them: enough to refuse what the server would refuse, and to say why."""
 
 import base64
 import binascii
@@ -13,14 +13,14 @@ from chatkey_widget.json_text import read_json
 
 MAX_TOKEN_BYTES: Final = 8192
 MILLISECONDS: Final = 100_000_000_000
-"""A time beyond this (the year 5138) is taken for milliseconds."""
+"""A time above this (the year 5138) is assumed to be in milliseconds."""
 
 _COMPACT: Final = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """The claims of a token that the widget looks at (contract 2.4, 2.5, D-05). Times are seconds since the epoch."""
+    """The claims of a token that the widget uses (contract 2.4, 2.5, D-05). Times are seconds since the epoch."""
 
     type: str
     pid: str
@@ -33,11 +33,11 @@ class Claims:
     avatar: str | None = None
     auth_provider: str | None = None
     payload: Mapping[str, object] = field(default_factory=dict, repr=False)
-    """All claims, for people who debug."""
+    """All claims, for debugging."""
 
 
 def read(token: str) -> Claims:
-    """Read a token's claims. Raises `WidgetError`: too large, malformed or claims, naming the member at fault."""
+    """Read a token's claims. Raises `WidgetError` (too large, malformed, or wrong claims) with the member at fault."""
     payload = _payload(token)
     data = _object(payload, "data")
     return Claims(
@@ -56,7 +56,7 @@ def read(token: str) -> Claims:
 
 
 def check_binding(claims: Claims, *, pid: str, jkt: str) -> None:
-    """Refuse a member's token of another provider or another key (contract 2.4, D-06, D-07)."""
+    """Refuse a member's token for another provider or another key (contract 2.4, D-06, D-07)."""
     if claims.pid != pid:
         raise WidgetError(Fault.TOKEN_CLAIMS, f"pid is {claims.pid!r}, but this widget belongs to provider {pid!r}.")
     if claims.jkt is None:
@@ -69,7 +69,7 @@ def check_binding(claims: Claims, *, pid: str, jkt: str) -> None:
 
 
 def check_time(claims: Claims, *, now: float, margin: float = 0) -> None:
-    """Refuse a token that has ended, or ends within `margin` seconds. `now` is the server's time."""
+    """Refuse a token that has expired, or expires within `margin` seconds. `now` is the server's time."""
     left = claims.expires_at - now
     if left > margin:
         return

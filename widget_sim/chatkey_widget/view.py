@@ -1,4 +1,4 @@
-"""What is on the screen, as one value: the browser's side only draws it."""
+"""Everything on the screen, as one value. The browser modules only draw it."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -12,7 +12,7 @@ CallShown = CallState | Literal["none", "calling"]
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Who the widget is. A visitor has no name, and a member has none before the server agreed."""
+    """The person using the widget. Visitors have no name. Members have one once the server has accepted them."""
 
     member: bool = False
     name: str | None = None
@@ -22,7 +22,7 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One message. `state` is `sent` once the server has it."""
+    """One message. Its `state` is `sent` once the server has stored it."""
 
     id: str
     sender: Sender
@@ -35,7 +35,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Appearance:
-    """What the business chose in the admin panel (contract 2.2, D-02)."""
+    """The business's choices in the admin panel (contract 2.2, D-02)."""
 
     title: str = ""
     greeting: str = ""
@@ -50,7 +50,7 @@ class Appearance:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The whole screen."""
+    """The contents of the whole screen."""
 
     visible: bool = False
     open: bool = False
@@ -67,10 +67,10 @@ class View:
     found: tuple[Line, ...] | None = None
     call: CallShown = "none"
     call_seconds: int | None = None
-    """How long the call is on; None unless it is."""
+    """Seconds since the call was answered. None if no call is active."""
     signing_in: str | None = None
     notice: str | None = None
     sign_in_elsewhere: bool = False
-    """No sign-in window can be opened here, such as in an app's built-in browser."""
+    """Whether no sign-in window can be opened here, as in an app's built-in browser."""
     blocked: str | None = None
-    """The social provider whose sign-in window the browser blocked; the notice offers to open it."""
+    """The social provider whose sign-in window the browser blocked. The notice then has a button that opens it."""

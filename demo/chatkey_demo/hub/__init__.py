@@ -1,1 +1,1 @@
-"""The demo's own page: four shops, one in each identity mode, what their widgets do, and the agent who answers."""
+"""The demo's own page: four shops, one per identity mode, what their widgets do, and the agent panel."""

@@ -1,4 +1,4 @@
-"""The hub as a Litestar application: one page, its files, and word of whether everything else is up."""
+"""The hub as a Litestar application: one page, its files, and a route that reports whether all servers are up."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,7 +18,7 @@ NO_CONTENT, OK = 204, 200
 
 
 def create_app(curtain: Curtain) -> Litestar:
-    """Build the hub; until there is a demo its page says that the demo is starting."""
+    """Build the hub. Until `curtain.demo` is set, its page says that the demo is starting."""
     files = {path.name: path.read_bytes() for path in (HERE / "static").iterdir() if path.suffix in TYPES}
 
     @get("/", sync_to_thread=False)

@@ -1,4 +1,4 @@
-"""What the hub's page shows once everything is up."""
+"""The data that the hub's page shows once all servers are up."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Demo:
-    """What the page shows: the open shops, and the addresses of the agent panel and the admin panel."""
+    """The data of the page: the open shops, and the addresses of the agent panel and the admin panel."""
 
     modes: "Sequence[OpenMode]"
     agent_url: str
@@ -18,12 +18,12 @@ class Demo:
 
     @property
     def framed(self) -> list[str]:
-        """The origins the page frames."""
+        """The origins that the page shows in frames."""
         return [*(mode.origin for mode in self.modes), self.agent_url.removesuffix("/agent")]
 
 
 @dataclass(slots=True)
 class Curtain:
-    """What is behind the page: nothing until the servers are up. One thread raises it, another looks."""
+    """Holds the page's data: None until the servers are up. One thread sets `demo`, and another reads it."""
 
     demo: Demo | None = None

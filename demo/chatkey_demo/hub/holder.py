@@ -1,4 +1,4 @@
-"""Who listens on a port, as far as the system tells."""
+"""Finds the process that listens on a port, if the operating system reveals it."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,7 +8,7 @@ LISTENS = "0A"
 
 
 def holder_of(port: int, proc: Path = PROC) -> str | None:
-    """Return `name (process 123)`, or None where the system does not say (other systems, other users' processes)."""
+    """Return `name (process 123)`, or None if the system does not reveal it (not Linux, or another user's process)."""
     sockets = {f"socket:[{inode}]" for inode in _listening(port, proc)}
     for process in proc.glob("[0-9]*"):
         if sockets & set(_open_files(process)):
@@ -32,7 +32,7 @@ def _open_files(process: Path) -> Iterator[str]:
         for file in (process / "fd").iterdir():
             yield str(file.readlink())
     except OSError:
-        return  # it has ended meanwhile, or belongs to somebody else
+        return  # the process has ended, or belongs to another user
 
 
 def _name(process: Path) -> str:

@@ -17,7 +17,7 @@ from chatkey_stack.stack import SERVICE_NAME, Stack
 class Mode:
     """One identity mode (contract 1) and the business that shows it.
 
-    `key` is the tab's hash and the shop's slug, `what` says what it is, `steps` what to try, in order.
+    `key` is the tab's hash and the shop's slug, `what` describes the mode, and `steps` lists things to try, in order.
     """
 
     key: str
@@ -32,7 +32,7 @@ class Mode:
 
     @property
     def provider_id(self) -> str:
-        """The same in every run, so that what a browser kept from the last one is judged like any old token."""
+        """The provider's id. It is the same in every run, so a token kept from the last run is checked as usual."""
         return f"demo-{self.key}"
 
 
@@ -100,7 +100,7 @@ MODES = (
 
 @dataclass(frozen=True, slots=True)
 class OpenMode:
-    """A mode whose shop is open: its address, and the code that stands behind it."""
+    """A mode whose shop is open: the shop's address, and the integration code behind it."""
 
     mode: Mode
     url: str
@@ -112,17 +112,17 @@ class OpenMode:
         return self.url.removesuffix(f"/{self.mode.key}/")
 
     def shown(self) -> dict[str, object]:
-        """Return what the page's script needs."""
+        """Return the data that the page's script needs."""
         return {"key": self.mode.key, "url": self.url, "origin": self.origin}
 
 
 def open_modes(stack: Stack, origins: Sequence[str], hub: str) -> list[OpenMode]:
-    """Open the shop of every mode at one of the origins; the hub may watch their widgets."""
+    """Open one shop for each mode, each at one of the origins. The hub's page may watch the shops' widgets."""
     return [_open(stack, mode, origin, hub) for mode, origin in zip(MODES, origins, strict=True)]
 
 
 def backend() -> str:
-    """Return the two methods that an integrator's token endpoint consists of."""
+    """Return the source of the two methods that make up an integrator's token endpoint."""
     methods = (TokenBackend.answer, TokenBackend.token_for)
     return "\n".join(textwrap.dedent(inspect.getsource(method)) for method in methods).strip()
 
@@ -143,7 +143,7 @@ def _open(stack: Stack, mode: Mode, origin: str, hub: str) -> OpenMode:
 
 
 def _keys(stack: Stack, mode: Mode, social: str) -> SocialKeys:
-    """Return how the mode logs in with a social provider; own keys are registered there first."""
+    """Return the keys with which the mode uses a social provider. Own keys are created and registered here."""
     if mode.socials == "service":
         return SocialKeys("service")
     application = new_application(social, f"dune-ember-{social}")

@@ -1,4 +1,4 @@
-"""Where everything of the demo listens: fixed, memorable ports, found free or refused in a sentence."""
+"""The ports on which the demo's servers listen: fixed and easy to remember. A busy port is an error."""
 
 import errno
 import socket
@@ -13,7 +13,7 @@ LAST_OFFSET = 10 + SHOPS
 
 
 class BusyPortError(Exception):
-    """A port the demo needs is taken; the message names it, who has it where that can be told, and the way out."""
+    """A port that the demo needs is taken. The message names the port, its process if known, and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Places:
 
 
 def places(port: int = DEFAULT_PORT) -> Places:
-    """Return the ports counted from the hub's, or free ones anywhere for 0. Raises `BusyPortError`."""
+    """Return the ports, counted up from the hub's `port`. If `port` is 0, return free ones. Raises `BusyPortError`."""
     if port == 0:
         hub, service, provider, *shops = free_ports(3 + SHOPS)
         return Places(hub, service, provider, tuple(shops))
@@ -44,7 +44,7 @@ def places(port: int = DEFAULT_PORT) -> Places:
 
 
 def is_busy(port: int) -> bool:
-    """Tell whether somebody listens on `localhost:port`, by either of the addresses a browser tries."""
+    """Return whether a server listens on `localhost:port`, at either address (IPv4 or IPv6) that a browser tries."""
     return _is_taken(socket.AF_INET, LOOPBACK, port) or _is_taken(socket.AF_INET6, "::1", port)
 
 
@@ -52,7 +52,7 @@ def _is_taken(family: socket.AddressFamily, host: str, port: int) -> bool:
     try:
         socket.create_server((host, port), family=family).close()
     except OSError as error:
-        return error.errno == errno.EADDRINUSE  # anything else: this machine has no such address
+        return error.errno == errno.EADDRINUSE  # any other error: this machine has no such address
     return False
 
 

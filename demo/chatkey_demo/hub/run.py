@@ -1,4 +1,4 @@
-"""Everything of the demo, started side by side and ended together."""
+"""Starts all servers of the demo in parallel, and ends them together."""
 
 import secrets
 import tempfile
@@ -26,7 +26,7 @@ LOOK_SECONDS = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """The name and password of somebody made for this run."""
+    """The name and password of an account that was created for this run."""
 
     name: str
     password: str = field(repr=False)
@@ -34,7 +34,7 @@ class Credentials:
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """The demo as it runs: its address, what it shows, who may answer, and who may change things."""
+    """The running demo: its address, the page's data, and the accounts of the agent and the administrator."""
 
     url: str
     demo: Demo
@@ -44,7 +44,7 @@ class Running:
     hub: HubServer
 
     def watch(self) -> None:
-        """Stay as long as all of it runs. Raises `ProcessError` with a server's last words."""
+        """Block while all servers run. Raises `ProcessError` with the last output of a server that died."""
         while self.hub.running:
             for server in self.stack.servers:
                 server.process.check()
@@ -58,8 +58,8 @@ def demo(
 ) -> Iterator[Running]:
     """Start service, fake provider, shops and hub on `localhost`.
 
-    `listening` is called with the hub's address as soon as its page can be opened, which is before the rest is up.
-    Raises `ProcessError` with the output of the server that does not start.
+    Calls `listening` with the hub's address as soon as its page can be opened, before the other servers are up.
+    Raises `ProcessError` with the output of the server that fails to start.
     """
     with tempfile.TemporaryDirectory(prefix="chatkey-demo-") as name:
         folder = Path(name)
@@ -93,7 +93,7 @@ def _app(curtain: Curtain) -> "Litestar":
 
 
 def _furnish(stack: Stack, places: Places, url: str) -> Demo:
-    """Open the shops, each at an origin of its own."""
+    """Open the shops, each at its own origin."""
     from chatkey_demo.hub.modes import open_modes  # noqa: PLC0415  (Litestar, imported by the hub's thread meanwhile)
 
     origins = [stack.site.browser_url.replace(str(places.shops[0]), str(port)) for port in places.shops]

@@ -1,4 +1,4 @@
-"""The hub's server, in a thread of the demo's own process."""
+"""The hub's server, which runs in a thread of the demo's process."""
 
 import threading
 from collections.abc import Callable
@@ -17,10 +17,10 @@ ENDS_WITHIN = 5.0
 
 
 class HubServer:
-    """Serves the hub while the `with` block lasts.
+    """Serves the hub during the `with` block.
 
-    Entering returns at once: `make_app` and the server are imported in the thread, beside everything else that starts.
-    `listening` is called there as soon as the page can be opened.
+    Entering the block returns at once: the thread imports the server and calls `make_app` while other servers
+    start. The thread calls `listening` as soon as the page can be opened.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class HubServer:
 
     @property
     def running(self) -> bool:
-        """Whether it still serves, or is about to."""
+        """Whether the server is serving or still starting."""
         return self._thread.is_alive()
 
     def _run(self) -> None:
@@ -71,7 +71,7 @@ def _server(
 
     from chatkey_serving.server import Server  # noqa: PLC0415
 
-    # In a thread, because opening a browser may take a while, and the browser asks for the page meanwhile.
+    # In a thread: opening a browser may take a while, and meanwhile the browser already requests the page.
     browser = threading.Thread(target=listening, name="browser", daemon=True)
     return Server(
         uvicorn.Config(

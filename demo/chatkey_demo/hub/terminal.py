@@ -1,4 +1,4 @@
-"""What the demo says in the terminal."""
+"""The demo's messages in the terminal."""
 
 import re
 from typing import Any
@@ -15,7 +15,7 @@ PLAIN: Any = {"soft_wrap": True, "highlight": False, "markup": False}
 
 
 def welcome(running: Running, note: str | None = None, console: Console | None = None) -> None:
-    """Say where everything is and how to end it; to a pipe, first the line `ready <url>` that every server says."""
+    """Print all addresses and how to end the demo. Into a pipe, first prints `ready <url>` as every server does."""
     console = console or Console()
     if not console.is_terminal:
         console.print(f"ready {running.url}", **PLAIN)
@@ -33,13 +33,13 @@ def welcome(running: Running, note: str | None = None, console: Console | None =
     )
     certificates = running.stack.certificates
     if certificates:
-        # Outside the panel, so that it can be copied whole.
+        # Printed outside the panel, so that the line can be copied without the frame.
         console.print(f"Chromium trusts them with:  --ignore-certificate-errors-spki-list={certificates.spki}", **PLAIN)
         console.print(f"Others, with the CA:        {certificates.ca}", **PLAIN)
 
 
 def last_words(message: str) -> str:
-    """Return the sentence with which a server gave up, or all that is known of its end."""
+    """Return the error message that a server printed before it gave up, or everything that is known about its end."""
     said = re.findall(r"^Error: (.+)$", message, re.MULTILINE)
     return str(said[-1]) if said else message
 

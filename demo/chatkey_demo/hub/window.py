@@ -1,4 +1,4 @@
-"""Opening the demo's page: in the person's own browser, or over TLS in a Chromium that trusts this run's CA."""
+"""Opens the demo's page: in the user's own browser, or with TLS in a Chromium that trusts this run's CA."""
 
 import os
 import subprocess
@@ -21,20 +21,20 @@ NOT_TRUSTED = "CHATKEY_BROWSER names a browser that cannot be told to trust this
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What shows the page. `note` tells people what they must do themselves, if anything."""
+    """The browser that shows the page, if any. `note` tells people what they have to do themselves, if anything."""
 
     start: Start | None = None
     note: str | None = None
 
     def open(self, url: str, certificates: Certificates | None) -> None:
-        """Open the page, if there is anything to open it in."""
+        """Open the page, if a browser was found."""
         if self.start is not None:
             self.start(url, certificates)
 
 
 @contextmanager
 def window(*, wanted: bool, tls: bool) -> Iterator[Window]:
-    """Find what can show the page; a browser that was started for this run alone is closed at the end."""
+    """Find a browser for the page. A browser that was started only for this run is closed at the end."""
     if not wanted:
         yield Window()
     elif not has_screen():
@@ -47,7 +47,7 @@ def window(*, wanted: bool, tls: bool) -> Iterator[Window]:
 
 
 def has_screen(environ: Mapping[str, str] = os.environ, platform: str = sys.platform) -> bool:
-    """Tell whether windows can be opened; elsewhere `webbrowser` may take over the terminal with a text browser."""
+    """Return whether windows can be opened. Without a screen, `webbrowser` may start a text browser in the terminal."""
     return platform in {"darwin", "win32"} or bool(environ.get("DISPLAY") or environ.get("WAYLAND_DISPLAY"))
 
 
@@ -61,7 +61,7 @@ def _own_browser() -> Window:
 
 @contextmanager
 def _chromium() -> Iterator[Window]:
-    """Find the browser the harness would drive, and start it with a profile of its own."""
+    """Find the browser that the test harness would use, and start it with a new profile."""
     try:
         executable = _executable()
     except browsers.NoBrowserError as error:
@@ -80,7 +80,7 @@ def _chromium() -> Iterator[Window]:
 
 
 def _executable() -> str | None:
-    """Return a Chromium's path, or None when another browser was named."""
+    """Return the path of a Chromium, or None if `CHATKEY_BROWSER` names another browser."""
     from playwright.sync_api import sync_playwright  # noqa: PLC0415  (needed over TLS only, and slow to import)
 
     with sync_playwright() as playwright:
@@ -97,7 +97,7 @@ def _start(executable: str, profile: str, url: str, certificates: Certificates |
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        start_new_session=True,  # Ctrl-C reaches the demo, which then ends it
+        start_new_session=True,  # Ctrl-C must reach only the demo, which then ends the browser
     )
 
 

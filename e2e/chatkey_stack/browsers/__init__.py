@@ -1,4 +1,4 @@
-"""The browsers that demo and harness drive: how one is found, got on request, and started."""
+"""The browsers that demo and test harness drive: find one, install one on request, and start it."""
 
 from chatkey_stack.browsers.launch import ONE_COMPILER, REALISTIC, arguments, launch, launch_options, located
 from chatkey_stack.browsers.search import KINDS, NO_BROWSER, Found, Kind, NoBrowserError, find, kind_of, machine

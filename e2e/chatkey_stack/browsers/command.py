@@ -9,7 +9,7 @@ from chatkey_stack.browsers.search import NO_BROWSER, NoBrowserError, find, mach
 
 
 class NoBrowser(click.ClickException):
-    """There is none, and what to do about it; ends with a status of its own."""
+    """No browser was found. The message says what to do; the command has its own exit status."""
 
     exit_code = NO_BROWSER
 
@@ -18,11 +18,11 @@ class NoBrowser(click.ClickException):
 @click.argument("wanted", metavar="[KIND|PATH]", default="")
 @click.option("--install", "may_install", is_flag=True, help="Where there is none, get Playwright's, or else Debian's.")
 def browser(*, wanted: str, may_install: bool) -> None:
-    """Say which browser would be driven: chromium, firefox, webkit, or a path.
+    """Say which browser would be used: chromium, firefox, webkit, or a path.
 
-    Without one it is CHATKEY_BROWSER, or the first Chromium found. Only --install changes this machine: Playwright's
-    own build goes into its cache, and Debian's package, where that cannot be downloaded, needs root. Prints `found` and
-    the browser, or ends with status 8.
+    Without an argument, it is CHATKEY_BROWSER or the first Chromium found. Only --install changes this machine: it
+    downloads Playwright's own build into Playwright's cache. If that fails, it installs Debian's package, which
+    needs root. Prints `found` and the browser, or ends with status 8.
     """
     from playwright.sync_api import sync_playwright  # noqa: PLC0415  (`chatkey --help` need not wait for it)
 

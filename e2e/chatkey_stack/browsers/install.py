@@ -1,4 +1,4 @@
-"""Gets a browser, for those who ask for it: nothing else in chatkey changes a machine."""
+"""Installs a browser on request. Nothing else in chatkey installs software."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ DEBIAN_PACKAGES: Final[Mapping[Kind, str]] = {"chromium": "chromium", "firefox":
 
 
 def install(machine: Machine) -> Found:
-    """Return the browser that is wanted; where there is none of its kind, get Playwright's own, or else Debian's.
+    """Return the browser that is wanted. If none of its kind exists, install Playwright's own or else Debian's.
 
-    Raises `NoBrowserError` where neither can be had, and for a `CHATKEY_BROWSER` that is no kind and is not there.
+    Raises `NoBrowserError` if neither can be installed, or if `CHATKEY_BROWSER` is a path or command that does not
+    exist.
     """
     kind = kind_of(machine.wanted)
     if installed(machine, kind) or (machine.wanted and machine.wanted not in KINDS):
@@ -42,7 +43,7 @@ def _debians(machine: Machine, kind: Kind) -> None:
     if not (machine.run([apt, "update"], SECONDS) and machine.run([*get, package], SECONDS)):
         return
     if kind == "chromium":
-        machine.run([*get, SHELL], SECONDS)  # older Debians have none: it is quicker, not needed
+        machine.run([*get, SHELL], SECONDS)  # missing in older Debians; only faster, not required
 
 
 def _why_not(machine: Machine, kind: Kind) -> str:

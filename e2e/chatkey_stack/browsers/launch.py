@@ -1,4 +1,4 @@
-"""How a browser is started: where it is, what nobody here needs of it, and which CA it trusts."""
+"""How a browser is started: its executable, the features that are switched off, and the CA that it trusts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CLOSED_NETWORK = (
     "--disable-sync",
     "--no-first-run",
 )
-"""Nothing here needs the internet; without these, Chromium tries and waits for it."""
+"""Nothing here needs the internet. Without these options, Chromium tries to connect and waits."""
 
 TEST_CONVENIENCES = (
     "--disable-popup-blocking",
@@ -27,10 +27,10 @@ TEST_CONVENIENCES = (
     "--disable-renderer-backgrounding",
     "--disable-backgrounding-occluded-windows",
 )
-"""What Playwright switches off by default and people's browsers have on."""
+"""Options that Playwright sets by default. They switch off features that people's browsers have."""
 
 ONE_COMPILER = ("--js-flags=--no-wasm-tier-up --no-wasm-dynamic-tiering",)
-"""A page that lives for a second gains nothing from compiling its WebAssembly twice, and pays a fifth of its CPU."""
+"""Pages here live for a second: compiling their WebAssembly twice gains nothing and costs a fifth of the CPU time."""
 
 AS_PEOPLE_HAVE_IT: Final = {
     "dom.disable_open_during_load": True,
@@ -38,19 +38,19 @@ AS_PEOPLE_HAVE_IT: Final = {
     "dom.min_background_timeout_value_without_budget_throttling": 1000,
     "dom.timeout.enable_budget_timer_throttling": True,
 }
-"""Firefox's own popup blocker and throttling, which Playwright switches off; its back-forward cache stays on."""
+"""Turns on Firefox's popup blocker and timer throttling, which Playwright turns off. The back-forward cache is on."""
 
 CALM: Final = {"ui.prefersReducedMotion": 1}
-"""What a context cannot ask of a Firefox: that pages show no animations."""
+"""Tells Firefox pages to show no animations. A browser context cannot set this for Firefox."""
 
 
 REALISTIC: Final[Mapping[str, Any]] = MappingProxyType(
     {"ignore_default_args": list(TEST_CONVENIENCES), "firefox_user_prefs": AS_PEOPLE_HAVE_IT}
 )
-"""What to ask of a launch for popup blocker, back-forward cache and throttling as people have them."""
+"""Launch options with which popup blocker, back-forward cache and throttling work as in people's browsers."""
 
 OVER_BIDI: Final = "moz-firefox"
-"""The channel of any Firefox that is not Playwright's own build, which has a protocol of its own."""
+"""The channel for every Firefox that is not Playwright's own build. Playwright's build uses a protocol of its own."""
 
 
 def launch(
@@ -61,7 +61,7 @@ def launch(
     trusted_spki: str | None = None,
     args: tuple[str, ...] = (),
 ) -> Browser:
-    """Start the browser. `trusted_spki` is the key of the CA that a Chromium is to trust."""
+    """Start the browser. `trusted_spki` is the key of the CA that Chromium should trust."""
     options = launch_options(found, {"headless": not headed, "args": args}, trusted_spki=trusted_spki)
     browser_type: BrowserType = getattr(playwright, found.kind)
     return browser_type.launch(**options)
@@ -70,9 +70,9 @@ def launch(
 def launch_options(
     found: Found, asked: Mapping[str, Any] = MappingProxyType({}), *, trusted_spki: str | None = None
 ) -> dict[str, Any]:
-    """Return the keyword arguments for `launch` and `launch_persistent_context`, with what was `asked` kept.
+    """Return keyword arguments for `launch` and `launch_persistent_context`, including those in `asked`.
 
-    `args` are added to ours. What this function returned may be given to it again, with more that was asked.
+    Its `args` are added to ours. The result may be passed to this function again, with further arguments.
     """
     options = located(found, asked)
     if found.kind == "chromium":
@@ -84,7 +84,7 @@ def launch_options(
 
 
 def located(found: Found, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what was `asked` of a launch, and where the browser is, unless that was said too."""
+    """Return `asked` plus the browser's location, unless `asked` gives a location."""
     if asked.get("executable_path") not in {None, found.executable, found.shell}:
         return dict(asked)
     options = {**asked, "executable_path": _executable(found, asked)}
@@ -95,13 +95,13 @@ def located(found: Found, asked: Mapping[str, Any]) -> dict[str, Any]:
 
 def _executable(found: Found, asked: Mapping[str, Any]) -> str | None:
     if asked.get("channel") not in {None, OVER_BIDI}:
-        return None  # Playwright knows where that one is
+        return None  # Playwright finds the browser of a channel itself
     somebody_looks = not asked.get("headless", not os.environ.get("PWDEBUG"))
     return found.executable if somebody_looks or "ignore_default_args" in asked else found.shell or found.executable
 
 
 def arguments(*, trusted_spki: str | None = None) -> list[str]:
-    """Return the arguments with which a Chromium starts anywhere, and trusts one CA by its key."""
+    """Return arguments with which Chromium starts on any machine, and trusts the CA with the key `trusted_spki`."""
     as_root = ("--no-sandbox",) if hasattr(os, "geteuid") and os.geteuid() == 0 else ()
     trust = (f"--ignore-certificate-errors-spki-list={trusted_spki}",) if trusted_spki else ()
     return [*CLOSED_NETWORK, *as_root, *trust]

@@ -1,4 +1,4 @@
-"""Which browser there is to drive: looked for in a fixed order, and left alone."""
+"""Finds a browser to drive. Searches in a fixed order and installs nothing."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ Kind = Literal["chromium", "firefox", "webkit"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 
 NO_BROWSER: Final = 8
-"""Exit status of every command that has no browser to drive."""
+"""Exit status of every command that found no browser."""
 
 OLDEST_FIREFOX: Final = 143
-"""The oldest in which Playwright finds what it asks for over WebDriver BiDi (`network.addDataCollector`)."""
+"""The oldest Firefox that supports what Playwright needs over WebDriver BiDi (`network.addDataCollector`)."""
 
 SHELL: Final = "chromium-headless-shell"
-"""Debian's package of this name is always of the version of its package `chromium`."""
+"""Debian's package of this name always has the same version as Debian's `chromium`."""
 
 SYSTEM_NAMES: Final[Mapping[Kind, tuple[str, ...]]] = {
     "chromium": (
@@ -61,14 +61,14 @@ ALSO: Final[Mapping[Kind, str]] = {
 
 
 class NoBrowserError(Exception):
-    """No browser to drive; the message says what to type."""
+    """No browser was found. The message says which command to type."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A browser: what drives it, its executable (None: Playwright's own), and how it was found.
+    """A browser: its kind, its executable (None for Playwright's own), and how it was found.
 
-    `shell` is the same browser without windows: quicker, and used where nobody looks and nothing depends on windows.
+    `shell` is the same browser without windows. It is faster, and is used if nobody watches and no test needs windows.
     """
 
     kind: Kind
@@ -90,7 +90,7 @@ def _succeeds(command: list[str], seconds: float) -> bool:
 
 
 def _version(executable: str) -> int | None:
-    """Ask a browser for its version; None where it does not say."""
+    """Return a browser's major version, or None if it does not report one."""
     try:
         done = subprocess.run([executable, "--version"], capture_output=True, text=True, timeout=60, check=False)  # noqa: S603  (theirs)
     except (subprocess.TimeoutExpired, OSError):
@@ -101,7 +101,7 @@ def _version(executable: str) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What the search looks at and an installation does, so that a test can be another machine."""
+    """The parts of the machine that search and installation use. A test can replace them."""
 
     environ: Mapping[str, str]
     own: Mapping[Kind, Path]
@@ -113,7 +113,7 @@ class Machine:
 
     @property
     def wanted(self) -> str:
-        """The kind, path or command in `CHATKEY_BROWSER`; empty for whichever there is."""
+        """The kind, path or command in `CHATKEY_BROWSER`; empty for any browser."""
         return self.environ.get("CHATKEY_BROWSER", "")
 
 
@@ -124,7 +124,7 @@ def machine(playwright: Playwright, environ: Mapping[str, str] = os.environ) -> 
 
 
 def kind_of(wanted: str) -> Kind:
-    """Return the kind of browser that a kind, a path or a command means; nothing means Chromium."""
+    """Return the kind of browser for a kind, a path or a command. The default is Chromium."""
     name = Path(wanted).name.lower()
     for kind in KINDS:
         if kind in name:
@@ -133,10 +133,11 @@ def kind_of(wanted: str) -> Kind:
 
 
 def find(machine: Machine) -> Found:
-    """Return the browser at the path or command in `CHATKEY_BROWSER`, or else the first of its kind (Chromium, where
-    it names none) of: Playwright's own, the system's.
+    """Return the browser that `CHATKEY_BROWSER` asks for.
 
-    Raises `NoBrowserError`; a `CHATKEY_BROWSER` that is set but wrong is an error, not a reason to look on.
+    A path or command means that browser. A kind (by default Chromium) means Playwright's own build, or else the
+    system's browser. Raises `NoBrowserError`. If `CHATKEY_BROWSER` is set but wrong, that is an error: the search
+    does not go on.
     """
     kind = kind_of(machine.wanted)
     if machine.wanted and machine.wanted not in KINDS:
@@ -148,12 +149,12 @@ def find(machine: Machine) -> Found:
 
 
 def too_old(machine: Machine, kind: Kind) -> str:
-    """Say which browser of the system is of this kind but too old to be driven, and what to type; else nothing."""
+    """Return a message about an installed browser that is too old, with the command to type. Empty if there is none."""
     return next((_too_old(path, version) for path, version in _old_ones(machine, kind)), "")
 
 
 def installed(machine: Machine, kind: Kind) -> Found | None:
-    """Return the browser of this kind that is there."""
+    """Return the installed browser of this kind, or None."""
     if machine.is_file(str(machine.own[kind])):
         return Found(kind, None, "installed by Playwright")
     return _systems(machine, kind)
@@ -181,7 +182,7 @@ def _systems(machine: Machine, kind: Kind) -> Found | None:
 
 
 def _placed(machine: Machine, kind: Kind) -> Iterator[str]:
-    """Yield the system's browsers of a kind, in the order in which they are taken."""
+    """Yield the paths of the system's browsers of a kind, the preferred ones first."""
     yield from filter(None, map(machine.which, SYSTEM_NAMES[kind]))
     yield from filter(machine.is_file, SYSTEM_PATHS[kind])
 
@@ -194,7 +195,7 @@ def _old_ones(machine: Machine, kind: Kind) -> Iterator[tuple[str, int]]:
 
 
 def _old_version(machine: Machine, kind: Kind, executable: str) -> int | None:
-    """Return the version of a browser that is too old to be driven, else None."""
+    """Return the browser's version if it is too old to be driven, or else None."""
     version = machine.version(executable) if kind == "firefox" else None
     return version if version is not None and version < OLDEST_FIREFOX else None
 

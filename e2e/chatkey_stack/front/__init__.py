@@ -1,1 +1,1 @@
-"""A front before any service: passes everything on, spoils what it is told to, and can have our files beside it."""
+"""A proxy in front of any service. It injects faults on request, and can serve our widget files as well."""

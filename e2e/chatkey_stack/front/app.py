@@ -1,4 +1,4 @@
-"""The front as an ASGI application: what browsers meet at one port, its control API at another."""
+"""The front (a proxy) as an ASGI application: one port for browsers, and one for its control API."""
 
 import asyncio
 from contextlib import AsyncExitStack
@@ -19,22 +19,22 @@ ASSETS = "/assets/"
 
 @dataclass
 class Front:
-    """Passes on what comes in at any port but the one of its control API."""
+    """Forwards everything that arrives at any port other than its control port."""
 
     service: Upstream
     control_port: int
     assets: Upstream | None = None
-    """Where our own files lie, for a service that has none."""
+    """Server of our own widget files, for a service that has none."""
     lab_token: str = ""
     faults: Faults = field(default_factory=Faults)
 
     def __post_init__(self) -> None:
-        control = Litestar([_control(self.faults)], openapi_config=None, logging_config=None)  # no address is logged
+        control = Litestar([_control(self.faults)], openapi_config=None, logging_config=None)  # log no addresses
         self._control = LabGuard(control, token=self.lab_token)
         self._clients: dict[str, httpx.AsyncClient] = {}
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Answer the control API, or pass on and spoil."""
+        """Handle the control API, or forward a request or socket with its faults."""
         if scope["type"] == "lifespan":
             await self._live(receive, send)
         elif scope["server"][1] == self.control_port:
@@ -58,7 +58,7 @@ class Front:
         await sockets.answer(self.service, self.faults, scope, receive, send)
 
     async def _met(self, path: str) -> Rule | None:
-        """Return the rule to act by, once a delay, which is no refusal, is over."""
+        """Return the rule that refuses this path, or None. A delay takes place here; it is no refusal."""
         rule = self.faults.hit_path(path)
         if rule is not None and rule.action == "delay":
             await asyncio.sleep(rule.seconds)

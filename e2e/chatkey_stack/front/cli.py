@@ -1,4 +1,4 @@
-"""The command that runs the front in a process of its own."""
+"""The command that runs the front in a separate process."""
 
 import os
 import socket

@@ -1,4 +1,4 @@
-"""Requests through the front: answered as the service answers them, or as a rule says."""
+"""Forwards requests: the response is the service's, or the one that a rule demands."""
 
 import json
 from collections.abc import AsyncIterator
@@ -12,16 +12,16 @@ from chatkey_stack.front.upstream import Header, Upstream, passed_on
 
 ANY_ORIGIN: Final[Header] = (b"access-control-allow-origin", b"*")
 SECONDS: Final = 120.0
-"""Longer than anybody waits for an answer: who is slow is the service's and its caller's business."""
+"""Timeout of one request. It is long, because the service and its caller have their own timeouts."""
 
 
 def client(upstream: Upstream) -> httpx.AsyncClient:
-    """Return what asks a service: nothing is followed, decoded, kept or added."""
+    """Return an HTTP client that changes nothing: no redirects, decoding, cookies or extra headers."""
     return httpx.AsyncClient(verify=upstream.trusted, trust_env=False, timeout=SECONDS, follow_redirects=False)
 
 
 async def answer(asking: httpx.AsyncClient, upstream: Upstream, scope: Any, receive: Any, send: Any) -> None:
-    """Pass a request on, and its answer back, byte by byte; 502 where there is none."""
+    """Forward a request, and return its response byte by byte. Answers 502 if the service does not respond."""
     query = b"?" + scope["query_string"] if scope["query_string"] else b""
     request = httpx.Request(
         scope["method"],
@@ -45,7 +45,7 @@ async def answer(asking: httpx.AsyncClient, upstream: Upstream, scope: Any, rece
 
 
 async def spoil(rule: Rule, receive: Any, send: Any) -> None:
-    """Answer a status, or break the connection without a word."""
+    """Answer with the rule's status, or break the connection without a response."""
     if rule.action == "status":
         await tell(send, rule.status, f"The front was told to answer {rule.status} here.")
     else:
@@ -53,7 +53,7 @@ async def spoil(rule: Rule, receive: Any, send: Any) -> None:
 
 
 async def tell(send: Any, status: int, message: str) -> None:
-    """Answer an error of the front's own, in the service's form, readable by every page."""
+    """Answer with an error of the front itself, in the service's format, and readable by every page (CORS)."""
     body = json.dumps({"error": {"code": "front_fault", "message": message}}).encode()
     headers = [(b"content-type", b"application/json"), (b"cache-control", b"no-store"), ANY_ORIGIN]
     await send({"type": "http.response.start", "status": status, "headers": headers})
@@ -61,7 +61,7 @@ async def tell(send: Any, status: int, message: str) -> None:
 
 
 async def cut(receive: Any) -> None:
-    """Break the connection without a word."""
+    """Break the connection without a response."""
     abort(receive)
     while (await receive())["type"] not in {"http.disconnect", "websocket.disconnect"}:
         pass

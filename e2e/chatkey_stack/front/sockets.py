@@ -1,4 +1,4 @@
-"""Sockets through the front: two pumps, one for each direction, and the rules for frames between them."""
+"""Forwards sockets: one task for each direction, which apply the fault rules to the frames."""
 
 import asyncio
 from contextlib import suppress
@@ -13,12 +13,12 @@ from chatkey_stack.front.requests import cut
 from chatkey_stack.front.upstream import Upstream, of_a_socket
 
 OPENING: Final = 60
-"""Seconds; who is slow is the service's and the widget's business."""
+"""Time limit for opening, in seconds. It is long, because the service and the widget have their own time limits."""
 NO_STATUS, ABNORMAL, NORMAL = 1005, 1006, 1000
 
 
 async def answer(upstream: Upstream, faults: Faults, scope: Any, receive: Any, send: Any) -> None:
-    """Open a socket at the service, and let both ends talk to each other until one ends it."""
+    """Open a socket to the service, and forward frames both ways until one end closes."""
     await receive()
     try:
         connection = await _opened(upstream, scope)
@@ -34,7 +34,7 @@ async def answer(upstream: Upstream, faults: Faults, scope: Any, receive: Any, s
 
 
 async def spoil_handshake(rule: Rule, scope: Any, receive: Any, send: Any) -> None:
-    """Refuse with a status, take and close at once, or break the connection."""
+    """Apply a rule to the handshake: refuse it with a status, accept and close at once, or break the connection."""
     if rule.action == "drop":
         await cut(receive)
         return
@@ -48,11 +48,11 @@ async def spoil_handshake(rule: Rule, scope: Any, receive: Any, send: Any) -> No
 
 
 class _EndedHere(Exception):
-    """A rule has closed the socket; neither pump has anything more to carry."""
+    """A rule has closed the socket, so neither direction has anything left to forward."""
 
 
 class _Line:
-    """One socket, from end to end."""
+    """One socket, from the browser to the service."""
 
     def __init__(self, connection: ClientConnection, faults: Faults, receive: Any, send: Any) -> None:
         self._service = connection
@@ -61,7 +61,7 @@ class _Line:
         self._send = send
 
     async def carry(self) -> None:
-        """Carry frames both ways; the first end that is told of is passed on to the other side."""
+        """Forward frames both ways. When one end closes, close the other end in the same way."""
         pumps = [asyncio.create_task(pump) for pump in (self._to_service(), self._to_browser())]
         try:
             done, _ = await asyncio.wait(pumps, return_when=asyncio.FIRST_COMPLETED)
@@ -80,7 +80,7 @@ class _Line:
             if content is None:
                 content = message["bytes"]
             if not await self._is_swallowed(content):
-                with suppress(ConnectionClosed):  # the other pump tells how it ended
+                with suppress(ConnectionClosed):  # the other task reports how the socket closed
                     await self._service.send(content)
         code = message.get("code", ABNORMAL)
         if code != ABNORMAL:

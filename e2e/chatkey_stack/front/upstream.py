@@ -1,4 +1,4 @@
-"""Where the front passes things on to, and which headers belong to a connection rather than to what is said on it."""
+"""The servers that the front forwards to, and the headers that it does not forward."""
 
 import ssl
 from collections.abc import Iterable
@@ -11,22 +11,22 @@ Header = tuple[bytes, bytes]
 OF_THE_CONNECTION: Final = frozenset(
     (b"connection", b"keep-alive", b"proxy-connection", b"te", b"trailer", b"transfer-encoding", b"upgrade")
 )
-"""RFC 9110 7.6.1."""
+"""Headers that belong to one connection (RFC 9110 7.6.1)."""
 OF_THE_HANDSHAKE: Final = b"sec-websocket-"
 
 
 @dataclass(frozen=True, slots=True)
 class Upstream:
-    """One server: how it is reached, the name that it is to be called by, and whom its certificate has to be from."""
+    """A server: the URL to reach it, the name for its `Host` header, and the CAs whose certificate it may have."""
 
     url: str
     host: str
-    """Host and port as browsers write them, whatever the way there is."""
+    """Host and port as browsers write them. The address that the front connects to may differ."""
     trusted: ssl.SSLContext
 
     @property
     def is_tls(self) -> bool:
-        """Tell whether it is reached over TLS."""
+        """Whether the server is reached over TLS."""
         return self.url.startswith("https:")
 
     @property
@@ -37,13 +37,13 @@ class Upstream:
 
 
 def passed_on(headers: Iterable[Header]) -> list[Header]:
-    """Return the headers of a message that are not of its connection."""
+    """Return the headers of a message without `Host` and those that belong to the connection."""
     return [
         (name, value) for name, value in headers if name.lower() not in OF_THE_CONNECTION and name.lower() != b"host"
     ]
 
 
 def of_a_socket(headers: Iterable[Header]) -> list[tuple[str, str]]:
-    """Return the headers of a handshake that are not its own business."""
+    """Return a handshake's headers without `Host` and those that belong to the connection or the handshake."""
     kept = [header for header in passed_on(headers) if not header[0].lower().startswith(OF_THE_HANDSHAKE)]
     return [(name.decode("latin-1"), value.decode("latin-1")) for name, value in kept]

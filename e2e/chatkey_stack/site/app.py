@@ -16,7 +16,7 @@ from chatkey_stack.site.shops import Shops
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """Where browsers find this site, the chat service and the widget's script."""
+    """The addresses at which browsers find this site, the chat service and the widget's script."""
 
     site: str
     service: str
@@ -24,7 +24,7 @@ class Addresses:
 
 
 def create_app(addresses: Addresses, *, now: Callable[[], float] = time.time, lab_token: str = "") -> Litestar:
-    """Build the site without any shop; shops come by `POST /lab/shops`, from whoever may use a lab."""
+    """Build the site without any shops. Callers who may use the lab add shops with `POST /lab/shops`."""
     shops = Shops(now)
     everybody = people(addresses.site)
     app = Litestar(

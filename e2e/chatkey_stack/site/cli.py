@@ -1,4 +1,4 @@
-"""The command that runs the site in a process of its own."""
+"""The command that runs the site in a separate process."""
 
 import os
 import socket
@@ -40,6 +40,6 @@ def site(
         access_log=False,
         server_header=False,
         ws="none",
-        timeout_graceful_shutdown=1,  # an idle TLS peer would hold the end back for 30 s
+        timeout_graceful_shutdown=1,  # an idle TLS connection would delay the shutdown by 30 s
     )
     Server(config, lambda: click.echo(f"ready {browser_url}")).run(sockets=listeners)

@@ -1,4 +1,4 @@
-"""The control API, for the harness and the demo: shops, and the clock by which they sign tokens."""
+"""The control API for harness and demo: the shops, and the clock that their tokens use."""
 
 import msgspec
 from litestar import Router, delete, get, post
@@ -23,7 +23,7 @@ class NewShop(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class NewPage(msgspec.Struct, forbid_unknown_fields=True):
-    """A page of a test's own, beside a shop's."""
+    """A page that a test adds to a shop."""
 
     name: str
     html: str
@@ -36,7 +36,7 @@ class Advance(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def control(shops: Shops) -> Router:
-    """Return the routes under `/lab`; answers are wrapped in `data` and show no secret."""
+    """Return the routes under `/lab`. Responses are wrapped in `data` and contain no secrets."""
 
     @post("/shops", sync_to_thread=False)
     def add(data: JSONBody[NewShop]) -> Data:

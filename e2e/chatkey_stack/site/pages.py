@@ -1,4 +1,4 @@
-"""The pages people see, their sign-in, and the endpoint that the widget's `getToken` calls."""
+"""The shops' pages, their sign-in, and the endpoint that the page's `getToken` calls."""
 
 import secrets
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ ConfigPlace = Literal["before", "after"]
 
 
 class SignIn(msgspec.Struct):
-    """The sign-in form."""
+    """The fields of the sign-in form."""
 
     person: str
 
@@ -41,7 +41,7 @@ class SignIn(msgspec.Struct):
 def pages(
     shops: Shops, everybody: Mapping[str, Person], site_url: str, service_url: str, sdk_url: str
 ) -> list[HTTPRouteHandler]:
-    """Return the routes of all shops, and of what they share."""
+    """Return the routes of all shops, and the routes that the shops share."""
     return [
         _shop_page(shops, everybody, service_url, sdk_url),
         _own_page(shops),
@@ -160,13 +160,13 @@ def _shared(shops: Shops, everybody: Mapping[str, Person]) -> list[HTTPRouteHand
 
 
 def snippet(provider_id: str, sdk_url: str, *, get_token: bool) -> str:
-    """Return what an integrator puts on his page, as the shops have it on theirs."""
+    """Return the HTML that an integrator adds to a page. The shops' own pages use the same HTML."""
     parts: Any = TEMPLATES.get_template("snippet.html").module
     return f"{parts.config(provider_id, get_token)}\n{parts.sdk(sdk_url)}"
 
 
 def _policy(csp: Csp, nonce: str, service_url: str, sdk_url: str) -> str:
-    """Return the strictest Content-Security-Policy a page with the widget can have, or one that is stricter still."""
+    """Return the strictest Content-Security-Policy with which the widget works, or (`without-wasm`) a stricter one."""
     assets = sdk_url.removesuffix("/sdk.js")
     socket = service_url.replace("http", "ws", 1)
     scripts = {

@@ -13,12 +13,12 @@ PEOPLE = (
 
 
 def people(site_url: str) -> dict[str, Person]:
-    """Return everybody by id, with avatars at this site's address."""
+    """Return all people by id, with avatars at this site's address."""
     return {key: Person(key, name, email, f"{site_url}/people/{key}.svg") for key, name, email in PEOPLE}
 
 
 def avatar(person: Person) -> str:
-    """Draw a person's first letter on a colour of their own, as SVG."""
+    """Draw a person's initial on a background of their own colour, as SVG."""
     hue = sum(person.id.encode()) * 47 % 360
     return (
         '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 64 64">'

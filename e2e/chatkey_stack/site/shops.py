@@ -1,4 +1,4 @@
-"""The shops of the site: what each is configured with, and who is signed in there."""
+"""The shops of the site: their configuration, and who is signed in at each."""
 
 import re
 import secrets
@@ -14,10 +14,10 @@ KEPT_SESSIONS = 1000
 
 @dataclass(slots=True)
 class Shop:
-    """One integrator: a provider, its secret, and whether his page offers `getToken`.
+    """One integrator: a provider, its secret, and whether the page offers `getToken`.
 
-    `spy` is the origin of a page that frames this one and may watch its widget; only the demo sets it. `tail` ends the
-    ids of its people: at a provider that more than one shop uses, each shop has people of its own.
+    `spy` is the origin of a page that frames this one and may watch its widget; only the demo sets it. `tail` is
+    added to the ids of the shop's people, so that shops that share a provider have different people.
     """
 
     slug: str
@@ -29,16 +29,16 @@ class Shop:
     tail: str = ""
     token_calls: int = 0
     pages: dict[str, str] = field(default_factory=dict[str, str], repr=False)
-    """Pages of a test's own, by name."""
+    """Pages that a test has added, by name."""
     _sessions: dict[str, Person] = field(default_factory=dict[str, Person], repr=False)
 
     @property
     def cookie(self) -> str:
-        """The session cookie's name, this shop's own: cookies ignore ports."""
+        """The name of the session cookie. It is different for each shop, because cookies ignore ports."""
         return f"sid_{self.slug}"
 
     def sign_in(self, person: Person) -> str:
-        """Start a session and return its id; the oldest goes when there are too many."""
+        """Start a session and return its id. Drops the oldest session if there are too many."""
         while len(self._sessions) >= KEPT_SESSIONS:
             del self._sessions[next(iter(self._sessions))]
         session = secrets.token_urlsafe(24)
@@ -46,7 +46,7 @@ class Shop:
         return session
 
     def who(self, session: str | None) -> Person | None:
-        """Return who is signed in with this session."""
+        """Return the person who is signed in with this session, if any."""
         return self._sessions.get(session) if session else None
 
     def sign_out(self, session: str | None) -> None:
@@ -56,7 +56,7 @@ class Shop:
 
 
 class Shops:
-    """All shops by slug, and the clock by which they sign tokens."""
+    """All shops by slug, and the clock that their tokens use."""
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
@@ -64,7 +64,7 @@ class Shops:
         self.offset = 0.0
 
     def now(self) -> float:
-        """Seconds since the epoch, moved by `offset`."""
+        """Return the seconds since the epoch, moved by `offset`."""
         return self._now() + self.offset
 
     def add(
@@ -78,7 +78,7 @@ class Shops:
         spy: str | None = None,
         tail: str = "",
     ) -> Shop:
-        """Open a shop, or open it anew with nobody signed in. Raises ValueError for a slug that is no path segment."""
+        """Open a shop, or reopen it with nobody signed in. Raises `ValueError` for a slug that no path can have."""
         if not SLUG.fullmatch(slug) or slug in RESERVED:
             raise ValueError(f"slug {slug!r} cannot be used: letters a-z, digits and hyphens, not lab, static, people")
         backend = TokenBackend(provider_id, secret_key, now=self.now)
@@ -86,7 +86,7 @@ class Shops:
         return self._shops[slug]
 
     def get(self, slug: str) -> Shop | None:
-        """Return the shop of that slug."""
+        """Return the shop with this slug, or None."""
         return self._shops.get(slug)
 
     def remove(self, slug: str) -> None:
@@ -94,5 +94,5 @@ class Shops:
         self._shops.pop(slug, None)
 
     def all(self) -> list[Shop]:
-        """Return the shops in the order in which they opened."""
+        """Return the shops in the order in which they were opened."""
         return list(self._shops.values())

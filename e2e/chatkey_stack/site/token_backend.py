@@ -1,4 +1,4 @@
-"""The getToken endpoint of an integrator: who is signed in here, said in a token only this browser can use.
+"""An integrator's getToken endpoint: it names the signed-in user in a token that only this browser can use.
 
 Copy this module. It needs PyJWT, the provider id and the provider's `secret_key`; which framework calls it does not
 matter. The browser sends `{"jkt": …}`, the fingerprint of the widget's key, together with your session cookie.
@@ -13,16 +13,16 @@ import jwt
 
 LIFETIME = 3600
 JKT = re.compile(r"[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]")
-"""SHA-256 in base64url: 43 characters, no padding; the last one carries four bits, so only these sixteen occur."""
+"""SHA-256 in base64url: 43 characters, no padding. The last one encodes four bits, so only 16 values are possible."""
 
 
 class InvalidRequestError(Exception):
-    """The request is not what the widget sends; answer 400 with this message."""
+    """The request is not one that the widget sends. Answer 400 with this message."""
 
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody who is signed in at your site. Only `id` is needed; it must never change or be given to another."""
+    """A user who is signed in at your site. Only `id` is required; it must never change or be given to another user."""
 
     id: str
     name: str | None = None
@@ -31,7 +31,7 @@ class Person:
 
 
 class TokenBackend:
-    """Answers the widget for one provider. Keep one for the life of your process."""
+    """Answers the widget's requests for one provider. Create one instance and keep it while your process runs."""
 
     def __init__(self, provider_id: str, secret_key: str, *, now: Callable[[], float] = time.time) -> None:
         self._provider_id = provider_id
@@ -41,8 +41,8 @@ class TokenBackend:
     def answer(self, body: object, person: Person | None) -> dict[str, str | None]:
         """Return the JSON to send back, with `Cache-Control: no-store`.
 
-        `person` comes from your own session, never from the request's body. Nobody signed in is a good answer too:
-        `{"token": null}` lets the widget stay a visitor. Raises `InvalidRequestError` when `jkt` is missing or
+        `person` comes from your own session, never from the request's body. If nobody is signed in, pass None: with
+        `{"token": null}` the widget's user stays a visitor. Raises `InvalidRequestError` if `jkt` is missing or
         malformed.
         """
         jkt = body.get("jkt") if isinstance(body, dict) else None

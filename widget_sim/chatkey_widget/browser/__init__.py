@@ -1,1 +1,1 @@
-"""The only modules that know the browser: thin adapters over `js` and `pyodide`."""
+"""The only modules that use the browser: thin adapters over `js` and `pyodide`."""

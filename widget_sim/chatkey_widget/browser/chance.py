@@ -1,4 +1,4 @@
-"""Randomness that is fresh in every page: a start-up snapshot freezes the `random` module, not the system's source."""
+"""Random numbers that differ in every page. The start-up snapshot freezes the state of the `random` module."""
 
 import secrets
 

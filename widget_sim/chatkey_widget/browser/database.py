@@ -1,4 +1,4 @@
-"""The key's place in IndexedDB: opened, read and written by requests that may be refused or never answered (D-04)."""
+"""Stores the key in IndexedDB. The browser may refuse a request, or never answer it (D-04)."""
 
 import asyncio
 from collections.abc import Callable
@@ -11,17 +11,17 @@ from chatkey_protocol.storage_keys import DATABASE, RECORD, STORE
 from chatkey_widget.browser.js_values import member, thrown_name
 
 STORAGE_SECONDS: Final = 3.0
-"""Some browsers never answer when IndexedDB is asked; this long is waited."""
+"""Timeout of a request to IndexedDB. Some browsers never answer."""
 
 TIMEOUT: Final = "timeout"
 
 
 class StorageRefused(Exception):
-    """IndexedDB cannot be used; the message is the name of the browser's error, or one word of ours."""
+    """IndexedDB cannot be used. The message is the name of the browser's error, or one word of ours."""
 
 
 async def opened() -> Any:
-    """Open the database. One that has lost its store, or never got it, is given one. Raises `StorageRefused`."""
+    """Open the database, and create the store if it is missing. Raises `StorageRefused`."""
     if not member(js, "indexedDB"):
         raise StorageRefused("missing")
     database = await _open()
@@ -38,7 +38,7 @@ async def read(database: Any) -> Any:
 
 
 async def insert(database: Any, record: Any) -> None:
-    """Write the record unless there is one. Raises `StorageRefused`."""
+    """Write the record unless one exists. Raises `StorageRefused`."""
     try:
         await _ask(lambda: _store(database, "readwrite").add(record, RECORD))
     except StorageRefused as refusal:
@@ -47,9 +47,9 @@ async def insert(database: Any, record: Any) -> None:
 
 
 async def delete_unless(sound: Callable[[Any], bool], database: Any) -> bool:
-    """Delete a record that is not sound; tell whether there was one. Raises `StorageRefused`.
+    """Delete the record if it is not sound. Return whether it was deleted. Raises `StorageRefused`.
 
-    One transaction reads and deletes: what another tab writes meanwhile is never deleted.
+    Reading and deleting happen in one transaction, so a record that another tab writes meanwhile is never deleted.
     """
     spoilt = False
 
@@ -74,7 +74,7 @@ async def _open(*version: int) -> Any:
     except StorageRefused as refusal:
         if str(refusal) != TIMEOUT:
             raise
-        # Nobody waits for it any more, and an open connection would be in other tabs' way.
+        # If it opens later, close it at once: an unused open connection would block other tabs.
         request.onsuccess = create_once_callable(lambda _event: request.result.close())
         raise StorageRefused("blocked" if blocked else TIMEOUT) from None
     finally:
@@ -104,7 +104,7 @@ def _begin(asking: Callable[[], Any]) -> Any:
 
 
 async def _settle(request: Any, then: Callable[[Any], None] | None = None) -> Any:
-    """Wait for a request, and call `then` while its transaction still lasts. Raises `StorageRefused`."""
+    """Wait for a request, and call `then` while its transaction is still active. Raises `StorageRefused`."""
     settled: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def settle(_event: object) -> None:

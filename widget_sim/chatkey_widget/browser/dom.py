@@ -1,4 +1,4 @@
-"""Making elements. Data enters the page as text and attributes only, never as markup."""
+"""Creates elements. Data enters the page only as text and attributes, never as markup."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -25,7 +25,7 @@ ICONS: Final = {
 
 
 def element(tag: str, *children: Any, text: str | None = None, **attributes: str | None) -> Any:
-    """Make an element. Attribute names take `_` for `-`; a trailing `_` is dropped; None leaves an attribute out."""
+    """Create an element. Attribute names take `_` for `-`; a trailing `_` is dropped. None leaves an attribute out."""
     made = js.document.createElement(tag)
     if text is not None:
         made.textContent = text
@@ -44,7 +44,7 @@ def _furnished(made: Any, children: tuple[Any, ...], attributes: Mapping[str, st
 
 
 def set_attribute(target: Any, name: str, value: str | None) -> None:
-    """Set an attribute, or remove it."""
+    """Set an attribute. None removes it."""
     if value is None:
         target.removeAttribute(name)
     else:
@@ -52,12 +52,12 @@ def set_attribute(target: Any, name: str, value: str | None) -> None:
 
 
 def icon(name: str) -> Any:
-    """Draw an icon; the button it sits in carries the name."""
+    """Draw an icon. It has no label of its own: the button around it has one."""
     return _svg(_vector("path", d=ICONS[name]), class_="icon", data_icon=name)
 
 
 def logo(social: str) -> Any:
-    """Draw a social provider's sign; the button it sits in carries the name."""
+    """Draw a social provider's logo. It has no label of its own: the button around it has one."""
     shapes = LOGOS.get(social)
     return icon("person") if shapes is None else _svg(*map(_shape, shapes), class_="logo")
 
@@ -73,10 +73,10 @@ def _shape(shape: Shape) -> Any:
 
 
 def icon_button(name: str, label: str, **attributes: str | None) -> Any:
-    """Make a button that shows an icon and is called `label`."""
+    """Create a button that shows an icon and has the label `label`."""
     return element("button", icon(name), type="button", aria_label=label, title=label, **attributes)
 
 
 def replace(parent: Any, *children: Any) -> None:
-    """Put these children in place of all others."""
+    """Replace all children of `parent` with these."""
     parent.replaceChildren(*children)

@@ -1,4 +1,4 @@
-"""The embedding page: its configuration, its `getToken`, its listeners."""
+"""The page that embeds the widget: its configuration, its `getToken`, its listeners."""
 
 import asyncio
 import re
@@ -15,14 +15,14 @@ from chatkey_widget.events import Unusable
 from chatkey_widget.ports import HostFailed
 
 REASON_CHARS: Final = 200
-"""So much of the page's own error is quoted."""
+"""An error of the page is quoted up to this many characters."""
 
 _CLASS: Final = re.compile(r"class[\s{]")
-"""How a class reads, which only `new` can call."""
+"""The source text of a class. A class cannot be called without `new`."""
 
 
 class BrowserHost:
-    """The page by way of the object that `sdk.js` hands over."""
+    """The embedding page, accessed through the object that `sdk.js` passes."""
 
     def __init__(self, host: Any) -> None:
         self._host = host
@@ -42,18 +42,18 @@ class BrowserHost:
 
     @property
     def _says_get_token(self) -> bool:
-        """Whether the configuration has something in `getToken`'s place, if only `undefined`; null is nothing."""
+        """Whether the configuration has a member `getToken`, even an `undefined` one. Null counts as absent."""
         there = js.Reflect.has(self._config, "getToken")
         return bool(there) and member(self._config, "getToken") is not jsnull
 
     @property
     def blocked(self) -> list[tuple[str, str]]:
-        """What the page's policy blocked before Python ran: addresses, and the directives that did."""
+        """The requests that the page's policy blocked before Python ran: addresses and directives."""
         return [(address, directive) for address, directive in self._host.blocked]
 
     @property
     def messages(self) -> list[Any]:
-        """What sign-in windows said before Python ran, as an earlier page's may."""
+        """Messages of sign-in windows from before Python ran. An earlier page may have opened such a window."""
         return list(self._host.messages)
 
     @property
@@ -64,7 +64,7 @@ class BrowserHost:
 
     @property
     def fault(self) -> WidgetError | None:
-        """What is wrong with the configuration (contract 4.8)."""
+        """The error in the configuration, if any (contract 4.8)."""
         if not self.provider_id:
             return WidgetError(Fault.CONFIG_INVALID, "providerId must be a text that is not empty.")
         if self._says_get_token and not self.has_get_token:
@@ -74,7 +74,7 @@ class BrowserHost:
         return None
 
     async def get_token(self, jkt: str, reason: Reason, attempt: int) -> str | Unusable | None:
-        """Call the page's `getToken`; cancelled, it fires the page's signal. Raises `HostFailed`."""
+        """Call the page's `getToken`. Cancelling this call aborts the `signal` passed to it. Raises `HostFailed`."""
         controller = js.AbortController.new()
         argument = {"jkt": jkt, "reason": reason, "attempt": attempt, "signal": controller.signal}
         try:
@@ -89,7 +89,7 @@ class BrowserHost:
         return _usable(value)
 
     def emit(self, name: str, detail: Mapping[str, object]) -> None:
-        """Tell the page's listeners."""
+        """Notify the page's listeners of an event."""
         self._host.emit(name, to_plain(detail))
 
 

@@ -1,4 +1,4 @@
-"""GET requests by the browser's `fetch`: no cookies, no referrer."""
+"""GET requests with the browser's `fetch`, without cookies and referrer."""
 
 import asyncio
 from typing import Any, Final
@@ -11,17 +11,17 @@ from chatkey_widget.json_text import read_json
 from chatkey_widget.ports import Answer, Unreachable
 
 TOLD_SECONDS: Final = 0.05
-"""When the page's policy blocked a request, the browser says so a moment after the request has failed."""
+"""Pause after a failed request. If the page's policy blocked it, the browser reports that a moment later."""
 
 
 class BrowserHttp:
-    """`fetch`, and the answers that `sdk.js` asked for before Python ran."""
+    """Sends requests with `fetch`, and uses the responses that `sdk.js` requested before Python ran."""
 
     def __init__(self, prefetched: Any) -> None:
         self._prefetched = prefetched
 
     async def get(self, url: str) -> Answer:
-        """Send the request and wait for its answer. Raises `Unreachable`."""
+        """Send the request and wait for its response. Raises `Unreachable`."""
         controller = js.AbortController.new()
         try:
             response = await (self._take_prefetched(url) or _fetch(url, controller.signal))
@@ -31,7 +31,7 @@ class BrowserHttp:
             address = url.partition("?")[0]
             raise Unreachable(f"{address} could not be reached ({error}).") from None
         finally:
-            controller.abort()  # ends a request that is no longer waited for
+            controller.abort()  # abort the request if this call was cancelled
         return Answer(response.status, _json(text), _seconds(response.headers.get("retry-after")))
 
     def _take_prefetched(self, url: str) -> Any:

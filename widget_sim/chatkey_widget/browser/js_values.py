@@ -1,4 +1,4 @@
-"""Values across the border: plain Python to plain JavaScript and back, leaving no proxies behind."""
+"""Converts values between Python and JavaScript, without leaving proxies behind."""
 
 import json
 import re
@@ -12,17 +12,17 @@ from chatkey_widget.json_text import read_json
 
 
 def to_object(members: Mapping[str, Any]) -> Any:
-    """Make a JS object with these members; functions and JS values among them stay what they are."""
+    """Create a JS object with these members. Functions and JS values among them are passed unchanged."""
     return to_js(members, dict_converter=js.Object.fromEntries)
 
 
 def to_plain(value: object) -> Any:
-    """Make a JS copy of a JSON value."""
+    """Create a JS copy of a JSON value."""
     return js.JSON.parse(json.dumps(value))
 
 
 def from_plain(value: Any) -> object:
-    """Return a Python copy of a JS value as far as JSON can carry it, else None."""
+    """Return a Python copy of a JS value, or None if the value cannot be represented in JSON."""
     try:
         text = js.JSON.stringify(value)
         return read_json(text) if isinstance(text, str) else None
@@ -31,7 +31,7 @@ def from_plain(value: Any) -> object:
 
 
 def member(value: Any, name: str) -> Any:
-    """Return a member of a JS object, or None: also for what is no object, and where reading it throws."""
+    """Return a member of a JS object. None if the value is no object, or if reading the member throws."""
     try:
         return getattr(value, name, None)
     except JsException:
@@ -39,21 +39,21 @@ def member(value: Any, name: str) -> Any:
 
 
 def thrown(error: JsException) -> str:
-    """Return what was thrown, as JavaScript writes it; Python wraps whatever is no `Error` in many words."""
+    """Return the text of a thrown value as JavaScript writes it. Unless it is an `Error`, Python adds a long text."""
     quoted = re.search('"""(.*?)"""', str(error), re.DOTALL)
     return quoted[1] if quoted else str(error)
 
 
 def thrown_name(error: JsException) -> str:
-    """Return the name of what was thrown, such as `SecurityError`."""
+    """Return the name of a thrown error, such as `SecurityError`."""
     return thrown(error).partition(":")[0]
 
 
 async def call(function: Any, this: Any, *arguments: Any) -> tuple[bool, Any]:
-    """Call a JS function; return whether its promise was fulfilled, and its value or reason of whatever type.
+    """Call a JS function. Returns whether its promise was fulfilled, and its value or reason of any type.
 
-    Raises `JsException` when the call itself throws. It happens inside JavaScript: Pyodide awaits the promise of a call
-    made from Python by itself, and fails for a reason that is no `Error`.
+    Raises `JsException` if the call itself throws. The promise is awaited in JavaScript: Pyodide would await the
+    promise of a call from Python itself, and would fail if the reason is no `Error`.
     """
     applied = js.Reflect.apply.bind(None, function, this, js.Array.of(*arguments))
     outcomes = await js.Promise.allSettled(js.Array.from_(js.Array.of(None), applied))
@@ -63,13 +63,13 @@ async def call(function: Any, this: Any, *arguments: Any) -> tuple[bool, Any]:
 
 
 class Listeners:
-    """Listeners on JS event targets, taken off together."""
+    """Listeners on JS event targets, which can be removed together."""
 
     def __init__(self) -> None:
         self._all: list[tuple[Any, str, Any]] = []
 
     def add(self, target: Any, name: str, handler: Callable[[Any], object]) -> None:
-        """Call `handler` with the events of this name."""
+        """Call `handler` for every event of this name."""
         proxy = create_proxy(handler)
         target.addEventListener(name, proxy)
         self._all.append((target, name, proxy))

@@ -1,4 +1,4 @@
-"""The connection key pair: made by WebCrypto, kept in IndexedDB, its private half never exportable (D-04)."""
+"""The connection key pair: WebCrypto creates it, IndexedDB stores it, its private half cannot be exported (D-04)."""
 
 from typing import Any
 
@@ -14,14 +14,14 @@ from chatkey_widget.ports import KeyUnavailable, Prepared
 
 
 class BrowserKeys:
-    """One key pair per origin, made once even if several tabs open at the same time."""
+    """The key pair of the origin. It is created only once, even if several tabs open at the same time."""
 
     def __init__(self, locks: WebLocks) -> None:
         self._locks = locks
         self._private: Any = None
 
     async def prepare(self) -> Prepared:
-        """Read the key pair, or make it; in memory only where IndexedDB refuses. Raises `KeyUnavailable`."""
+        """Read or create the key pair. If IndexedDB refuses, it is in memory only. Raises `KeyUnavailable`."""
         if not member(member(js, "crypto"), "subtle"):
             raise KeyUnavailable("crypto.subtle is missing.")
         try:
@@ -57,14 +57,14 @@ class BrowserKeys:
 
 
 async def _make(database: Any) -> tuple[Any, str | None]:
-    """Make the pair unless another tab has just done so. Insert-only: whoever comes second takes the first's."""
+    """Create the key pair, unless another tab just did. A record is never overwritten, so the first pair wins."""
     lost = "corrupt" if await delete_unless(_is_sound, database) else None
     record = await read(database)
     if not _is_sound(record):
         await insert(database, await _generate())
         record = await read(database)
     if not _is_sound(record):
-        raise StorageRefused("unsaved")  # the browser did not give back what it took
+        raise StorageRefused("unsaved")  # the browser accepted the record, but does not return it
     return record, lost
 
 
@@ -79,7 +79,7 @@ async def _public(pair: Any) -> PublicKey:
 
 
 def _is_sound(record: Any) -> bool:
-    """Tell whether a record is a P-256 pair whose private key cannot leave: anything else was planted or spoilt."""
+    """Return whether a record is a P-256 pair with a non-exportable private key. Any other is forged or damaged."""
     private, public = member(record, "privateKey"), member(record, "publicKey")
     return (
         _is_p256(private, "private")

@@ -1,4 +1,4 @@
-"""Web Locks: one holder per browser and name. Where the browser has none, everyone holds."""
+"""Web Locks: one holder per browser and name. In browsers without them, every caller gets the lock."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
@@ -16,7 +16,7 @@ class WebLocks:
 
     @asynccontextmanager
     async def hold(self, name: str, patience: float | None = None) -> AsyncIterator[None]:
-        """Wait for the lock and hold it while the context lasts; after `patience` seconds, take it from its holder."""
+        """Wait for the lock and hold it during the context. After `patience` seconds, take it from its holder."""
         manager = member(js.navigator, "locks")
         if not manager:
             yield
@@ -45,5 +45,5 @@ class WebLocks:
             yield
         finally:
             released.set()
-            controller.abort()  # takes back a request that is still waiting
+            controller.abort()  # withdraw a request that is still waiting
             asyncio.gather(*requests, return_exceptions=True).add_done_callback(lambda _: proxy.destroy())

@@ -1,4 +1,4 @@
-"""The page's event loop: Pyodide's, but a timer that is cancelled leaves the browser at once, too."""
+"""The page's event loop: Pyodide's loop, but cancelling a timer also removes it from the browser."""
 
 import asyncio
 from collections.abc import Callable
@@ -10,16 +10,16 @@ from pyodide.ffi import create_proxy
 from pyodide.webloop import WebLoop
 
 AT_ONCE_MS: Final = 2.0
-"""Up to here Pyodide sets no timer, but sends itself a message, which browsers do not slow down."""
+"""For delays up to this, Pyodide sends itself a message instead of a timer. Browsers do not slow messages down."""
 
 LONGEST_MS: Final = 2.0**31 - 1
-"""Browsers fire timers of more at once."""
+"""Browsers fire timers with a longer delay at once."""
 
 Ts = TypeVarTuple("Ts")
 
 
 class PageLoop(WebLoop):
-    """Pyodide's own keeps a cancelled timer, and all that it refers to, until its time has come."""
+    """Pyodide's loop with timers that are freed on cancellation. Pyodide's own keeps them and their data until due."""
 
     def call_later(
         self, delay: float, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
@@ -31,7 +31,7 @@ class PageLoop(WebLoop):
         return Timer(self, milliseconds, callback, args, context)
 
     def _timer_handle_cancelled(self, handle: "Timer") -> None:
-        """Hear from asyncio that a timer was cancelled."""
+        """Called by asyncio when a timer was cancelled."""
         handle.clear()
 
 
@@ -52,7 +52,7 @@ class Timer(asyncio.TimerHandle):
         self._number = js.setTimeout(self._proxy, min(milliseconds, LONGEST_MS))
 
     def clear(self) -> None:
-        """Take it back, unless it has fired."""
+        """Cancel the browser's timer, unless it has fired."""
         if self._proxy is not None:
             js.clearTimeout(self._number)
             self._proxy.destroy()
@@ -68,6 +68,6 @@ class Timer(asyncio.TimerHandle):
 
 
 def use_page_loop() -> None:
-    """Let this page's Python run on a loop of this kind; to be called before anything else of asyncio."""
+    """Use this loop for the page's Python. Must be called before any other use of asyncio."""
     if not isinstance(asyncio.get_event_loop(), PageLoop):
         asyncio.set_event_loop(PageLoop())

@@ -1,19 +1,19 @@
-"""Where the page's `sdk.js` hands over to Python.
+"""The interface between the page's `sdk.js` and Python.
 
-The bridge is one call, `start(host)`, made once per widget (again after `shutdown()`), with a JS object from `sdk.js`:
+It is one call, `start(host)`, made once per widget (again after `shutdown()`). `host` is a JS object from `sdk.js`:
 
 - `baseUrl`: address of the service, without a trailing slash
-- `config`: the page's own `{providerId, getToken?}`, untouched: its mistakes are judged and named here
-- `emit(name, detail)`: called for every event. `sdk.js` tells the listeners of `on()`, keeps the detail of
+- `config`: the page's own `{providerId, getToken?}`, unchanged. Python checks it and reports its errors
+- `emit(name, detail)`: called for every event. `sdk.js` calls the listeners of `on()`, keeps the detail of
   `identity:changed` as the handle's `identity`, resolves `ready` and fires `service:ready` when the name is `ready`,
   and fires `service:error` when it is `error`, whose detail is `{code, phase, message, remediation, retryable}`
-- `blocked`: array of `[address, directive]`, for what the page's Content-Security-Policy blocked until now
-- `messages`: array of the message events of sign-in windows that came until now
-- `prefetched`: object of URL to `Promise<Response>`, for what `sdk.js` asked for while Python was loading; each is
-  taken once, and it may be empty
+- `blocked`: array of `[address, directive]`, for requests that the page's Content-Security-Policy has blocked so far
+- `messages`: array of the message events that sign-in windows have sent so far
+- `prefetched`: object of URL to `Promise<Response>`, for requests that `sdk.js` made while Python was loading. Each
+  response is used once; the object may be empty
 
 `start` returns at once an object with `logout()`, `refreshIdentity(options?)`, `shutdown()`, `debug()`, and `open()`
-and `close()` for the panel; everything else comes by events.
+and `close()` for the panel. Everything else is reported with events.
 """
 
 import time
@@ -43,11 +43,11 @@ from chatkey_widget.runtime import Runtime
 from chatkey_widget.server_time import ServerTime
 
 PAGE_TIME = ServerTime()
-"""What a widget of this page learned of the time serves the next one too, and a skew is told once."""
+"""The server's time as learned by the widgets of this page. Later widgets reuse it, and a skew is reported once."""
 
 
 def start(host: Any) -> Any:
-    """Start a widget on this page; see above for what comes in and goes out."""
+    """Start a widget on this page. The module's docstring describes the argument and the result."""
     use_page_loop()
     page = BrowserHost(host)
     settings = Settings(
@@ -89,13 +89,13 @@ def start(host: Any) -> Any:
 
 
 def _page_origin() -> str:
-    """The page's origin; a page written into `srcdoc` has no address of its own, but its parent's origin."""
+    """Return the page's origin. A page in `srcdoc` has no address of its own, but it has its parent's origin."""
     origin = js.location.origin
     return str(js.self.origin if origin == "null" else origin)
 
 
 def _controls(runtime: Runtime) -> Any:
-    """The functions behind the page's handle."""
+    """Return the functions behind the page's handle."""
 
     def refresh(options: Any = None, *_: object) -> None:
         runtime.feed(events.RefreshAsked(force=member(options, "force") is True))
@@ -114,14 +114,14 @@ def _controls(runtime: Runtime) -> Any:
 def _listen(
     listeners: Listeners, feed: Callable[[events.Event], None], store: BrowserStore, popups: BrowserPopups
 ) -> None:
-    """Pass on what the browser tells the page."""
+    """Turn the browser's events into events of the widget."""
 
     def stored(event: Any) -> None:
-        if not event.key or event.key == store.key:  # no key: everything was cleared
+        if not event.key or event.key == store.key:  # no key: the whole storage was cleared
             feed(events.StoredTokenChanged(store.read()))
 
     def logged_out(_event: Any) -> None:
-        # A token that is there now was stored after the logout, or goes with an event of its own.
+        # If a token is there, it was stored after the logout, or its removal will cause an event of its own.
         if store.is_alone or store.read() is None:
             feed(events.LogoutAsked(heard=True))
 

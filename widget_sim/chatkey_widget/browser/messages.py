@@ -1,4 +1,4 @@
-"""Messages on the screen: bubbles in groups, with the author's name and picture, the time, and addresses to follow."""
+"""Messages on the screen: bubbles in groups, with the author's name and picture, the time, and clickable addresses."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -13,7 +13,7 @@ from chatkey_widget.texts import initials
 
 
 class Messages:
-    """A list of messages. Each stays the same element while it is there: what is read out is not read out again."""
+    """A list of messages. Each message keeps its element, so that screen readers do not read it out again."""
 
     def __init__(self, empty_list: Any, words: Words) -> None:
         self.element = empty_list
@@ -21,7 +21,7 @@ class Messages:
         self._bubbles: dict[str, Bubble] = {}
 
     def show(self, messages: Iterable[Placed]) -> None:
-        """Have these messages in the list, in this order, and no others."""
+        """Show exactly these messages, in this order."""
         self._bubbles = {message.line.id: self._bubble(message) for message in messages}
         elements = [bubble.element for bubble in self._bubbles.values()]
         for at, each in enumerate(elements):
@@ -38,12 +38,12 @@ class Messages:
 
 
 class Bubble:
-    """One message. Its author and its text stay; its time, its state and its place in a group may change."""
+    """One message. Its author and text never change; its time, its state and its place in a group may."""
 
     def __init__(self, message: Placed, words: Words) -> None:
         self._words = words
         self._shown: Placed | None = None
-        self._has_picture = message.line.sender == "customer"  # one's own has none
+        self._has_picture = message.line.sender == "customer"  # the person's own messages have no picture
         line, texts = message.line, words.texts
         author = texts.you if line.sender == "customer" else line.name or texts.agent
         sender = element("span", text=author, class_="sender")
@@ -52,7 +52,7 @@ class Bubble:
         self.element = element("li", sender, body, self._meta, class_=line.sender)
 
     def show(self, message: Placed) -> None:
-        """Draw what is new of it."""
+        """Draw the parts that have changed."""
         if message == self._shown:
             return
         if self._shown is None or message.line != self._shown.line:
@@ -74,13 +74,13 @@ class Bubble:
 
 
 def avatar(name: str) -> Any:
-    """Make the round picture of an author: initials, or for nobody in particular the sign of a chat."""
+    """Create the round picture of an author: initials, or a chat icon if there is no name."""
     letters = initials(name)
     return element("span", letters or icon("chat"), class_="avatar", aria_hidden="true")
 
 
 def _piece(piece: Piece) -> Any:
-    """Make a part of a message. An address is read from left to right, whatever stands around it."""
+    """Create a part of a message. An address is written from left to right, whatever the text around it."""
     if not piece.is_address:
         return piece.text
     return element("a", text=piece.text, href=piece.text, target="_blank", rel="noopener noreferrer", dir="ltr")

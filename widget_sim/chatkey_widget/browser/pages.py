@@ -1,4 +1,4 @@
-"""The pages of the panel: the conversation, searching it, signing in."""
+"""The pages of the panel: conversation, search, sign-in."""
 
 from collections.abc import Callable
 from typing import Any
@@ -48,7 +48,7 @@ class ChatPage:
         listeners.add(self._older, "click", lambda _event: feed(events.OlderAsked()))
 
     def show(self, view: View, old: View) -> None:
-        """Draw what is new."""
+        """Draw the parts that have changed."""
         self._greeting_text.textContent = view.appearance.greeting
         set_attribute(self._greeting, "hidden", None if view.appearance.greeting and not view.more else "")
         set_attribute(self._older, "hidden", None if view.more else "")
@@ -60,7 +60,7 @@ class ChatPage:
 
     @property
     def draft(self) -> str:
-        """What is written and not sent yet."""
+        """The text in the composer that has not been sent."""
         return str(self._input.value)
 
     @draft.setter
@@ -68,7 +68,7 @@ class ChatPage:
         self._input.value = text
 
     def focus(self) -> None:
-        """Go to the composer."""
+        """Move the focus to the composer."""
         self._input.focus()
 
     def _submitted(self, event: Any) -> None:
@@ -85,13 +85,13 @@ class ChatPage:
             self._submitted(event)
 
     def _grow(self) -> None:
-        """Let the composer be as high as what is written in it; the style sheet sets the most."""
+        """Make the composer as high as its text. The style sheet limits the height."""
         self._input.style.height = "auto"
         self._input.style.height = f"{self._input.scrollHeight}px"
 
 
 class SearchPage:
-    """A search field and what it found."""
+    """A search field and its results."""
 
     def __init__(self, feed: Feed, listeners: Listeners, words: Words) -> None:
         self._feed = feed
@@ -111,7 +111,7 @@ class SearchPage:
         listeners.add(self._input, "search", self._submitted)
 
     def show(self, view: View, old: View) -> None:
-        """Draw what is new."""
+        """Draw the parts that have changed."""
         if not view.query:
             self._input.value = "" if old.query else self._input.value
         if view.found is None:
@@ -124,7 +124,7 @@ class SearchPage:
             self._messages.show(map(Placed, view.found or ()))
 
     def focus(self) -> None:
-        """Go to the search field."""
+        """Move the focus to the search field."""
         self._input.focus()
 
     def _submitted(self, event: Any) -> None:
@@ -150,7 +150,7 @@ class SignInPage:
         listeners.add(self._buttons, "click", self._clicked)
 
     def show(self, view: View, old: View) -> None:
-        """Draw what is new."""
+        """Draw the parts that have changed."""
         if view.appearance.socials != old.appearance.socials or not self._buttons.children.length:
             replace(self._buttons, *(_social_button(social, self._texts) for social in view.appearance.socials))
         set_attribute(self._buttons, "hidden", "" if view.sign_in_elsewhere else None)
@@ -158,18 +158,18 @@ class SignInPage:
         self._waiting.textContent = self._texts.waiting_for if view.signing_in else ""
 
     def focus(self) -> None:
-        """Go to the heading, so that the page is read from its beginning."""
+        """Move the focus to the heading, so that screen readers read the page from its beginning."""
         self._heading.focus()
 
     def _clicked(self, event: Any) -> None:
-        """Start the sign-in within the click, or the browser blocks the popup."""
+        """Start the sign-in during the click. Otherwise the browser would block the popup."""
         button = event.target.closest("button")
         if button:
             self._feed(events.SocialClicked(button.dataset.social))
 
 
 def _bars(view: View) -> tuple[bool, bool]:
-    """What stands above the conversation, and takes room from it when it comes."""
+    """Return which of the two bars, notice and call, take space from the conversation."""
     return view.notice is not None, view.call != "none"
 
 

@@ -1,4 +1,4 @@
-"""The open panel: who and how connected, the notice, the call, and one of three pages."""
+"""The open panel: the person, the connection, the notice, the call, and one of three pages."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +15,7 @@ Feed = Callable[[events.Event], None]
 
 
 class Panel:
-    """Built when it is first opened, then kept."""
+    """The panel. It is created when it is first opened, and then kept."""
 
     def __init__(self, feed: Feed, words: Words) -> None:
         self._feed = feed
@@ -54,7 +54,7 @@ class Panel:
         self._listen()
 
     def show(self, view: View, old: View) -> None:
-        """Draw what is new."""
+        """Draw the parts that have changed."""
         self._view = view
         set_attribute(self.element, "hidden", None if view.open else "")
         self._draw_header(view)
@@ -67,13 +67,13 @@ class Panel:
             self.focus()
 
     def release(self) -> None:
-        """Leave the page, and let go of its events."""
+        """Remove the panel from the page, and remove its listeners."""
         self._listeners.remove_all()
         self._picture_listeners.remove_all()
         self.element.remove()
 
     def focus(self) -> None:
-        """Put the keyboard where the person will want it."""
+        """Move the focus to the element that the person needs first."""
         self._pages[self._view.page].focus()
 
     def _assemble(self) -> Any:
@@ -104,7 +104,7 @@ class Panel:
         on(self._hang_up, "click", lambda _event: self._feed(events.CallAsked("end")))
 
     def _reopen(self) -> None:
-        """Open the sign-in window within this click; browsers that blocked it let it through now."""
+        """Open the sign-in window within this click. Browsers that blocked it before allow it now."""
         if self._view.blocked is not None:
             self._feed(events.SocialClicked(self._view.blocked))
 
@@ -142,7 +142,7 @@ class Panel:
             self._draw_avatar(person.avatar, name)
 
     def _identity(self, view: View) -> str:
-        """Say who is chatting, as far as that is settled."""
+        """Return the text about who is chatting, as far as that is known."""
         if view.person.name is not None:
             return self._texts.member.format(name=view.person.name)
         if view.link == "stopped":
@@ -150,7 +150,7 @@ class Panel:
         return self._texts.signing_in if view.person.member else self._texts.visitor
 
     def _draw_avatar(self, address: str | None, name: str) -> None:
-        """Show the picture once it is there; until then, and where it never comes, the initials."""
+        """Show the initials, and replace them with the picture when it has loaded."""
         self._picture_listeners.remove_all()
         self._avatar.textContent = initials(name)
         if address is not None and address.startswith("https://"):
@@ -170,7 +170,7 @@ class Panel:
         self._draw_call(view)
 
     def _draw_call(self, view: View) -> None:
-        """Say how it stands. What is said is set only when it changes: a status is read out whenever it is set."""
+        """Show the state of the call. The text is set only if it changes: screen readers read out every update."""
         if self._call_shown != view.call:
             self._call_shown = self._call_bar.dataset.state = view.call
             self._call_text.textContent = self._texts.calls[view.call]

@@ -1,4 +1,4 @@
-"""The sign-in popup: opened within the click, watched until it is gone."""
+"""The sign-in popup: opened within the click, and watched until it closes."""
 
 import asyncio
 from typing import Any, Final
@@ -15,14 +15,14 @@ HEIGHT: Final = 680
 BLANK: Final = "about:blank"
 LOOK_SECONDS: Final = 0.25
 LOOKS: Final = 2
-"""A window that its first page cuts off seems open for another moment, so one look does not tell."""
+"""So many checks must find another site's page. One is not enough: a popup that is being cut off first seems open."""
 
 GRACE_SECONDS: Final = 0.5
-"""A message sent just before the window closed may still arrive this long after."""
+"""A message that was sent just before the window closed may arrive up to this long after."""
 
 
 class BrowserPopups:
-    """Opens and watches the sign-in window; there is one at most."""
+    """Opens and watches the sign-in window. There is at most one."""
 
     def __init__(self) -> None:
         self._window: Any = None
@@ -30,13 +30,13 @@ class BrowserPopups:
         self._looks_at_others = 0
 
     def open(self, url: str, listener: PopupListener) -> bool:
-        """Open it at once; tell whether the browser did."""
+        """Open the window at once. Returns whether the browser opened it."""
         self.close()
         try:
             opened = js.window.open(url, NAME, _features())
-        except (JsException, TypeError):  # it throws, or is no function
+        except (JsException, TypeError):  # window.open throws, or is no function
             return False
-        # Not by truth: Python finds a window without frames empty, and so false.
+        # Do not test truth: for Python, a window without frames is empty and therefore false.
         if opened is None or opened is jsnull:
             return False
         self._window = opened
@@ -45,7 +45,7 @@ class BrowserPopups:
         return True
 
     def close(self) -> None:
-        """Close the window, and hear no more of it."""
+        """Close the window and stop watching it."""
         if self._watch is not None:
             self._watch.cancel()
             self._watch = None
@@ -54,10 +54,10 @@ class BrowserPopups:
         self._window = None
 
     def is_source(self, event: Any) -> bool:
-        """Tell whether a message event comes from the popup.
+        """Return whether a message event comes from the popup.
 
-        If its window is closed by the time the message arrives, a browser may no longer know the sender: Firefox does
-        not. Its origin and the nonce in it still say whose it is (D-09).
+        If the popup is closed when the message arrives, some browsers (Firefox) no longer know the sender. Then the
+        message's origin and nonce still identify it (D-09).
         """
         if self._window is None:
             return False
@@ -76,14 +76,17 @@ class BrowserPopups:
             self._watch = asyncio.get_running_loop().call_later(GRACE_SECONDS, listener.closed, blank)
             return
         self._look_later(listener)
-        if address is None:  # a browser keeps the address of another site's page to itself
+        if address is None:  # browsers hide the address of another site's page
             self._looks_at_others += 1
             if self._looks_at_others == LOOKS:
                 listener.reached()
 
 
 def _features() -> str:
-    """In the middle of the page. No `noopener`: the callback page must find its opener (D-09)."""
+    """Return window features that place it in the middle of the page.
+
+    They do not include `noopener`, because the callback page must find its opener (D-09).
+    """
     left = js.window.screenX + max(0, (js.window.outerWidth - WIDTH) // 2)
     top = js.window.screenY + max(0, (js.window.outerHeight - HEIGHT) // 2)
     return f"popup,width={WIDTH},height={HEIGHT},left={left:.0f},top={top:.0f}"

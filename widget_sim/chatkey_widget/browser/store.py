@@ -1,4 +1,4 @@
-"""The cached member token in localStorage, and the channel on which tabs tell each other of a logout."""
+"""The cached member token in localStorage, and the channel with which tabs notify each other of a logout."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from chatkey_widget.browser.js_values import thrown_name
 
 
 class BrowserStore:
-    """localStorage; this page's memory where the browser refuses it, or where the key is in memory too."""
+    """Stores the token in localStorage, or in memory if the browser refuses or the key is in memory too."""
 
     def __init__(self, provider_id: str) -> None:
         self.key = MEMBER_TOKEN_PREFIX + provider_id
@@ -20,11 +20,11 @@ class BrowserStore:
         self._only_memory = False
 
     def keep_in_memory(self) -> None:
-        """From now on keep the token beside a key that this page alone has: other tabs can do nothing with it."""
+        """From now on, keep the token in memory, because the key is: no other tab could use the token."""
         self._only_memory = True
 
     def read(self) -> str | None:
-        """Return the cached token. One in memory is newer than what could not be written over."""
+        """Return the cached token. A token in memory is newer than one that localStorage refused to replace."""
         if self.is_alone:
             return self._memory
         try:
@@ -35,11 +35,11 @@ class BrowserStore:
 
     @property
     def is_alone(self) -> bool:
-        """Whether the token is one that other tabs can neither see nor delete."""
+        """Whether the token is in memory only, so that other tabs can neither see nor delete it."""
         return self._only_memory or self._memory is not None
 
     def write(self, token: str) -> str | None:
-        """Cache the token; return the reason when the browser refuses, and it is in memory only."""
+        """Cache the token. If the browser refuses, the token is kept in memory and the browser's reason is returned."""
         self._memory = token
         if self._only_memory:
             return None
@@ -53,18 +53,18 @@ class BrowserStore:
         return None
 
     def drop(self, token: str) -> None:
-        """Delete this token from the cache; another one that stands in its place stays."""
+        """Delete this token from the cache. If the cache holds a different token, that one stays."""
         if self.read() == token:
             self._delete()
 
     def announce_logout(self) -> None:
-        """Tell the other tabs, which also see the token disappear."""
+        """Delete the cached token, and notify the other tabs. They also see the token disappear."""
         self._delete()
         if self.channel is not None:
             self.channel.postMessage("logout")
 
     def sign_in(self) -> str | None:
-        """Return what an earlier page of this tab kept of a social login under way."""
+        """Return the data of an unfinished social login that an earlier page of this tab stored."""
         try:
             value = js.sessionStorage.getItem(self._sign_in_key)
         except (AttributeError, JsException):
@@ -72,7 +72,7 @@ class BrowserStore:
         return value if isinstance(value, str) else None
 
     def keep_sign_in(self, sign_in: str | None) -> None:
-        """Keep it for the next page of this tab, or forget it; where nothing can be stored, a reload ends the login."""
+        """Store the data for this tab's next page, or delete it (None). If that fails, a reload ends the login."""
         try:
             if sign_in is None:
                 js.sessionStorage.removeItem(self._sign_in_key)
@@ -86,11 +86,11 @@ class BrowserStore:
         try:
             js.localStorage.removeItem(self.key)
         except (AttributeError, JsException):
-            return  # what cannot be written was not written either
+            return  # a storage that refuses this has refused the token, too
 
 
 def _channel(name: str) -> Any:
-    """Open the channel, or return None where the browser or an opaque origin has none."""
+    """Open the channel. Returns None if the browser or an opaque origin has none."""
     try:
         return js.BroadcastChannel.new(name)
     except (AttributeError, JsException):

@@ -1,4 +1,4 @@
-"""WebSockets of the browser."""
+"""The browser's WebSockets."""
 
 import asyncio
 from typing import Any, Final
@@ -11,7 +11,7 @@ from chatkey_widget.browser.js_values import Listeners
 from chatkey_widget.ports import Unreachable, WireListener
 
 HANDSHAKE_SECONDS: Final = 5.0
-"""How long a socket may take to open once it is no longer wanted, counted from when it began."""
+"""How long an unwanted socket may take to open, counted from the start of the attempt."""
 
 
 class BrowserWire:
@@ -27,15 +27,15 @@ class BrowserWire:
         self._listeners.add(socket, "close", self._closed)
 
     def send(self, text: str) -> None:
-        """Send a text message; a socket that is closing takes none, and says so by its close event."""
+        """Send a text message. A closing socket ignores it; its close event follows."""
         if self._socket.readyState == js.WebSocket.OPEN:
             self._socket.send(text)
 
     def close(self, code: int) -> None:
-        """Close it; nothing more is heard of it. One that is still opening is closed when it is open.
+        """Close the socket. Its listener is not called again. A socket that is still opening is closed once it is open.
 
-        Browsers print an error into the page's console when a socket is closed before. But they open one socket to an
-        address at a time, so one that never opens does not keep the next one waiting for long.
+        Closing it earlier would print an error in the page's console. Browsers open only one socket to an address
+        at a time; so that a hanging one does not delay the next for long, it is closed after `HANDSHAKE_SECONDS`.
         """
         self._listeners.remove_all()
         if self._socket.readyState == js.WebSocket.CONNECTING:
@@ -58,10 +58,10 @@ class BrowserWire:
 
 
 class BrowserWires:
-    """Opens the WebSockets of this page."""
+    """Opens this page's WebSockets."""
 
     def open(self, uri: str, listener: WireListener) -> BrowserWire:
-        """Begin to open a WebSocket. Raises `Unreachable` where the page may not."""
+        """Begin to open a WebSocket. Raises `Unreachable` if the page is not allowed to."""
         try:
             return BrowserWire(js.WebSocket.new(uri, SUBPROTOCOL), listener)
         except JsException as error:

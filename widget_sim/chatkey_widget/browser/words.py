@@ -1,4 +1,4 @@
-"""A language as the screen needs it: the texts, and numbers and times as its readers write them."""
+"""A language for the screen: its texts, and its format of numbers and times."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from chatkey_widget.texts import speaking
 
 
 class Words:
-    """One language, by its tag."""
+    """One language, identified by its tag."""
 
     def __init__(self, locale: str) -> None:
         self.locale = locale
@@ -19,17 +19,17 @@ class Words:
         self._days = js.Intl.DateTimeFormat.new(locale, js.JSON.parse('{"day": "numeric", "month": "short"}'))
 
     def number(self, value: int) -> str:
-        """Write a number."""
+        """Format a number."""
         return str(self._numbers.format(value))
 
     def when(self, time: Any) -> str:
-        """Write the time of day of a JS date, with the day unless it is today."""
+        """Format the time of day of a JS date, with the day unless it is today."""
         clock = str(self._times.format(time))
         today = time.toDateString() == js.Date.new().toDateString()
         return clock if today else f"{self._days.format(time)}, {clock}"
 
     def duration(self, seconds: int) -> str:
-        """Write minutes and seconds, and hours where there are any: `4:05`, `1:04:05`."""
+        """Format a duration as minutes and seconds, with hours if there are any: `4:05`, `1:04:05`."""
         minutes, rest = divmod(seconds, 60)
         hours, rest_of_minutes = divmod(minutes, 60)
         if not hours:

@@ -1,1 +1,1 @@
-"""What the machine decides, by subject: each module takes one group of events, and has the parts do what follows."""
+"""The machine's decisions. Each module handles one group of events, and calls the parts that carry them out."""

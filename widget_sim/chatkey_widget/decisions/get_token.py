@@ -1,4 +1,4 @@
-"""What the page says of its own user by `getToken`, and what follows from it for who the widget is."""
+"""Handles the results of the page's `getToken`, and changes the widget's identity accordingly."""
 
 from typing import assert_never
 
@@ -11,7 +11,7 @@ from chatkey_widget.principal import Custom
 
 
 class OnGetToken:
-    """Decides after each answer of the page; one that nobody awaits any more decides nothing."""
+    """Handles events about `getToken`. Results that are no longer awaited are ignored."""
 
     def __init__(self, parts: Parts, who: Who) -> None:
         self._ctx, self._link, self._login = parts.ctx, parts.link, parts.login
@@ -19,7 +19,7 @@ class OnGetToken:
         self._who = who
 
     def handle(self, event: events.GetTokenEvent) -> None:
-        """Decide what follows from the event."""
+        """Handle one event."""
         match event:
             case events.RefreshAsked(force):
                 self._refresh_asked(force=force)
@@ -73,7 +73,9 @@ class OnGetToken:
             self._forget_unused()
 
     def _forget_unused(self) -> None:
-        """A login of the page's that is not in use, cached or away, must not come back."""
+        """Delete the cached token of a custom login that is not in use, and its conversation, so that it cannot come
+        back.
+        """
         self._chat.forget_members()
         cached = None if self._cache.token is None else self._cache.member(self._cache.token)
         if isinstance(cached, Custom):
@@ -91,6 +93,6 @@ class OnGetToken:
         self._go_on_without()
 
     def _go_on_without(self) -> None:
-        """A member who is connected stays until the token ends; else chat as the visitor."""
+        """A connected member stays until the token expires. Otherwise, go on as the visitor."""
         if isinstance(self._link.stage, Idle):
             self._who.leave_member("not_renewed")

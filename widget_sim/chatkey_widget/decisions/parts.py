@@ -1,4 +1,4 @@
-"""The parts of one widget, which the decisions put to use: each does one thing, and none of them knows who decides."""
+"""The parts of one widget, which the decisions use. Each does one thing, and none depends on the decisions."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -15,7 +15,7 @@ from chatkey_widget.social import SocialFlow
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """All of them, made for one widget."""
+    """All parts of one widget."""
 
     ctx: Context
     link: ServiceLink
@@ -28,6 +28,6 @@ class Parts:
 
     @classmethod
     def of(cls, ctx: Context) -> Self:
-        """Make the parts of a widget in these surroundings."""
+        """Create the parts of a widget with this context."""
         link = ServiceLink(ctx)
         return cls(ctx, link, Login(ctx), SocialFlow(ctx), Chat(ctx, link), Cache(ctx), Configuration(ctx), Panel(ctx))

@@ -1,4 +1,4 @@
-"""What the person does at the panel: opens it, turns its pages, writes, searches, calls."""
+"""Handles the person's actions in the panel: open it, change its page, write, search, call."""
 
 from typing import assert_never
 
@@ -11,7 +11,7 @@ from chatkey_widget.view import Page
 
 
 class OnScreen:
-    """Decides what the panel shows, and passes on what is for the chat."""
+    """Decides what the panel shows, and passes the other actions to the chat."""
 
     def __init__(self, parts: Parts, who: Who) -> None:
         self._ctx, self._link, self._flow = parts.ctx, parts.link, parts.flow
@@ -20,7 +20,7 @@ class OnScreen:
         self._who = who
 
     def handle(self, event: events.ScreenEvent) -> None:
-        """Decide what follows from the event."""
+        """Handle one event."""
         match event:
             case events.PanelToggled(is_open):
                 self._toggle(is_open=is_open)
@@ -40,12 +40,12 @@ class OnScreen:
                 assert_never(event)
 
     def look(self) -> None:
-        """Keep what the business chose fresh while somebody looks at it."""
+        """Keep the business's configuration up to date while the panel is open."""
         if self._panel.open:
             self._configuration.freshen()
 
     def show(self) -> None:
-        """Bring the screen up to date."""
+        """Update the screen."""
         self._panel.show(self._configuration.appearance, self._link, self._flow, self._chat)
 
     def _toggle(self, *, is_open: bool) -> None:
@@ -56,7 +56,7 @@ class OnScreen:
         self.look()
 
     def _try_again(self) -> None:
-        """Somebody wants to chat: what was refused a while ago may be accepted now, as after a reload."""
+        """The person wants to chat, so connect again: the service may now accept what it refused earlier."""
         if self._ctx.key is None or not isinstance(self._link.stage, Stopped):
             return
         if self._configuration.appearance is None:

@@ -1,4 +1,4 @@
-"""What the service says, and what follows from it for who the widget is."""
+"""Handles the service's responses and frames, and changes the widget's identity accordingly."""
 
 from collections.abc import Mapping
 from typing import assert_never
@@ -16,7 +16,7 @@ from chatkey_widget.principal import Custom, Principal, Social, Visitor, identit
 
 
 class OnService:
-    """Decides after each answer of the service; those to an attempt that is over decide nothing."""
+    """Handles the answers of the service. Answers to an attempt that is over are ignored."""
 
     def __init__(self, parts: Parts, who: Who) -> None:
         self._ctx, self._link, self._login = parts.ctx, parts.link, parts.login
@@ -25,7 +25,7 @@ class OnService:
         self._who = who
 
     def handle(self, event: events.ServiceEvent) -> None:
-        """Decide what follows from the event."""
+        """Handle one event."""
         match event:
             case events.ConfigurationLoaded(data):
                 self._configured(data)
@@ -51,7 +51,7 @@ class OnService:
                 assert_never(event)
 
     def follow(self, outcome: Outcome | None) -> None:
-        """Do what the outcome of the link asks for."""
+        """Act on an outcome of the link."""
         match outcome:
             case None:
                 pass
@@ -75,11 +75,11 @@ class OnService:
     def _not_configured(self, event: events.ConfigurationFailed) -> None:
         if event.code is not None and event.code in TERMINAL:
             self._who.stop(WidgetError(event.code, event.message))
-        elif not isinstance(self._link.stage, Stopped):  # else it is asked for when somebody opens the panel
+        elif not isinstance(self._link.stage, Stopped):  # if stopped, opening the panel requests it again
             self._configuration.failed(event)
 
     def _policy_blocked(self, address: str, directive: str) -> None:
-        """Give up until somebody opens the panel: a page's policy stays as it is while the page lives."""
+        """Stop until the person opens the panel: a page's policy does not change while the page lives."""
         if directive != "connect-src" or not self._is_ours(address):
             return
         if self._link.is_ready or isinstance(self._link.stage, Stopped):
@@ -91,7 +91,7 @@ class OnService:
         self._who.stop(WidgetError(Fault.CSP_BLOCKED, message, phase="socket", remediation=remedy))
 
     def _is_ours(self, address: str) -> bool:
-        """Tell whether it is one of the service's; some browsers tell the origin only."""
+        """Return whether the address belongs to the service. Some browsers report only the origin."""
         base = self._ctx.settings.base_url
         ours = (base, base.replace("http", "ws", 1), self._link.socket_uri or base)
         return any(f"{address}/".startswith(f"{known}/") for known in ours)
@@ -105,12 +105,12 @@ class OnService:
         try:
             issued_at = tokens.read(token).issued_at
         except WidgetError:
-            return  # the link reports it when it uses the token
+            return  # the link reports the error when it uses the token
         if issued_at is not None:
             self._ctx.learn_time(issued_at)
 
     def _judge_held(self) -> bool:
-        """Judge the cached token now that the server's time is known; tell whether it was taken."""
+        """Check the cached token, now that the server's time is known. Return whether the token is used."""
         held, self._cache.held = self._cache.held, None
         if held is None:
             return False
@@ -134,7 +134,7 @@ class OnService:
             self.follow(outcome)
 
     def _read(self, frame: Mapping[str, object] | None) -> Outcome | None:
-        """Hand a frame to the part that it is for. Raises `UnreadableFrame`."""
+        """Pass a frame to the part that handles it. Raises `UnreadableFrame`."""
         if frame is None:
             raise UnreadableFrame("type")
         kind = kind_of(frame)
@@ -149,7 +149,7 @@ class OnService:
             case Kind.MESSAGE | Kind.ACK | Kind.HISTORY | Kind.SEARCH | Kind.CALL:
                 self._chat_frame(kind, frame)
             case Kind.CONNECT | Kind.REFRESH | Kind.PING | None:
-                pass  # what only widgets send, and what only a later server knows: passed over (D-10)
+                pass  # ignore a widget's frames, and kinds of a later server (D-10)
             case _:
                 assert_never(kind)
         return None
@@ -158,7 +158,7 @@ class OnService:
         if self._link.is_ready:
             self._chat.frame(kind, frame, panel_open=self._panel.open)
 
-    # who is connected, and who is not
+    # accepted and refused principals
 
     def _established(self, principal: Principal) -> None:
         if self._ctx.notice_phase in {"socket", "token", "configuration"}:
@@ -186,11 +186,12 @@ class OnService:
                 assert_never(self._link.principal)
 
     def _custom_refused(self, member: Custom, refused: Refused) -> None:
-        """Ask for another token once, then be a visitor: a backend that is wrong is not hammered (D-12).
+        """Ask for another token once, then become the visitor, so that a faulty backend is not flooded (D-12).
 
-        A token that merely ended is no fault of the backend's; one that is called so long before its end is.
+        If the token has really expired, the backend is not at fault. If the server calls a token expired long
+        before its end, the backend is.
 
-        The old one stays in the cache meanwhile: if it went, the other tabs would take it for a logout.
+        The old token stays in the cache meanwhile: other tabs would take its removal for a logout.
         """
         self._ctx.cancel_timer("renew")
         ended = refused.expired and not self._cache.lasts(member)

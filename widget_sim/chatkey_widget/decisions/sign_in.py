@@ -1,4 +1,4 @@
-"""Login and logout by the person, here and in other tabs."""
+"""Handles the person's login and logout, in this tab and in others."""
 
 from typing import assert_never
 
@@ -8,7 +8,7 @@ from chatkey_widget.decisions.who import Who
 
 
 class OnSignIn:
-    """Decides when somebody signs in by a social login, or out by whatever login it was."""
+    """Handles social logins, and logouts from any kind of login."""
 
     def __init__(self, parts: Parts, who: Who) -> None:
         self._ctx, self._link, self._login = parts.ctx, parts.link, parts.login
@@ -17,7 +17,7 @@ class OnSignIn:
         self._who = who
 
     def handle(self, event: events.SignInEvent) -> None:
-        """Decide what follows from the event."""
+        """Handle one event."""
         match event:
             case events.SocialClicked(social):
                 self._social_clicked(social)
@@ -53,7 +53,7 @@ class OnSignIn:
         self._who.become(member)
 
     def _logout(self, *, heard: bool) -> None:
-        """What is under way ends too, a visitor's as well: it began before the logout."""
+        """Log out. A login in progress ends too, even if only a visitor is here: it began before the logout."""
         if self._who.member is not None or not heard:
             self._ctx.emit("logout", heard=heard)
         self._who.forget("logout", heard=heard)
@@ -67,4 +67,4 @@ class OnSignIn:
             self._cache.token = None
         elif self._cache.lasts(self._who.member):
             self._logout(heard=True)
-        # Any tab deletes a token that has ended: nobody logged out.
+        # Otherwise the token had expired, and another tab deleted it. This is no logout.

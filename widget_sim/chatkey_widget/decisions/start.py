@@ -1,4 +1,4 @@
-"""The beginning: a page that can have a widget, and a key."""
+"""Handles the start: checks whether the page can have a widget, and prepares the key."""
 
 from typing import assert_never
 
@@ -11,7 +11,7 @@ from chatkey_widget.link_stages import Stopped
 
 
 class OnStart:
-    """Decides whether there is a widget, and as whom it begins."""
+    """Decides whether the widget can run, and with which identity it begins."""
 
     def __init__(self, parts: Parts, who: Who) -> None:
         self._ctx, self._cache = parts.ctx, parts.cache
@@ -19,7 +19,7 @@ class OnStart:
         self._who = who
 
     def handle(self, event: StartEvent) -> None:
-        """Decide what follows from the event."""
+        """Handle one event."""
         match event:
             case Started():
                 self._started(event)
@@ -53,5 +53,5 @@ class OnStart:
         self._ctx.emit("key:ready", jkt=event.key.jkt, uid=event.key.uid)
         self._cache.token = event.cached_token
         self._flow.resume(event.sign_in)
-        if not isinstance(self._link.stage, Stopped):  # the service may have refused everybody by now
+        if not isinstance(self._link.stage, Stopped):  # the service may already have refused this page
             self._who.begin()

@@ -1,4 +1,4 @@
-"""Who the widget is, and how it becomes somebody else."""
+"""The widget's identity, and how it changes."""
 
 from chatkey_widget.decisions.parts import Parts
 from chatkey_widget.errors import WidgetError
@@ -7,7 +7,7 @@ from chatkey_widget.principal import Custom, Member, Principal, Visitor, identit
 
 
 class Who:
-    """Becomes, renews and leaves: what happens, whatever the reason, when the widget's identity changes."""
+    """Changes or renews the widget's identity. These steps are the same for every reason."""
 
     def __init__(self, parts: Parts) -> None:
         self._ctx, self._link, self._login = parts.ctx, parts.link, parts.login
@@ -16,24 +16,24 @@ class Who:
 
     @property
     def is_told(self) -> bool:
-        """Whether the page knows who the widget is."""
+        """Whether the page has been notified of the widget's identity."""
         return self._told is not None
 
     @property
     def visitor(self) -> Visitor:
-        """Who the widget is without a login."""
+        """The widget's identity without a login."""
         return Visitor(self._ctx.connection_key.uid)
 
     @property
     def member(self) -> Member | None:
-        """The member who is here."""
+        """The current member, or None."""
         principal = self._link.principal
         return None if isinstance(principal, Visitor) else principal
 
     def begin(self) -> None:
-        """Be who was logged in when the last page was left, or the visitor.
+        """Begin as the member of the cached token, or as the visitor.
 
-        A good cached token is used again; a useless one is dropped before anything connects (contract 2.8, D-06).
+        A valid cached token is used again. A useless one is deleted before anything connects (contract 2.8, D-06).
         """
         cached = self._cache.token
         member = None if cached is None else self._cache.member(cached)
@@ -43,14 +43,14 @@ class Who:
             self._ctx.emit("token:reused", uid=member.uid, expires_at=member.claims.expires_at)
             self.become(member)
         elif self._ctx.time.offset is None:
-            # The page's clock may be wrong: the first answer of the service tells the time.
+            # The page's clock may be wrong, so wait for the service's time before deciding.
             self._cache.held = member
             self.become(self.visitor)
         else:
             self._begin_as_visitor("expired")
 
     def become(self, principal: Principal) -> None:
-        """Be this person from now on: another's history leaves the screen before anything else (D-10)."""
+        """Change to this identity. Someone else's history leaves the screen before anything else happens (D-10)."""
         self._chat.enter(principal)
         self._link.begin(principal)
         if isinstance(principal, Visitor):
@@ -60,7 +60,7 @@ class Who:
             self._login.plan_renewal(principal)
 
     def take(self, member: Member) -> None:
-        """A member's token came: renew the member who is there, or become this one."""
+        """Use a new token: renew the current member, or become the token's member."""
         if same_person(member, self._link.principal) and isinstance(member, Custom):
             self._link.renew(member)
             self._login.plan_renewal(member)
@@ -70,7 +70,7 @@ class Who:
             self.become(member)
 
     def adopt(self, token: str) -> bool:
-        """Another tab logged in or renewed: be the same member here. Tell whether its token is of use."""
+        """Another tab logged in or renewed its token: become the same member. Return whether the token is usable."""
         member = self._cache.member(token)
         if member is None or not self._cache.lasts(member, now=self._ctx.time_for(member.claims.issued_at)):
             return False
@@ -82,7 +82,7 @@ class Who:
         return True
 
     def leave_member(self, reason: str) -> None:
-        """Be the visitor; while `getToken` is tried again, the member may come back."""
+        """Become the visitor. While `getToken` is being retried, the member's conversation is kept for their return."""
         self._cache.drop(reason)
         self._ctx.cancel_timer("renew")
         if not self._login.failing:
@@ -90,7 +90,7 @@ class Who:
         self.become(self.visitor)
 
     def forget(self, reason: str, *, heard: bool = False) -> None:
-        """Leave whoever is logged in, and stop whatever would make somebody a member; `heard`: another tab began it."""
+        """Log out the current member, and stop all logins in progress. `heard`: another tab started this."""
         self._login.cancel()
         self._flow.cancel()
         self._cache.held = None
@@ -101,13 +101,13 @@ class Who:
             self.leave_member(reason)
 
     def stop(self, error: WidgetError) -> None:
-        """Be nobody any more: what is wrong would be so for everybody."""
+        """Stop the widget: the error affects every identity."""
         self._login.cancel()
         self._link.stop()
         self._ctx.report(error)
 
     def tell(self, principal: Principal) -> None:
-        """Tell the page who the widget is, unless it knows."""
+        """Notify the page of the widget's identity, unless it already knows."""
         now = identity(principal), principal.uid
         if now != self._told:
             self._told = now

@@ -1,4 +1,4 @@
-"""What the widget says to people, in the languages it speaks."""
+"""The widget's texts for people, in all its languages."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -16,13 +16,14 @@ LANGUAGES: Final[Mapping[str, Texts]] = {"en": ENGLISH, "de": GERMAN, "ar": ARAB
 STANDARD: Final = "en"
 
 _TAG: Final = re.compile(r"([a-z]{2,3})(?:[-_]([a-z]{4}))?(?:[-_]([a-z]{2}|[0-9]{3}))?(?![a-z0-9])", re.IGNORECASE)
-"""Language, script and region (BCP 47); what follows makes no difference to us, and could be a tag `Intl` refuses."""
+"""Language, script and region (BCP 47). The rest of a tag is ignored: it has no effect, and `Intl` might reject it."""
 
 
 def choose(wishes: Iterable[str]) -> str:
-    """Return the first tag among the wishes whose language the widget speaks, such as `de-AT`; else English.
+    """Return the first tag in `wishes` whose language the widget has, such as `de-AT`; otherwise English.
 
-    A tag without a region gives way to a later one of its language that has one: `en` and `en-GB` are `en-GB`.
+    If that tag has no region, a later tag of the same language with a region is preferred: `en` and `en-GB` give
+    `en-GB`.
     """
     tags = filter(None, map(_TAG.match, wishes))
     spoken = [tag for tag in tags if tag[1].lower() in LANGUAGES]
@@ -37,7 +38,7 @@ def speaking(locale: str) -> Texts:
 
 
 def social_name(social: str) -> str:
-    """Return how a social provider writes itself."""
+    """Return a social provider's name in its own spelling."""
     return SOCIALS[social].title if social in SOCIALS else social.capitalize()
 
 

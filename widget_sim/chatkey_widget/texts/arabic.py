@@ -1,4 +1,4 @@
-"""Arabic. Counts follow a colon, which needs none of the six plural forms; names are isolated (U+2068, U+2069)."""
+"""Arabic. Counts follow a colon, which avoids the six plural forms. Names are isolated (U+2068, U+2069)."""
 
 from typing import Final
 

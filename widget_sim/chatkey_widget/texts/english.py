@@ -1,4 +1,4 @@
-"""English."""
+"""English texts."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""German."""
+"""German texts."""
 
 from typing import Final
 

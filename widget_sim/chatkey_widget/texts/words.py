@@ -1,4 +1,4 @@
-"""The shape of what the widget says to people: a language that lacks a text does not pass the type checker."""
+"""The types of the widget's texts. If a language lacks a text, the type checker reports it."""
 
 from dataclasses import dataclass
 from typing import Literal, TypedDict
@@ -23,7 +23,7 @@ Notice = Literal[
     "sign_in_cancelled",
     "sign_in_gone",
 ]
-"""What a person is told of an error."""
+"""The notices that errors can show to a person."""
 
 
 class Notices(TypedDict):
@@ -78,7 +78,7 @@ class States(TypedDict):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Texts:
-    """Everything, in one language. `{count}` is a number as the language writes it, `{name}` a person's own."""
+    """All texts of one language. `{count}` is a number in the language's format, `{name}` a person's name."""
 
     direction: Literal["ltr", "rtl"]
     open: str
